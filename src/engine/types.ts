@@ -1,0 +1,57 @@
+import type { Readable } from 'node:stream';
+
+export interface EngineRequest {
+  readonly method: string;
+  /** Path and query string, beginning with `/`. */
+  readonly path: string;
+  /** Lower-case names. A credential in here is dropped: the endpoint adds the gateway's own. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Uint8Array | Readable;
+  readonly signal?: AbortSignal;
+  /** Milliseconds until the headers of the answer must be there; the endpoint's default where absent. */
+  readonly headersTimeoutMs?: number;
+  /** Milliseconds of silence in the body that are borne; the endpoint's default where absent. */
+  readonly bodyTimeoutMs?: number;
+}
+
+export interface EngineResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Must be read to its end or destroyed. Not decoded: a gzip'ed answer is gzip'ed here. */
+  readonly body: Readable;
+}
+
+/** One base URL of the engine: a controller, a broker, a server's admin port. */
+export interface EngineEndpoint {
+  /** Scheme, host and port, no trailing slash, no credential. */
+  readonly url: string;
+  /** @throws {EngineError} unreachable, timeout, aborted. An HTTP error status is an answer, not an error. */
+  request(request: EngineRequest): Promise<EngineResponse>;
+}
+
+export type EngineErrorCode = 'unreachable' | 'timeout' | 'aborted' | 'no-broker' | 'overloaded' | 'bad-answer';
+
+/** A failure to get an answer from the engine. `message` is for people; it holds no credential. */
+export class EngineError extends Error {
+  readonly code: EngineErrorCode;
+  constructor(code: EngineErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'EngineError';
+    this.code = code;
+  }
+}
+
+/** Everything that olap-warden asks of an Apache Pinot cluster goes through here. */
+export interface Engine {
+  /** The controller; fails over where several are configured. */
+  readonly controller: EngineEndpoint;
+  /**
+   * A broker that serves all of the tables (raw names), spread over those that do; any broker for an empty list.
+   * @throws {EngineError} no-broker, unreachable
+   */
+  brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint>;
+  /** Any other base URL of the cluster, such as a server's admin port. */
+  endpoint(url: string): EngineEndpoint;
+  close(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+import { Type, type TSchema, type Static } from 'typebox';
+
+/**
+ * A string enum as `{type: string, enum: […]}`.
+ *
+ * TypeBox's own unions of literals become `anyOf`/`const`, which is not a structural schema: a kube-apiserver would refuse the CRD.
+ */
+export function StringEnum<const V extends readonly string[]>(
+  values: V,
+  options: { description?: string; default?: V[number] } = {},
+) {
+  return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options });
+}
+
+/**
+ * A rule that a JSON schema cannot say, in the two languages it is enforced in: CEL inside the CRD (for kubectl), TypeScript for
+ * everything that does not pass a kube-apiserver (REST bodies, the folder store). A test holds both to the same answers.
+ */
+export interface Rule<T> {
+  /** CEL over `self`, as in `x-kubernetes-validations`. */
+  readonly cel: string;
+  /** One sentence that says what would be right. */
+  readonly message: string;
+  readonly holds: (value: T, previous: T | undefined) => boolean;
+}
+
+/** What everything else about a kind is made from: its type, its validator, its CRD in `crds/` and its reference page. */
+export interface KindDefinition<
+  K extends string = string,
+  Spec extends TSchema = TSchema,
+  Status extends TSchema = TSchema,
+> {
+  readonly kind: K;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  /** One paragraph for `kubectl explain` and the reference page. */
+  readonly description: string;
+  readonly spec: Spec;
+  readonly status: Status;
+  /** Rules over `spec`. */
+  readonly rules: readonly Rule<Static<Spec>>[];
+  readonly printerColumns: readonly PrinterColumn[];
+}
+
+/** A column of `kubectl get`; fields as in `additionalPrinterColumns` of a CRD. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date' | 'boolean';
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 0 (default) is always shown, 1 only with `-o wide`. */
+  readonly priority?: 0 | 1;
+}

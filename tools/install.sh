@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
+#
+#   tools/install.sh node|kubernetes|pinot|s3|gcs
+#
+# Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
+# every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a
+# temporary name and renamed when it is whole: a build that was interrupted is never taken for a finished one.
+# Progress goes to stderr; stdout holds the folder alone.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/olap-warden
+
+node_version=24.21.0
+kubernetes_version=v1.37.1
+pinot_version=0.11.0
+
+say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
+die() { say "error: $*"; exit 1; }
+need() { command -v "$1" >/dev/null 2>&1 || die "\`$1\` is not installed; $2"; }
+pins() { cat "$@" | sha256sum | cut -c1-12; }
+
+# ensure FOLDER BUILDER: runs BUILDER with a temporary folder as its argument unless FOLDER exists; one build at a time.
+ensure() {
+  local folder=$1 builder=$2
+  if [ ! -d "$folder" ]; then
+    mkdir -p "$cache"
+    exec 9>"$folder.lock"
+    flock 9
+    if [ ! -d "$folder" ]; then
+      local part="$folder.part"
+      rm -rf "$part"
+      mkdir -p "$part"
+      local started=$SECONDS
+      "$builder" "$part" >&2
+      mv "$part" "$folder"
+      say "$(basename "$folder") is ready after $((SECONDS - started)) s"
+    fi
+    exec 9>&-
+  fi
+  echo "$folder"
+}
+
+# Node's binaries come as ordinary npm packages, one a platform; no install script runs.
+build_node() {
+  need npm 'install Node 18 or newer with npm'
+  local os arch
+  case $(uname -s) in Linux) os=linux ;; Darwin) os=darwin ;; *) die "no Node package for $(uname -s)" ;; esac
+  case $(uname -m) in x86_64) arch=x64 ;; aarch64 | arm64) arch=arm64 ;; *) die "no Node package for $(uname -m)" ;; esac
+  say "installing Node $node_version"
+  npm install --prefix "$1" --no-save --ignore-scripts --no-audit --no-fund --loglevel=error "node-$os-$arch@$node_version"
+  mv "$1/node_modules/node-$os-$arch/bin" "$1/bin"
+  rm -rf "$1/node_modules"
+}
+
+go_build() { # module folder, output, ldflags, packages…
+  local module=$1 out=$2 ldflags=$3
+  shift 3
+  (cd "$here/$module" && CGO_ENABLED=0 GOFLAGS='-buildvcs=false -trimpath -mod=readonly' nice -n 10 \
+    go build -gcflags=all=-dwarf=false -ldflags "-s -w $ldflags" -o "$out" "$@")
+}
+
+build_kubernetes() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  local stamp='' package
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    stamp+=" -X $package.gitVersion=$kubernetes_version -X $package.gitMajor=1 -X $package.gitMinor=37"
+    stamp+=" -X $package.gitTreeState=clean -X $package.gitCommit=module -X $package.buildDate=1970-01-01T00:00:00Z"
+  done
+  local n=0
+  for package in go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kubectl}; do
+    n=$((n + 1))
+    say "building $(basename "${package%/v3}") ($n of 4; the first build on a machine takes 5 to 8 minutes in all)"
+    case $package in
+      */etcd/*) go_build kubernetes "$1/etcd" '' "$package" ;;
+      *) go_build kubernetes "$1/" "$stamp" "$package" ;;
+    esac
+  done
+  "$1/kube-apiserver" --version | grep -qx "Kubernetes $kubernetes_version" || die 'kube-apiserver does not report its version'
+}
+
+build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
+build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
+
+# Pinot from Maven Central: its jars stay in this folder, so that clearing ~/.m2 does not break it; classpath.txt names them.
+build_pinot() {
+  need java 'install a JDK 17 or newer'
+  need mvn 'install Maven 3.8 or newer'
+  say "fetching Apache Pinot $pinot_version from Maven Central (230 MB, once)"
+  mvn -q -B -f "$here/pinot/pom.xml" -Dmaven.repo.local="$cache/maven" dependency:copy-dependencies -DoutputDirectory="$1/lib"
+  ls "$1"/lib/pinot-tools-*.jar >/dev/null || die 'Maven fetched no pinot-tools jar'
+}
+
+case ${1:-} in
+  node) ensure "$cache/node-$node_version" build_node ;;
+  kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
+  pinot) ensure "$cache/pinot-$pinot_version-$(pins "$here/pinot/pom.xml")" build_pinot ;;
+  s3) ensure "$cache/versitygw-$(pins "$here"/object-stores/s3/go.{mod,sum})" build_s3 ;;
+  gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes pinot s3 gcs" ;;
+esac
