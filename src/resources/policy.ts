@@ -15,7 +15,7 @@ export const Statement = Type.Object(
       description: 'allow or deny. A deny beats every allow, over all roles of the caller.',
     }),
     actions: Type.Optional(
-      Type.Array(Type.String({ pattern: ACTION_PATTERN }), {
+      Type.Array(Type.String({ maxLength: 128, pattern: ACTION_PATTERN }), {
         minItems: 1,
         maxItems: 256,
         description:

@@ -1,0 +1,154 @@
+import { Ajv, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
+import formatsModule from 'ajv-formats';
+import { plainSchema, transformSchema, type JsonSchema } from './json-schema.ts';
+import { KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from './kinds.ts';
+import { API_VERSION, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
+import type { Rule } from './schema.ts';
+import { toValidationError, type ValidationError } from './validation-message.ts';
+
+export type ValidationResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly errors: readonly ValidationError[] };
+
+/** More than this many errors are counted, not listed: nobody reads them, and a hostile body could ask for millions. */
+const MAX_ERRORS = 20;
+
+/**
+ * Whether `object` is a whole and allowed object of its kind: the same answer that a kube-apiserver gives by the CRD.
+ *
+ * @param object as parsed from YAML or JSON; it is not changed
+ * @param previous the object as it is stored, on an update: rules about what cannot change need it
+ * @returns a copy with defaults filled in, or everything that is wrong with it
+ */
+export function validateResource<K extends ResourceKind>(
+  kind: K,
+  object: unknown,
+  previous?: ResourceByKind[K],
+): ValidationResult<ResourceByKind[K]> {
+  const value: unknown = structuredClone(object);
+  const validate = validatorOf(kind);
+  if (!validate(value)) {
+    const errors = (validate.errors ?? [])
+      .slice(0, MAX_ERRORS)
+      .map((error) => toValidationError(error, kind === 'Secret'));
+    const more = (validate.errors?.length ?? 0) - errors.length;
+    if (more > 0) errors.push({ path: '', message: `and ${more} more errors` });
+    return { ok: false, errors };
+  }
+  const errors = kind === 'Secret' ? [] : brokenRules(kind, value, previous);
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, value: value as ResourceByKind[K] };
+}
+
+/** All errors in one line: `spec.role: is missing: …; spec.subjects: needs at least one entry`. */
+export function describeErrors(errors: readonly ValidationError[]): string {
+  return errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
+}
+
+function brokenRules(kind: CustomKind, value: unknown, previous: unknown): ValidationError[] {
+  const { spec } = value as { spec: unknown };
+  const previousSpec = (previous as { spec: unknown } | undefined)?.spec;
+  // Each kind's rules are typed by its own spec; the schema has just vouched for this one.
+  const rules = KINDS[kind].rules as readonly Rule<unknown>[];
+  return rules.filter((rule) => !rule.holds(spec, previousSpec)).map((rule) => ({ path: '', message: rule.message }));
+}
+
+const validators = new Map<ResourceKind, ValidateFunction>();
+
+function validatorOf(kind: ResourceKind): ValidateFunction {
+  let validate = validators.get(kind);
+  if (!validate) {
+    validate = ajv.compile(kind === 'Secret' ? secretSchema : customResourceSchema(kind));
+    validators.set(kind, validate);
+  }
+  return validate;
+}
+
+/** Two entries of a `x-kubernetes-list-type: map` with the same keys: a kube-apiserver refuses them, so do we. */
+const distinctKeys: SchemaValidateFunction = (keys: string[], data: unknown[]) => {
+  const seen = new Set<string>();
+  for (const entry of data as Record<string, unknown>[]) {
+    const key = keys.map((name) => `${name} \`${String(entry[name])}\``).join(', ');
+    if (seen.has(key)) {
+      distinctKeys.errors = [
+        {
+          keyword: 'x-kubernetes-list-map-keys',
+          params: {},
+          message: `holds two entries with ${key}: every entry may stand once`,
+        },
+      ];
+      return false;
+    }
+    seen.add(key);
+  }
+  return true;
+};
+
+const ajv = new Ajv({ allErrors: true, strict: true, useDefaults: true, verbose: true });
+// The package is CommonJS: its function is the default export of its namespace.
+formatsModule.default(ajv, ['date-time', 'int64']);
+ajv.addKeyword({ keyword: 'x-kubernetes-list-type', schemaType: 'string' });
+ajv.addKeyword({
+  keyword: 'x-kubernetes-list-map-keys',
+  type: 'array',
+  schemaType: 'array',
+  errors: 'full',
+  validate: distinctKeys,
+});
+
+const stringMap: JsonSchema = { type: 'object', additionalProperties: { type: 'string' } };
+
+/** The fields of ObjectMeta that olap-warden relies on; others pass through untouched. */
+const metadataSchema: JsonSchema = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: {
+      type: 'string',
+      minLength: 1,
+      maxLength: NAME_MAX_LENGTH,
+      pattern: NAME_PATTERN,
+      description: 'every object needs a name, such as `data-engineers`',
+    },
+    namespace: { type: 'string', maxLength: NAME_MAX_LENGTH },
+    labels: stringMap,
+    annotations: stringMap,
+    resourceVersion: { type: 'string' },
+    uid: { type: 'string' },
+    finalizers: { type: 'array', items: { type: 'string' } },
+    ownerReferences: { type: 'array', items: { type: 'object' } },
+  },
+};
+
+function objectSchema(apiVersion: string, kind: string, properties: Record<string, JsonSchema>): JsonSchema {
+  return {
+    type: 'object',
+    required: ['apiVersion', 'kind', 'metadata'],
+    additionalProperties: false,
+    properties: {
+      apiVersion: { type: 'string', enum: [apiVersion] },
+      kind: { type: 'string', enum: [kind] },
+      metadata: metadataSchema,
+      ...properties,
+    },
+  };
+}
+
+function customResourceSchema(kind: CustomKind): JsonSchema {
+  const definition = KINDS[kind];
+  const schema = objectSchema(API_VERSION, kind, { spec: closed(definition.spec), status: closed(definition.status) });
+  schema.required?.push('spec');
+  return schema;
+}
+
+/** A misspelt field is an error, never something that is silently not enforced. */
+function closed(schema: object): JsonSchema {
+  return transformSchema(plainSchema(schema), (inner) =>
+    inner.properties ? { ...inner, additionalProperties: false } : inner,
+  );
+}
+
+const secretSchema = objectSchema('v1', 'Secret', {
+  type: { type: 'string', maxLength: 253 },
+  immutable: { type: 'boolean' },
+  data: { ...stringMap, description: 'values by key, in base64' },
+});

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { CUSTOM_KINDS, type ResourceKind } from '../../../src/resources/kinds.ts';
+import { describeErrors, validateResource } from '../../../src/resources/validate.ts';
+import { clusterHealthReport, policy, role, roleAssignment, secret, serviceToken } from '../../builders/resources.ts';
+
+/** The errors as one line, or `ok`. */
+function outcome(kind: ResourceKind, object: unknown, previous?: unknown): string {
+  const result = validateResource(kind, object, previous as never);
+  return result.ok ? 'ok' : describeErrors(result.errors);
+}
+
+/** A policy whose only statement has these fields. */
+function statement(fields: object): object {
+  return { ...policy('p'), spec: { statements: [{ effect: 'allow', resources: ['*'], ...fields }] } };
+}
+
+describe('a good object', () => {
+  it('passes for every kind', () => {
+    const good = [policy('p'), role('r'), roleAssignment('a'), serviceToken('t'), clusterHealthReport('cluster')];
+    expect(good.map((object) => object.kind)).toEqual(CUSTOM_KINDS);
+    for (const object of [...good, secret('s')]) expect(outcome(object.kind, object)).toBe('ok');
+  });
+
+  it('comes back with its defaults, and the given object is untouched', () => {
+    const given = { ...policy('p'), spec: { statements: [{ resources: ['*'] }] } };
+    const result = validateResource('Policy', given);
+    expect(result).toMatchObject({ ok: true, value: { spec: { statements: [{ effect: 'deny', resources: ['*'] }] } } });
+    expect(given.spec.statements[0]).toEqual({ resources: ['*'] });
+  });
+
+  it('keeps metadata that olap-warden does not know', () => {
+    const object = { ...role('r'), metadata: { name: 'r', selfLink: '/x', labels: { team: 'data' } } };
+    expect(validateResource('Role', object)).toMatchObject({ ok: true, value: { metadata: object.metadata } });
+  });
+});
+
+describe('a message says what is wrong and what would be right', () => {
+  it.each<[string, ResourceKind, unknown]>([
+    ['spec.statements[0].effect: `permit` is not one of allow, deny', 'Policy', statement({ effect: 'permit' })],
+    [
+      'spec.statements[0].action: is not a known field; did you mean `actions`?',
+      'Policy',
+      statement({ action: ['Query'] }),
+    ],
+    [
+      'spec.statements[0].conditions: is not a known field; known fields are description, effect, actions, resources',
+      'Policy',
+      statement({ conditions: {} }),
+    ],
+    [
+      'spec.statements[0].resources[0]: `srn:table` must be `*` or a resource name such as `srn2:table#events`',
+      'Policy',
+      statement({ resources: ['srn:table'] }),
+    ],
+    ['spec.statements[0].actions: needs at least one entry', 'Policy', statement({ actions: [] })],
+    ['spec.statements[0].actions: `Query` is a string, but must be a list', 'Policy', statement({ actions: 'Query' })],
+    [
+      'metadata.name: `Data Engineers` may hold only lower-case letters, digits, `-` and `.`, and begins and ends with a letter or digit, such as `data-engineers`',
+      'Role',
+      { ...role('r'), metadata: { name: 'Data Engineers' } },
+    ],
+    [
+      'metadata.name: is too long: at most 253 characters are allowed, these are 254',
+      'Role',
+      { ...role('r'), metadata: { name: 'r'.repeat(254) } },
+    ],
+    [
+      'metadata.name: is missing: every object needs a name, such as `data-engineers`',
+      'Role',
+      { ...role('r'), metadata: {} },
+    ],
+    [
+      'apiVersion: `olapwarden.io/v1` is not one of olapwarden.io/v1alpha1',
+      'Role',
+      { ...role('r'), apiVersion: 'olapwarden.io/v1' },
+    ],
+    ['kind: `Policy` is not one of Role', 'Role', { ...role('r'), kind: 'Policy' }],
+    [
+      'spec.policies: holds `a` twice: every entry may stand once',
+      'Role',
+      { ...role('r'), spec: { policies: ['a', 'a'] } },
+    ],
+    [
+      'spec.policies: has 257 entries, at most 256 are allowed',
+      'Role',
+      { ...role('r'), spec: { policies: Array.from({ length: 257 }, (_, index) => `p${index}`) } },
+    ],
+    [
+      'spec.subjects: holds two entries with type `group`, name `data`: every entry may stand once',
+      'RoleAssignment',
+      roleAssignment('a', {
+        subjects: [
+          { type: 'group', name: 'data' },
+          { type: 'group', name: 'data' },
+        ],
+      }),
+    ],
+    [
+      'spec.subjects[0].name: ` x` may not begin or end with a space, nor hold a line break',
+      'RoleAssignment',
+      roleAssignment('a', { subjects: [{ type: 'group', name: ' x' }] }),
+    ],
+    [
+      'spec.expiresAt: `tomorrow` is not an RFC 3339 time with a zone, such as `2030-12-31T23:59:59Z`',
+      'ServiceToken',
+      serviceToken('t', { expiresAt: 'tomorrow' }),
+    ],
+    ['spec.secretName: may not be empty', 'ServiceToken', serviceToken('t', { secretName: '' })],
+    [
+      'spec.maxFindings: `0` is too small: the least is 1',
+      'ClusterHealthReport',
+      clusterHealthReport('cluster', { maxFindings: 0 }),
+    ],
+    [
+      'spec.interval: `soon` must be a duration such as `20m` or `1h30m`',
+      'ClusterHealthReport',
+      clusterHealthReport('cluster', { interval: 'soon' }),
+    ],
+    [
+      'give spec.interval or spec.schedule, not both',
+      'ClusterHealthReport',
+      clusterHealthReport('cluster', { interval: '20m', schedule: '0 * * * *' }),
+    ],
+    ['`null` is null, but must be an object', 'Role', null],
+  ])('%s', (message, kind, object) => {
+    const said = outcome(kind, object);
+    expect(said.startsWith(message) ? message : said).toBe(message);
+  });
+
+  it('names every error, in one answer', () => {
+    const said = outcome('Policy', statement({ effect: 'permit', resources: [] }));
+    expect(said).toBe(
+      'spec.statements[0].effect: `permit` is not one of allow, deny; spec.statements[0].resources: needs at least one entry',
+    );
+  });
+
+  it('counts what it does not list', () => {
+    const result = validateResource('Policy', statement({ resources: Array.from({ length: 50 }, () => 'x y') }));
+    expect(result.ok).toBe(false);
+    if (result.ok) return;
+    expect(result.errors).toHaveLength(21);
+    expect(result.errors.at(-1)).toEqual({ path: '', message: 'and 30 more errors' });
+  });
+
+  it('never repeats a value of a Secret', () => {
+    const said = outcome('Secret', { ...secret('s'), data: { hash: 123456 } });
+    expect(said).toBe('data.hash: the value is a number, but must be a string');
+  });
+});
+
+describe('what cannot be changed', () => {
+  it('refuses another role in an assignment', () => {
+    expect(outcome('RoleAssignment', roleAssignment('a', { role: 'x' }), roleAssignment('a', { role: 'y' }))).toBe(
+      'spec.role cannot be changed: delete this RoleAssignment and make one for the other role',
+    );
+    expect(outcome('RoleAssignment', roleAssignment('a', { role: 'x' }), roleAssignment('a', { role: 'x' }))).toBe(
+      'ok',
+    );
+  });
+
+  it.each([
+    ['a', 'b'],
+    ['a', undefined],
+    [undefined, 'b'],
+  ])('refuses that secretName goes from %s to %s', (before, after) => {
+    const make = (secretName: string | undefined): object => serviceToken('t', secretName ? { secretName } : {});
+    expect(outcome('ServiceToken', make(after), make(before))).toMatch(/^spec.secretName cannot be changed/);
+    expect(outcome('ServiceToken', make(before), make(before))).toBe('ok');
+  });
+});
