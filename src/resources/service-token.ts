@@ -67,7 +67,7 @@ export const serviceTokenKind = {
   printerColumns: [
     { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Unassigned, Active or Expired.' },
     { name: 'Access Key', type: 'string', jsonPath: '.status.accessKey', description: 'The public half of the token.' },
-    { name: 'Expires', type: 'date', jsonPath: '.spec.expiresAt', description: 'When the token stops working.' },
+    { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt', description: 'When the token stops working.' },
     {
       name: 'Ready',
       type: 'string',

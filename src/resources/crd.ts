@@ -1,0 +1,87 @@
+import { plainSchema, transformSchema, type JsonSchema } from './json-schema.ts';
+import type { CustomKind } from './kinds.ts';
+import { KINDS } from './kinds.ts';
+import { GROUP, VERSION } from './meta.ts';
+import type { PrinterColumn, Rule } from './schema.ts';
+
+/** The category of every kind: `kubectl get olap`. */
+export const CATEGORY = 'olap';
+
+/** A CustomResourceDefinition of apiextensions.k8s.io/v1, as far as olap-warden writes it. */
+export interface CustomResourceDefinition {
+  readonly apiVersion: 'apiextensions.k8s.io/v1';
+  readonly kind: 'CustomResourceDefinition';
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: object;
+}
+
+/** The CustomResourceDefinition of a kind: what a kube-apiserver needs to store and validate it without a webhook. */
+export function customResourceDefinition(kind: CustomKind): CustomResourceDefinition {
+  const definition = KINDS[kind];
+  const { plural, singular, shortNames } = definition;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${GROUP}`, labels: { 'app.kubernetes.io/part-of': 'olap-warden' } },
+    spec: {
+      group: GROUP,
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular,
+        shortNames: [...shortNames],
+        categories: [CATEGORY],
+      },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: objectSchema(kind) },
+          subresources: { status: {} },
+          additionalPrinterColumns: definition.printerColumns.map(printerColumn),
+        },
+      ],
+    },
+  };
+}
+
+function objectSchema(kind: CustomKind): JsonSchema {
+  const definition = KINDS[kind];
+  return {
+    description: definition.description,
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string', description: `The API version of the object: ${GROUP}/${VERSION}.` },
+      kind: { type: 'string', description: `The kind of the object: ${kind}.` },
+      metadata: { type: 'object' },
+      spec: withRules(structural(definition.spec), definition.rules),
+      status: structural(definition.status),
+    },
+  };
+}
+
+/**
+ * The part of a JSON schema that a CRD may hold.
+ * `uniqueItems` is forbidden there (`x-kubernetes-list-type: set` says it), and unknown fields are a matter of the
+ * client's field validation: a CRD with `additionalProperties: false` beside `properties` is refused.
+ */
+function structural(schema: object): JsonSchema {
+  return transformSchema(plainSchema(schema), (inner) => {
+    const { $id: _id, uniqueItems: _unique, ...rest } = inner;
+    return rest;
+  });
+}
+
+function withRules(schema: JsonSchema, rules: readonly Pick<Rule<never>, 'cel' | 'message'>[]): JsonSchema {
+  if (rules.length === 0) return schema;
+  return { ...schema, 'x-kubernetes-validations': rules.map(({ cel, message }) => ({ rule: cel, message })) };
+}
+
+function printerColumn(column: PrinterColumn): object {
+  const { priority, ...rest } = column;
+  return priority ? { ...rest, priority } : rest;
+}

@@ -1,0 +1,43 @@
+// Writes everything that is generated from one source (`make generate`), or with --check says what is out of date
+// and exits 1 (`make verify`). A new generator is a function in tools/generate/ and a line in GENERATORS.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { generateCrds } from './generate/crds.ts';
+import type { Generator } from './generate/generator.ts';
+
+const GENERATORS: readonly Generator[] = [generateCrds];
+
+async function current(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** @returns paths of the files whose content differed */
+async function generate(root: string, write: boolean): Promise<string[]> {
+  const stale: string[] = [];
+  for (const generator of GENERATORS) {
+    for (const [path, content] of await generator(root)) {
+      const file = join(root, path);
+      if ((await current(file)) === content) continue;
+      stale.push(path);
+      if (!write) continue;
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+    }
+  }
+  return stale;
+}
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+const stale = await generate(resolve(import.meta.dirname, '..'), !values.check);
+if (values.check && stale.length > 0) {
+  process.stderr.write(`out of date: ${stale.join(', ')}\nrun \`make generate\` and commit what it changed\n`);
+  process.exitCode = 1;
+} else {
+  process.stdout.write(stale.length > 0 ? `wrote ${stale.join(', ')}\n` : 'everything is up to date\n');
+}
