@@ -1,0 +1,387 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Agent, request } from 'undici';
+import { Pki } from './kubernetes/pki.ts';
+import { freePorts, Processes } from './kubernetes/processes.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+export interface ControlPlaneOptions {
+  /** Starts kube-controller-manager too: default service accounts, namespace and owner garbage collection. Off by default. */
+  readonly controllerManager?: boolean;
+  /** Writes every request's metadata to `audit.log` in the control plane's folder, one JSON event a line. */
+  readonly auditLog?: boolean;
+  readonly apiserverArgs?: readonly string[];
+  readonly etcdArgs?: readonly string[];
+}
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What another process needs to talk to a running control plane; plain data, for vitest's `provide`. */
+export interface ControlPlaneDescription {
+  readonly directory: string;
+  readonly binaries: string;
+  readonly url: string;
+  readonly etcdUrl: string;
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    controlPlane: ControlPlaneDescription;
+  }
+}
+
+/** A running control plane, as far as any process may use it. */
+export class ControlPlaneClient {
+  readonly description: ControlPlaneDescription;
+  /** Credentials of a cluster administrator (group system:masters). */
+  readonly kubeconfigPath: string;
+  readonly url: string;
+  /** Where `audit.log` is, if it was asked for. */
+  readonly auditLogPath: string;
+  readonly #pki: Pki;
+
+  constructor(description: ControlPlaneDescription) {
+    this.description = description;
+    this.url = description.url;
+    this.kubeconfigPath = join(description.directory, 'admin.kubeconfig');
+    this.auditLogPath = join(description.directory, 'audit.log');
+    this.#pki = new Pki(join(description.directory, 'pki'));
+  }
+
+  /** Path of a new kubeconfig that authenticates as `user` in `groups` by a client certificate. */
+  async kubeconfig(
+    user: string,
+    groups: readonly string[] = [],
+    options: { namespace?: string } = {},
+  ): Promise<string> {
+    const name = `user-${randomBytes(6).toString('hex')}`;
+    const subject: (readonly [string, string])[] = [...groups.map((group) => ['O', group] as const), ['CN', user]];
+    await this.#pki.issue(name, subject, 'extendedKeyUsage=clientAuth');
+    return this.#writeKubeconfig(name, await this.#certificateUser(name), options.namespace);
+  }
+
+  /** Path of a new kubeconfig with a token of the service account, which is made if it does not exist. Rights are yours to grant. */
+  async serviceAccountKubeconfig(namespace: string, name: string): Promise<string> {
+    const token = await this.serviceAccountToken(namespace, name);
+    return this.#writeKubeconfig(`sa-${randomBytes(6).toString('hex')}`, { token }, namespace);
+  }
+
+  /** A token of the service account, which is made if it does not exist. */
+  async serviceAccountToken(
+    namespace: string,
+    name: string,
+    options: { audience?: string; durationSeconds?: number } = {},
+  ): Promise<string> {
+    const created = await this.kubectl(['create', 'serviceaccount', name, '-n', namespace]);
+    if (created.code !== 0 && !created.stderr.includes('AlreadyExists')) throw commandError(created);
+    const args = ['create', 'token', name, '-n', namespace, '--duration', `${options.durationSeconds ?? 3600}s`];
+    if (options.audience !== undefined) args.push('--audience', options.audience);
+    return (await this.mustKubectl(args)).stdout.trim();
+  }
+
+  /** Runs kubectl as the administrator. A command that fails is a result, not an error. */
+  async kubectl(
+    args: readonly string[],
+    options: { input?: string; kubeconfig?: string; timeoutMs?: number } = {},
+  ): Promise<CommandResult> {
+    const child = spawn(join(this.description.binaries, 'kubectl'), args, {
+      env: {
+        ...process.env,
+        KUBECONFIG: options.kubeconfig ?? this.kubeconfigPath,
+        KUBECACHEDIR: join(this.description.directory, 'kubectl-cache'),
+      },
+      timeout: options.timeoutMs ?? 60_000,
+      killSignal: 'SIGKILL',
+    });
+    child.stdin.on('error', () => {}); // kubectl may end before it has read everything; its exit code tells
+    child.stdin.end(options.input ?? '');
+    const collect = async (stream: NodeJS.ReadableStream) => {
+      let text = '';
+      for await (const chunk of stream.setEncoding('utf8')) text += chunk as string;
+      return text;
+    };
+    const closed = new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code) => resolve(code ?? -1));
+    });
+    const [stdout, stderr, code] = await Promise.all([collect(child.stdout), collect(child.stderr), closed]);
+    return { code, stdout, stderr };
+  }
+
+  /** As kubectl(). @throws when the command fails */
+  async mustKubectl(
+    args: readonly string[],
+    options: { input?: string; kubeconfig?: string } = {},
+  ): Promise<CommandResult> {
+    const result = await this.kubectl(args, options);
+    if (result.code !== 0) throw commandError(result, args);
+    return result;
+  }
+
+  /** Applies `crds/` and waits until all are served. */
+  async applyCrds(): Promise<void> {
+    const crds = join(root, 'crds');
+    await this.mustKubectl(['apply', '--server-side', '--force-conflicts', '-f', crds]);
+    await this.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', crds]);
+  }
+
+  /** Makes a namespace with a name nobody else has. */
+  async createNamespace(prefix = 'test'): Promise<string> {
+    const name = `${prefix}-${randomBytes(5).toString('hex')}`;
+    await this.mustKubectl(['create', 'namespace', name]);
+    return name;
+  }
+
+  async #certificateUser(name: string): Promise<Record<string, string>> {
+    return {
+      'client-certificate-data': await this.#pki.base64(`${name}.crt`),
+      'client-key-data': await this.#pki.base64(`${name}.key`),
+    };
+  }
+
+  /** Used once by startControlPlane for the administrator and the control plane's own parts. */
+  async writeCertificateKubeconfig(name: string): Promise<string> {
+    return this.#writeKubeconfig(name, await this.#certificateUser(name), undefined);
+  }
+
+  async #writeKubeconfig(name: string, user: Record<string, string>, namespace: string | undefined): Promise<string> {
+    const path = join(this.description.directory, `${name}.kubeconfig`);
+    const cluster = { server: this.url, 'certificate-authority-data': await this.#pki.base64('ca.crt') };
+    const context = { cluster: 'test', user: 'test', ...(namespace === undefined ? {} : { namespace }) };
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'test', cluster }],
+      users: [{ name: 'test', user }],
+      contexts: [{ name: 'test', context }],
+      'current-context': 'test',
+    };
+    await writeFile(path, JSON.stringify(config), { mode: 0o600 }); // JSON is YAML
+    return path;
+  }
+}
+
+/** A control plane that this process started, and that ends with it. */
+export class ControlPlane extends ControlPlaneClient {
+  readonly #processes: Processes;
+  readonly #apiserver: readonly string[];
+  readonly #probe: Agent;
+
+  constructor(description: ControlPlaneDescription, processes: Processes, apiserver: readonly string[], probe: Agent) {
+    super(description);
+    this.#processes = processes;
+    this.#apiserver = apiserver;
+    this.#probe = probe;
+  }
+
+  /** Process id of kube-apiserver. */
+  get apiserverPid(): number {
+    return this.#processes.get('kube-apiserver').pid ?? 0;
+  }
+
+  /** The end of `etcd`'s, `kube-apiserver`'s or `kube-controller-manager`'s log. */
+  async logTail(name: string, lines?: number): Promise<string> {
+    return this.#processes.logTail(name, lines);
+  }
+
+  /** Freezes kube-apiserver: its connections stay open and say nothing. */
+  pause(): void {
+    this.#processes.get('kube-apiserver').kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#processes.get('kube-apiserver').kill('SIGCONT');
+  }
+
+  /** Kills kube-apiserver (by default without warning) and starts it again on the same port and data; resolves when it is ready. */
+  async restart(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    await this.stopApiserver(signal);
+    await this.startApiserver();
+  }
+
+  async stopApiserver(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    await this.#processes.kill('kube-apiserver', signal);
+  }
+
+  async startApiserver(): Promise<void> {
+    this.#processes.start('kube-apiserver', join(this.description.binaries, 'kube-apiserver'), this.#apiserver);
+    await this.#processes.waitUntil('kube-apiserver', async () => isReady(`${this.url}/readyz`, this.#probe));
+  }
+
+  /** Kills all parts and removes their folder. */
+  async stop(): Promise<void> {
+    await this.#probe.destroy();
+    await this.#processes.stop();
+  }
+}
+
+/**
+ * Starts etcd and kube-apiserver (and kube-controller-manager, if asked) on free ports of 127.0.0.1 in a temporary folder; about three seconds.
+ * They end when stop() is called or this process ends in whatever way. The first call on a machine builds the binaries, which takes minutes.
+ *
+ * @throws with the end of the log of the part that did not start
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const binaries = await installedBinaries();
+  const directory = await mkdtemp(join(tmpdir(), 'olap-warden-control-plane-'));
+  const processes = new Processes(directory);
+  try {
+    return await start(options, binaries, directory, processes);
+  } catch (error) {
+    await processes.stop();
+    throw error;
+  }
+}
+
+/**
+ * The control plane that all tests of a run share: from vitest's global set-up where that started one, else one that this process starts
+ * and that ends with it. Keep to namespaces of your own; what restarts or pauses the API server starts its own.
+ */
+export async function sharedControlPlane(): Promise<ControlPlaneClient> {
+  const { inject } = await import('vitest');
+  const description = inject('controlPlane') as ControlPlaneDescription | undefined;
+  if (description !== undefined) return new ControlPlaneClient(description);
+  own ??= startControlPlane();
+  return own;
+}
+let own: Promise<ControlPlane> | undefined;
+
+async function start(
+  options: ControlPlaneOptions,
+  binaries: string,
+  directory: string,
+  processes: Processes,
+): Promise<ControlPlane> {
+  const [apiPort, etcdPort, peerPort, managerPort] = (await freePorts(4)) as [number, number, number, number];
+  const url = `https://127.0.0.1:${apiPort}`;
+  const etcdUrl = `http://127.0.0.1:${etcdPort}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  const pki = await createPki(join(directory, 'pki'));
+  processes.start('etcd', join(binaries, 'etcd'), [
+    ...['--name=test', `--data-dir=${join(directory, 'etcd')}`, '--unsafe-no-fsync', '--log-level=warn'],
+    ...[`--listen-client-urls=${etcdUrl}`, `--advertise-client-urls=${etcdUrl}`],
+    ...[
+      `--listen-peer-urls=${peerUrl}`,
+      `--initial-advertise-peer-urls=${peerUrl}`,
+      `--initial-cluster=test=${peerUrl}`,
+    ],
+    ...(options.etcdArgs ?? []),
+  ]);
+  const probe = new Agent({ connect: { rejectUnauthorized: false }, headersTimeout: 2000, bodyTimeout: 2000 });
+  await processes.waitUntil('etcd', async () => isReady(`${etcdUrl}/health`, probe));
+  const apiserver = [...apiserverArgs(directory, pki, apiPort, etcdUrl), ...(await auditArgs(options, directory))];
+  const description = { directory, binaries, url, etcdUrl };
+  const plane = new ControlPlane(description, processes, [...apiserver, ...(options.apiserverArgs ?? [])], probe);
+  await plane.writeCertificateKubeconfig('admin');
+  await plane.startApiserver();
+  if (options.controllerManager === true) await startControllerManager(plane, processes, pki, managerPort);
+  return plane;
+}
+
+async function createPki(directory: string): Promise<Pki> {
+  await mkdir(directory, { mode: 0o700 });
+  const pki = new Pki(directory);
+  await pki.createAuthority();
+  const client = 'extendedKeyUsage=clientAuth';
+  const names = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'].map(
+    (name) => `DNS:${name}`,
+  );
+  const alternatives = [...names, 'IP:127.0.0.1', 'IP:10.96.0.1'].join(',');
+  await Promise.all([
+    pki.createServiceAccountKeys(),
+    pki.issue('apiserver', [['CN', 'kube-apiserver']], `subjectAltName=${alternatives}\nextendedKeyUsage=serverAuth`),
+    pki.issue('admin', [['O', 'system:masters'], ['CN', 'admin']], client), // prettier-ignore
+    pki.issue('controller-manager', [['CN', 'system:kube-controller-manager']], client),
+    pki.issue('front-proxy', [['CN', 'front-proxy-client']], client),
+  ]);
+  return pki;
+}
+
+function apiserverArgs(directory: string, pki: Pki, port: number, etcdUrl: string): string[] {
+  return [
+    ...[`--etcd-servers=${etcdUrl}`, '--bind-address=127.0.0.1', `--secure-port=${port}`],
+    ...['--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none', `--cert-dir=${directory}`],
+    ...[`--tls-cert-file=${pki.path('apiserver.crt')}`, `--tls-private-key-file=${pki.path('apiserver.key')}`],
+    ...[
+      `--client-ca-file=${pki.path('ca.crt')}`,
+      '--authorization-mode=RBAC',
+      '--service-cluster-ip-range=10.96.0.0/16',
+    ],
+    ...[`--service-account-key-file=${pki.path('sa.pub')}`, `--service-account-signing-key-file=${pki.path('sa.key')}`],
+    '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+    ...[`--requestheader-client-ca-file=${pki.path('ca.crt')}`, '--requestheader-allowed-names=front-proxy-client'],
+    ...['--requestheader-username-headers=X-Remote-User', '--requestheader-group-headers=X-Remote-Group'],
+    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+    ...[
+      `--proxy-client-cert-file=${pki.path('front-proxy.crt')}`,
+      `--proxy-client-key-file=${pki.path('front-proxy.key')}`,
+    ],
+  ];
+}
+
+async function auditArgs(options: ControlPlaneOptions, directory: string): Promise<string[]> {
+  if (options.auditLog !== true) return [];
+  const policy = join(directory, 'audit-policy.yaml');
+  await writeFile(
+    policy,
+    'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n',
+  );
+  return [
+    `--audit-policy-file=${policy}`,
+    `--audit-log-path=${join(directory, 'audit.log')}`,
+    '--audit-log-mode=blocking',
+  ];
+}
+
+async function startControllerManager(
+  plane: ControlPlane,
+  processes: Processes,
+  pki: Pki,
+  port: number,
+): Promise<void> {
+  const kubeconfig = await plane.writeCertificateKubeconfig('controller-manager');
+  processes.start('kube-controller-manager', join(plane.description.binaries, 'kube-controller-manager'), [
+    ...['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map((flag) => `--${flag}=${kubeconfig}`),
+    ...[`--service-account-private-key-file=${pki.path('sa.key')}`, `--root-ca-file=${pki.path('ca.crt')}`],
+    ...[`--cluster-signing-cert-file=${pki.path('ca.crt')}`, `--cluster-signing-key-file=${pki.path('ca.key')}`],
+    ...['--use-service-account-credentials=true', '--bind-address=127.0.0.1', `--secure-port=${port}`],
+    ...[
+      `--cert-dir=${plane.description.directory}`,
+      '--leader-elect=false',
+      '--kube-api-qps=500',
+      '--kube-api-burst=1000',
+    ],
+  ]);
+  await processes.waitUntil('kube-controller-manager', async () => {
+    const found = await plane.kubectl(['get', 'serviceaccount', 'default', '-n', 'default']);
+    return found.code === 0;
+  });
+}
+
+async function isReady(url: string, dispatcher: Agent): Promise<boolean> {
+  try {
+    const response = await request(url, { dispatcher });
+    await response.body.dump();
+    return response.statusCode === 200;
+  } catch {
+    return false; // not listening yet
+  }
+}
+
+async function installedBinaries(): Promise<string> {
+  const { stdout } = await promisify(execFile)(join(root, 'tools/install.sh'), ['kubernetes']);
+  return stdout.trim();
+}
+
+function commandError(result: CommandResult, args: readonly string[] = []): Error {
+  return new Error(`kubectl ${args.join(' ')} ended with ${result.code}: ${result.stderr.trim()}`);
+}
