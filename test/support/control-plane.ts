@@ -267,13 +267,17 @@ async function start(
   const peerUrl = `http://127.0.0.1:${peerPort}`;
   const pki = await createPki(join(directory, 'pki'));
   processes.start('etcd', join(binaries, 'etcd'), [
-    ...['--name=test', `--data-dir=${join(directory, 'etcd')}`, '--unsafe-no-fsync', '--log-level=warn'],
-    ...[`--listen-client-urls=${etcdUrl}`, `--advertise-client-urls=${etcdUrl}`],
-    ...[
-      `--listen-peer-urls=${peerUrl}`,
-      `--initial-advertise-peer-urls=${peerUrl}`,
-      `--initial-cluster=test=${peerUrl}`,
-    ],
+    ...flags({
+      name: 'test',
+      'data-dir': join(directory, 'etcd'),
+      'log-level': 'warn',
+      'unsafe-no-fsync': true,
+      'listen-client-urls': etcdUrl,
+      'advertise-client-urls': etcdUrl,
+      'listen-peer-urls': peerUrl,
+      'initial-advertise-peer-urls': peerUrl,
+      'initial-cluster': `test=${peerUrl}`,
+    }),
     ...(options.etcdArgs ?? []),
   ]);
   const probe = new Agent({ connect: { rejectUnauthorized: false }, headersTimeout: 2000, bodyTimeout: 2000 });
@@ -299,7 +303,14 @@ async function createPki(directory: string): Promise<Pki> {
   await Promise.all([
     pki.createServiceAccountKeys(),
     pki.issue('apiserver', [['CN', 'kube-apiserver']], `subjectAltName=${alternatives}\nextendedKeyUsage=serverAuth`),
-    pki.issue('admin', [['O', 'system:masters'], ['CN', 'admin']], client), // prettier-ignore
+    pki.issue(
+      'admin',
+      [
+        ['O', 'system:masters'],
+        ['CN', 'admin'],
+      ],
+      client,
+    ),
     pki.issue('controller-manager', [['CN', 'system:kube-controller-manager']], client),
     pki.issue('front-proxy', [['CN', 'front-proxy-client']], client),
   ]);
@@ -307,25 +318,29 @@ async function createPki(directory: string): Promise<Pki> {
 }
 
 function apiserverArgs(directory: string, pki: Pki, port: number, etcdUrl: string): string[] {
-  return [
-    ...[`--etcd-servers=${etcdUrl}`, '--bind-address=127.0.0.1', `--secure-port=${port}`],
-    ...['--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none', `--cert-dir=${directory}`],
-    ...[`--tls-cert-file=${pki.path('apiserver.crt')}`, `--tls-private-key-file=${pki.path('apiserver.key')}`],
-    ...[
-      `--client-ca-file=${pki.path('ca.crt')}`,
-      '--authorization-mode=RBAC',
-      '--service-cluster-ip-range=10.96.0.0/16',
-    ],
-    ...[`--service-account-key-file=${pki.path('sa.pub')}`, `--service-account-signing-key-file=${pki.path('sa.key')}`],
-    '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
-    ...[`--requestheader-client-ca-file=${pki.path('ca.crt')}`, '--requestheader-allowed-names=front-proxy-client'],
-    ...['--requestheader-username-headers=X-Remote-User', '--requestheader-group-headers=X-Remote-Group'],
-    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
-    ...[
-      `--proxy-client-cert-file=${pki.path('front-proxy.crt')}`,
-      `--proxy-client-key-file=${pki.path('front-proxy.key')}`,
-    ],
-  ];
+  return flags({
+    'etcd-servers': etcdUrl,
+    'bind-address': '127.0.0.1',
+    'secure-port': port,
+    'advertise-address': '127.0.0.1',
+    'endpoint-reconciler-type': 'none',
+    'cert-dir': directory,
+    'tls-cert-file': pki.path('apiserver.crt'),
+    'tls-private-key-file': pki.path('apiserver.key'),
+    'client-ca-file': pki.path('ca.crt'),
+    'authorization-mode': 'RBAC',
+    'service-cluster-ip-range': '10.96.0.0/16',
+    'service-account-key-file': pki.path('sa.pub'),
+    'service-account-signing-key-file': pki.path('sa.key'),
+    'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
+    'requestheader-client-ca-file': pki.path('ca.crt'),
+    'requestheader-allowed-names': 'front-proxy-client',
+    'requestheader-username-headers': 'X-Remote-User',
+    'requestheader-group-headers': 'X-Remote-Group',
+    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+    'proxy-client-cert-file': pki.path('front-proxy.crt'),
+    'proxy-client-key-file': pki.path('front-proxy.key'),
+  });
 }
 
 async function auditArgs(options: ControlPlaneOptions, directory: string): Promise<string[]> {
@@ -335,11 +350,11 @@ async function auditArgs(options: ControlPlaneOptions, directory: string): Promi
     policy,
     'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n',
   );
-  return [
-    `--audit-policy-file=${policy}`,
-    `--audit-log-path=${join(directory, 'audit.log')}`,
-    '--audit-log-mode=blocking',
-  ];
+  return flags({
+    'audit-policy-file': policy,
+    'audit-log-path': join(directory, 'audit.log'),
+    'audit-log-mode': 'blocking',
+  });
 }
 
 async function startControllerManager(
@@ -349,22 +364,32 @@ async function startControllerManager(
   port: number,
 ): Promise<void> {
   const kubeconfig = await plane.writeCertificateKubeconfig('controller-manager');
-  processes.start('kube-controller-manager', join(plane.description.binaries, 'kube-controller-manager'), [
-    ...['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map((flag) => `--${flag}=${kubeconfig}`),
-    ...[`--service-account-private-key-file=${pki.path('sa.key')}`, `--root-ca-file=${pki.path('ca.crt')}`],
-    ...[`--cluster-signing-cert-file=${pki.path('ca.crt')}`, `--cluster-signing-key-file=${pki.path('ca.key')}`],
-    ...['--use-service-account-credentials=true', '--bind-address=127.0.0.1', `--secure-port=${port}`],
-    ...[
-      `--cert-dir=${plane.description.directory}`,
-      '--leader-elect=false',
-      '--kube-api-qps=500',
-      '--kube-api-burst=1000',
-    ],
-  ]);
+  const args = flags({
+    kubeconfig,
+    'authentication-kubeconfig': kubeconfig,
+    'authorization-kubeconfig': kubeconfig,
+    'service-account-private-key-file': pki.path('sa.key'),
+    'root-ca-file': pki.path('ca.crt'),
+    'cluster-signing-cert-file': pki.path('ca.crt'),
+    'cluster-signing-key-file': pki.path('ca.key'),
+    'use-service-account-credentials': true,
+    'bind-address': '127.0.0.1',
+    'secure-port': port,
+    'cert-dir': plane.description.directory,
+    'leader-elect': false,
+    // The defaults of 20 and 30 make it six seconds slower to start.
+    'kube-api-qps': 500,
+    'kube-api-burst': 1000,
+  });
+  processes.start('kube-controller-manager', join(plane.description.binaries, 'kube-controller-manager'), args);
   await processes.waitUntil('kube-controller-manager', async () => {
     const found = await plane.kubectl(['get', 'serviceaccount', 'default', '-n', 'default']);
     return found.code === 0;
   });
+}
+
+function flags(values: Readonly<Record<string, string | number | boolean>>): string[] {
+  return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 }
 
 async function isReady(url: string, dispatcher: Agent): Promise<boolean> {
