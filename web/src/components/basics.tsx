@@ -1,0 +1,173 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { absolute, relative } from '../lib/format.ts';
+import { href, navigate } from '../lib/router.ts';
+
+export function Link(props: {
+  to: string;
+  class?: string;
+  current?: boolean;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <a
+      href={href(props.to)}
+      class={props.class}
+      aria-current={props.current ? 'page' : undefined}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+        event.preventDefault();
+        navigate(props.to);
+      }}
+    >
+      {props.children}
+    </a>
+  );
+}
+
+/** A time as people say it, its exact value on hover and for screen readers. */
+export function When(props: { time: number | string | null | undefined }): JSX.Element {
+  if (props.time === undefined || props.time === null) return <span>never</span>;
+  return (
+    <time dateTime={new Date(props.time).toISOString()} title={absolute(props.time)}>
+      {relative(props.time)}
+    </time>
+  );
+}
+
+export function ErrorNote(props: { message: string | undefined; retry?: () => void }): JSX.Element | null {
+  if (props.message === undefined) return null;
+  return (
+    <div class="note note-error" role="alert">
+      <span>{props.message}</span>
+      {props.retry && (
+        <button type="button" class="small" onClick={props.retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Loading(props: { what: string }): JSX.Element {
+  return (
+    <p class="loading" role="status">
+      Loading {props.what}…
+    </p>
+  );
+}
+
+export function Badge(props: { tone: 'good' | 'bad' | 'warn' | 'plain'; children: ComponentChildren }): JSX.Element {
+  return <span class={`badge badge-${props.tone}`}>{props.children}</span>;
+}
+
+export function Field(props: {
+  label: string;
+  hint?: string;
+  children: (id: string, hintId: string | undefined) => ComponentChildren;
+}): JSX.Element {
+  const id = useId();
+  const hintId = props.hint === undefined ? undefined : `${id}-hint`;
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      {props.children(id, hintId)}
+      {props.hint !== undefined && (
+        <p class="hint" id={hintId}>
+          {props.hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A modal dialog: the browser's own, so that focus, Escape and the page behind it behave. */
+export function Dialog(props: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  wide?: boolean;
+}): JSX.Element {
+  const ref = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      class={props.wide ? 'wide' : undefined}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        props.onClose();
+      }}
+    >
+      <header>
+        <h2 id={titleId}>{props.title}</h2>
+        <button type="button" class="icon" aria-label="Close" onClick={props.onClose}>
+          ×
+        </button>
+      </header>
+      {props.children}
+    </dialog>
+  );
+}
+
+/** A button for work that takes time: it cannot be pressed twice, and says that it is at it. */
+export function BusyButton(props: {
+  onPress: () => Promise<void>;
+  children: ComponentChildren;
+  class?: string;
+  disabled?: boolean;
+  type?: 'button' | 'submit';
+}): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  return (
+    <button
+      type={props.type ?? 'button'}
+      class={props.class}
+      disabled={props.disabled === true || busy}
+      aria-busy={busy}
+      onClick={(event) => {
+        event.preventDefault();
+        setBusy(true);
+        void props.onPress().finally(() => setBusy(false));
+      }}
+    >
+      {props.children}
+      {busy && <span class="spinner" aria-hidden="true" />}
+    </button>
+  );
+}
+
+/** Copies a text; says so. */
+export function CopyButton(props: { text: string; label?: string }): JSX.Element {
+  const [done, setDone] = useState(false);
+  return (
+    <button
+      type="button"
+      class="small"
+      onClick={() => {
+        void navigator.clipboard.writeText(props.text).then(() => {
+          setDone(true);
+          setTimeout(() => setDone(false), 2000);
+        });
+      }}
+    >
+      <span aria-live="polite">{done ? 'Copied' : (props.label ?? 'Copy')}</span>
+    </button>
+  );
+}
+
+/** Hands a text to the browser as a file. */
+export function download(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const anchor = document.createElement('a');
+  anchor.href = url;
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

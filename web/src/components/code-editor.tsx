@@ -1,0 +1,66 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { EditorHandle, EditorOptions } from './code-mirror.ts';
+
+/**
+ * A text field for SQL or JSON with completion and errors at the line. The editor comes in a file of its own, when it is
+ * first needed; until then, and where it cannot be loaded, a plain text field does.
+ */
+export function CodeEditor(props: {
+  value: string;
+  onChange: (value: string) => void;
+  label: string;
+  language: EditorOptions['language'];
+  completions?: EditorOptions['completions'];
+  lint?: EditorOptions['lint'];
+  tables?: EditorOptions['tables'];
+  onRun?: () => void;
+}): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const handle = useRef<EditorHandle | undefined>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  const [plain, setPlain] = useState(true);
+
+  useEffect(() => {
+    let gone = false;
+    void import('./code-mirror.ts').then(
+      ({ mountEditor }) => {
+        if (gone || !host.current) return;
+        handle.current = mountEditor(host.current, {
+          value: latest.current.value,
+          label: latest.current.label,
+          language: latest.current.language,
+          onChange: (value) => latest.current.onChange(value),
+          onRun: () => latest.current.onRun?.(),
+          completions: latest.current.completions,
+          lint: latest.current.lint,
+          tables: latest.current.tables,
+        });
+        setPlain(false);
+      },
+      () => undefined,
+    );
+    return () => {
+      gone = true;
+      handle.current?.destroy();
+    };
+  }, []);
+  useEffect(() => handle.current?.setValue(props.value), [props.value]);
+  useEffect(() => handle.current?.setTables(props.tables ?? {}), [props.tables]);
+
+  return (
+    <div class="editor">
+      {plain && (
+        <textarea
+          aria-label={props.label}
+          value={props.value}
+          rows={8}
+          spellcheck={false}
+          onInput={(event) => props.onChange(event.currentTarget.value)}
+        />
+      )}
+      <div ref={host} />
+    </div>
+  );
+}

@@ -1,0 +1,107 @@
+import {
+  autocompletion,
+  completionKeymap,
+  type CompletionContext,
+  type CompletionResult,
+} from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { json } from '@codemirror/lang-json';
+import { sql, StandardSQL } from '@codemirror/lang-sql';
+import { bracketMatching, defaultHighlightStyle, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { linter, lintGutter, type Diagnostic } from '@codemirror/lint';
+import { Compartment, EditorState, type Extension } from '@codemirror/state';
+import { EditorView, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+
+export interface EditorOptions {
+  readonly value: string;
+  readonly label: string;
+  readonly language: 'sql' | 'json';
+  readonly onChange: (value: string) => void;
+  readonly onRun: () => void;
+  readonly completions: ((context: CompletionContext) => CompletionResult | null) | undefined;
+  readonly lint: ((text: string) => Diagnostic[]) | undefined;
+  /** Table name → its columns, for completion in SQL. */
+  readonly tables: Record<string, string[]> | undefined;
+}
+
+export interface EditorHandle {
+  setValue(value: string): void;
+  setTables(tables: Record<string, string[]>): void;
+  destroy(): void;
+}
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: 'var(--code-keyword)' },
+  { tag: [tags.string, tags.special(tags.string)], color: 'var(--code-string)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
+  { tag: tags.comment, color: 'var(--muted)' },
+  { tag: tags.propertyName, color: 'var(--code-name)' },
+]);
+
+const theme = EditorView.theme({
+  '&': { fontSize: '13px', backgroundColor: 'var(--field)', color: 'var(--text)' },
+  '.cm-content': { fontFamily: 'var(--mono)', minHeight: '9em', caretColor: 'var(--text)' },
+  '.cm-gutters': { backgroundColor: 'var(--field)', color: 'var(--muted)', border: 'none' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-1px' },
+  '.cm-tooltip': { backgroundColor: 'var(--surface)', color: 'var(--text)', border: '1px solid var(--line)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent)', color: 'var(--on-accent)' },
+  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground, ::selection': {
+    backgroundColor: 'var(--selection) !important',
+  },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+});
+
+function languageOf(options: EditorOptions, tables: Record<string, string[]>): Extension {
+  return options.language === 'sql' ? sql({ dialect: StandardSQL, schema: tables, upperCaseKeywords: true }) : json();
+}
+
+/**
+ * Puts an editor into `host`. It lives in a shadow root: there it brings its styles by adoptedStyleSheets, which a strict
+ * Content-Security-Policy allows, where a style element would be refused.
+ */
+export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHandle {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+  const parent = document.createElement('div');
+  root.replaceChildren(parent);
+  const language = new Compartment();
+  const extensions: Extension[] = [
+    lineNumbers(),
+    history(),
+    bracketMatching(),
+    language.of(languageOf(options, options.tables ?? {})),
+    syntaxHighlighting(colours),
+    syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
+    theme,
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ 'aria-label': options.label }),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) options.onChange(update.state.doc.toString());
+    }),
+    // Before the default keys, and no Tab: who comes by keyboard must be able to leave.
+    keymap.of([
+      { key: 'Mod-Enter', run: () => (options.onRun(), true) },
+      ...completionKeymap,
+      ...historyKeymap,
+      ...defaultKeymap,
+    ]),
+    autocompletion(options.completions ? { override: [options.completions] } : {}),
+  ];
+  const { lint } = options;
+  if (lint)
+    extensions.push(
+      lintGutter(),
+      linter((view) => lint(view.state.doc.toString()), { delay: 300 }),
+    );
+  const view = new EditorView({ state: EditorState.create({ doc: options.value, extensions }), parent, root });
+  return {
+    setValue(value) {
+      const old = view.state.doc.toString();
+      if (old !== value) view.dispatch({ changes: { from: 0, to: old.length, insert: value } });
+    },
+    setTables(tables) {
+      view.dispatch({ effects: language.reconfigure(languageOf(options, tables)) });
+    },
+    destroy: () => view.destroy(),
+  };
+}

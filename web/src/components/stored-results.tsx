@@ -1,0 +1,108 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { call, callText, messageOfError } from '../lib/api.ts';
+import { bytes, whole } from '../lib/format.ts';
+import type { StoredResult } from '../lib/types.ts';
+import { useData } from '../lib/use-data.ts';
+import { BusyButton, ErrorNote, When } from './basics.tsx';
+
+interface Listing {
+  readonly resultMetadataList: readonly StoredResult[];
+}
+interface Usage {
+  readonly usedBytes: number;
+  readonly quotaBytes: number;
+  readonly criticalPercent: number;
+  readonly targetPercent: number;
+}
+
+/** How full the store is, with the marks at which the cleaner begins and ends. */
+function UsageBar(props: { usage: Usage }): JSX.Element {
+  const { usedBytes, quotaBytes, criticalPercent, targetPercent } = props.usage;
+  const percent = quotaBytes === 0 ? 0 : Math.min(100, (usedBytes / quotaBytes) * 100);
+  const text = `${bytes(usedBytes)} of ${bytes(quotaBytes)} (${percent.toFixed(1)} %); cleaning begins at ${criticalPercent} % and ends at ${targetPercent} %`;
+  return (
+    <figure class="usage">
+      <svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={text}>
+        <rect width="100" height="8" class="usage-quota" />
+        <rect width={percent} height="8" class={percent > criticalPercent ? 'usage-critical' : 'usage-used'} />
+        <rect x={targetPercent} width="0.3" height="8" class="usage-mark" />
+        <rect x={criticalPercent} width="0.3" height="8" class="usage-mark" />
+      </svg>
+      <figcaption class="muted">{text}</figcaption>
+    </figure>
+  );
+}
+
+export function StoredResults(props: { turn: number }): JSX.Element {
+  const list = useData('stored', (signal) => call<Listing>('/query/resultStore', { signal }), 30_000);
+  const usage = useData('usage', (signal) => call<Usage>('/query/resultStore/usage', { signal }), 30_000);
+  const [error, setError] = useState<string>();
+  useEffect(() => {
+    if (props.turn > 0) {
+      list.reload();
+      usage.reload();
+    }
+  }, [props.turn]);
+  const remove = async (id: string): Promise<void> => {
+    try {
+      await callText(`/query/resultStore/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      setError(undefined);
+    } catch (failure) {
+      setError(messageOfError(failure));
+    }
+    list.reload();
+    usage.reload();
+  };
+  const results = list.value?.resultMetadataList ?? [];
+  return (
+    <section class="card" aria-labelledby="stored">
+      <h2 id="stored">Stored results</h2>
+      {usage.value && <UsageBar usage={usage.value} />}
+      <ErrorNote message={error ?? list.error} retry={list.reload} />
+      {list.value && results.length === 0 && <p class="muted">No result is stored.</p>}
+      {results.length > 0 && (
+        <div class="table-scroll" tabIndex={0} role="region" aria-label="Stored results">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Request</th>
+                <th scope="col">Rows</th>
+                <th scope="col">Size</th>
+                <th scope="col">Submitted</th>
+                <th scope="col">Expires</th>
+                <th scope="col">Owner</th>
+                <th scope="col">
+                  <span class="sr-only">Delete</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {results.map((result) => (
+                <tr key={result.requestId}>
+                  <td>
+                    <code>{result.requestId}</code>
+                  </td>
+                  <td class="number">{whole(result.responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
+                  <td class="number">{result.bytes === undefined ? '' : bytes(result.bytes)}</td>
+                  <td>
+                    <When time={result.submissionTimeMs} />
+                  </td>
+                  <td>
+                    <When time={result.expirationTimeMs} />
+                  </td>
+                  <td>{result.owner?.replace(/^srn2:[^#]*#/, '')}</td>
+                  <td>
+                    <BusyButton class="small danger" onPress={() => remove(result.requestId)}>
+                      Delete
+                    </BusyButton>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

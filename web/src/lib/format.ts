@@ -1,0 +1,48 @@
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+];
+
+/** `3 minutes ago`, `in 2 hours`. */
+export function relative(time: number | string, now = Date.now()): string {
+  const difference = new Date(time).getTime() - now;
+  if (Number.isNaN(difference)) return '';
+  for (const [unit, ms] of STEPS)
+    if (Math.abs(difference) >= ms) return RELATIVE.format(Math.round(difference / ms), unit);
+  return 'just now';
+}
+
+const ABSOLUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+export function absolute(time: number | string): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? '' : ABSOLUTE.format(date);
+}
+
+export function bytes(count: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let value = count;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
+
+const WHOLE = new Intl.NumberFormat('en');
+export const whole = (count: number): string => WHOLE.format(count);
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** `IDEAL_STATE_EV_MISMATCH_CHECK` → `Ideal state ev mismatch check`; only for names without a title. */
+export function fromUpper(name: string): string {
+  const text = name.toLowerCase().replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,53 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { messageOfError } from './api.ts';
+
+export interface Data<T> {
+  readonly value: T | undefined;
+  readonly error: string | undefined;
+  readonly loading: boolean;
+  /** Loads again; what is shown stays until the new answer is there. */
+  readonly reload: () => void;
+}
+
+/**
+ * Loads something when `key` changes, and every `pollMs` while the page can be seen.
+ * An answer that was overtaken by a newer request is dropped.
+ */
+export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>, pollMs?: number): Data<T> {
+  const [state, setState] = useState<{ value: T | undefined; error: string | undefined; loading: boolean }>({
+    value: undefined,
+    error: undefined,
+    loading: true,
+  });
+  const [turn, setTurn] = useState(0);
+  const loadRef = useRef(load);
+  loadRef.current = load;
+  const keyRef = useRef(key);
+
+  useEffect(() => {
+    const abort = new AbortController();
+    const sameKey = keyRef.current === key;
+    keyRef.current = key;
+    setState((old) => ({ value: sameKey ? old.value : undefined, error: old.error, loading: true }));
+    loadRef.current(abort.signal).then(
+      (value) => {
+        if (!abort.signal.aborted) setState({ value, error: undefined, loading: false });
+      },
+      (error: unknown) => {
+        if (!abort.signal.aborted)
+          setState((old) => ({ value: old.value, error: messageOfError(error), loading: false }));
+      },
+    );
+    return () => abort.abort();
+  }, [key, turn]);
+
+  const reload = useCallback(() => setTurn((n) => n + 1), []);
+  useEffect(() => {
+    if (pollMs === undefined) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) reload();
+    }, pollMs);
+    return () => clearInterval(timer);
+  }, [pollMs, reload]);
+  return { ...state, reload };
+}

@@ -1,0 +1,31 @@
+import type { JSX } from 'preact';
+import { Link } from '../components/basics.tsx';
+import { useLocation } from '../lib/router.ts';
+import { PoliciesTab } from './access/policies.tsx';
+import { RolesTab } from './access/roles.tsx';
+import { TokensTab } from './access/tokens.tsx';
+
+const TABS = [
+  { id: 'roles', label: 'Roles', body: RolesTab },
+  { id: 'policies', label: 'Policies', body: PoliciesTab },
+  { id: 'tokens', label: 'Service tokens', body: TokensTab },
+] as const;
+
+export function AccessPage(): JSX.Element {
+  const { query } = useLocation();
+  const tab = TABS.find(({ id }) => id === query.get('tab')) ?? TABS[0];
+  const Body = tab.body;
+  return (
+    <>
+      <h1>Access</h1>
+      <nav class="tabs" aria-label="Kinds">
+        {TABS.map(({ id, label }) => (
+          <Link key={id} to={`/access?tab=${id}`} current={id === tab.id}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <Body />
+    </>
+  );
+}

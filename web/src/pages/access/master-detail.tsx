@@ -1,0 +1,76 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { setQuery } from '../../lib/router.ts';
+import { ErrorNote, Loading } from '../../components/basics.tsx';
+import type { Authored } from '../../lib/types.ts';
+import { When } from '../../components/basics.tsx';
+
+/** A searchable list at the left, what is chosen at the right; the choice and the search stand in the URL. */
+export function MasterDetail(props: {
+  what: string;
+  items: readonly { name: string; note?: string | undefined }[] | undefined;
+  error: string | undefined;
+  reload: () => void;
+  search: string;
+  chosen: string | undefined;
+  actions: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const wanted = props.search.toLowerCase();
+  const shown = (props.items ?? []).filter((item) => `${item.name} ${item.note ?? ''}`.toLowerCase().includes(wanted));
+  return (
+    <div class="master">
+      <section class="card master-list" aria-label={props.what}>
+        <div class="row">
+          <input
+            type="search"
+            aria-label={`Search ${props.what}`}
+            placeholder="Search"
+            value={props.search}
+            onInput={(event) => setQuery({ search: event.currentTarget.value })}
+          />
+          {props.actions}
+        </div>
+        <ErrorNote message={props.error} retry={props.reload} />
+        {props.items === undefined && props.error === undefined && <Loading what={props.what} />}
+        <ul>
+          {shown.map((item) => (
+            <li key={item.name}>
+              <button
+                type="button"
+                class="item"
+                aria-current={item.name === props.chosen ? 'true' : undefined}
+                onClick={() => setQuery({ name: item.name })}
+              >
+                <span>{item.name}</span>
+                {item.note && <span class="muted">{item.note}</span>}
+              </button>
+            </li>
+          ))}
+        </ul>
+        {props.items !== undefined && shown.length === 0 && <p class="muted">Nothing found.</p>}
+      </section>
+      <section class="master-detail" aria-live="polite">
+        {props.children}
+      </section>
+    </div>
+  );
+}
+
+/** Who made it and when, and whether something else manages it, so that an edit here may be undone by it. */
+export function Authorship(props: { resource: Authored }): JSX.Element {
+  const { resource } = props;
+  return (
+    <>
+      <p class="muted">
+        made <When time={resource.createdAt} /> by {resource.createdBy} · changed <When time={resource.lastUpdatedAt} />{' '}
+        by {resource.lastUpdatedBy}
+      </p>
+      {resource.managedBy && resource.managedBy.length > 0 && (
+        <div class="note note-warn" role="note">
+          This resource is managed by {resource.managedBy.join(', ')}. What you change here may be changed back from
+          there: better change it at its source.
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete';
+import type { Diagnostic } from '@codemirror/lint';
+
+/** What a policy document may hold, for completion: field names where a key stands, values where one of few fits. */
+const KEYS = ['version', 'statements', 'description', 'effect', 'actions', 'resources'];
+const EFFECTS = ['allow', 'deny'];
+export const COMMON_ACTIONS = [
+  'Query',
+  'Get*',
+  'GetHealth',
+  'ExecuteTask',
+  'GetTable',
+  'GetTableConfig',
+  'GetSchema',
+  'GetSegment',
+  'GetSize',
+  'GetMetadata',
+  'CreateTable',
+  'UpdateTableConfig',
+  'DeleteTable',
+  'ReloadSegment',
+  'RebalanceTable',
+  'UploadSegment',
+  'GetResponseStore',
+  'DeleteResponseStore',
+  'CreateRole',
+  'GetRole',
+  'UpdateRole',
+  'DeleteRole',
+  'CreatePolicy',
+  'GetPolicy',
+  'UpdatePolicy',
+  'DeletePolicy',
+  'AttachPolicy',
+  'DetachPolicy',
+  'CreateAssignment',
+  'GetAssignment',
+  'DeleteAssignment',
+  'CreateServiceToken',
+  'GetServiceToken',
+  'DeleteServiceToken',
+  'SimulateAccess',
+  '*',
+];
+const RESOURCES = [
+  'srn2:table#',
+  'srn2:cluster#*:table#*',
+  'srn2:cluster#*',
+  'srn2:role#*',
+  'srn2:policy#*',
+  'srn2:service-token#*',
+  '*',
+];
+
+/** Completion inside the quotes, by the field that stands before. */
+export function completePolicy(context: CompletionContext): CompletionResult | null {
+  const word = context.matchBefore(/"[^"\n]*/);
+  if (!word) return null;
+  const before = context.state.sliceDoc(Math.max(0, word.from - 2000), word.from);
+  const fields = [...before.matchAll(/"(version|effect|actions|resources|description)"\s*:/g)];
+  const last = fields.at(-1);
+  const between = last ? before.slice((last.index ?? 0) + last[0].length) : '';
+  const inList = last !== undefined && /^\s*(\[[^\]]*)?$/.test(between);
+  const field = inList ? last[1] : undefined;
+  const choices =
+    field === 'effect'
+      ? EFFECTS
+      : field === 'actions'
+        ? COMMON_ACTIONS
+        : field === 'resources'
+          ? RESOURCES
+          : field === 'version'
+            ? ['v1']
+            : KEYS;
+  return { from: word.from + 1, options: choices.map((label) => ({ label })), validFor: /^[^"\n]*$/ };
+}
+
+/** JSON errors at their place; errors of meaning come from the gateway when it is saved. */
+export function lintPolicy(text: string): Diagnostic[] {
+  try {
+    JSON.parse(text);
+    return [];
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const position = Number(/position (\d+)/.exec(message)?.[1] ?? text.length);
+    const at = Math.min(position, text.length);
+    return [{ from: Math.max(0, at - 1), to: at, severity: 'error', message }];
+  }
+}
+
+/**
+ * The place that a message of the gateway names, such as `statements[1].actions[0]`, as an error at that line.
+ * @returns nothing where the place cannot be found in the text
+ */
+export function locate(text: string, message: string): Diagnostic[] {
+  const path = /statements\[(\d+)\](?:\.(\w+))?/.exec(message);
+  if (!path) return [];
+  const opening = [...text.matchAll(/\{/g)].map((match) => match.index);
+  // The first brace opens the document; statement n is the (n+2)nd, since statements hold no objects of their own.
+  const start = opening[Number(path[1]) + 1];
+  if (start === undefined) return [];
+  const field = path[2] === undefined ? -1 : text.indexOf(`"${path[2]}"`, start);
+  const from = field < 0 ? start : field;
+  const end = text.indexOf('\n', from);
+  return [{ from, to: end < 0 ? text.length : end, severity: 'error', message }];
+}
