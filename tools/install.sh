@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
 #
-#   tools/install.sh node|kubernetes|pinot|s3|gcs
+#   tools/install.sh node|kubernetes|pinot|pinot-tools|sample|s3|gcs
 #
 # Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
 # every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a
@@ -92,11 +92,30 @@ build_pinot() {
   ls "$1"/lib/pinot-tools-*.jar >/dev/null || die 'Maven fetched no pinot-tools jar'
 }
 
+# The programs beside pinot/pom.xml that run on Pinot's class path.
+build_pinot_tools() {
+  need javac 'install a JDK 17 or newer'
+  local pinot
+  pinot=$("$here/install.sh" pinot)
+  say 'compiling the cluster runner'
+  javac -nowarn -Xlint:none -cp "$pinot/lib/*" -d "$1" "$here"/pinot/*.java
+}
+
+# The segments of the sample tables, ready to be uploaded.
+build_sample() {
+  local node
+  node=$("$here/install.sh" node)
+  say 'building the sample tables (about 30 s, once)'
+  "$node/bin/node" "$here/pinot/build-sample.ts" "$1"
+}
+
 case ${1:-} in
   node) ensure "$cache/node-$node_version" build_node ;;
   kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
   pinot) ensure "$cache/pinot-$pinot_version-$(pins "$here/pinot/pom.xml")" build_pinot ;;
+  pinot-tools) ensure "$cache/pinot-tools-$(pins "$here"/pinot/{pom.xml,*.java})" build_pinot_tools ;;
+  sample) ensure "$cache/sample-$(pins "$here"/pinot/{sample-tables.ts,build-sample.ts,SegmentBuilder.java})" build_sample ;;
   s3) ensure "$cache/versitygw-$(pins "$here"/object-stores/s3/go.{mod,sum})" build_s3 ;;
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes pinot s3 gcs" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes pinot pinot-tools sample s3 gcs" ;;
 esac
