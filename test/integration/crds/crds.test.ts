@@ -1,0 +1,207 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CUSTOM_KINDS, KINDS, type CustomKind, type ResourceByKind } from '../../../src/resources/kinds.ts';
+import { API_VERSION, GROUP } from '../../../src/resources/meta.ts';
+import { validateResource } from '../../../src/resources/validate.ts';
+import { sharedControlPlane, type CommandResult, type ControlPlaneClient } from '../../support/control-plane.ts';
+
+const SAMPLES = join(import.meta.dirname, '../../../manifests/samples');
+
+let api: ControlPlaneClient;
+let namespace: string;
+
+beforeAll(async () => {
+  api = await sharedControlPlane();
+  await api.applyCrds();
+  namespace = await api.createNamespace('crds');
+});
+
+function kubectl(args: readonly string[], input?: object): Promise<CommandResult> {
+  return api.kubectl(['-n', namespace, ...args], input ? { input: JSON.stringify(input) } : {});
+}
+
+describe('a real kube-apiserver', () => {
+  it('establishes every kind without a complaint about its schema', async () => {
+    for (const kind of CUSTOM_KINDS) {
+      const { stdout } = await kubectl(['get', 'crd', `${KINDS[kind].plural}.${GROUP}`, '-o', 'json']);
+      const { status } = JSON.parse(stdout) as { status: { conditions: { type: string; status: string }[] } };
+      const conditions = Object.fromEntries(status.conditions.map(({ type, status }) => [type, status]));
+      expect(conditions, kind).toMatchObject({ Established: 'True', NamesAccepted: 'True' });
+      expect(conditions['NonStructuralSchema'] ?? 'False', kind).toBe('False');
+    }
+  });
+
+  it('takes every sample', async () => {
+    const samples = (await readdir(SAMPLES)).filter((name) => name.endsWith('.yaml'));
+    expect(samples.length).toBeGreaterThanOrEqual(10);
+    const applied = await kubectl(['apply', '-f', SAMPLES]);
+    expect(applied.stderr).toBe('');
+    expect(applied.stdout.trim().split('\n')).toHaveLength(samples.length);
+  });
+
+  it('lists them all under the category, by short name, and with the columns', async () => {
+    const all = await kubectl(['get', 'olap', '-o', 'name']);
+    for (const kind of CUSTOM_KINDS) expect(all.stdout).toContain(`${KINDS[kind].singular}.${GROUP}/`);
+    for (const kind of CUSTOM_KINDS) {
+      const { stdout } = await kubectl(['get', KINDS[kind].shortNames[0], '-o', 'wide']);
+      const columns = KINDS[kind].printerColumns.map(({ name }) => name.toUpperCase());
+      expect(
+        stdout
+          .split('\n')[0]
+          ?.split(/ {2,}/)
+          .map((name) => name.trim()),
+      ).toEqual(['NAME', ...columns]);
+    }
+    expect((await kubectl(['get', 'roles.olapwarden.io'])).stdout).toMatch(/^analysts\s/m);
+  });
+
+  it('explains every field', async () => {
+    const role = await kubectl(['explain', 'roles.olapwarden.io.spec']);
+    expect(role.stdout).toContain('policies\t<[]string>');
+    expect(role.stdout).toContain('Names of the policies that this role holds');
+    const statements = await kubectl(['explain', 'policies.olapwarden.io.spec.statements']);
+    expect(statements.stdout).toContain('enum: allow, deny');
+  });
+
+  it('names a field that it does not know', async () => {
+    const bad = {
+      ...manifest('Policy', 'p', { statements: [{ effect: 'allow', resources: ['*'], action: ['Query'] }] }),
+    };
+    expect((await kubectl(['apply', '-f', '-'], bad)).stderr).toContain('unknown field "spec.statements[0].action"');
+  });
+});
+
+function manifest(kind: CustomKind, name: string, spec: object): object {
+  return { apiVersion: API_VERSION, kind, metadata: { name }, spec };
+}
+
+const table = (resource: string): object => ({
+  statements: [{ effect: 'allow', actions: ['Query'], resources: [resource] }],
+});
+const subject = (name: unknown, type = 'group'): object => ({ role: 'r', subjects: [{ type, name }] });
+
+/**
+ * Specs that both the kube-apiserver and validateResource() are asked about. Third: undefined where it is allowed, else what the
+ * kube-apiserver's refusal has to say.
+ */
+const TABLE: [CustomKind, object, string | undefined][] = [
+  ['Policy', table('*'), undefined],
+  ['Policy', table('srn2:table#events'), undefined],
+  ['Policy', table('srn2:cluster#*:table#prod_*'), undefined],
+  ['Policy', { statements: [{ resources: ['*'] }] }, undefined],
+  ['Policy', table('table#events'), 'spec.statements[0].resources[0] in body should match'],
+  ['Policy', table('srn2:table#a b'), 'should match'],
+  ['Policy', table(`srn2:table#${'x'.repeat(1020)}`), 'Too long'],
+  ['Policy', { statements: [] }, 'spec.statements in body should have at least 1 items'],
+  ['Policy', {}, 'spec.statements: Required value'],
+  ['Policy', { statements: [{ effect: 'permit', resources: ['*'] }] }, 'supported values: "allow", "deny"'],
+  ['Policy', { statements: [{ effect: 'allow' }] }, 'spec.statements[0].resources: Required value'],
+  ['Policy', { statements: [{ effect: 'allow', actions: ['Get Table'], resources: ['*'] }] }, 'should match'],
+  ['Policy', { statements: [{ effect: 'allow', actions: ['x'.repeat(129)], resources: ['*'] }] }, 'Too long'],
+  ['Policy', { description: 'x'.repeat(4097), ...table('*') }, 'Too long'],
+  ['Policy', { description: '😀'.repeat(4096), ...table('*') }, undefined],
+  ['Role', {}, undefined],
+  ['Role', { policies: [] }, undefined],
+  ['Role', { policies: ['a', 'b.c-d'] }, undefined],
+  ['Role', { policies: ['a', 'a'] }, 'spec.policies[1]: Duplicate value: "a"'],
+  ['Role', { policies: ['Data Engineers'] }, 'should match'],
+  ['Role', { policies: [''] }, 'should be at least 1 chars long'],
+  ['Role', { policies: 'a' }, 'must be of type array'],
+  [
+    'Role',
+    { policies: Array.from({ length: 257 }, (_, index) => `p${index}`) },
+    'Too many: 257: must have at most 256 items',
+  ],
+  ['RoleAssignment', subject('data'), undefined],
+  ['RoleAssignment', subject('Ada Lovelace'), undefined],
+  ['RoleAssignment', subject(' x'), 'should match'],
+  ['RoleAssignment', subject('a\nb'), 'should match'],
+  ['RoleAssignment', subject(''), 'should be at least 1 chars long'],
+  ['RoleAssignment', subject(7), 'must be of type string'],
+  ['RoleAssignment', subject('x', 'email'), 'supported values: "user-email", "group", "domain", "service-token"'],
+  ['RoleAssignment', { role: 'r', subjects: [] }, 'should have at least 1 items'],
+  ['RoleAssignment', { subjects: [{ type: 'group', name: 'x' }] }, 'spec.role: Required value'],
+  [
+    'RoleAssignment',
+    {
+      role: 'r',
+      subjects: [
+        { type: 'group', name: 'x' },
+        { type: 'group', name: 'x' },
+      ],
+    },
+    'spec.subjects[1]: Duplicate value',
+  ],
+  [
+    'RoleAssignment',
+    {
+      role: 'r',
+      subjects: [
+        { type: 'group', name: 'x' },
+        { type: 'domain', name: 'x' },
+      ],
+    },
+    undefined,
+  ],
+  ['ServiceToken', {}, undefined],
+  ['ServiceToken', { expiresAt: '2030-01-01T00:00:00Z' }, undefined],
+  ['ServiceToken', { expiresAt: '2030-01-01T00:00:00.123+02:00' }, undefined],
+  ['ServiceToken', { expiresAt: '2030-01-01' }, 'must be of type date-time'],
+  ['ServiceToken', { expiresAt: '2030-01-01T00:00:00' }, 'must be of type date-time'],
+  ['ServiceToken', { expiresAt: '2030-13-01T00:00:00Z' }, 'must be of type date-time'],
+  ['ServiceToken', { expiresAt: 'tomorrow' }, 'must be of type date-time'],
+  ['ServiceToken', { secretName: 'Up' }, 'should match'],
+  ['ClusterHealthReport', {}, undefined],
+  ['ClusterHealthReport', { interval: '1h30m' }, undefined],
+  ['ClusterHealthReport', { schedule: '*/10 * * * *' }, undefined],
+  ['ClusterHealthReport', { interval: '20' }, 'should match'],
+  [
+    'ClusterHealthReport',
+    { interval: '20m', schedule: '*/10 * * * *' },
+    'give spec.interval or spec.schedule, not both',
+  ],
+  ['ClusterHealthReport', { maxFindings: 0 }, 'should be greater than or equal to 1'],
+  ['ClusterHealthReport', { maxFindings: 1.5 }, 'must be of type integer'],
+  ['ClusterHealthReport', { thresholds: { SEGMENT_COUNT_CHECK: { maxSegments: 5.5 } } }, undefined],
+  ['ClusterHealthReport', { thresholds: { SEGMENT_COUNT_CHECK: { maxSegments: 'many' } } }, 'must be of type number'],
+  ['ClusterHealthReport', { disabledChecks: ['lower'] }, 'should match'],
+];
+
+describe('the kube-apiserver and validateResource() agree on', () => {
+  it.each(TABLE.map(([kind, spec, refusal]) => ({ kind, spec, refusal, shown: JSON.stringify(spec).slice(0, 100) })))(
+    '$kind $shown',
+    async ({ kind, spec, refusal }) => {
+      const object = manifest(kind, 'table', spec);
+      const answer = await kubectl(['create', '--dry-run=server', '-f', '-'], object);
+      expect(answer.code === 0 ? undefined : answer.stderr).toEqual(
+        refusal === undefined ? undefined : expect.stringContaining(refusal),
+      );
+      expect(validateResource(kind, object).ok).toBe(refusal === undefined);
+    },
+  );
+
+  const CHANGES: [CustomKind, object, object, string | undefined][] = [
+    ['RoleAssignment', subject('a'), { ...subject('a'), role: 'other' }, 'spec.role cannot be changed'],
+    ['RoleAssignment', subject('a'), subject('b'), undefined],
+    ['ServiceToken', { secretName: 'a' }, { secretName: 'b' }, 'spec.secretName cannot be changed'],
+    ['ServiceToken', { secretName: 'a' }, {}, 'spec.secretName cannot be changed'],
+    ['ServiceToken', {}, { secretName: 'b' }, 'spec.secretName cannot be changed'],
+    ['ServiceToken', { secretName: 'a' }, { secretName: 'a', description: 'x' }, undefined],
+  ];
+
+  it.each(CHANGES.map(([kind, before, after, refusal], index) => ({ kind, before, after, refusal, index })))(
+    'change $index of a $kind',
+    async ({ kind, before, after, refusal, index }) => {
+      const [from, to] = [manifest(kind, `change-${index}`, before), manifest(kind, `change-${index}`, after)];
+      expect((await kubectl(['create', '-f', '-'], from)).code).toBe(0);
+      const answer = await kubectl(['replace', '-f', '-'], to);
+      expect(answer.code === 0 ? undefined : answer.stderr).toEqual(
+        refusal === undefined ? undefined : expect.stringContaining(refusal),
+      );
+      const ours = validateResource(kind, to, from as ResourceByKind[CustomKind]);
+      expect(ours.ok).toBe(refusal === undefined);
+      if (!ours.ok) expect(ours.errors[0]?.message).toContain(refusal);
+    },
+  );
+});
