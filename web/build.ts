@@ -1,6 +1,8 @@
 // Builds the dashboard's static files into web/dist: `node web/build.ts`. Takes a fraction of a second, so nothing built is committed.
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import { build } from 'esbuild';
 
 const here = import.meta.dirname;
@@ -37,3 +39,10 @@ await writeFile(
   page.replace('@STYLE@', find(/^styles-.*\.css$/)).replace('@SCRIPT@', find(/^main-.*\.js$/)),
 );
 await copyFile(join(here, 'icon.svg'), join(out, 'assets/icon.svg'));
+
+// Compressed once here, so that the gateway only has to send them.
+for (const name of await readdir(join(out, 'assets'))) {
+  const content = await readFile(join(out, 'assets', name));
+  await writeFile(join(out, 'assets', `${name}.br`), await promisify(brotliCompress)(content));
+  await writeFile(join(out, 'assets', `${name}.gz`), await promisify(gzip)(content));
+}

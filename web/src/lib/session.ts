@@ -1,11 +1,6 @@
 import { call } from './api.ts';
 import type { Whoami } from './types.ts';
 
-/** How people may sign in here. */
-export interface SignInMethods {
-  readonly oidc: { readonly authorizationEndpoint: string; readonly clientId: string; readonly scope: string } | null;
-}
-
 /**
  * Exchanges a token for the session cookie. The cookie is HttpOnly and same-site: no script, ours included, can read the token
  * again, and nothing is kept in the browser's storage.

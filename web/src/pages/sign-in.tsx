@@ -1,12 +1,30 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { BusyButton, Dialog, ErrorNote, Field } from '../components/basics.tsx';
-import { messageOfError } from '../lib/api.ts';
+import { call, messageOfError } from '../lib/api.ts';
+import { comeBackFromProvider, leaveForProvider, type SignInMethods } from '../lib/oidc.ts';
+import { navigate, useLocation } from '../lib/router.ts';
 import { signIn } from '../lib/session.ts';
+import { useData } from '../lib/use-data.ts';
 
 function Form(props: { onDone: () => Promise<void> }): JSX.Element {
   const [token, setToken] = useState('');
   const [error, setError] = useState<string>();
+  const methods = useData('methods', (signal) =>
+    call<SignInMethods>('/ui/session/methods', { signal, quiet401: true }),
+  );
+  const oidc = methods.value?.oidc;
+  const { path, query } = useLocation();
+  useEffect(() => {
+    if (path !== '/signed-in') return;
+    comeBackFromProvider(query).then(
+      (back) => {
+        navigate(back, true);
+        return props.onDone();
+      },
+      (failure: unknown) => setError(messageOfError(failure)),
+    );
+  }, [path]);
   const submit = async (): Promise<void> => {
     try {
       await signIn(token.trim());
@@ -41,9 +59,12 @@ function Form(props: { onDone: () => Promise<void> }): JSX.Element {
         )}
       </Field>
       <ErrorNote message={error} />
-      <BusyButton class="primary" type="submit" onPress={submit} disabled={token.trim() === ''}>
-        Sign in
-      </BusyButton>
+      <div class="row">
+        <BusyButton class="primary" type="submit" onPress={submit} disabled={token.trim() === ''}>
+          Sign in
+        </BusyButton>
+        {oidc && <BusyButton onPress={() => leaveForProvider(oidc)}>Sign in with your identity provider</BusyButton>}
+      </div>
     </form>
   );
 }

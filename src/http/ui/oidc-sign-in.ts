@@ -1,0 +1,154 @@
+import type {} from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import { request as httpRequest } from 'undici';
+import { Type } from 'typebox';
+import { ErrorBody, HttpError } from '../errors.ts';
+import { MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
+
+/** The identity provider that people sign in with: the authorization code flow with PKCE. */
+export interface OidcSignIn {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Undefined for a public client. */
+  readonly clientSecret: string | undefined;
+  /** `openid email` and what the claims for groups need. */
+  readonly scope: string;
+  /** Which of the provider's tokens the gateway's OIDC authenticator accepts. */
+  readonly token: 'id_token' | 'access_token';
+}
+
+interface Discovery {
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+}
+
+const TIMEOUT_MS = 10_000;
+const DISCOVERY_TTL_MS = 300_000;
+const MAX_ANSWER_BYTES = 262_144;
+
+async function readJson(
+  url: string,
+  init: { method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string },
+): Promise<Record<string, unknown>> {
+  const answer = await httpRequest(url, {
+    ...init,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  let text = '';
+  for await (const chunk of answer.body.setEncoding('utf8')) {
+    text += String(chunk);
+    if (text.length > MAX_ANSWER_BYTES) throw new Error(`${url} sent more than ${MAX_ANSWER_BYTES} bytes`);
+  }
+  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`);
+  const body: unknown = JSON.parse(text);
+  if (typeof body !== 'object' || body === null) throw new Error(`${url} did not answer with a JSON object`);
+  return { ...body };
+}
+
+function discoverer(issuer: string): () => Promise<Discovery> {
+  let known: { value: Discovery; until: number } | undefined;
+  return async () => {
+    if (known && known.until > Date.now()) return known.value;
+    const { authorization_endpoint, token_endpoint } = await readJson(
+      `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+      { method: 'GET' },
+    );
+    if (typeof authorization_endpoint !== 'string' || typeof token_endpoint !== 'string')
+      throw new Error('the discovery document names no endpoints');
+    known = { value: { authorization_endpoint, token_endpoint }, until: Date.now() + DISCOVERY_TTL_MS };
+    return known.value;
+  };
+}
+
+const Methods = Type.Object({
+  oidc: Type.Union([
+    Type.Null(),
+    Type.Object({ authorizationEndpoint: Type.String(), clientId: Type.String(), scope: Type.String() }),
+  ]),
+});
+
+const Exchange = Type.Object(
+  {
+    code: Type.String({ minLength: 1, maxLength: 4096 }),
+    codeVerifier: Type.String({ minLength: 43, maxLength: 128 }),
+    redirectUri: Type.String({ maxLength: 2048, pattern: '/ui/signed-in$' }),
+  },
+  { additionalProperties: false },
+);
+
+/**
+ * `GET /ui/session/methods` tells how to sign in; `POST /ui/session/oidc` exchanges the provider's code for a token and opens the
+ * session. The exchange is done here, not in the browser, so that no script ever holds the token.
+ */
+export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | undefined): void {
+  const discover = oidc && discoverer(oidc.issuer);
+  app.get(
+    '/ui/session/methods',
+    {
+      config: { public: true },
+      schema: {
+        operationId: 'signInMethods',
+        tags: ['dashboard'],
+        summary: 'How people may sign in to the dashboard.',
+        response: { 200: Methods, 502: ErrorBody },
+      },
+    },
+    async (request) => {
+      if (!oidc || !discover) return { oidc: null };
+      try {
+        const { authorization_endpoint } = await discover();
+        return { oidc: { authorizationEndpoint: authorization_endpoint, clientId: oidc.clientId, scope: oidc.scope } };
+      } catch (error) {
+        request.log.warn({ err: error }, 'the identity provider cannot be reached');
+        return { oidc: null };
+      }
+    },
+  );
+  app.post<{ Body: { code: string; codeVerifier: string; redirectUri: string } }>(
+    '/ui/session/oidc',
+    {
+      config: { public: true },
+      schema: {
+        operationId: 'openOidcSession',
+        tags: ['dashboard'],
+        summary: 'Opens a session with a code of the identity provider.',
+        body: Exchange,
+        response: { 204: Type.Null(), 400: ErrorBody, 401: ErrorBody, 404: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      if (!oidc || !discover) throw new HttpError(404, 'no identity provider is configured: sign in with a token');
+      const form = new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: request.body.code,
+        code_verifier: request.body.codeVerifier,
+        redirect_uri: request.body.redirectUri,
+        client_id: oidc.clientId,
+      });
+      const headers: Record<string, string> = { 'content-type': 'application/x-www-form-urlencoded' };
+      if (oidc.clientSecret !== undefined) {
+        headers['authorization'] =
+          `Basic ${Buffer.from(`${encodeURIComponent(oidc.clientId)}:${encodeURIComponent(oidc.clientSecret)}`).toString('base64')}`;
+      }
+      let token: unknown;
+      try {
+        const { token_endpoint } = await discover();
+        token = (await readJson(token_endpoint, { method: 'POST', headers, body: form.toString() }))[oidc.token];
+      } catch (error) {
+        request.log.warn({ err: error }, 'the identity provider did not exchange the code');
+        throw new HttpError(401, 'the identity provider did not accept the sign-in: try again', { cause: error });
+      }
+      if (typeof token !== 'string')
+        throw new HttpError(
+          401,
+          `the identity provider sent no \`${oidc.token}\`: check the scope and the audience in its settings`,
+        );
+      if (Buffer.byteLength(encodeURIComponent(token)) > MAX_COOKIE_BYTES)
+        throw new HttpError(413, 'the token of the identity provider does not fit into a cookie');
+      setSession(request, reply, token);
+      return reply.code(204).send();
+    },
+  );
+}
