@@ -1,4 +1,4 @@
-import type {} from '@fastify/swagger';
+/// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import { Type, type Static } from 'typebox';
 import { clusterResource } from '../../access/srn.ts';

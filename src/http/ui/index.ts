@@ -1,4 +1,4 @@
-import type {} from '@fastify/swagger';
+/// <reference types="@fastify/swagger" />
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';

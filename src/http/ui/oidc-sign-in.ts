@@ -1,4 +1,4 @@
-import type {} from '@fastify/swagger';
+/// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import { request as httpRequest } from 'undici';
 import { Type } from 'typebox';
