@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -130,8 +130,10 @@ export class ControlPlaneClient {
   /** Applies `crds/` and waits until all are served. */
   async applyCrds(): Promise<void> {
     const crds = join(root, 'crds');
-    await this.mustKubectl(['apply', '--server-side', '--force-conflicts', '-f', crds]);
-    await this.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', crds]);
+    const files = (await readdir(crds)).filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml');
+    const named = files.flatMap((file) => ['-f', join(crds, file)]);
+    await this.mustKubectl(['apply', '--server-side', '--force-conflicts', ...named]);
+    await this.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', ...named]);
   }
 
   /** Makes a namespace with a name nobody else has. */

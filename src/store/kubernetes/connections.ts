@@ -1,0 +1,69 @@
+import { Agent, ProxyAgent, Socks5ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
+import type { Credentials } from './credentials.ts';
+
+/** Six watches, and room for bursts of writes; what is above waits for a free connection. */
+const MAX_CONNECTIONS = 32;
+
+const POOL = {
+  connections: MAX_CONNECTIONS,
+  // Streams of one HTTP/2 connection would share its fate and its flow control: a stalled reader would hold up all others.
+  allowH2: false,
+  pipelining: 1,
+  connectTimeout: 10_000,
+  keepAliveTimeout: 30_000,
+  // Time-outs are per request, and the caller's: see KubernetesTransport.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+} as const;
+
+/**
+ * One connection pool for the current TLS material. When that changes (a client certificate or a CA was replaced), new requests get a new
+ * pool; the old one is closed when its last request ends.
+ */
+export class Connections {
+  #current: { readonly fingerprint: string; readonly dispatcher: Dispatcher } | undefined;
+  readonly #retired = new Set<Dispatcher>();
+  #closed = false;
+
+  get(credentials: Credentials): Dispatcher {
+    if (this.#closed) throw new Error('the transport to the Kubernetes API is closed');
+    if (this.#current?.fingerprint === credentials.fingerprint) return this.#current.dispatcher;
+    if (this.#current !== undefined) this.#retire(this.#current.dispatcher);
+    const dispatcher = open(credentials.connection);
+    this.#current = { fingerprint: credentials.fingerprint, dispatcher };
+    return dispatcher;
+  }
+
+  /** Ends every connection, whatever it is doing. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const all = [...this.#retired];
+    if (this.#current !== undefined) all.push(this.#current.dispatcher);
+    this.#current = undefined;
+    await Promise.all(all.map(async (dispatcher) => dispatcher.destroy()));
+  }
+
+  #retire(dispatcher: Dispatcher): void {
+    this.#retired.add(dispatcher);
+    const forget = () => this.#retired.delete(dispatcher);
+    dispatcher.close().then(forget, forget); // rejects only if close() destroyed it meanwhile
+  }
+}
+
+function open(connection: Credentials['connection']): Dispatcher {
+  switch (connection.type) {
+    case 'proxy':
+      return new ProxyAgent({ ...POOL, uri: connection.uri, requestTls: tlsOf(connection.requestTls) });
+    case 'socks':
+      return new Socks5ProxyAgent(connection.uri, { ...POOL, requestTls: tlsOf(connection.requestTls) });
+    case 'agent':
+      return new Agent({ ...POOL, connect: { ...tlsOf(connection.connect), timeout: POOL.connectTimeout } });
+    case 'none':
+      return new Agent(POOL);
+  }
+}
+
+/** The same options, as node:tls types them and as undici types them. */
+function tlsOf(options: object): buildConnector.BuildOptions {
+  return options;
+}
