@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startCluster } from '../../tools/pinot/cluster.ts';
+import { loadSampleTables } from '../../tools/pinot/tables.ts';
+import { startControlPlane } from './control-plane.ts';
+import { describeCluster } from './foreign-pinot.ts';
+import type { SharedParts } from './shared-parts.ts';
+
+/** A part that runs: what tests are told of it, and how it ends. */
+interface Started<T> {
+  readonly description: T;
+  stop(): Promise<void>;
+}
+
+type Starters = { readonly [K in keyof SharedParts]: () => Promise<Started<SharedParts[K]>> };
+
+const STARTERS: Starters = {
+  async pinot() {
+    const foreign = process.env['TEST_CONTROLLER'];
+    if (foreign !== undefined) {
+      const description = await describeCluster(foreign);
+      await loadSampleTables(description, say);
+      return { description, stop: async () => undefined };
+    }
+    const directory = await mkdtemp(join(tmpdir(), 'olap-warden-pinot-'));
+    const cluster = await startCluster({ directory, brokers: 2, servers: 3 });
+    await loadSampleTables(cluster, say);
+    const { controllerUrl, brokerUrls, serverAdminUrls } = cluster;
+    return {
+      description: { controllerUrl, brokerUrls, serverAdminUrls },
+      async stop() {
+        await cluster.stop();
+        await rm(directory, { recursive: true, force: true });
+      },
+    };
+  },
+  async controlPlane() {
+    const plane = await startControlPlane({ controllerManager: true });
+    return { description: plane.description, stop: () => plane.stop() };
+  },
+};
+
+function say(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
+
+/** Starts each part on the first request for it and keeps it until the run is over. */
+class PartsServer {
+  readonly #started = new Map<string, Promise<Started<unknown>>>();
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const name = (request.url ?? '').slice(1);
+      this.#start(name).then(
+        ({ description }) => response.end(JSON.stringify(description)),
+        (error: unknown) => response.writeHead(500).end(String(error)),
+      );
+    });
+  }
+
+  async listen(): Promise<string> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    const results = await Promise.allSettled(this.#started.values());
+    for (const result of results) if (result.status === 'fulfilled') await result.value.stop();
+  }
+
+  #start(name: string): Promise<Started<unknown>> {
+    const starter = STARTERS[name as keyof SharedParts] as (() => Promise<Started<unknown>>) | undefined;
+    if (starter === undefined) return Promise.reject(new Error(`there is no part \`${name}\``));
+    const running = this.#started.get(name) ?? starter();
+    this.#started.set(name, running);
+    return running;
+  }
+}
+
+/** The projects of one run share the parts; this module is loaded once for each of them, hence the process-wide place. */
+interface Shared {
+  readonly server: PartsServer;
+  readonly url: Promise<string>;
+  users: number;
+}
+const place = globalThis as typeof globalThis & { olapWardenSharedParts?: Shared };
+
+/** Vitest's global set-up of the projects `integration` and `e2e`. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (place.olapWardenSharedParts === undefined) {
+    const server = new PartsServer();
+    place.olapWardenSharedParts = { server, url: server.listen(), users: 0 };
+  }
+  const shared = place.olapWardenSharedParts;
+  shared.users++;
+  project.provide('sharedParts', await shared.url);
+  return async () => {
+    shared.users--;
+    if (shared.users > 0) return;
+    delete place.olapWardenSharedParts;
+    await shared.server.close();
+  };
+}

@@ -1,0 +1,35 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { inject } from 'vitest';
+import type { ControlPlaneDescription } from './control-plane.ts';
+import type { PinotDescription } from './pinot.ts';
+
+/** What the real parts that a run's tests share tell of themselves. */
+export interface SharedParts {
+  readonly pinot: PinotDescription;
+  readonly controlPlane: ControlPlaneDescription;
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the global set-up hands out the shared parts: `GET /<name>` starts one on the first call and describes it. */
+    sharedParts: string;
+  }
+}
+
+/** Asks the global set-up for a part. Starting it may take minutes on a new machine, so there is no time-out but the test's own. */
+export async function sharedPart<K extends keyof SharedParts>(name: K): Promise<SharedParts[K]> {
+  const answer = await get(`${inject('sharedParts')}/${name}`);
+  if (answer.status !== 200) throw new Error(`the shared ${name} did not start: ${answer.body}`);
+  return JSON.parse(answer.body) as SharedParts[K];
+}
+
+function get(url: string): Promise<{ status: number | undefined; body: string }> {
+  return new Promise((resolve, reject) => {
+    request(url, { agent: false }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode, body }), reject);
+    })
+      .once('error', reject)
+      .end();
+  });
+}
