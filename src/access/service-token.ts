@@ -1,0 +1,140 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Secret, ServiceToken } from '../resources/kinds.ts';
+import { API_VERSION, LABELS, NAME_MAX_LENGTH, type OwnerReference } from '../resources/meta.ts';
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
+export const ACCESS_KEY_LENGTH = 16;
+export const SECRET_KEY_LENGTH = 32;
+const TOKEN_PREFIX = 'svc-';
+const TOKEN_FORM = new RegExp(`^svc-([a-z0-9]{${ACCESS_KEY_LENGTH}})-([a-z0-9]{${SECRET_KEY_LENGTH}})$`);
+
+/** Value of the label `olapwarden.io/part` on the Secrets that hold hashes. */
+export const HASH_SECRET_PART = 'service-token';
+
+/** The two halves of a service token. `secretKey` is a credential: it is shown once and never stored. */
+export interface TokenKeys {
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+/** @param random a source of cryptographically strong bytes */
+export function generateTokenKeys(random: (size: number) => Uint8Array = randomBytes): TokenKeys {
+  return { accessKey: randomText(ACCESS_KEY_LENGTH, random), secretKey: randomText(SECRET_KEY_LENGTH, random) };
+}
+
+/** Bytes of 252 and above are thrown away: 256 is no multiple of 36, and a bare modulo would favour the first letters. */
+function randomText(length: number, random: (size: number) => Uint8Array): string {
+  const limit = 256 - (256 % ALPHABET.length);
+  let text = '';
+  while (text.length < length) {
+    for (const byte of random(length - text.length)) {
+      if (byte < limit) text += ALPHABET[byte % ALPHABET.length];
+    }
+  }
+  return text;
+}
+
+/** `svc-<accessKey>-<secretKey>`: a credential. */
+export function formatBearerToken(keys: TokenKeys): string {
+  return `${TOKEN_PREFIX}${keys.accessKey}-${keys.secretKey}`;
+}
+
+/** Whether the text claims to be a service token, well-formed or not. */
+export function looksLikeServiceToken(text: string): boolean {
+  return text.startsWith(TOKEN_PREFIX);
+}
+
+/** The halves of a bearer token; undefined where it is malformed. */
+export function parseBearerToken(text: string): TokenKeys | undefined {
+  const match = TOKEN_FORM.exec(text);
+  return match ? { accessKey: match[1]!, secretKey: match[2]! } : undefined;
+}
+
+/**
+ * `sha256:<hex>`. One round is enough, and a slow hash would only slow down every request: a secret key is drawn evenly from 36³² values
+ * (165 bits), so that nothing can be guessed from its hash, unlike a password that a person chose.
+ */
+export function hashSecretKey(secretKey: string): string {
+  return `sha256:${createHash('sha256').update(secretKey).digest('hex')}`;
+}
+
+/** A hash that no secret key has: compared with where the access key is unknown, so that both cases take the same time. */
+export const DUMMY_HASH = `sha256:${'0'.repeat(64)}`;
+
+/** Compares in constant time. A stored hash of another form never matches. */
+export function secretKeyMatches(secretKey: string, storedHash: string): boolean {
+  const actual = Buffer.from(hashSecretKey(secretKey));
+  const expected = Buffer.from(storedHash);
+  // Both are hashes: their lengths tell nothing about the secret.
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
+}
+
+/** What the hash Secret of a token holds, in plain text. */
+export interface TokenHashes {
+  readonly accessKey: string;
+  readonly secretHash: string;
+  /** After a rotation: the hash of the secret before, good until `previousExpiresAt` (RFC 3339). */
+  readonly previousHash?: string;
+  readonly previousExpiresAt?: string;
+}
+
+/** The name of a token's hash Secret; a name too long for the suffix is cut and told apart by its hash. */
+export function hashSecretName(tokenName: string): string {
+  const name = `${tokenName}-hash`;
+  if (name.length <= NAME_MAX_LENGTH) return name;
+  return `${tokenName.slice(0, 180)}.${createHash('sha256').update(tokenName).digest('hex')}`;
+}
+
+/**
+ * The Secret that holds a token's hashes, owned by the ServiceToken so that both go together.
+ * @param owner a ServiceToken that a store has taken (it has a uid)
+ */
+export function buildHashSecret(owner: ServiceToken, hashes: TokenHashes): Secret {
+  const reference: OwnerReference = {
+    apiVersion: API_VERSION,
+    kind: 'ServiceToken',
+    name: owner.metadata.name,
+    uid: owner.metadata.uid ?? '',
+    controller: true,
+  };
+  const data: Record<string, string> = { accessKey: hashes.accessKey, secretHash: hashes.secretHash };
+  if (hashes.previousHash) data['previousHash'] = hashes.previousHash;
+  if (hashes.previousExpiresAt) data['previousExpiresAt'] = hashes.previousExpiresAt;
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: hashSecretName(owner.metadata.name),
+      labels: { [LABELS.part]: HASH_SECRET_PART, [LABELS.managedBy]: 'olap-warden' },
+      ownerReferences: [reference],
+    },
+    type: 'Opaque',
+    data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, encode(value)])),
+  };
+}
+
+/** Reads a hash Secret; undefined for any other Secret and for one that is damaged. */
+export function readHashSecret(secret: Secret): (TokenHashes & { readonly tokenName: string }) | undefined {
+  if (secret.metadata.labels?.[LABELS.part] !== HASH_SECRET_PART) return undefined;
+  const tokenName = secret.metadata.ownerReferences?.find((owner) => owner.kind === 'ServiceToken')?.name;
+  const accessKey = decode(secret.data?.['accessKey']);
+  const secretHash = decode(secret.data?.['secretHash']);
+  if (!tokenName || !accessKey || !secretHash) return undefined;
+  const previousHash = decode(secret.data?.['previousHash']);
+  const previousExpiresAt = decode(secret.data?.['previousExpiresAt']);
+  return {
+    tokenName,
+    accessKey,
+    secretHash,
+    ...(previousHash ? { previousHash } : {}),
+    ...(previousExpiresAt ? { previousExpiresAt } : {}),
+  };
+}
+
+function encode(value: string): string {
+  return Buffer.from(value).toString('base64');
+}
+
+function decode(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+}
