@@ -79,7 +79,7 @@ describe('a Pinot of its own', () => {
     expect(await pinot.query('SELECT id FROM events ORDER BY id')).toContain('[["a"],["b"]]');
   });
 
-  it('passes a failure on, in Pinot's or Kafka's words', async () => {
+  it('passes on what Kafka says of a failure', async () => {
     await expect(pinot.createTopic('events', 2)).rejects.toThrow('already exists');
   });
 });

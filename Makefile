@@ -1,0 +1,97 @@
+# Everything that a person or a machine does with this project. `make` alone lists it.
+# Works with any Node from 18 on: the Node that olap-warden needs is installed beside it, under ~/.cache/olap-warden.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# In front of a command: finds the project's own Node first.
+NODE := node_home="$$(tools/install.sh node)" && PATH="$$node_home/bin:$$PATH"
+BIN := node_modules/.bin
+INSTALLED := node_modules/.installed-$(shell cksum package-lock.json | cut -d' ' -f1)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  \033[1mmake %-18s\033[0m %s\n", $$1, $$2 } /^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
+
+##@ Use
+.PHONY: run
+run: deps web ## olap-warden and a sample Pinot on this machine (PORT, METRICS_PORT, DATA_DIR, OLAP_CONTROLLER=URL)
+	@$(NODE) && exec node tools/dev/run.ts
+
+##@ Test
+.PHONY: test test-unit test-integration test-e2e
+test: deps ## everything: lint, verify, and all tests on real parts
+	@$(NODE) && exec node tools/dev/test.ts
+
+test-unit: deps ## the tests that need Node alone (seconds)
+	@$(NODE) $(BIN)/vitest run --project unit
+
+test-integration: deps parts ## the tests on a real kube-apiserver, Pinot and object stores (ONLY=path for some; TEST_CONTROLLER=URL)
+	@$(NODE) $(BIN)/vitest run --project integration $(ONLY)
+
+test-e2e: deps parts web ## the tests that run whole programs (ONLY=path for some)
+	@$(NODE) $(BIN)/vitest run --project e2e $(ONLY)
+
+.PHONY: parts parts-built parts-pinot
+parts: ## build or fetch the real parts that tests need (first time: about ten minutes)
+	@$(MAKE) -j2 parts-built parts-pinot
+
+parts-built:
+	@for part in kubernetes s3 gcs; do tools/install.sh $$part >/dev/null || exit 1; done
+
+parts-pinot:
+	@tools/install.sh sample >/dev/null
+
+##@ Change
+.PHONY: lint format generate verify web bench
+lint: deps ## rules, types and format
+	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/oxfmt --check
+
+format: deps ## format every file
+	@$(NODE) $(BIN)/oxfmt
+
+generate: deps ## write what is generated: crds/, manifests, OpenAPI
+	@$(NODE) node tools/generate.ts
+
+verify: deps ## fail when something generated is out of date
+	@$(NODE) node tools/generate.ts --check
+
+web: deps ## build the dashboard into web/dist
+	@$(NODE) node web/build.ts
+
+bench: deps ## measure (ONLY=health|query|access)
+	@$(NODE) node bench/run.ts $(ONLY)
+
+##@ Kubernetes (the cluster of the current kubectl context)
+NAMESPACE ?= olap-warden
+.PHONY: manifests install deploy undeploy
+manifests: generate ## the same as generate
+
+install: ## apply the custom resource definitions
+	kubectl apply --server-side -f crds/
+
+deploy: install ## apply the operator and the gateway
+	kubectl apply --server-side -n $(NAMESPACE) -f manifests/install.yaml
+
+undeploy: ## remove the operator and the gateway; custom resources and their definitions stay
+	kubectl delete --ignore-not-found -n $(NAMESPACE) -f manifests/install.yaml
+
+##@ Housekeeping
+.PHONY: deps clean clean-data
+deps: $(INSTALLED) ## install the npm packages of package-lock.json
+
+# `npm ci` empties node_modules; that is spared when it holds just what the lock file names already.
+$(INSTALLED): package-lock.json
+	@tools/install.sh node >/dev/null
+	@$(NODE) node tools/dev/dependencies.ts 2>/dev/null || { \
+	  command -v npm >/dev/null || { echo 'error: `npm` is not installed; install Node 18 or newer with npm (https://nodejs.org/)' >&2; exit 1; }; \
+	  echo 'installing npm packages' >&2; npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; }
+	@rm -f node_modules/.installed-*
+	@touch $@
+
+clean: ## remove what was built here (the shared cache and ./data stay)
+	rm -rf node_modules web/dist test-results
+
+clean-data: ## remove what `make run` keeps in ./data: roles, tokens, the sample cluster
+	rm -rf data

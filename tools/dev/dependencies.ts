@@ -1,0 +1,24 @@
+// Exits 0 when node_modules holds just what package-lock.json names, so that `npm ci` can be spared. Needs no package itself.
+import { readFileSync } from 'node:fs';
+
+interface Locked {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly optional?: boolean;
+  readonly devOptional?: boolean;
+}
+
+function packages(file: string): Map<string, Locked> {
+  const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, Locked> };
+  return new Map(Object.entries(lock.packages).filter(([path]) => path !== ''));
+}
+
+const locked = packages('package-lock.json');
+const present = packages('node_modules/.package-lock.json');
+const strange = [...present].some(([path, { version, integrity }]) => {
+  const wanted = locked.get(path);
+  return wanted?.version !== version || wanted?.integrity !== integrity;
+});
+// A package for another platform is optional and rightly absent.
+const missing = [...locked].some(([path, { optional }]) => optional !== true && !present.has(path));
+process.exitCode = strange || missing ? 1 : 0;

@@ -1,0 +1,207 @@
+// `make run`: a sample Pinot (unless OLAP_CONTROLLER names a cluster) and `olap-warden standalone` in front of it, until Ctrl-C.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join, relative, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startCluster, type RunningCluster } from '../pinot/cluster.ts';
+import { loadSampleTables } from '../pinot/tables.ts';
+import { welcome, type WelcomeOptions } from './welcome.ts';
+
+const READY_LIMIT_MS = 120_000;
+const STOP_LIMIT_MS = 15_000;
+const root = resolve(import.meta.dirname, '../..');
+const started = Date.now();
+
+function say(message: string): void {
+  process.stderr.write(`[${((Date.now() - started) / 1_000).toFixed(1).padStart(5)} s] ${message}\n`);
+}
+
+/** A mistake of the caller's, told without a stack. */
+class UsageError extends Error {}
+
+interface Settings {
+  readonly port: number;
+  readonly metricsPort: number;
+  readonly dataDir: string;
+  readonly controller: string | undefined;
+}
+
+function portOf(name: string, fallback: number): number {
+  const text = process.env[name];
+  if (text === undefined || text === '') return fallback;
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
+    throw new UsageError(`${name} is \`${text}\`; it must be a port from 1 to 65535`);
+  }
+  return port;
+}
+
+function controllerOf(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined;
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`OLAP_CONTROLLER is \`${text}\`; it must be a URL such as http://localhost:9000`);
+  }
+  return text.replace(/\/+$/, '');
+}
+
+function readSettings(): Settings {
+  return {
+    port: portOf('PORT', 8080),
+    metricsPort: portOf('METRICS_PORT', 9090),
+    dataDir: resolve(root, process.env['DATA_DIR'] || 'data'),
+    controller: controllerOf(process.env['OLAP_CONTROLLER']),
+  };
+}
+
+async function requireFree(name: string, port: number): Promise<void> {
+  const server = createServer();
+  try {
+    await once(server.listen(port), 'listening');
+    await once(server.close(), 'close');
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is taken by another program' : String(error);
+    throw new UsageError(`port ${port} (${name}) ${why}; choose another, for example \`make run ${name}=${port + 1}\``);
+  }
+}
+
+async function startSample(settings: Settings, signal: AbortSignal): Promise<RunningCluster> {
+  say('starting a sample Pinot (a JVM with ZooKeeper, a controller, 2 brokers and 3 servers)');
+  const directory = join(settings.dataDir, 'pinot');
+  const cluster = await startCluster({ directory, brokers: 2, servers: 3, onProgress: say, signal });
+  try {
+    await loadSampleTables(cluster, say);
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}
+
+function startWarden(settings: Settings, controllerUrl: string): ChildProcess {
+  return spawn(
+    process.execPath,
+    ['--import', join(import.meta.dirname, 'end-with-parent.ts'), join(root, 'src/main.ts'), 'standalone'],
+    {
+      cwd: root,
+      env: {
+        ...process.env,
+        PORT: String(settings.port),
+        METRICS_PORT: String(settings.metricsPort),
+        DATA_DIR: settings.dataDir,
+        OLAP_CONTROLLER: controllerUrl,
+      },
+      stdio: ['pipe', 'inherit', 'inherit'],
+      detached: true,
+    },
+  );
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).ok;
+  } catch {
+    return false; // not yet; the caller has a deadline
+  }
+}
+
+async function awaitReady(warden: ChildProcess, metricsUrl: string, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + READY_LIMIT_MS;
+  while (!(await answers(`${metricsUrl}/readyz`))) {
+    signal.throwIfAborted();
+    if (warden.exitCode !== null || warden.signalCode !== null) {
+      throw new Error(`olap-warden ended with ${warden.signalCode ?? `exit code ${warden.exitCode}`}`);
+    }
+    if (Date.now() > deadline) throw new Error(`${metricsUrl}/readyz did not answer 200 within 120 s`);
+    await delay(100);
+  }
+}
+
+async function tableToShow(settings: Settings, controllerUrl: string): Promise<WelcomeOptions['table']> {
+  if (settings.controller === undefined) return { name: 'orders', orderBy: 'orderId' };
+  try {
+    const answer = await fetch(`${controllerUrl}/tables`, { signal: AbortSignal.timeout(5_000) });
+    const name = ((await answer.json()) as { tables: string[] }).tables[0];
+    return name === undefined ? undefined : { name };
+  } catch (error) {
+    say(`the tables of ${controllerUrl} cannot be listed: ${String(error)}`);
+    return undefined;
+  }
+}
+
+async function endWarden(warden: ChildProcess): Promise<void> {
+  if (warden.exitCode !== null || warden.signalCode !== null) return;
+  const exited = once(warden, 'exit');
+  warden.kill('SIGTERM');
+  const timer = new AbortController();
+  const overdue = delay(STOP_LIMIT_MS, true, { signal: timer.signal }).catch(() => false);
+  if (await Promise.race([exited.then(() => false), overdue])) warden.kill('SIGKILL');
+  timer.abort();
+  await exited;
+}
+
+/** Aborts on SIGINT, SIGTERM, SIGHUP and when the parent process is gone. */
+function endSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => controller.abort(name));
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) controller.abort('the parent process is gone');
+  }, 500).unref();
+  return controller.signal;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', () => done(), { once: true });
+  });
+}
+
+async function serve(settings: Settings, controllerUrl: string, signal: AbortSignal, gone: Promise<unknown>) {
+  say('starting olap-warden');
+  const warden = startWarden(settings, controllerUrl);
+  const exited = once(warden, 'exit');
+  try {
+    const url = `http://localhost:${settings.port}`;
+    const metricsUrl = `http://localhost:${settings.metricsPort}`;
+    await awaitReady(warden, metricsUrl, signal);
+    const table = await tableToShow(settings, controllerUrl);
+    const tokenFile = relative(process.cwd(), join(settings.dataDir, 'admin-token'));
+    process.stdout.write(welcome({ url, metricsUrl, tokenFile, controllerUrl, table }));
+    const first = await Promise.race([
+      aborted(signal),
+      exited.then(() => 'olap-warden has ended by itself'),
+      gone.then(() => 'Pinot has ended by itself'),
+    ]);
+    if (typeof first === 'string') throw new Error(first);
+  } finally {
+    say('ending');
+    await endWarden(warden);
+  }
+}
+
+async function run(signal: AbortSignal): Promise<void> {
+  const settings = readSettings();
+  await requireFree('PORT', settings.port);
+  await requireFree('METRICS_PORT', settings.metricsPort);
+  const cluster = settings.controller === undefined ? await startSample(settings, signal) : undefined;
+  try {
+    const controllerUrl = cluster?.controllerUrl ?? settings.controller ?? '';
+    await serve(settings, controllerUrl, signal, cluster?.ended ?? new Promise(() => undefined));
+  } finally {
+    await cluster?.stop();
+  }
+}
+
+const signal = endSignal();
+try {
+  await run(signal);
+} catch (error) {
+  if (!signal.aborted) {
+    say(`error: ${error instanceof UsageError ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}
+process.exit();

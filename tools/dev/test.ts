@@ -1,0 +1,86 @@
+// `make test`: lint, verify and every test. The real parts are installed while the quick steps run. The last line is the sum.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const bin = join(root, 'node_modules/.bin');
+
+interface Count {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** @returns the exit code; 1 where a signal ended the program. */
+async function exec(file: string, args: readonly string[]): Promise<number> {
+  const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
+
+/** A step that is no test of vitest's counts as one. */
+async function step(name: string, file: string, args: readonly string[]): Promise<Count> {
+  const begun = Date.now();
+  const code = await exec(file, args);
+  process.stdout.write(`${code === 0 ? '✓' : '✗'} ${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)\n`);
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly status: string;
+    readonly assertionResults: readonly { status: string }[];
+  }[];
+}
+
+/** Runs projects of vitest. A file that could not be run, and an error outside of every test, count as failed tests. */
+async function vitest(folder: string, projects: readonly string[]): Promise<Count> {
+  const file = join(folder, `${projects.join('-')}.json`);
+  const selection = projects.flatMap((project) => ['--project', project]);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const code = await exec(join(bin, 'vitest'), ['run', ...selection, ...reporters]);
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) return { passed: 0, failed: 1 };
+  const report = JSON.parse(text) as Report;
+  const broken = report.testResults.filter(
+    (result) => result.status === 'failed' && !result.assertionResults.some(({ status }) => status === 'failed'),
+  ).length;
+  const failed = report.numFailedTests + broken;
+  return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed };
+}
+
+function add(counts: readonly Count[]): Count {
+  return {
+    passed: counts.reduce((sum, { passed }) => sum + passed, 0),
+    failed: counts.reduce((sum, { failed }) => sum + failed, 0),
+  };
+}
+
+async function all(folder: string): Promise<Count> {
+  const parts = step('the real parts are there', 'make', ['parts']);
+  const quick = [
+    await step('lint: rules', join(bin, 'oxlint'), ['--type-aware', '--deny-warnings']),
+    await step('lint: types', join(bin, 'tsc'), ['--noEmit']),
+    await step('lint: format', join(bin, 'oxfmt'), ['--check']),
+    await step('verify: what is generated is up to date', process.execPath, ['tools/generate.ts', '--check']),
+    await step('the dashboard builds', process.execPath, ['web/build.ts']),
+    await vitest(folder, ['unit']),
+  ];
+  const installed = await parts;
+  // Without the parts nothing else can run; that failure is counted.
+  if (installed.failed > 0) return add([...quick, installed]);
+  return add([...quick, installed, await vitest(folder, ['integration', 'e2e'])]);
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'olap-warden-test-'));
+try {
+  const { passed, failed } = await all(folder);
+  process.exitCode = failed === 0 ? 0 : 1;
+  process.stdout.write(`\n${passed} passed, ${failed} failed\n`);
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
