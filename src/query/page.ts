@@ -1,0 +1,198 @@
+import { QueryError } from './errors.ts';
+import type { ResultReader, ResultRecord } from './result-store.ts';
+import type { RowIndex } from './row-index.ts';
+import type { RawField } from './scanner/fields.ts';
+import { ROW_KERNEL } from './scanner/kernel.ts';
+
+/** Pages up to this size are read whole before the answer begins, so that a failure is an error and not a broken answer. */
+const WHOLE_PAGE_BYTES = 4 * 1024 * 1024;
+
+/** Where the result lies, for clients that must come back to the same gateway; undefined with a shared store. */
+export interface HolderAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface PageRequest {
+  readonly offset: number;
+  /** At least 1; clipped at the end of the result. */
+  readonly numRows: number;
+}
+
+/** An answer ready to be sent: `head`, then the rows, then `tail`; `length` bytes in all. */
+export interface Page {
+  readonly length: number;
+  readonly head: Buffer;
+  readonly rows: readonly Uint8Array[] | AsyncIterable<Uint8Array>;
+  readonly tail: Buffer;
+  readonly numRows: number;
+}
+
+/** A range of bytes of the rows. */
+interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What this gateway itself says in a page; the engine's fields of these names give way. */
+const OWN_FIELDS = new Set([
+  'requestId',
+  'brokerId',
+  'numRowsResultSet',
+  'offset',
+  'numRows',
+  'nextOffsetParams',
+  'exceptions',
+  'brokerHost',
+  'brokerPort',
+]);
+
+/**
+ * One page: a range of the stored bytes between a head and a tail. Nothing is parsed and printed again.
+ * @throws {QueryError} bad-page, not-found, store-unavailable
+ */
+export async function readPage(
+  reader: ResultReader,
+  request: PageRequest,
+  holder: HolderAddress | undefined,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { record } = reader;
+  const { offset } = request;
+  const total = record.rowCount;
+  if (offset >= total && !(total === 0 && offset === 0)) {
+    throw new QueryError(
+      'bad-page',
+      `\`offset\` is ${offset}, but the result has ${total} rows: offsets 0 to ${Math.max(0, total - 1)}`,
+    );
+  }
+  const numRows = Math.min(request.numRows, total - offset);
+  const head = pageHead(record);
+  const tail = pageTail(record, { offset, numRows }, holder);
+  const frame = { head, tail, numRows };
+  if (numRows === 0) return { ...frame, rows: [], length: head.length + tail.length };
+
+  const strides = stridesOf(await reader.index(signal), record.rowBytes, { offset, numRows });
+  const { rows, bytes } =
+    strides.last.to - strides.first.from <= WHOLE_PAGE_BYTES
+      ? await readWhole(reader, strides, signal)
+      : await readInPieces(reader, strides, signal);
+  return { ...frame, rows, length: head.length + bytes + tail.length };
+}
+
+function pageHead(record: ResultRecord): Buffer {
+  return Buffer.from(`{"resultTable":{"dataSchema":${record.dataSchema},"rows":[`);
+}
+
+function pageTail(record: ResultRecord, page: PageRequest, holder: HolderAddress | undefined): Buffer {
+  const { offset, numRows } = page;
+  const next = offset + numRows;
+  const own = [
+    `"requestId":${JSON.stringify(record.requestId)}`,
+    `"brokerId":${JSON.stringify(record.brokerId)}`,
+    `"numRowsResultSet":${record.rowCount}`,
+    `"offset":${offset}`,
+    `"numRows":${numRows}`,
+  ];
+  if (next < record.rowCount) own.push(`"nextOffsetParams":"offset=${next}&numRows=${numRows}"`);
+  own.push('"exceptions":[]');
+  if (holder !== undefined) own.push(`"brokerHost":${JSON.stringify(holder.host)}`, `"brokerPort":${holder.port}`);
+  const statistics = record.fields.filter((field) => !OWN_FIELDS.has(field.name)).map(printField);
+  const table = record.tableFields.map((field) => `,${printField(field)}`).join('');
+  return Buffer.from(`]${table}},${[...own, ...statistics].join(',')}}`);
+}
+
+function printField(field: RawField): string {
+  return `${JSON.stringify(field.name)}:${field.value}`;
+}
+
+/** The stride of rows that holds the page's first row, and the one that holds its last. */
+interface Strides {
+  readonly first: ByteRange;
+  /** Rows of the first stride before the page. */
+  readonly skip: number;
+  readonly last: ByteRange;
+  /** Rows of the last stride up to the end of the page. */
+  readonly keep: number;
+}
+
+function stridesOf(index: RowIndex, rowBytes: number, page: PageRequest): Strides {
+  const { stride, checkpoints } = index;
+  const range = (row: number): ByteRange => {
+    const at = Math.floor(row / stride);
+    return { from: checkpoints[at] ?? 0, to: checkpoints[at + 1] ?? rowBytes };
+  };
+  const lastRow = page.offset + page.numRows - 1;
+  return { first: range(page.offset), skip: page.offset % stride, last: range(lastRow), keep: (lastRow % stride) + 1 };
+}
+
+async function readWhole(
+  reader: ResultReader,
+  strides: Strides,
+  signal: AbortSignal,
+): Promise<{ rows: readonly Uint8Array[]; bytes: number }> {
+  const base = strides.first.from;
+  const pieces = await reader.read(base, strides.last.to, signal);
+  const start = rowStart(cut(pieces, 0, strides.first.to - base), strides.skip);
+  const lastAt = strides.last.from - base;
+  const end = lastAt + rowEnd(cut(pieces, lastAt, strides.last.to - base), strides.keep);
+  return { rows: cut(pieces, start, end), bytes: end - start };
+}
+
+async function readInPieces(
+  reader: ResultReader,
+  strides: Strides,
+  signal: AbortSignal,
+): Promise<{ rows: AsyncIterable<Uint8Array>; bytes: number }> {
+  const { first, last } = strides;
+  const from = first.from + rowStart(await reader.read(first.from, first.to, signal), strides.skip);
+  const to = last.from + rowEnd(await reader.read(last.from, last.to, signal), strides.keep);
+  return { rows: reader.stream(from, to, signal), bytes: to - from };
+}
+
+/** Offset of row `skip`; the pieces begin with row 0. */
+function rowStart(pieces: readonly Uint8Array[], skip: number): number {
+  if (skip === 0) return 0;
+  const walk = ROW_KERNEL.walk(skip + 1);
+  let base = 0;
+  let found = -1;
+  for (const piece of pieces) {
+    walk.scan(piece, skip, (row, offset) => {
+      if (row === skip) found = base + offset;
+    });
+    if (found >= 0) return found;
+    base += piece.length;
+  }
+  throw damaged();
+}
+
+/** Offset behind the `count`-th row; the pieces begin with a row. */
+function rowEnd(pieces: readonly Uint8Array[], count: number): number {
+  const walk = ROW_KERNEL.walk(count);
+  let base = 0;
+  for (const piece of pieces) {
+    const used = walk.scan(piece, count, ignoreRow);
+    if (walk.ended) return base + used;
+    base += piece.length;
+  }
+  throw damaged();
+}
+
+function ignoreRow(): void {}
+
+function damaged(): QueryError {
+  return new QueryError('store-unavailable', 'the stored result is damaged: its rows are not where its index says');
+}
+
+/** Views of the bytes `from` to `to` of the pieces. */
+function cut(pieces: readonly Uint8Array[], from: number, to: number): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let base = 0;
+  for (const piece of pieces) {
+    const start = Math.max(from - base, 0);
+    const end = Math.min(to - base, piece.length);
+    if (start < end) parts.push(piece.subarray(start, end));
+    base += piece.length;
+  }
+  return parts;
+}

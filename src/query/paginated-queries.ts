@@ -1,0 +1,153 @@
+import type { EngineResponse } from '../engine/types.ts';
+import { QueryError } from './errors.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
+import { isRequestId, newRequestId } from './request-id.ts';
+import type { ResultReader, ResultStore, StoredResultSummary } from './result-store.ts';
+import type { PaginationSettings } from './settings.ts';
+import { storeAnswer, type SubmitOutcome } from './submit.ts';
+
+/** This gateway as it names itself in answers: the broker of the specification. */
+export interface GatewayIdentity {
+  /** `brokerId`; unique among the gateways and the same after a restart. */
+  readonly id: string;
+  /** Where other gateways and clients reach this one. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface PaginatedQueriesOptions {
+  readonly store: ResultStore;
+  readonly settings: () => PaginationSettings;
+  readonly identity: GatewayIdentity;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Cryptographically secure bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+/** Who runs a query, and on what. */
+export interface QueryOrigin {
+  /** SRN of the principal. */
+  readonly owner: string;
+  /** Raw names. */
+  readonly tables: readonly string[];
+}
+
+/** Run once, page many. Knows who owns a result; whether a caller may have it is decided above. */
+export class PaginatedQueries {
+  readonly #store: ResultStore;
+  readonly #settings: () => PaginationSettings;
+  readonly #identity: GatewayIdentity;
+  readonly #now: () => number;
+  readonly #random: (bytes: number) => Uint8Array;
+  readonly #reading = new Map<string, number>();
+  #submissions = 0;
+
+  constructor(options: PaginatedQueriesOptions) {
+    this.#store = options.store;
+    this.#settings = options.settings;
+    this.#identity = options.identity;
+    this.#now = options.now;
+    this.#random = options.random;
+  }
+
+  /** `brokerHost` and `brokerPort` of answers; undefined where any gateway can serve a page. */
+  get holder(): HolderAddress | undefined {
+    return this.#store.local ? { host: this.#identity.host, port: this.#identity.port } : undefined;
+  }
+
+  /**
+   * Runs a query through `run` and stores its answer.
+   * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
+   */
+  async submit(
+    run: (signal: AbortSignal) => Promise<EngineResponse>,
+    origin: QueryOrigin,
+    signal: AbortSignal,
+  ): Promise<SubmitOutcome | { readonly kind: 'refused'; readonly response: EngineResponse }> {
+    const { maxSubmissions, expirationMs } = this.#settings();
+    if (this.#submissions >= maxSubmissions) {
+      throw new QueryError(
+        'busy',
+        `${maxSubmissions} paginated queries run on this gateway already; try again in a moment`,
+      );
+    }
+    this.#submissions++;
+    try {
+      const submissionTimeMs = this.#now();
+      const response = await run(signal);
+      if (response.status !== 200) return { kind: 'refused', response };
+      const submission = {
+        ...origin,
+        requestId: newRequestId(this.#identity.id, this.#random),
+        brokerId: this.#identity.id,
+        submissionTimeMs,
+        expirationTimeMs: submissionTimeMs + expirationMs,
+      };
+      const outcome = await storeAnswer(response, this.#store, submission, signal);
+      return outcome.kind === 'stored' ? { kind: 'stored', reader: this.#tracked(outcome.reader) } : outcome;
+    } finally {
+      this.#submissions--;
+    }
+  }
+
+  /** @throws {QueryError} not-found, also for a result that has expired but was not yet removed */
+  async open(requestId: string, signal: AbortSignal): Promise<ResultReader> {
+    const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
+    if (reader !== undefined && reader.record.expirationTimeMs > this.#now()) return this.#tracked(reader);
+    await reader?.close();
+    throw notFound(requestId);
+  }
+
+  /** @throws {QueryError} bad-page, not-found, store-unavailable */
+  page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
+    return readPage(reader, request, this.holder, signal);
+  }
+
+  /** Every complete result that has not expired, in order of submission. */
+  async list(signal: AbortSignal): Promise<StoredResultSummary[]> {
+    const now = this.#now();
+    const all: StoredResultSummary[] = [];
+    for await (const summary of this.#store.list(signal)) {
+      if (summary.record.expirationTimeMs > now) all.push(summary);
+    }
+    return all.sort((a, b) => a.record.submissionTimeMs - b.record.submissionTimeMs);
+  }
+
+  /** @throws {QueryError} not-found */
+  async delete(requestId: string, signal: AbortSignal): Promise<void> {
+    if (!isRequestId(requestId) || !(await this.#store.delete(requestId, signal))) throw notFound(requestId);
+  }
+
+  /** True while a page of the result is being sent by this gateway. */
+  isBeingRead(requestId: string): boolean {
+    return this.#reading.has(requestId);
+  }
+
+  /** Counts the reader in until it is closed. */
+  #tracked(reader: ResultReader): ResultReader {
+    const id = reader.record.requestId;
+    this.#reading.set(id, (this.#reading.get(id) ?? 0) + 1);
+    let open = true;
+    return {
+      record: reader.record,
+      index: (signal) => reader.index(signal),
+      read: (from, to, signal) => reader.read(from, to, signal),
+      stream: (from, to, signal) => reader.stream(from, to, signal),
+      close: async () => {
+        if (open) {
+          open = false;
+          const left = (this.#reading.get(id) ?? 1) - 1;
+          if (left === 0) this.#reading.delete(id);
+          else this.#reading.set(id, left);
+        }
+        await reader.close();
+      },
+    };
+  }
+}
+
+function notFound(requestId: string): QueryError {
+  const shown = requestId.length > 64 ? `${requestId.slice(0, 64)}…` : requestId;
+  return new QueryError('not-found', `there are no query results for \`${shown}\`: never stored, expired, or deleted`);
+}

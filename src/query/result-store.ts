@@ -1,0 +1,80 @@
+import type { RawField } from './scanner/fields.ts';
+import type { RowIndex } from './row-index.ts';
+import type { ResultStoreProtocol } from './settings.ts';
+
+/** All that is known of a stored result but its rows: what the metadata file of a result holds, as JSON. */
+export interface ResultRecord {
+  readonly version: 1;
+  readonly requestId: string;
+  /** The gateway that ran the query. */
+  readonly brokerId: string;
+  /** SRN of the principal that submitted the query. */
+  readonly owner: string;
+  /** Raw names of the tables that the query reads: `Query` on each is checked again at every read. */
+  readonly tables: readonly string[];
+  /** Epoch milliseconds. */
+  readonly submissionTimeMs: number;
+  readonly expirationTimeMs: number;
+  readonly rowCount: number;
+  readonly rowBytes: number;
+  readonly stride: number;
+  readonly checkpoints: number;
+  /** JSON as the engine spelled it. */
+  readonly dataSchema: string;
+  readonly tableFields: readonly RawField[];
+  readonly fields: readonly RawField[];
+}
+
+/** A stored result in a listing. */
+export interface StoredResultSummary {
+  readonly record: ResultRecord;
+  /** Bytes that the result takes up in the store. */
+  readonly bytes: number;
+  readonly dataFile: string;
+  readonly metadataFile: string;
+}
+
+/** A result on its way into the store. Nobody can see it before `commit`; whoever began it ends it by `commit` or `discard`. */
+export interface ResultWriter {
+  /**
+   * Appends bytes of rows. The promise is the back-pressure: it resolves when the store can take more. The bytes may not change afterwards.
+   * @throws {QueryError} store-full, store-unavailable
+   */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Every row was written; `index` as `encodeIndex` made it. From here on `read` works. */
+  seal(index: RowIndex): Promise<void>;
+  /** Bytes of rows, before the result is committed. */
+  read(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Makes the result visible, whole or not at all. */
+  commit(record: ResultRecord): Promise<ResultReader>;
+  /** Leaves nothing behind. Never throws; what could not be removed is removed at the next start. */
+  discard(): Promise<void>;
+}
+
+/** A stored result that is being read. Closed by whoever opened it. */
+export interface ResultReader {
+  readonly record: ResultRecord;
+  index(signal: AbortSignal): Promise<RowIndex>;
+  /** Bytes `from` to `to` (exclusive) of the rows, in pieces. @throws {QueryError} not-found, store-unavailable */
+  read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** The same, a bounded piece at a time. */
+  stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** Where results lie. Every implementation passes test/contract/result-store.ts. */
+export interface ResultStore {
+  readonly protocol: ResultStoreProtocol;
+  /** True where only the gateway that stored a result can read it. */
+  readonly local: boolean;
+  /** Removes what an earlier process left half-done. */
+  start(signal: AbortSignal): Promise<void>;
+  begin(requestId: string, signal: AbortSignal): Promise<ResultWriter>;
+  /** @returns undefined where there is no such result */
+  open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined>;
+  /** Complete results only, in no order. */
+  list(signal: AbortSignal): AsyncIterable<StoredResultSummary>;
+  /** @returns false where there was no such result. A reader that is open may go on. */
+  delete(requestId: string, signal: AbortSignal): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,124 @@
+import { QueryError } from '../errors.ts';
+import { type RowIndex, RowIndexBuilder } from '../row-index.ts';
+import { Envelope } from './envelope.ts';
+import { type RawField, splitFields } from './fields.ts';
+import { ROW_KERNEL } from './kernel.ts';
+import type { RowKernel, RowSink, RowWalk } from './row-kernel.ts';
+
+/** What an answer of the engine holds, rows apart. */
+export interface ScannedAnswer {
+  /** False where `resultTable` is missing, null, or has no `rows`. */
+  readonly hasRows: boolean;
+  readonly rowCount: number;
+  /** Bytes between the brackets of `rows`. */
+  readonly rowBytes: number;
+  readonly index: RowIndex;
+  /** The value of `resultTable.dataSchema` as it was spelled; undefined where there is none. */
+  readonly dataSchema: string | undefined;
+  /** Fields of `resultTable` other than `dataSchema` and `rows`. */
+  readonly tableFields: readonly RawField[];
+  /** Top-level fields other than `resultTable`, in the engine's order. */
+  readonly fields: readonly RawField[];
+  /** True where `exceptions` has an entry. */
+  readonly hasExceptions: boolean;
+  /** The answer's bytes before and behind its rows; `tail` is empty where there are no rows. */
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+/**
+ * Reads the JSON of an engine's answer as it streams in, in one pass and bounded memory: hands out the bytes of the rows, indexes
+ * where rows begin, and keeps everything else. No row is ever parsed.
+ */
+export class AnswerScanner {
+  readonly #kernel: RowKernel;
+  readonly #index = new RowIndexBuilder();
+  readonly #envelope: Envelope;
+  #walk: RowWalk | undefined;
+  #rowBytes = 0;
+  #rowsAt = 0;
+
+  constructor(options: { kernel?: RowKernel; maxEnvelopeBytes?: number } = {}) {
+    this.#kernel = options.kernel ?? ROW_KERNEL;
+    this.#envelope = new Envelope(options.maxEnvelopeBytes);
+  }
+
+  /** Rows met so far. */
+  get rows(): number {
+    return this.#walk?.rows ?? 0;
+  }
+
+  /**
+   * @returns the part of the chunk that belongs to the rows (a view, no copy); empty where none does
+   * @throws {QueryError} bad-answer
+   */
+  push(chunk: Uint8Array): Uint8Array {
+    let from = 0;
+    if (this.#walk === undefined) {
+      from = this.#envelope.push(chunk, 0);
+      if (from < 0) return chunk.subarray(0, 0);
+      this.#rowsAt = this.#envelope.length;
+      this.#walk = this.#kernel.walk();
+    }
+    if (this.#walk.ended) {
+      this.#pushTail(chunk, from);
+      return chunk.subarray(0, 0);
+    }
+    const rest = from === 0 ? chunk : chunk.subarray(from);
+    const used = this.#walk.scan(rest, this.#index.stride, this.#sink);
+    const rows = rest.subarray(0, this.#walk.ended ? used - 1 : used);
+    this.#rowBytes += rows.length;
+    if (this.#walk.ended) {
+      this.#envelope.rowsEnded();
+      this.#pushTail(rest, used);
+    }
+    return rows;
+  }
+
+  /** The answer is over. @throws {QueryError} bad-answer */
+  end(): ScannedAnswer {
+    const walk = this.#walk;
+    if (walk !== undefined && !walk.ended) {
+      throw new QueryError('bad-answer', `the engine's answer broke off within its rows, after ${walk.rows} rows`);
+    }
+    const text = this.#envelope.text();
+    const answer = parseObject(text);
+    const fields = splitFields(text);
+    const tables = fields.filter((field) => field.name === 'resultTable');
+    if (tables.length > 1) throw new QueryError('bad-answer', "the engine's answer holds `resultTable` twice");
+    const table = tables[0]?.value.startsWith('{') === true ? splitFields(tables[0].value) : [];
+    const exceptions = (answer as { exceptions?: unknown }).exceptions;
+    return {
+      hasRows: walk !== undefined,
+      rowCount: walk?.rows ?? 0,
+      rowBytes: this.#rowBytes,
+      index: this.#index.build(),
+      dataSchema: table.find((field) => field.name === 'dataSchema')?.value,
+      tableFields: table.filter((field) => field.name !== 'dataSchema' && field.name !== 'rows'),
+      fields: fields.filter((field) => field.name !== 'resultTable'),
+      hasExceptions: Array.isArray(exceptions) && exceptions.length > 0,
+      ...this.#envelope.split(walk === undefined ? this.#envelope.length : this.#rowsAt),
+    };
+  }
+
+  readonly #sink: RowSink = (row, offset) => this.#index.add(row, this.#rowBytes + offset);
+
+  #pushTail(chunk: Uint8Array, from: number): void {
+    // A second `resultTable.rows` is refused by the envelope itself, so that this never stops half-way.
+    this.#envelope.push(chunk, from);
+  }
+}
+
+function parseObject(text: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const length = text.trim().length;
+    const what = length === 0 ? 'is empty' : 'is not valid JSON, or broke off';
+    throw new QueryError('bad-answer', `the engine's answer ${what}`, { cause: error });
+  }
+  if (typeof value !== 'object' || value === null)
+    throw new QueryError('bad-answer', "the engine's answer is not a JSON object");
+  return value;
+}
