@@ -1,0 +1,67 @@
+import type { Finding } from '../resources/cluster-health-report.ts';
+import type { ClusterSnapshot } from './snapshot.ts';
+
+/** What a check is about; the dashboard and the report group by it. */
+export type CheckCategory = 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
+
+/** A part of the snapshot. A run reads only the parts that one of its checks needs. */
+export type Need =
+  | 'instances'
+  | 'instanceHealth'
+  | 'schemas'
+  | 'assignment'
+  | 'externalView'
+  | 'segmentMetadata'
+  | 'size'
+  | 'reload'
+  | 'primaryKeys'
+  | 'consumingRows'
+  | 'rebalance'
+  | 'instancePartitions'
+  | 'brokerResource'
+  | 'leaders'
+  | 'queries'
+  | 'clusterConfig';
+
+/** Thresholds of one check by name. */
+export type Thresholds = Readonly<Record<string, number>>;
+
+export interface CheckInput {
+  readonly snapshot: ClusterSnapshot;
+  /** Defaults of the check with the overrides of the settings; every name of `defaultThresholds` is there. */
+  readonly thresholds: Thresholds;
+}
+
+export interface CheckOutcome {
+  readonly status: 'PASS' | 'FAIL';
+  /** One sentence. */
+  readonly message: string;
+  /** Exact, also where `findings` was cut. */
+  readonly findingCount: number;
+  /** At most MAX_FINDINGS, in the order in which they were found. */
+  readonly findings: readonly Finding[];
+  /** True where the check is a FAIL only because something that it needs could not be read. */
+  readonly couldNotEvaluate: boolean;
+}
+
+/** A check: a pure function of the snapshot and its thresholds. */
+export type CheckFunction = (input: CheckInput) => CheckOutcome;
+
+export interface CheckDefinition {
+  readonly name: string;
+  /** A few words for headings. */
+  readonly title: string;
+  /** The condition under which the check fails, one sentence. */
+  readonly description: string;
+  readonly category: CheckCategory;
+  readonly defaultThresholds: Thresholds;
+  /** What to do about a FAIL, one or two sentences. */
+  readonly remediation: string;
+  readonly needs: readonly Need[];
+  /** Thresholds that the cluster itself configures; they rank above the defaults and below the settings. */
+  readonly clusterThresholds?: (snapshot: ClusterSnapshot) => Thresholds;
+  readonly evaluate: CheckFunction;
+}
+
+/** As many findings as a report can be asked to keep (`spec.maxFindings`). */
+export const MAX_FINDINGS = 200;
