@@ -3,10 +3,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { generateAlerts } from './generate/alerts.ts';
+import { generateChartCrds, generateChartReadme } from './generate/chart-files.ts';
 import { generateCrds } from './generate/crds.ts';
 import type { Generator } from './generate/generator.ts';
 
-const GENERATORS: readonly Generator[] = [generateCrds];
+const GENERATORS: readonly Generator[] = [generateAlerts, generateChartCrds, generateChartReadme, generateCrds];
 
 async function current(path: string): Promise<string | undefined> {
   try {

@@ -1,0 +1,139 @@
+{{- define "olap-warden.name" -}}
+{{- default "olap-warden" .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Without the release's name twice: a release named olap-warden makes olap-warden-gateway. */}}
+{{- define "olap-warden.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "olap-warden.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "olap-warden.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "olap-warden.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: olap-warden
+{{ include "olap-warden.selector" . }}
+{{- end -}}
+
+{{- define "olap-warden.selector" -}}
+app.kubernetes.io/name: {{ include "olap-warden.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "olap-warden.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* The environment of both processes; `component` is operator or gateway. */}}
+{{- define "olap-warden.env" -}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+- name: POD_IP
+  valueFrom: {fieldRef: {fieldPath: status.podIP}}
+{{- end -}}
+
+{{- define "olap-warden.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "olap-warden.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* dict root component given: how the pods of a component are spread. */}}
+{{- define "olap-warden.spread" -}}
+{{- if .given }}
+{{- toYaml .given }}
+{{- else -}}
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "olap-warden.selector" .root | nindent 6 }}
+      app.kubernetes.io/component: {{ .component }}
+{{- end }}
+{{- end -}}
+
+{{/* dict root component: what the pod specs of both components share. */}}
+{{- define "olap-warden.scheduling" -}}
+{{- $values := index .root.Values .component -}}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+topologySpreadConstraints:
+  {{- include "olap-warden.spread" (dict "root" .root "component" .component "given" $values.topologySpreadConstraints) | nindent 2 }}
+securityContext:
+  {{- include "olap-warden.podSecurityContext" . | nindent 2 }}
+{{- end -}}
+
+{{/* dict root component: labels and annotations of a pod; the checksum restarts it when the settings change. */}}
+{{- define "olap-warden.podMetadata" -}}
+{{- $values := index .root.Values .component -}}
+labels:
+  {{- include "olap-warden.selector" .root | nindent 2 }}
+  app.kubernetes.io/component: {{ .component }}
+  {{- with $values.podLabels }}{{ toYaml . | nindent 2 }}{{ end }}
+annotations:
+  checksum/settings: {{ include "olap-warden.settings" .root | sha256sum }}
+  {{- with $values.podAnnotations }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- end -}}
+
+{{/* Probes against the port of metrics, which answers also while the other is drained. */}}
+{{- define "olap-warden.probes" -}}
+startupProbe: {httpGet: {path: /livez, port: metrics}, periodSeconds: 1, failureThreshold: 60}
+livenessProbe: {httpGet: {path: /livez, port: metrics}, periodSeconds: 10, timeoutSeconds: 3}
+readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, timeoutSeconds: 3}
+{{- end -}}
+
+{{/* dict root component: volumes and where they are mounted. */}}
+{{- define "olap-warden.volumes" -}}
+- name: settings
+  configMap: {name: {{ include "olap-warden.fullname" .root }}}
+- name: tmp
+  emptyDir: {}
+{{- if .root.Values.engine.credentialSecret }}
+- name: engine-credential
+  secret: {secretName: {{ .root.Values.engine.credentialSecret }}}
+{{- end }}
+{{- end -}}
+{{- define "olap-warden.mounts" -}}
+- {name: settings, mountPath: /etc/olap-warden, readOnly: true}
+- {name: tmp, mountPath: /tmp}
+{{- if .root.Values.engine.credentialSecret }}
+- {name: engine-credential, mountPath: /var/run/secrets/olap-warden/engine, readOnly: true}
+{{- end }}
+{{- end -}}
