@@ -1,0 +1,148 @@
+import type { RoleAssignment } from '../resources/kinds.ts';
+import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
+import type { Authorizer, Decision } from './authorizer.ts';
+import { DecisionEngine } from './decision.ts';
+import type { GrantSet } from './grant-set.ts';
+import type { Principal } from './principal.ts';
+import { srnText, type Deployment, type Srn } from './srn.ts';
+import { SubjectIndex, userSubjects } from './subjects.ts';
+import { TokenIndex, type KnownToken } from './token-index.ts';
+
+/**
+ * Roles, policies, assignments and service tokens in memory, following a store: the Authorizer that enforces, and what the authenticator of service
+ * tokens asks. A change of an object touches what that object touches.
+ */
+export class Directory implements Authorizer {
+  readonly #store: ResourceStore;
+  readonly #engine: DecisionEngine;
+  readonly #subjects = new SubjectIndex();
+  readonly #tokens = new TokenIndex();
+  readonly #unsubscribe: (() => void)[];
+
+  /** Follows the store from now on; what the store already holds is in the directory when the constructor returns. */
+  constructor(store: ResourceStore, deployment: Deployment) {
+    this.#store = store;
+    this.#engine = new DecisionEngine(deployment, this);
+    this.#unsubscribe = [
+      store.subscribe('Policy', ({ type, object: { metadata, spec } }) => {
+        if (type === 'deleted') this.#engine.removePolicy(metadata.name);
+        else this.#engine.setPolicy(metadata.name, spec);
+      }),
+      store.subscribe('Role', ({ type, object: { metadata, spec } }) => {
+        if (type === 'deleted') this.#engine.removeRole(metadata.name);
+        else this.#engine.setRole(metadata.name, spec.policies ?? []);
+      }),
+      store.subscribe('RoleAssignment', (event) => this.#onAssignment(event)),
+      store.subscribe('ServiceToken', ({ type, object }) => {
+        if (type === 'deleted') this.#tokens.removeToken(object.metadata.name);
+        else this.#tokens.setToken(object);
+        this.#engine.rolesReassigned();
+      }),
+      store.subscribe('Secret', ({ type, object }) => {
+        if (type === 'deleted') this.#tokens.removeSecret(object.metadata.name);
+        else this.#tokens.setSecret(object);
+        this.#engine.rolesReassigned();
+      }),
+    ];
+  }
+
+  /** Stops following the store. The last state stays readable. */
+  close(): void {
+    for (const end of this.#unsubscribe.splice(0)) end();
+  }
+
+  isAllowed(principal: Principal, action: string, resource: Srn): boolean {
+    return this.#engine.isAllowed(principal, action, resource);
+  }
+
+  decide(principal: Principal, action: string, resource: Srn): Decision {
+    return this.#engine.decide(principal, action, resource);
+  }
+
+  /** Everything that the principal's roles grant, for showing it and for asking whether it may be handed on. */
+  grantsOf(principal: Principal): GrantSet {
+    return this.#engine.grantsOf(principal);
+  }
+
+  /** The engine that enforces, for simulation. */
+  get engine(): DecisionEngine {
+    return this.#engine;
+  }
+
+  /** Names of the roles of all of the principal's subjects, sorted; also of roles that do not exist (yet). */
+  rolesOf(principal: Principal): readonly string[] {
+    const roles = new Set<string>();
+    const collect = (names: Iterable<string>): void => {
+      for (const name of names) roles.add(name);
+    };
+    if (principal.kind === 'service-token') {
+      for (const name of this.#tokenSubjects(principal.id)) collect(this.#subjects.rolesOf('service-token', name));
+    } else {
+      for (const { type, name } of userSubjects(principal)) collect(this.#subjects.rolesOf(type, name));
+    }
+    return [...roles].sort();
+  }
+
+  /** As `rolesOf`, without the roles that do not exist. */
+  existingRolesOf(principal: Principal): readonly string[] {
+    return this.rolesOf(principal).filter((name) => this.#store.get('Role', name) !== undefined);
+  }
+
+  /** By access key; undefined where there is none. */
+  tokenByAccessKey(accessKey: string): KnownToken | undefined {
+    return this.#tokens.byAccessKey(accessKey);
+  }
+
+  /** By the object name of a ServiceToken. */
+  tokenByName(name: string): KnownToken | undefined {
+    return this.#tokens.byName(name);
+  }
+
+  /** The object name that a subject's name stands for: an object of that name wins over an access key. */
+  tokenNameOf(nameOrAccessKey: string): string | undefined {
+    if (this.#tokens.exists(nameOrAccessKey)) return nameOrAccessKey;
+    return this.#tokens.byAccessKey(nameOrAccessKey)?.name;
+  }
+
+  /** Names of the existing roles that a service token has. */
+  rolesOfToken(name: string): readonly string[] {
+    return this.existingRolesOf(tokenPrincipal(name));
+  }
+
+  /** How many subjects the assignments of a role name. */
+  subjectCount(role: string): number {
+    return this.#subjects.subjectsOf(role);
+  }
+
+  #tokenSubjects(name: string): string[] {
+    const accessKey = this.#tokens.byName(name)?.accessKey;
+    const shadowed = accessKey === undefined || accessKey === name || this.#tokens.exists(accessKey);
+    return shadowed ? [name] : [name, accessKey];
+  }
+
+  #onAssignment({ type, object, previous }: StoreEvent<'RoleAssignment'>): void {
+    const before = type === 'deleted' ? object : previous;
+    if (before) forEachSubject(before, (role, subject) => this.#subjects.remove(role, subject));
+    if (type !== 'deleted') forEachSubject(object, (role, subject) => this.#subjects.add(role, subject));
+    this.#engine.rolesReassigned();
+  }
+}
+
+/** The principal that a service token stands for. @param name the name of its object */
+export function tokenPrincipal(name: string): Principal {
+  return {
+    kind: 'service-token',
+    srn: srnText('service-token', name),
+    id: name,
+    groups: [],
+    domain: undefined,
+    authenticator: 'service-token',
+  };
+}
+
+function forEachSubject(
+  { spec }: RoleAssignment,
+  visit: (role: string, subject: RoleAssignment['spec']['subjects'][number]) => void,
+): void {
+  for (const subject of spec.subjects) visit(spec.role, subject);
+}

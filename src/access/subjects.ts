@@ -1,0 +1,63 @@
+import type { Subject, SubjectType } from '../resources/role-assignment.ts';
+import type { Principal } from './principal.ts';
+
+/** A subject as a key of a Map: what compares equal has the same key. */
+export function subjectKey(type: SubjectType, name: string): string {
+  // E-mail addresses and domains are compared without case, groups and tokens are not.
+  const normal = type === 'user-email' || type === 'domain' ? name.toLowerCase() : name;
+  return `${type}:${normal}`;
+}
+
+export function sameSubject(a: Subject, b: Subject): boolean {
+  return subjectKey(a.type, a.name) === subjectKey(b.type, b.name);
+}
+
+/** All subjects of a user; a service token's depend on which tokens there are. */
+export function userSubjects(principal: Principal): Subject[] {
+  const subjects: Subject[] = [{ type: 'user-email', name: principal.id }];
+  for (const group of principal.groups) subjects.push({ type: 'group', name: group });
+  if (principal.domain !== undefined) subjects.push({ type: 'domain', name: principal.domain });
+  return subjects;
+}
+
+/** Which roles each subject has, and how many assignments give it. */
+export class SubjectIndex {
+  readonly #roles = new Map<string, Map<string, number>>();
+  readonly #subjectCount = new Map<string, number>();
+
+  add(role: string, subject: Subject): void {
+    const key = subjectKey(subject.type, subject.name);
+    let roles = this.#roles.get(key);
+    if (!roles) this.#roles.set(key, (roles = new Map()));
+    roles.set(role, (roles.get(role) ?? 0) + 1);
+    this.#subjectCount.set(role, (this.#subjectCount.get(role) ?? 0) + 1);
+  }
+
+  remove(role: string, subject: Subject): void {
+    const key = subjectKey(subject.type, subject.name);
+    const roles = this.#roles.get(key);
+    if (!roles) return;
+    decrement(roles, role);
+    if (roles.size === 0) this.#roles.delete(key);
+    decrement(this.#subjectCount, role);
+  }
+
+  rolesOf(type: SubjectType, name: string): Iterable<string> {
+    return this.#roles.get(subjectKey(type, name))?.keys() ?? [];
+  }
+
+  has(type: SubjectType, name: string): boolean {
+    return this.#roles.has(subjectKey(type, name));
+  }
+
+  /** How many subjects (counting each assignment that names one) a role has. */
+  subjectsOf(role: string): number {
+    return this.#subjectCount.get(role) ?? 0;
+  }
+}
+
+function decrement(counts: Map<string, number>, key: string): void {
+  const left = (counts.get(key) ?? 0) - 1;
+  if (left > 0) counts.set(key, left);
+  else counts.delete(key);
+}

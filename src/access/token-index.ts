@@ -1,0 +1,65 @@
+import type { Secret, ServiceToken } from '../resources/kinds.ts';
+import { readHashSecret, type TokenHashes } from './service-token.ts';
+
+/** A service token that can be looked up by its access key. */
+export interface KnownToken {
+  readonly name: string;
+  readonly accessKey: string;
+  readonly token: ServiceToken;
+  readonly hashes: TokenHashes;
+}
+
+/** Joins ServiceTokens and the Secrets that hold their hashes, which arrive in any order. */
+export class TokenIndex {
+  readonly #tokens = new Map<string, ServiceToken>();
+  readonly #hashesByToken = new Map<string, { readonly secretName: string; readonly hashes: TokenHashes }>();
+  readonly #nameByAccessKey = new Map<string, string>();
+  readonly #tokenBySecret = new Map<string, string>();
+
+  setToken(token: ServiceToken): void {
+    this.#tokens.set(token.metadata.name, token);
+  }
+
+  removeToken(name: string): void {
+    this.#tokens.delete(name);
+  }
+
+  setSecret(secret: Secret): void {
+    this.removeSecret(secret.metadata.name);
+    const read = readHashSecret(secret);
+    if (!read) return;
+    const { tokenName, ...hashes } = read;
+    const before = this.#hashesByToken.get(tokenName);
+    if (before) this.removeSecret(before.secretName);
+    this.#hashesByToken.set(tokenName, { secretName: secret.metadata.name, hashes });
+    this.#tokenBySecret.set(secret.metadata.name, tokenName);
+    this.#nameByAccessKey.set(hashes.accessKey, tokenName);
+  }
+
+  removeSecret(secretName: string): void {
+    const tokenName = this.#tokenBySecret.get(secretName);
+    if (tokenName === undefined) return;
+    this.#tokenBySecret.delete(secretName);
+    const accessKey = this.#hashesByToken.get(tokenName)?.hashes.accessKey;
+    this.#hashesByToken.delete(tokenName);
+    if (accessKey !== undefined && this.#nameByAccessKey.get(accessKey) === tokenName) {
+      this.#nameByAccessKey.delete(accessKey);
+    }
+  }
+
+  exists(name: string): boolean {
+    return this.#tokens.has(name);
+  }
+
+  byAccessKey(accessKey: string): KnownToken | undefined {
+    const name = this.#nameByAccessKey.get(accessKey);
+    return name === undefined ? undefined : this.byName(name);
+  }
+
+  /** Undefined where the token does not exist or its secret has not been made yet. */
+  byName(name: string): KnownToken | undefined {
+    const token = this.#tokens.get(name);
+    const hashes = this.#hashesByToken.get(name)?.hashes;
+    return token && hashes ? { name, accessKey: hashes.accessKey, token, hashes } : undefined;
+  }
+}
