@@ -47,9 +47,11 @@ export class KubernetesApiError extends StoreError {
     this.causes = options.causes ?? [];
   }
 
-  /** The resource version or the page token is older than what the server still knows: list again. */
+  /** The resource version or the page token is none that the server can go on from: list again. */
   get expired(): boolean {
-    return this.status === 410 || this.reason === 'Expired' || this.reason === 'Gone';
+    if (this.status === 410 || this.reason === 'Expired' || this.reason === 'Gone') return true;
+    // Or newer than all it knows, for good: etcd was restored from a backup.
+    return this.causes.some(({ reason }) => reason === 'ResourceVersionTooLarge');
   }
 }
 

@@ -1,0 +1,201 @@
+import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
+import { systemClock, type StoreClock } from '../clock.ts';
+import { assertObjectName, assertVersion, isObjectName, notFound } from '../preconditions.ts';
+import type { DeleteOptions, ResourceStore, StoreEvent, StoreHealth, WriteOptions } from '../resource-store.ts';
+import { withPartLabel } from '../secret-label.ts';
+import { STORED_KINDS, Views } from '../views.ts';
+import { KindCache } from './kind-cache.ts';
+import { apiResource, fromApi, toApi, type ApiResource, type RawObject } from './objects.ts';
+import { Reflector, type ReflectorTuning } from './reflector.ts';
+import type { HttpMethod, KubernetesTransport } from './transport.ts';
+
+export interface KubernetesStoreOptions {
+  /** Stays the caller's: close() of the store does not close it. */
+  readonly transport: KubernetesTransport;
+  readonly clock?: StoreClock;
+  readonly tuning?: Partial<ReflectorTuning>;
+  /** Called with what the store gets over by itself: failed lists and watches, listeners that throw. For the log. */
+  readonly onError?: (error: unknown, context: { readonly kind: ResourceKind; readonly during: string }) => void;
+}
+
+const WRITE_TIMEOUT_MS = 15_000;
+
+/** Everything about one kind. */
+interface Slot<K extends ResourceKind> {
+  readonly resource: ApiResource<K>;
+  readonly cache: KindCache<K>;
+  readonly reflector: Reflector<ResourceByKind[K]>;
+}
+
+/** The resources of one namespace, as a Kubernetes API holds them. Follows them from the moment it is made until close(). */
+export class KubernetesStore implements ResourceStore {
+  readonly #transport: KubernetesTransport;
+  readonly #clock: StoreClock;
+  readonly #views: Views;
+  readonly #slots: { readonly [K in ResourceKind]: Slot<K> };
+
+  constructor(options: KubernetesStoreOptions) {
+    const { transport, clock = systemClock, tuning, onError } = options;
+    this.#transport = transport;
+    this.#clock = clock;
+    const views = new Views((error, kind) => onError?.(error, { kind, during: 'a listener' }));
+    this.#views = views;
+    const slot = <K extends ResourceKind>(kind: K): Slot<K> => {
+      const resource = apiResource(kind, transport.namespace);
+      const cache = new KindCache(views.of(kind));
+      const reflector = new Reflector<ResourceByKind[K]>({
+        transport,
+        clock,
+        tuning,
+        name: resource.name,
+        path: resource.path,
+        labelSelector: resource.labelSelector,
+        sink: cache,
+        convert: (raw) => fromApi(raw, resource),
+        onError: (error) => onError?.(error, { kind, during: 'list and watch' }),
+      });
+      return { resource, cache, reflector };
+    };
+    this.#slots = {
+      Policy: slot('Policy'),
+      Role: slot('Role'),
+      RoleAssignment: slot('RoleAssignment'),
+      ServiceToken: slot('ServiceToken'),
+      ClusterHealthReport: slot('ClusterHealthReport'),
+      Secret: slot('Secret'),
+    };
+    for (const { reflector } of this.#reflectors()) reflector.start();
+  }
+
+  async synced(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal?.reason as Error);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([
+        Promise.all(this.#reflectors().map(async ({ reflector }) => reflector.synced)),
+        aborted.promise,
+      ]);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  get<K extends ResourceKind>(kind: K, name: string): ResourceByKind[K] | undefined {
+    return this.#views.get(kind, name);
+  }
+
+  list<K extends ResourceKind>(kind: K): readonly ResourceByKind[K][] {
+    return this.#views.list(kind);
+  }
+
+  subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
+    return this.#views.subscribe(kind, listener);
+  }
+
+  async create<K extends ResourceKind>(
+    kind: K,
+    object: ResourceByKind[K],
+    options: WriteOptions = {},
+  ): Promise<ResourceByKind[K]> {
+    const { name } = object.metadata;
+    assertObjectName(kind, name);
+    const labelled = withPartLabel(kind, object);
+    const metadata = { ...labelled.metadata };
+    delete metadata.resourceVersion; // an API server refuses to create an object that has them
+    delete metadata.uid;
+    return this.#write({ method: 'POST', kind, path: '', object: { ...labelled, metadata }, options });
+  }
+
+  async update<K extends ResourceKind>(
+    kind: K,
+    object: ResourceByKind[K],
+    options: WriteOptions = {},
+  ): Promise<ResourceByKind[K]> {
+    const { name } = object.metadata;
+    if (!isObjectName(name)) throw notFound(kind, name);
+    assertVersion(kind, object.metadata);
+    return this.#write({ method: 'PUT', kind, path: `/${name}`, object: withPartLabel(kind, object), options });
+  }
+
+  async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(
+    kind: K,
+    object: ResourceByKind[K],
+    options: WriteOptions = {},
+  ): Promise<ResourceByKind[K]> {
+    const { name } = object.metadata;
+    if (!isObjectName(name)) throw notFound(kind, name);
+    assertVersion(kind, object.metadata);
+    return this.#write({ method: 'PUT', kind, path: `/${name}/status`, object, options });
+  }
+
+  async delete(kind: ResourceKind, name: string, options: DeleteOptions = {}): Promise<void> {
+    if (!isObjectName(name)) throw notFound(kind, name);
+    await this.#delete(this.#slot(kind), name, options);
+  }
+
+  health(): StoreHealth {
+    const all = this.#reflectors().map(({ reflector }) => reflector.health());
+    return {
+      synced: all.every(({ synced }) => synced),
+      ageMs: Math.max(0, this.#clock.now() - Math.min(...all.map(({ lastContactAt }) => lastContactAt))),
+      lastError: all.find(({ lastError }) => lastError !== undefined)?.lastError,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#views.close();
+    await Promise.all(this.#reflectors().map(async ({ reflector }) => reflector.stop()));
+  }
+
+  async #write<K extends ResourceKind>(write: {
+    method: HttpMethod;
+    kind: K;
+    path: string;
+    object: ResourceByKind[K];
+    options: WriteOptions;
+  }): Promise<ResourceByKind[K]> {
+    const { resource, cache } = this.#slot(write.kind);
+    const { body } = await this.#transport.request<RawObject>(write.method, `${resource.path}${write.path}`, {
+      body: toApi(write.object, resource),
+      signal: write.options.signal,
+      timeoutMs: WRITE_TIMEOUT_MS,
+    });
+    const written = fromApi(body, resource);
+    // Taking the last finalizer from an object that is being deleted is its end.
+    const { deletionTimestamp, finalizers = [], uid, name } = written.metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0) cache.deleted(name, uid);
+    else cache.written(written);
+    return written;
+  }
+
+  async #delete<K extends ResourceKind>(
+    { resource, cache }: Slot<K>,
+    name: string,
+    { uid, resourceVersion, signal }: DeleteOptions,
+  ): Promise<void> {
+    const { body } = await this.#transport.request<RawObject>('DELETE', `${resource.path}/${name}`, {
+      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
+      signal,
+      timeoutMs: WRITE_TIMEOUT_MS,
+    });
+    // A Status says that it is gone; the object itself, that its finalizers are waited for.
+    const pending = body['kind'] !== 'Status' && (body.metadata?.finalizers ?? []).length > 0;
+    if (pending) cache.written(fromApi(body, resource));
+    else cache.deleted(name, uidOf(body));
+  }
+
+  #slot<K extends ResourceKind>(kind: K): Slot<K> {
+    return this.#slots[kind];
+  }
+
+  #reflectors(): { readonly reflector: Pick<Reflector<unknown>, 'start' | 'stop' | 'synced' | 'health'> }[] {
+    return STORED_KINDS.map((kind) => this.#slots[kind]);
+  }
+}
+
+function uidOf(body: RawObject): string | undefined {
+  if (body['kind'] !== 'Status') return body.metadata?.uid;
+  return (body['details'] as { uid?: string } | undefined)?.uid;
+}

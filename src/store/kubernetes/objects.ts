@@ -1,0 +1,59 @@
+import { KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from '../../resources/kinds.ts';
+import { API_VERSION, GROUP, LABELS, VERSION, type ObjectMeta } from '../../resources/meta.ts';
+import { SERVICE_TOKEN_PART } from '../secret-label.ts';
+
+/** Where a kind lives in the Kubernetes API, and which of its objects belong to olap-warden. */
+export interface ApiResource<K extends ResourceKind = ResourceKind> {
+  readonly kind: K;
+  readonly apiVersion: string;
+  /** For people and metrics, such as `roles.olapwarden.io`. */
+  readonly name: string;
+  /** Path of the collection in the namespace. */
+  readonly path: string;
+  readonly labelSelector: string | undefined;
+}
+
+export function apiResource<K extends ResourceKind>(kind: K, namespace: string): ApiResource<K> {
+  const within = `namespaces/${encodeURIComponent(namespace)}`;
+  if (kind === 'Secret') {
+    const labelSelector = `${LABELS.part}=${SERVICE_TOKEN_PART}`;
+    return { kind, apiVersion: 'v1', name: 'secrets', path: `/api/v1/${within}/secrets`, labelSelector };
+  }
+  const { plural } = KINDS[kind as CustomKind];
+  return {
+    kind,
+    apiVersion: API_VERSION,
+    name: `${plural}.${GROUP}`,
+    path: `/apis/${GROUP}/${VERSION}/${within}/${plural}`,
+    labelSelector: undefined,
+  };
+}
+
+/** An object as it comes from the API: of a list of Secrets, for one, without `apiVersion` and `kind`. */
+export interface RawObject {
+  readonly metadata?: Readonly<ObjectMeta>;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * The object as olap-warden keeps it. `fieldsV1` of managed fields is most of the bytes of a small object and nobody here reads it;
+ * the constants replace equal strings that each object would hold a copy of.
+ */
+export function fromApi<K extends ResourceKind>(raw: RawObject, resource: ApiResource<K>): ResourceByKind[K] {
+  const metadata: Record<string, unknown> = { ...raw.metadata };
+  if (raw.metadata?.managedFields !== undefined)
+    metadata['managedFields'] = raw.metadata.managedFields.map(({ manager, operation, time, subresource }) => ({
+      manager,
+      operation,
+      time,
+      subresource,
+    }));
+  return { ...raw, apiVersion: resource.apiVersion, kind: resource.kind, metadata } as unknown as ResourceByKind[K];
+}
+
+/** The body of a create or an update. What only the server sets is left out; managed fields are left to the server, too. */
+export function toApi<K extends ResourceKind>(object: ResourceByKind[K], resource: ApiResource<K>): object {
+  const { name, namespace, uid, resourceVersion, labels, annotations, finalizers, ownerReferences } = object.metadata;
+  const metadata = { name, namespace, uid, resourceVersion, labels, annotations, finalizers, ownerReferences };
+  return { ...object, apiVersion: resource.apiVersion, kind: resource.kind, metadata };
+}

@@ -1,0 +1,98 @@
+import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
+import type { StoreEvent } from './resource-store.ts';
+
+type Listener<K extends ResourceKind> = (event: StoreEvent<K>) => void;
+
+/** The objects of one kind as a store knows them, and who wants to hear of changes. Names are unique. */
+export class View<K extends ResourceKind> {
+  readonly kind: K;
+  readonly #onListenerError: (error: unknown, kind: ResourceKind) => void;
+  readonly #objects = new Map<string, ResourceByKind[K]>();
+  readonly #listeners = new Set<Listener<K>>();
+  /** Sorted by name; kept until the next change, because readers list far more often than objects change. */
+  #sorted: readonly ResourceByKind[K][] | undefined;
+  /** Names in order, so that one change costs no sorting. */
+  #names: string[] = [];
+
+  constructor(kind: K, onListenerError: (error: unknown, kind: ResourceKind) => void) {
+    this.kind = kind;
+    this.#onListenerError = onListenerError;
+  }
+
+  get(name: string): ResourceByKind[K] | undefined {
+    return this.#objects.get(name);
+  }
+
+  list(): readonly ResourceByKind[K][] {
+    this.#sorted ??= this.#names.map((name) => this.#objects.get(name)).filter((object) => object !== undefined);
+    return this.#sorted;
+  }
+
+  subscribe(listener: Listener<K>): () => void {
+    for (const object of this.list()) this.#call(listener, { type: 'added', kind: this.kind, object });
+    // A wrapper, so that one function may subscribe twice.
+    const entry: Listener<K> = (event) => this.#call(listener, event);
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  set(object: ResourceByKind[K]): void {
+    const { name } = object.metadata;
+    const previous = this.#objects.get(name);
+    this.#objects.set(name, object);
+    this.#sorted = undefined;
+    if (previous === undefined) this.#names.splice(this.#position(name), 0, name);
+    this.#emit(
+      previous === undefined
+        ? { type: 'added', kind: this.kind, object }
+        : { type: 'modified', kind: this.kind, object, previous },
+    );
+  }
+
+  /** @param last the object in its last state, where that is known better than by the view */
+  delete(name: string, last?: ResourceByKind[K]): void {
+    const previous = this.#objects.get(name);
+    if (previous === undefined) return;
+    this.#objects.delete(name);
+    this.#names.splice(this.#position(name), 1);
+    this.#sorted = undefined;
+    this.#emit({ type: 'deleted', kind: this.kind, object: last ?? previous, previous });
+  }
+
+  /** No listener is called any more. What is held can still be read. */
+  close(): void {
+    this.#listeners.clear();
+  }
+
+  #emit(event: StoreEvent<K>): void {
+    // A copy: who subscribes because of this event has already been given the state after it.
+    const listeners = [...this.#listeners];
+    for (const listener of listeners) if (this.#listeners.has(listener)) listener(event);
+  }
+
+  #call(listener: Listener<K>, event: StoreEvent<K>): void {
+    try {
+      listener(event);
+    } catch (error) {
+      this.#onListenerError(error, this.kind);
+    }
+  }
+
+  /** Where `name` is, or belongs, in the sorted names. */
+  #position(name: string): number {
+    let low = 0;
+    let high = this.#names.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compare(this.#names[middle] ?? '', name) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** By code unit: the same order on every machine, whatever its locale. */
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
