@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import helmet from '@fastify/helmet';
+import underPressure from '@fastify/under-pressure';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, { LogController, type FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { Authenticator } from '../access/authenticator.ts';
+import type { Authorizer } from '../access/authorizer.ts';
+import { clientError, frameworkError, registerErrors } from './app-errors.ts';
+import { validatorCompiler } from './app-validation.ts';
+import { registerAuthentication } from './authentication.ts';
+import { auditToLog, type Audit } from './audit.ts';
+import './context.ts';
+import { registerDocs } from './docs.ts';
+import { HttpError } from './errors.ts';
+import { methodGuard } from './methods.ts';
+import { registerOpenApi } from './openapi.ts';
+
+/** Registers the routes of one interface. */
+export type RegisterRoutes = (app: FastifyInstance) => Promise<void>;
+
+export interface AppParts {
+  readonly logger: Logger;
+  readonly version: string;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** The interfaces, in order; each one gets a context of its own. One that takes every path (`/*`) comes last. */
+  readonly plugins: readonly RegisterRoutes[];
+  /** Told of decisions that must leave a record; writes them to the log where absent. */
+  readonly audit?: Audit;
+  /** Told of each answer: the route's pattern (never the path itself), and how long it took in seconds. */
+  readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
+  readonly limits?: AppLimits;
+  /** Addresses of proxies whose `X-Forwarded-For` is believed; none where absent. */
+  readonly trustProxy?: boolean | string | readonly string[];
+  /** Reads the key and certificate for TLS; plain HTTP where absent. */
+  readonly https?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
+  readonly now?: () => Date;
+}
+
+export interface AppLimits {
+  /** Bytes of a request body, unless a route says otherwise. */
+  readonly bodyBytes?: number;
+  readonly maxFailuresPerMinute?: number;
+  /** Milliseconds of delay of the event loop beyond which new requests are refused with 503; 0 for never. */
+  readonly maxEventLoopDelayMs?: number;
+}
+
+const MB = 1024 * 1024;
+const BODY_LIMIT_BYTES = MB;
+/** An SRN with several levels of long names, percent-encoded. */
+const MAX_PARAM_LENGTH = 2048;
+const MAX_EVENT_LOOP_DELAY_MS = 3000;
+const REQUEST_TIMEOUT_MS = 300_000;
+/** Longer than the idle time-outs of usual load balancers (60 s), so that they never reuse a connection that closes. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+/** Composes the HTTP interface from its parts; does not listen. Close it to free its resources. */
+export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
+  const now = parts.now ?? (() => new Date());
+  const app = fastify({
+    loggerInstance: parts.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: parts.limits?.bodyBytes ?? BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    trustProxy: typeof parts.trustProxy === 'object' ? [...parts.trustProxy] : (parts.trustProxy ?? false),
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id'];
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+    },
+    frameworkErrors: frameworkError(now),
+    clientErrorHandler: clientError(now),
+    https: parts.https ?? null,
+  }).withTypeProvider<TypeBoxTypeProvider>() as unknown as FastifyInstance;
+
+  app.setValidatorCompiler(validatorCompiler);
+  registerErrors(app, now);
+  const refuseOtherMethods = methodGuard(app);
+  registerAccessLog(app, parts);
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+    },
+    strictTransportSecurity: parts.https !== undefined,
+  });
+  await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
+  app.decorate('authorizer', parts.authorizer);
+  app.decorate('audit', parts.audit ?? auditToLog);
+  registerAuthentication(app, {
+    authenticator: parts.authenticator,
+    now,
+    ...(parts.limits?.maxFailuresPerMinute !== undefined && {
+      maxFailuresPerMinute: parts.limits.maxFailuresPerMinute,
+    }),
+  });
+  await registerOpenApi(app, parts.version);
+  await app.register(registerDocs);
+  for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));
+  refuseOtherMethods();
+  return app;
+}
+
+/** One record for each answer, and the request's id in it: no query string, no header, no body. */
+function registerAccessLog(app: FastifyInstance, { observe }: AppParts): void {
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
+    observe?.(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
+    request.log.info(
+      {
+        method: request.method,
+        path: request.url.split('?', 1)[0],
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        // Null before authentication, whatever the type says.
+        principal: (request.principal as typeof request.principal | null)?.srn,
+        clientAddress: request.ip,
+      },
+      'answered',
+    );
+  });
+}
+
+async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: number): Promise<void> {
+  if (maxEventLoopDelay === 0) return;
+  await app.register(underPressure.default, {
+    maxEventLoopDelay,
+    pressureHandler: () => {
+      throw new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
+        headers: { 'retry-after': '5' },
+      });
+    },
+  });
+}

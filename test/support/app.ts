@@ -1,0 +1,79 @@
+import type { FastifyInstance } from 'fastify';
+import type { Authenticator } from '../../src/access/authenticator.ts';
+import type { Authorizer, Decision } from '../../src/access/authorizer.ts';
+import type { Principal } from '../../src/access/principal.ts';
+import type { Srn } from '../../src/access/srn.ts';
+import { buildApp, type AppParts, type RegisterRoutes } from '../../src/http/app.ts';
+import { createLogger } from '../../src/logging.ts';
+
+const ALLOWED: Decision = { allowed: true, reason: 'allowed', matchedStatements: [] };
+const DENIED: Decision = { allowed: false, reason: 'implicitDeny', matchedStatements: [] };
+
+/** Allows what `rule` allows, with no statements to show for it. */
+export function authorizerBy(rule: (principal: Principal, action: string, resource: Srn) => boolean): Authorizer {
+  return {
+    isAllowed: rule,
+    decide: (principal, action, resource) => (rule(principal, action, resource) ? ALLOWED : DENIED),
+  };
+}
+export const allowAll: Authorizer = authorizerBy(() => true);
+export const denyAll: Authorizer = authorizerBy(() => false);
+
+export const ALICE: Principal = {
+  kind: 'user',
+  srn: 'srn2:user#alice@example.com',
+  id: 'alice@example.com',
+  groups: ['analysts'],
+  domain: 'example.com',
+  authenticator: 'token-file',
+};
+
+/** The bearer token that `testApp` takes; `inject` of the app that it returns sends it by itself. */
+export const TEST_TOKEN = 'test-token';
+export const TEST_HEADERS = { authorization: `Bearer ${TEST_TOKEN}` };
+
+/** Knows `TEST_TOKEN` alone. */
+export function fixedAuthenticator(principal: Principal): Authenticator {
+  return {
+    name: 'fixed',
+    authenticate: async (credential) =>
+      credential.scheme === 'bearer' && credential.token === TEST_TOKEN
+        ? { outcome: 'authenticated', principal }
+        : { outcome: 'rejected', message: 'the token is not known' },
+  };
+}
+
+export interface TestAppOptions {
+  /** Allows everything where absent. */
+  readonly authorizer?: Authorizer;
+  /** Alice where absent. */
+  readonly principal?: Principal;
+  readonly register: RegisterRoutes | readonly RegisterRoutes[];
+  /** Anything else of the app, such as `now`, `limits`, `audit` or a logger. */
+  readonly parts?: Partial<AppParts>;
+}
+
+/**
+ * An app around the routes under test, ready for `inject`, which sends `TEST_HEADERS` unless it is given an `authorization`
+ * (`''` for none at all). Close it.
+ */
+export async function testApp(options: TestAppOptions): Promise<FastifyInstance> {
+  const app = await buildApp({
+    logger: createLogger('silent'),
+    version: '0.0.0-test',
+    authenticator: fixedAuthenticator(options.principal ?? ALICE),
+    authorizer: options.authorizer ?? allowAll,
+    plugins: typeof options.register === 'function' ? [options.register] : options.register,
+    limits: { maxEventLoopDelayMs: 0 },
+    ...options.parts,
+  });
+  await app.ready();
+  const inject = app.inject.bind(app) as (request: object) => ReturnType<FastifyInstance['inject']>;
+  app.inject = ((request: string | { headers?: object }) =>
+    inject(
+      typeof request === 'string'
+        ? { url: request, headers: TEST_HEADERS }
+        : { ...request, headers: { ...TEST_HEADERS, ...request.headers } },
+    )) as typeof app.inject;
+  return app;
+}
