@@ -7,6 +7,7 @@ import {
   type StoreErrorCode,
   type StoreEvent,
 } from '../../src/store/resource-store.ts';
+import { policy, role as buildRole } from '../builders/resources.ts';
 
 /** A backing store with nothing in it, and ways to reach it past the store under test. */
 export interface StoreFixture {
