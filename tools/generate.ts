@@ -7,8 +7,9 @@ import { generateAlerts } from './generate/alerts.ts';
 import { generateChartCrds, generateChartReadme } from './generate/chart-files.ts';
 import { generateCrds } from './generate/crds.ts';
 import type { Generator } from './generate/generator.ts';
+import { generateRowKernel } from './generate/row-kernel.ts';
 
-const GENERATORS: readonly Generator[] = [generateAlerts, generateChartCrds, generateChartReadme, generateCrds];
+const GENERATORS: readonly Generator[] = [generateAlerts, generateChartCrds, generateChartReadme, generateCrds, generateRowKernel];
 
 async function current(path: string): Promise<string | undefined> {
   try {

@@ -99,18 +99,23 @@ export class PaginatedQueries {
     throw notFound(requestId);
   }
 
+  /** Whose the result is, expired or not. @throws {QueryError} not-found */
+  async ownerOf(requestId: string, signal: AbortSignal): Promise<string> {
+    const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
+    if (reader === undefined) throw notFound(requestId);
+    await reader.close();
+    return reader.record.owner;
+  }
+
   /** @throws {QueryError} bad-page, not-found, store-unavailable */
   page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
     return readPage(reader, request, this.holder, signal);
   }
 
-  /** Every complete result that has not expired, in order of submission. */
+  /** Every complete result, also those that have expired and wait for the cleaner, in order of submission. */
   async list(signal: AbortSignal): Promise<StoredResultSummary[]> {
-    const now = this.#now();
     const all: StoredResultSummary[] = [];
-    for await (const summary of this.#store.list(signal)) {
-      if (summary.record.expirationTimeMs > now) all.push(summary);
-    }
+    for await (const summary of this.#store.list(signal)) all.push(summary);
     return all.sort((a, b) => a.record.submissionTimeMs - b.record.submissionTimeMs);
   }
 

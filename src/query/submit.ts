@@ -17,7 +17,7 @@ export type Submission = Pick<
 export type SubmitOutcome =
   | { readonly kind: 'stored'; readonly reader: ResultReader }
   /** Nothing was stored: the answer, as the engine gave it, goes to the caller. Must be read to its end or returned. */
-  | { readonly kind: 'engine-answer'; readonly body: AsyncIterable<Uint8Array> };
+  | { readonly kind: 'engine-answer'; readonly length: number; readonly body: AsyncIterable<Uint8Array> };
 
 /**
  * Stores the engine's answer while it streams in: scan, index, write; a slow store slows the engine. An answer with exceptions, or without
@@ -42,7 +42,8 @@ export async function storeAnswer(
     await writer.seal(answer.index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
       kept = true;
-      return { kind: 'engine-answer', body: handBack(answer, writer, signal) };
+      const length = answer.head.length + answer.rowBytes + answer.tail.length;
+      return { kind: 'engine-answer', length, body: handBack(answer, writer, signal) };
     }
     const reader = await writer.commit(recordOf(answer, answer.dataSchema, submission));
     kept = true;

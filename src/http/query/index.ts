@@ -1,0 +1,173 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { clusterResource } from '../../access/srn.ts';
+import { listingItem, metadataJson } from '../../query/metadata.ts';
+import { requireAllowed } from '../context.ts';
+import { ErrorBody } from '../errors.ts';
+import { requireDelete, requireRead } from './access.ts';
+import { asHttpError } from './query-errors.ts';
+import {
+  CursorResponse,
+  PageQuerystring,
+  QueryMetadata,
+  RequestIdParams,
+  SqlBody,
+  SqlQuerystring,
+  StoredResultListing,
+  SubmitQuerystring,
+} from './schemas.ts';
+import { callerSignal, sendPage } from './send.ts';
+import { keepRawJson } from './sql-body.ts';
+import { runSql, type SubmitOptions } from './submit.ts';
+
+export type PaginatedQueriesOptions = SubmitOptions;
+
+const TAGS = ['paginated queries'];
+const READ_ERRORS = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 503: ErrorBody };
+
+/** `/query/…`: submission, pages, metadata, listing and deletion of stored results; queries without pagination pass through. */
+export async function paginatedQueries(app: FastifyInstance, options: PaginatedQueriesOptions): Promise<void> {
+  keepRawJson(app);
+  app.setErrorHandler((error) => {
+    throw asHttpError(error);
+  });
+  submission(app, options);
+  reading(app, options);
+  administration(app, options);
+}
+
+function submission(app: FastifyInstance, options: PaginatedQueriesOptions): void {
+  const responses = {
+    response: {
+      200: CursorResponse,
+      400: ErrorBody,
+      401: ErrorBody,
+      403: ErrorBody,
+      502: ErrorBody,
+      503: ErrorBody,
+      504: ErrorBody,
+      507: ErrorBody,
+    },
+  };
+  app.post<{ Body: { sql: string }; Querystring: SubmitQuerystring }>(
+    '/query/sql',
+    {
+      schema: {
+        operationId: 'submitQuery',
+        tags: TAGS,
+        summary: 'Runs a query; with `doPaginate=true` stores its whole result and answers the first page.',
+        querystring: SubmitQuerystring,
+        body: SqlBody,
+        ...responses,
+      },
+    },
+    (request, reply) => runSql(request, reply, request.body.sql, options),
+  );
+  app.get<{ Querystring: SqlQuerystring }>(
+    '/query/sql',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'submitQueryByGet',
+        tags: TAGS,
+        summary: 'The same with the query in the address.',
+        querystring: SqlQuerystring,
+        ...responses,
+      },
+    },
+    (request, reply) => runSql(request, reply, request.query.sql, options),
+  );
+}
+
+function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
+  const { queries, settings } = options;
+  app.get<{ Params: RequestIdParams; Querystring: PageQuerystring }>(
+    '/query/:requestId/results',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getQueryResults',
+        tags: TAGS,
+        summary: 'One page of a stored result.',
+        params: RequestIdParams,
+        querystring: PageQuerystring,
+        response: { 200: CursorResponse, ...READ_ERRORS },
+      },
+    },
+    async (request, reply) => {
+      const signal = callerSignal(reply);
+      const reader = await queries.open(request.params.requestId, signal);
+      try {
+        requireRead(request, reader.record);
+        const { pageSize, maxPageSize } = settings();
+        const numRows = Math.min(request.query.numRows ?? pageSize, maxPageSize);
+        await sendPage(reply, await queries.page(reader, { offset: request.query.offset, numRows }, signal));
+      } finally {
+        await reader.close();
+      }
+    },
+  );
+  app.get<{ Params: RequestIdParams }>(
+    '/query/:requestId/metadata',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getQueryMetadata',
+        tags: TAGS,
+        summary: 'What the engine told about a query beside its rows.',
+        params: RequestIdParams,
+        response: { 200: Type.Array(QueryMetadata), ...READ_ERRORS },
+      },
+    },
+    async (request, reply) => {
+      const reader = await queries.open(request.params.requestId, callerSignal(reply));
+      try {
+        requireRead(request, reader.record);
+        return await reply.type('application/json').send(metadataJson(reader.record));
+      } finally {
+        await reader.close();
+      }
+    },
+  );
+}
+
+function administration(app: FastifyInstance, options: PaginatedQueriesOptions): void {
+  const { queries } = options;
+  app.get(
+    '/query/resultStore',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'listStoredResults',
+        tags: TAGS,
+        summary: 'Every stored result, in order of submission.',
+        response: { 200: StoredResultListing, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      requireAllowed(request, 'GetResponseStore', clusterResource);
+      const results = await queries.list(callerSignal(reply));
+      return { resultMetadataList: results.map(listingItem) };
+    },
+  );
+  app.delete<{ Params: RequestIdParams }>(
+    '/query/resultStore/:requestId',
+    {
+      schema: {
+        operationId: 'deleteStoredResult',
+        tags: TAGS,
+        summary: 'Deletes a stored result.',
+        params: RequestIdParams,
+        response: { 200: Type.String(), 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 503: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      const { requestId } = request.params;
+      const signal = callerSignal(reply);
+      requireDelete(request, await queries.ownerOf(requestId, signal));
+      await queries.delete(requestId, signal);
+      return reply.type('text/plain').send(`Query Results for ${requestId} deleted.`);
+    },
+  );
+}

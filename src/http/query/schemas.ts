@@ -1,0 +1,105 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { METADATA_FIELDS } from '../../query/metadata.ts';
+
+const MAX_SQL_LENGTH = 1_000_000;
+
+export const SubmitQuerystring = Type.Object({
+  doPaginate: Type.Optional(Type.Boolean({ description: 'True stores the whole result and answers its first page.' })),
+  getCursor: Type.Optional(Type.Boolean({ description: "The engine's own spelling of `doPaginate`." })),
+  numRows: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Rows in the first page; `olap.broker.query.page.size` when omitted.' }),
+  ),
+});
+export type SubmitQuerystring = Static<typeof SubmitQuerystring>;
+
+export const SqlQuerystring = Type.Object({
+  ...SubmitQuerystring.properties,
+  sql: Type.String({ minLength: 1, maxLength: MAX_SQL_LENGTH, description: 'The query.' }),
+});
+export type SqlQuerystring = Static<typeof SqlQuerystring>;
+
+export const SqlBody = Type.Object({ sql: Type.String({ description: 'The query.' }) });
+
+export const PageQuerystring = Type.Object({
+  offset: Type.Integer({ minimum: 0, description: 'The first row of the page, from 0.' }),
+  numRows: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Rows in the page; clipped at the end of the result.' }),
+  ),
+});
+export type PageQuerystring = Static<typeof PageQuerystring>;
+
+export const RequestIdParams = Type.Object({
+  requestId: Type.String({ maxLength: 200, description: 'The id that the submission answered.' }),
+});
+export type RequestIdParams = Static<typeof RequestIdParams>;
+
+/** Where a local result lies: `brokerHost` and `brokerPort` of the submission's answer. */
+export const ForwardHeaders = Type.Object({
+  forward_host: Type.Optional(
+    Type.String({ description: '`brokerHost` of the submission: the gateway that holds the result.' }),
+  ),
+  forward_port: Type.Optional(Type.String({ description: '`brokerPort` of the submission.' })),
+});
+
+const ResultTable = Type.Object({
+  dataSchema: Type.Object({
+    columnNames: Type.Array(Type.String()),
+    columnDataTypes: Type.Array(Type.String()),
+  }),
+  rows: Type.Array(Type.Array(Type.Unknown()), {
+    description: "Rows of values in the columns' order, as the engine spelled them.",
+  }),
+});
+
+export const CursorResponse = Type.Object(
+  {
+    resultTable: ResultTable,
+    requestId: Type.String({ description: 'The id of the query in later paths.' }),
+    brokerId: Type.String({ description: 'The gateway that holds the result.' }),
+    numRowsResultSet: Type.Integer({ description: 'Rows in the whole result.' }),
+    offset: Type.Integer({ description: 'The first row of this page.' }),
+    numRows: Type.Integer({ description: 'Rows in this page.' }),
+    nextOffsetParams: Type.Optional(
+      Type.String({ description: 'The query string of the next page; absent on the last.' }),
+    ),
+    exceptions: Type.Array(Type.Unknown()),
+    brokerHost: Type.Optional(Type.String({ description: 'Present where only this gateway can serve further pages.' })),
+    brokerPort: Type.Optional(Type.Integer()),
+  },
+  { $id: 'CursorResponse', description: "One page of a result. The engine's statistics follow as further fields." },
+);
+
+const EXAMPLES: Readonly<Record<string, TSchema>> = {
+  '""': Type.String(),
+  '[]': Type.Array(Type.Unknown()),
+  '{}': Type.Object({}, { additionalProperties: true }),
+  false: Type.Boolean(),
+  '0': Type.Integer(),
+};
+
+export const QueryMetadata = Type.Object(
+  Object.fromEntries(METADATA_FIELDS.map(([name, empty]) => [name, EXAMPLES[empty] ?? Type.Unknown()])),
+  { $id: 'QueryMetadata', description: 'What the engine told about a query beside its rows.' },
+);
+
+export const StoredResultListing = Type.Object(
+  {
+    resultMetadataList: Type.Array(
+      Type.Object({
+        requestId: Type.String(),
+        brokerId: Type.String(),
+        submissionTimeMs: Type.Integer({ description: 'Epoch milliseconds.' }),
+        expirationTimeMs: Type.Integer({ description: 'Epoch milliseconds.' }),
+        responseMetadata: Type.Array(
+          Type.Object({
+            type: Type.String(),
+            numRows: Type.Integer(),
+            dataFile: Type.String({ description: 'Where the rows lie.' }),
+            metadataFile: Type.String({ description: 'Where everything else of the answer lies.' }),
+          }),
+        ),
+      }),
+    ),
+  },
+  { $id: 'StoredResultListing' },
+);

@@ -1,0 +1,75 @@
+import type { ServerResponse } from 'node:http';
+import { finished, pipeline } from 'node:stream/promises';
+import type { FastifyReply } from 'fastify';
+import type { Page } from '../../query/page.ts';
+
+const JSON_TYPE = 'application/json';
+
+/** Aborts when the caller goes away before the answer is out. */
+export function callerSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+/**
+ * Sends a page by a gather-write: head, views of the stored bytes, tail; no copy is made of them here. Resolves when the last byte
+ * is handed to the socket or the caller has gone.
+ */
+export async function sendPage(reply: FastifyReply, page: Page): Promise<void> {
+  const raw = begin(reply, page.length);
+  const { head, rows, tail } = page;
+  if (!isList(rows)) return sendPieces(reply, joined(head, rows, tail));
+  raw.cork();
+  raw.write(head);
+  for (const piece of rows) raw.write(piece);
+  raw.end(tail);
+  raw.uncork();
+  await finished(raw).catch(ignorePrematureClose);
+}
+
+/** Sends an answer of known length piece by piece, no faster than the caller reads. */
+export async function sendStream(reply: FastifyReply, length: number, body: AsyncIterable<Uint8Array>): Promise<void> {
+  begin(reply, length);
+  await sendPieces(reply, body);
+}
+
+function begin(reply: FastifyReply, length: number): ServerResponse {
+  const { raw } = reply;
+  // Whatever hooks have put on the reply (request id, security headers) goes along.
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  reply.hijack();
+  raw.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': length });
+  return raw;
+}
+
+/** A failure in the middle closes the connection short of its announced length: no client takes that for an answer. */
+async function sendPieces(reply: FastifyReply, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    await pipeline(pieces, reply.raw);
+  } catch (error) {
+    if (isPrematureClose(error)) return;
+    reply.request.log.error({ err: error }, 'the answer broke off while it was sent');
+  }
+}
+
+async function* joined(head: Uint8Array, rows: AsyncIterable<Uint8Array>, tail: Uint8Array): AsyncIterable<Uint8Array> {
+  yield head;
+  yield* rows;
+  yield tail;
+}
+
+function isList(rows: Page['rows']): rows is readonly Uint8Array[] {
+  return Array.isArray(rows);
+}
+
+function isPrematureClose(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+function ignorePrematureClose(error: unknown): void {
+  if (!isPrematureClose(error)) throw error;
+}

@@ -1,0 +1,99 @@
+import type { ResultRecord, StoredResultSummary } from './result-store.ts';
+
+/** The specification's type of a metadata field, as the JSON that stands in where the engine sent nothing of that type. */
+const STRING = '""';
+const ARRAY = '[]';
+const OBJECT = '{}';
+const BOOLEAN = 'false';
+const INTEGER = '0';
+
+/** Fields of a query metadata item, in the specification's order. */
+export const METADATA_FIELDS: readonly (readonly [name: string, empty: string])[] = [
+  ['requestId', STRING],
+  ['brokerId', STRING],
+  ['exceptions', ARRAY],
+  ['segmentStatistics', ARRAY],
+  ['traceInfo', OBJECT],
+  ['numGroupsLimitReached', BOOLEAN],
+  ['maxRowsInJoinReached', BOOLEAN],
+  ['partialResult', BOOLEAN],
+  ...[
+    'numServersQueried',
+    'numServersResponded',
+    'numSegmentsQueried',
+    'numSegmentsProcessed',
+    'numSegmentsMatched',
+    'numConsumingSegmentsQueried',
+    'numConsumingSegmentsProcessed',
+    'numConsumingSegmentsMatched',
+    'numDocsScanned',
+    'numEntriesScannedInFilter',
+    'numEntriesScannedPostFilter',
+    'totalDocs',
+    'timeUsedMs',
+    'offlineThreadCpuTimeNs',
+    'realtimeThreadCpuTimeNs',
+    'offlineSystemActivitiesCpuTimeNs',
+    'realtimeSystemActivitiesCpuTimeNs',
+    'offlineResponseSerializationCpuTimeNs',
+    'realtimeResponseSerializationCpuTimeNs',
+    'offlineTotalCpuTimeNs',
+    'realtimeTotalCpuTimeNs',
+    'brokerReduceTimeMs',
+    'numRowsResultSet',
+    'minConsumingFreshnessTimeMs',
+    'explainPlanNumEmptyFilterSegments',
+    'explainPlanNumMatchAllFilterSegments',
+    'numSegmentsPrunedByServer',
+    'numSegmentsPrunedInvalid',
+    'numSegmentsPrunedByLimit',
+    'numSegmentsPrunedByValue',
+    'numSegmentsPrunedByBroker',
+  ].map((name) => [name, INTEGER] as const),
+];
+
+/** The answer of the metadata endpoint as JSON: an array of one item, the engine's values as it spelled them. */
+export function metadataJson(record: ResultRecord): string {
+  const known = new Map(record.fields.map((field) => [field.name, field.value]));
+  known.set('requestId', JSON.stringify(record.requestId));
+  known.set('brokerId', JSON.stringify(record.brokerId));
+  known.set('numRowsResultSet', String(record.rowCount));
+  const fields = METADATA_FIELDS.map(([name, empty]) => {
+    const value = known.get(name);
+    return `${JSON.stringify(name)}:${value !== undefined && typeOf(value) === typeOf(empty) ? value : empty}`;
+  });
+  return `[{${fields.join(',')}}]`;
+}
+
+/** `{`, `[`, `"`, `b` for booleans, `n` for numbers, `-` for null. */
+function typeOf(json: string): string {
+  const first = json.charAt(0);
+  if (first === 't' || first === 'f') return 'b';
+  if (first === 'n') return '-';
+  return first === '-' || (first >= '0' && first <= '9') ? 'n' : first;
+}
+
+/** An entry of the listing, by the specification. */
+export interface ListingItem {
+  readonly requestId: string;
+  readonly brokerId: string;
+  readonly submissionTimeMs: number;
+  readonly expirationTimeMs: number;
+  readonly responseMetadata: readonly {
+    readonly type: string;
+    readonly numRows: number;
+    readonly dataFile: string;
+    readonly metadataFile: string;
+  }[];
+}
+
+export function listingItem({ record, dataFile, metadataFile }: StoredResultSummary): ListingItem {
+  const { requestId, brokerId, submissionTimeMs, expirationTimeMs, rowCount } = record;
+  return {
+    requestId,
+    brokerId,
+    submissionTimeMs,
+    expirationTimeMs,
+    responseMetadata: [{ type: 'resultTable', numRows: rowCount, dataFile, metadataFile }],
+  };
+}
