@@ -1,0 +1,69 @@
+import type { ResourceKind } from '../resources/kinds.ts';
+import type { ObjectMeta } from '../resources/meta.ts';
+import { StoreError, type ResourceStore } from '../store/resource-store.ts';
+import type { EventRecorder } from './events.ts';
+import { StalledError } from './outcome.ts';
+import type { Action } from './plan.ts';
+
+/** The object that an Event is about. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Readonly<ObjectMeta>;
+}
+
+export interface ExecutorPorts {
+  readonly store: ResourceStore;
+  readonly recorder: EventRecorder;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Does one step of a plan.
+ * @throws {StalledError} where the user has to act; {StoreError} for everything that may pass
+ */
+export async function execute(action: Action, subject: EventSubject | undefined, ports: ExecutorPorts): Promise<void> {
+  switch (action.do) {
+    case 'create':
+      await create(action, ports);
+      return;
+    case 'update':
+      await refused(() => ports.store.update<ResourceKind>(action.kind, action.object, { signal: ports.signal }));
+      return;
+    case 'delete':
+      await remove(action, ports);
+      return;
+    case 'event':
+      if (subject) ports.recorder.record(subject, action.type, action.reason, action.message);
+  }
+}
+
+async function create(action: Action & { do: 'create' }, ports: ExecutorPorts): Promise<void> {
+  try {
+    await refused(() => ports.store.create<ResourceKind>(action.kind, action.object, { signal: ports.signal }));
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'already-exists' || !action.ifExists) throw error;
+    throw new StalledError(action.ifExists.reason, action.ifExists.message, { cause: error });
+  }
+}
+
+async function remove(action: Action & { do: 'delete' }, { store, signal }: ExecutorPorts): Promise<void> {
+  try {
+    await store.delete(action.kind, action.name, { signal, ...(action.uid === undefined ? {} : { uid: action.uid }) });
+  } catch (error) {
+    // Somebody else was faster: what is wanted is so.
+    if (!(error instanceof StoreError) || error.code !== 'not-found') throw error;
+  }
+}
+
+/** What the store will refuse again until somebody changes something is no matter of trying again soon. */
+async function refused(write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    if (error.code === 'invalid') throw new StalledError('Refused', error.message, { cause: error });
+    if (error.code === 'forbidden') throw new StalledError('Forbidden', error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
+import { StoreError } from '../store/resource-store.ts';
+import type { LeaseRecord, Leases } from './leader.ts';
+
+interface LeaseObject {
+  readonly apiVersion: 'coordination.k8s.io/v1';
+  readonly kind: 'Lease';
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly resourceVersion?: string };
+  readonly spec: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+    readonly leaseTransitions?: number;
+  };
+}
+
+/** The Lease `name` in the transport's namespace. Nothing is retried here: the elector decides when to try again. */
+export function kubernetesLeases(transport: KubernetesTransport, name: string): Leases {
+  const { namespace } = transport;
+  const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+  const path = `${collection}/${encodeURIComponent(name)}`;
+  return {
+    async read(timeoutMs, signal) {
+      try {
+        return toRecord((await transport.request<LeaseObject>('GET', path, { timeoutMs, signal, retries: 0 })).body);
+      } catch (error) {
+        if (error instanceof StoreError && error.code === 'not-found') return undefined;
+        throw error;
+      }
+    },
+    async write(record, timeoutMs, signal) {
+      const body = toLease(record, name, namespace);
+      const isNew = record.resourceVersion === undefined;
+      const { body: stored } = await transport.request<LeaseObject>(isNew ? 'POST' : 'PUT', isNew ? collection : path, {
+        body,
+        timeoutMs,
+        signal,
+        retries: 0,
+      });
+      return toRecord(stored);
+    },
+  };
+}
+
+function toLease(record: LeaseRecord, name: string, namespace: string): LeaseObject {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name,
+      namespace,
+      ...(record.resourceVersion === undefined ? {} : { resourceVersion: record.resourceVersion }),
+    },
+    spec: {
+      holderIdentity: record.holder,
+      leaseDurationSeconds: record.durationSeconds,
+      acquireTime: microTime(record.acquiredAt),
+      renewTime: microTime(record.renewedAt),
+      leaseTransitions: record.transitions,
+    },
+  };
+}
+
+function toRecord({ metadata, spec }: LeaseObject): LeaseRecord {
+  return {
+    resourceVersion: metadata.resourceVersion,
+    holder: spec.holderIdentity ?? '',
+    durationSeconds: spec.leaseDurationSeconds ?? 0,
+    acquiredAt: new Date(spec.acquireTime ?? 0),
+    renewedAt: new Date(spec.renewTime ?? 0),
+    transitions: spec.leaseTransitions ?? 0,
+  };
+}
+
+/** metav1.MicroTime: six digits behind the second. */
+export function microTime(time: Date): string {
+  return time.toISOString().replace('Z', '000Z');
+}

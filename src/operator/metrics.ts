@@ -1,0 +1,154 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** What a work queue tells about itself; times in seconds. */
+export interface QueueMetrics {
+  added(): void;
+  retried(): void;
+  /** A key was handed out after this long in the queue. */
+  taken(waitedSeconds: number): void;
+  /** Work on a key ended after this long. */
+  finished(workedSeconds: number): void;
+  /** Called on every scrape. */
+  watch(read: () => QueueState): void;
+}
+
+export interface QueueState {
+  readonly depth: number;
+  /** Sum over all keys in work. */
+  readonly unfinishedSeconds: number;
+  readonly longestSeconds: number;
+}
+
+export type ReconcileResult = 'success' | 'error' | 'requeue_after';
+
+export interface ControllerMetrics {
+  reconciled(result: ReconcileResult, seconds: number): void;
+  activeWorkers(change: 1 | -1): void;
+  maxWorkers(count: number): void;
+}
+
+/** The counters of the operator, by the names that controller-runtime and client-go made common, so that their dashboards and alerts fit. */
+export interface OperatorMetrics {
+  queue(name: string): QueueMetrics;
+  controller(name: string): ControllerMetrics;
+  leading(lease: string, leads: boolean): void;
+  /** Events that were not sent: the queue was full, or the API server refused them. */
+  eventDropped(): void;
+}
+
+const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
+
+/** The metrics on a registry of prom-client. Call it once for each registry. */
+export function prometheusMetrics(registry: Registry): OperatorMetrics {
+  const registers = [registry];
+  const queue = queueInstruments(registers);
+  const reconciles = new Counter({
+    name: 'controller_runtime_reconcile_total',
+    help: 'Reconciliations, by controller and result.',
+    labelNames: ['controller', 'result'],
+    registers,
+  });
+  const errors = new Counter({
+    name: 'controller_runtime_reconcile_errors_total',
+    help: 'Reconciliations that failed, by controller.',
+    labelNames: ['controller'],
+    registers,
+  });
+  const time = new Histogram({
+    name: 'controller_runtime_reconcile_time_seconds',
+    help: 'How long a reconciliation took.',
+    labelNames: ['controller'],
+    buckets: SECONDS,
+    registers,
+  });
+  const active = new Gauge({
+    name: 'controller_runtime_active_workers',
+    help: 'Reconciliations under way.',
+    labelNames: ['controller'],
+    registers,
+  });
+  const workers = new Gauge({
+    name: 'controller_runtime_max_concurrent_reconciles',
+    help: 'How many reconciliations may be under way at once.',
+    labelNames: ['controller'],
+    registers,
+  });
+  const leader = new Gauge({
+    name: 'leader_election_master_status',
+    help: '1 while this process holds the lease, else 0.',
+    labelNames: ['name'],
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'olapwarden_operator_events_dropped_total',
+    help: 'Kubernetes Events that were not sent.',
+    registers,
+  });
+  return {
+    queue,
+    controller: (controller) => ({
+      reconciled(result, seconds) {
+        reconciles.inc({ controller, result });
+        if (result === 'error') errors.inc({ controller });
+        time.observe({ controller }, seconds);
+      },
+      activeWorkers: (change) => active.inc({ controller }, change),
+      maxWorkers: (count) => workers.set({ controller }, count),
+    }),
+    leading: (name, leads) => leader.set({ name }, leads ? 1 : 0),
+    eventDropped: () => dropped.inc(),
+  };
+}
+
+function queueInstruments(registers: Registry[]): (name: string) => QueueMetrics {
+  const labelNames = ['name', 'controller'];
+  const states = new Map<string, () => QueueState>();
+  const gauge = (name: string, help: string, value: (state: QueueState) => number): Gauge =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        for (const [queue, read] of states) this.set({ name: queue, controller: queue }, value(read()));
+      },
+    });
+  gauge('workqueue_depth', 'Keys that wait.', (state) => state.depth);
+  gauge('workqueue_unfinished_work_seconds', 'Time spent so far on keys in work.', (state) => state.unfinishedSeconds);
+  gauge(
+    'workqueue_longest_running_processor_seconds',
+    'How long the longest work under way has taken so far.',
+    (state) => state.longestSeconds,
+  );
+  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys that were added.', labelNames, registers });
+  const retries = new Counter({
+    name: 'workqueue_retries_total',
+    help: 'Keys that were added again after a failure.',
+    labelNames,
+    registers,
+  });
+  const waited = new Histogram({
+    name: 'workqueue_queue_duration_seconds',
+    help: 'How long a key waited.',
+    labelNames,
+    buckets: SECONDS,
+    registers,
+  });
+  const worked = new Histogram({
+    name: 'workqueue_work_duration_seconds',
+    help: 'How long the work on a key took.',
+    labelNames,
+    buckets: SECONDS,
+    registers,
+  });
+  return (name) => {
+    const labels = { name, controller: name };
+    return {
+      added: () => adds.inc(labels),
+      retried: () => retries.inc(labels),
+      taken: (seconds) => waited.observe(labels, seconds),
+      finished: (seconds) => worked.observe(labels, seconds),
+      watch: (read) => states.set(name, read),
+    };
+  };
+}

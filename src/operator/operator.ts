@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { operatorClock, type OperatorClock } from './clock.ts';
+import { Controller, type ControllerPorts } from './controller-loop.ts';
+import { KubernetesEvents, NO_EVENTS, type EventRecorder } from './events.ts';
+import { fencedStore } from './fenced-store.ts';
+import { LeaderElector, type LeaderTimes } from './leader.ts';
+import { kubernetesLeases } from './lease-client.ts';
+import type { OperatorMetrics } from './metrics.ts';
+import { keepPredefined } from './predefined.ts';
+import { policyReconciler } from './reconcilers/policy.ts';
+import { roleAssignmentReconciler } from './reconcilers/role-assignment.ts';
+import { roleReconciler } from './reconcilers/role.ts';
+import { serviceTokenReconciler } from './reconcilers/service-token.ts';
+
+/** Something that only the leader does, from when it begins to lead until `signal` aborts; resolves when it has ended. */
+export interface LeaderTask {
+  readonly name: string;
+  readonly run: (signal: AbortSignal, ports: LeaderTaskPorts) => Promise<void>;
+}
+
+export interface LeaderTaskPorts {
+  /** Refuses writes while this process does not lead: write through this one only. */
+  readonly store: ResourceStore;
+  readonly recorder: EventRecorder;
+}
+
+export interface OperatorOptions {
+  /** Whoever started it closes it, after the operator has stopped. */
+  readonly store: ResourceStore;
+  /** For the Lease and the Events. Absent without a Kubernetes API: then this process always leads and there are no Events. */
+  readonly transport?: KubernetesTransport;
+  readonly metrics: OperatorMetrics;
+  readonly log: Logger;
+  readonly clock?: OperatorClock;
+  /** What else the leader does, such as the health checks and the cleaner. */
+  readonly tasks?: readonly LeaderTask[];
+  readonly leaseName?: string;
+  readonly leaderTimes?: LeaderTimes;
+  /** Unlike any other candidate's; by default the host name (a Pod's name) and something drawn at random. */
+  readonly identity?: string;
+  /** How long the token before a rotation works on, milliseconds; a day by default. */
+  readonly tokenGraceMs?: number;
+}
+
+export interface Operator {
+  /** Ends all work, gives up the lease, and resolves when nothing is written any more. */
+  stop(): Promise<void>;
+  isLeader(): boolean;
+  /** Has seen every resource once, and follows them. True for a replica that does not lead too. */
+  ready(): boolean;
+}
+
+export const LEASE_NAME = 'olap-warden-operator';
+
+/** Starts the operator; returns at once. It waits by itself for its custom resources, the API server and the lease. */
+export function startOperator(options: OperatorOptions): Operator {
+  const { store, transport, log, metrics, clock = operatorClock } = options;
+  const identity = options.identity ?? `${hostname()}_${randomBytes(4).toString('hex')}`;
+  const recorder = transport ? new KubernetesEvents({ transport, clock, metrics, log, instance: identity }) : NO_EVENTS;
+  const stopping = new AbortController();
+
+  const lead = async (signal: AbortSignal, mayWrite: () => boolean): Promise<void> => {
+    await untilSynced(store, signal);
+    if (signal.aborted) return;
+    await runWhileLeading({ ...options, store: fencedStore(store, mayWrite) }, { recorder, clock }, signal);
+  };
+
+  if (!transport) {
+    const mayWrite = (): boolean => !stopping.signal.aborted;
+    const leading = lead(stopping.signal, mayWrite);
+    return {
+      isLeader: mayWrite,
+      ready: () => store.health().synced,
+      async stop() {
+        stopping.abort(new Error('the operator is stopping'));
+        await leading;
+      },
+    };
+  }
+
+  const name = options.leaseName ?? LEASE_NAME;
+  const elector: LeaderElector = new LeaderElector({
+    leases: kubernetesLeases(transport, name),
+    identity,
+    clock,
+    log,
+    ...(options.leaderTimes ? { times: options.leaderTimes } : {}),
+    lead: (signal) => lead(signal, () => elector.isLeader()),
+    onChange: (leads) => metrics.leading(name, leads),
+  });
+  metrics.leading(name, false);
+  elector.start();
+  return {
+    isLeader: () => elector.isLeader(),
+    ready: () => store.health().synced,
+    async stop() {
+      await elector.stop();
+      await recorder.close();
+    },
+  };
+}
+
+async function untilSynced(store: ResourceStore, signal: AbortSignal): Promise<void> {
+  try {
+    await store.synced(signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function runWhileLeading(
+  options: OperatorOptions,
+  { recorder, clock }: { recorder: EventRecorder; clock: OperatorClock },
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, metrics, log, tokenGraceMs, tasks = [] } = options;
+  const ports: ControllerPorts = { store, recorder, clock, metrics, log };
+  const controllers = [
+    new Controller(policyReconciler(), ports),
+    new Controller(roleReconciler(), ports),
+    new Controller(roleAssignmentReconciler(), ports),
+    new Controller(serviceTokenReconciler(tokenGraceMs === undefined ? {} : { graceMs: tokenGraceMs }), ports),
+  ];
+  for (const controller of controllers) controller.start();
+  const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const running = [
+    keepPredefined(ports, signal),
+    ...tasks.map(async (task) => {
+      try {
+        await task.run(signal, { store, recorder });
+      } catch (error) {
+        if (!signal.aborted) log.error({ err: error, task: task.name }, 'a task of the leader failed');
+      }
+    }),
+  ];
+  await aborted;
+  await Promise.all(controllers.map((controller) => controller.stop()));
+  await Promise.all(running);
+}

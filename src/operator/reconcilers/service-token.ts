@@ -1,0 +1,186 @@
+import type { Secret, ServiceToken } from '../../resources/kinds.ts';
+import { ANNOTATIONS } from '../../resources/meta.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
+import { hashSecretName, readHashSecret, type TokenHashes } from '../../access/service-token.ts';
+import { Backreferences } from '../backreferences.ts';
+import { READY, type Outcome } from '../outcome.ts';
+import type { Action, Plan, StatusOf } from '../plan.ts';
+import type { ReconcileContext, Reconciler, Subject } from '../reconciler.ts';
+import { isOwnedBy, ownerName, readMarks, secretNotOwned } from '../token-secret.ts';
+import { issueToken, type Issue } from './token-issue.ts';
+
+/** Both the old and the new token work for so long after a rotation. */
+export const DEFAULT_GRACE_MS = 24 * 3_600_000;
+/** A ServiceToken that REST makes gets its hash a moment after itself. */
+const REST_GRACE_MS = 60_000;
+
+export interface ServiceTokenObserved extends Subject<'ServiceToken'> {
+  /** Some RoleAssignment names the token, by its name or its access key. */
+  readonly assigned: boolean;
+  /** The Secret with the hashes, whoever it belongs to. */
+  readonly hashSecret: Secret | undefined;
+  /** The Secret that spec.secretName names, as far as the store shows it. */
+  readonly tokenSecret: Secret | undefined;
+  /** Secrets of a ServiceToken of this name that is gone. */
+  readonly orphans: readonly Secret[];
+}
+
+/** Makes, rotates and describes the tokens of ServiceTokens. */
+export function serviceTokenReconciler(
+  options: { graceMs?: number } = {},
+): Reconciler<'ServiceToken', ServiceTokenObserved> {
+  const graceMs = options.graceMs ?? DEFAULT_GRACE_MS;
+  const assignmentsBySubject = new Backreferences();
+  const tokensByAccessKey = new Backreferences();
+  const tokensBySecret = new Backreferences();
+  return {
+    kind: 'ServiceToken',
+    onOwnEvent({ type, object }) {
+      const { metadata, spec, status } = object;
+      const gone = type === 'deleted';
+      tokensByAccessKey.set(metadata.name, gone || !status?.accessKey ? [] : [status.accessKey]);
+      tokensBySecret.set(metadata.name, gone || !spec.secretName ? [] : [spec.secretName]);
+    },
+    watches: [
+      {
+        kind: 'Secret',
+        keysOf({ object }) {
+          const owner = ownerName(object);
+          return [...(owner ? [owner] : []), ...tokensBySecret.ownersOf(object.metadata.name)];
+        },
+      },
+      {
+        kind: 'RoleAssignment',
+        keysOf({ type, object, previous }) {
+          const names = (of: typeof object): string[] =>
+            of.spec.subjects.filter((subject) => subject.type === 'service-token').map((subject) => subject.name);
+          assignmentsBySubject.set(object.metadata.name, type === 'deleted' ? [] : names(object));
+          const touched = [...names(object), ...(previous ? names(previous) : [])];
+          return touched.concat(touched.flatMap((name) => Array.from(tokensByAccessKey.ownersOf(name))));
+        },
+      },
+    ],
+    observe: (store, name) => observe(store, name, assignmentsBySubject),
+    reconcile: (observed, context) => reconcile(observed, context, graceMs),
+  };
+}
+
+function observe(store: ResourceStore, name: string, assignments: Backreferences): ServiceTokenObserved {
+  const object = store.get('ServiceToken', name);
+  const hashSecret = store.get('Secret', hashSecretName(name));
+  const accessKey = hashSecret && readHashSecret(hashSecret)?.accessKey;
+  const isOrphan = (secret: Secret | undefined): secret is Secret =>
+    secret !== undefined && ownerName(secret) === name && !(object && isOwnedBy(secret, object));
+  const tokenSecret = object?.spec.secretName ? store.get('Secret', object.spec.secretName) : undefined;
+  // Only a token that is gone leaves Secrets under names that nothing tells any more: then all have to be looked through.
+  const orphans = object ? [hashSecret, tokenSecret].filter(isOrphan) : store.list('Secret').filter(isOrphan);
+  return {
+    object,
+    assigned:
+      assignments.ownersOf(name).size > 0 || (accessKey !== undefined && assignments.ownersOf(accessKey).size > 0),
+    hashSecret: isOrphan(hashSecret) ? undefined : hashSecret,
+    tokenSecret: isOrphan(tokenSecret) ? undefined : tokenSecret,
+    orphans,
+  };
+}
+
+function reconcile(
+  observed: ServiceTokenObserved,
+  context: ReconcileContext,
+  graceMs: number,
+): Plan<StatusOf<'ServiceToken'>> {
+  const { object, orphans } = observed;
+  const cleanUp = orphans.map(({ metadata }): Action => {
+    return { do: 'delete', kind: 'Secret', name: metadata.name, uid: metadata.uid };
+  });
+  if (!object) return { actions: cleanUp };
+  const { now } = context;
+  const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now.getTime() : Infinity;
+  const expired = expiresInMs <= 0;
+  const problem = ownershipProblem(object, observed);
+  const issue: Issue = problem || expired ? kept(observed) : issueToken({ ...observed, object }, context, graceMs);
+  const { hashes } = issue;
+  const state = expired ? 'Expired' : observed.assigned && hashes ? 'Active' : 'Unassigned';
+  const outcome = expired ? EXPIRED : (problem ?? tokenOutcome(object, hashes, observed.assigned, now));
+  const { rotatedAt } = issue.marks;
+  return {
+    actions: [...cleanUp, ...issue.actions],
+    status: {
+      outcome,
+      fields: {
+        state,
+        ...(hashes ? { accessKey: hashes.accessKey } : {}),
+        ...(rotatedAt ? { rotatedAt } : {}),
+        ...observedRotation(object, hashes),
+      },
+    },
+    ...requeue(expiresInMs, hashes, object, now),
+  };
+}
+
+const EXPIRED: Outcome = {
+  class: 'stalled',
+  reason: 'Expired',
+  message: 'the token has expired: move spec.expiresAt, or delete the ServiceToken',
+};
+
+/** The annotation is acted upon as soon as there is a token at all. */
+function observedRotation(object: ServiceToken, hashes: TokenHashes | undefined): { observedRotateAt?: string } {
+  const wanted = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
+  const observed = hashes ? wanted : object.status?.observedRotateAt;
+  return observed === undefined ? {} : { observedRotateAt: observed.slice(0, 128) };
+}
+
+/** Nothing is done; what is there is described. */
+function kept({ hashSecret, tokenSecret, object }: ServiceTokenObserved): Issue {
+  const owned = hashSecret && object && isOwnedBy(hashSecret, object) ? readHashSecret(hashSecret) : undefined;
+  return { actions: [], hashes: owned, marks: readMarks(tokenSecret) };
+}
+
+function ownershipProblem(object: ServiceToken, observed: ServiceTokenObserved): Outcome | undefined {
+  const { secretName } = object.spec;
+  const hashName = hashSecretName(object.metadata.name);
+  if (secretName === hashName) {
+    const message = `spec.secretName may not be \`${hashName}\`: the hash of the token is kept there; make another ServiceToken that names another Secret`;
+    return { class: 'stalled', reason: 'InvalidSecretName', message };
+  }
+  const foreign = [observed.tokenSecret, observed.hashSecret].find((secret) => secret && !isOwnedBy(secret, object));
+  return foreign && secretNotOwned(foreign.metadata.name);
+}
+
+function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: Date): Outcome {
+  if (!hashes) {
+    const late = ageMs(object, now) >= REST_GRACE_MS;
+    return {
+      class: late ? 'stalled' : 'waiting',
+      reason: 'NoSecretName',
+      message:
+        'there is no token: spec.secretName does not say where to write one; delete this ServiceToken and make one with spec.secretName',
+    };
+  }
+  if (assigned) return { ...READY, reason: 'Active', message: 'the token works' };
+  return {
+    class: 'waiting',
+    reason: 'Unassigned',
+    message: `the token does not work until it has a role: make a RoleAssignment with the subject {type: service-token, name: ${object.metadata.name}}`,
+  };
+}
+
+/** When to look again: at the token's expiry, the end of a grace period, or when REST has had its time. */
+function requeue(
+  expiresInMs: number,
+  hashes: TokenHashes | undefined,
+  object: ServiceToken,
+  now: Date,
+): { requeueAfterMs?: number } {
+  const times = [expiresInMs > 0 ? expiresInMs : Infinity];
+  if (hashes?.previousExpiresAt) times.push(Date.parse(hashes.previousExpiresAt) - now.getTime());
+  if (!hashes) times.push(REST_GRACE_MS - ageMs(object, now));
+  const next = times.filter((ms) => ms > 0 && Number.isFinite(ms)).sort((a, b) => a - b)[0];
+  return next === undefined ? {} : { requeueAfterMs: next };
+}
+
+function ageMs(object: ServiceToken, now: Date): number {
+  const created = object.metadata.creationTimestamp;
+  return created ? now.getTime() - Date.parse(created) : 0;
+}

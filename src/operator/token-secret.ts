@@ -1,0 +1,87 @@
+import { formatBearerToken, HASH_SECRET_PART, parseBearerToken, type TokenKeys } from '../access/service-token.ts';
+import type { Secret, ServiceToken } from '../resources/kinds.ts';
+import { ANNOTATIONS, API_VERSION, GROUP, LABELS } from '../resources/meta.ts';
+import type { Outcome } from './outcome.ts';
+
+/** When the token in the Secret was drawn to replace another, RFC 3339. */
+export const ROTATED_AT = `${GROUP}/rotated-at`;
+
+/** What is remembered on the Secret beside the token, so that a rotation that was cut off is neither lost nor done twice. */
+export interface TokenMarks {
+  /** The value of the annotation rotate-at that this token was drawn for. */
+  readonly rotateAt: string | undefined;
+  readonly rotatedAt: string | undefined;
+}
+
+/** Whether the Secret belongs to this very ServiceToken, not to one of the same name before it. */
+export function isOwnedBy(secret: Secret, token: ServiceToken): boolean {
+  return (secret.metadata.ownerReferences ?? []).some(
+    ({ kind, uid }) => kind === 'ServiceToken' && uid === token.metadata.uid,
+  );
+}
+
+/** Name of the ServiceToken that the Secret belongs to; undefined for any other Secret. */
+export function ownerName(secret: Secret): string | undefined {
+  return secret.metadata.ownerReferences?.find(({ kind, apiVersion }) => {
+    return kind === 'ServiceToken' && apiVersion.startsWith(`${GROUP}/`);
+  })?.name;
+}
+
+/** The Secret that a ServiceToken names, with the token in it: what a Pod mounts. */
+export function buildTokenSecret(owner: ServiceToken, name: string, keys: TokenKeys, marks: TokenMarks): Secret {
+  const { name: ownerName, uid = '' } = owner.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      labels: { [LABELS.part]: HASH_SECRET_PART, [LABELS.managedBy]: 'olap-warden' },
+      annotations: annotations(marks),
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'ServiceToken', name: ownerName, uid, controller: true }],
+    },
+    type: 'Opaque',
+    data: encode(keys),
+  };
+}
+
+/** The same Secret with another token; what others have added to it stays. */
+export function withToken(secret: Secret, keys: TokenKeys, marks: TokenMarks): Secret {
+  const { metadata } = secret;
+  return {
+    ...secret,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations(marks) } },
+    data: { ...secret.data, ...encode(keys) },
+  };
+}
+
+/** The token in the Secret; undefined where it is damaged. */
+export function readTokenSecret(secret: Secret): TokenKeys | undefined {
+  const decode = (key: string): string => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+  return parseBearerToken(formatBearerToken({ accessKey: decode('accessKey'), secretKey: decode('secretKey') }));
+}
+
+/** Also the meaning of a Secret that exists although the store, which sees labelled Secrets only, does not show it. */
+export function secretNotOwned(name: string): Outcome {
+  return {
+    class: 'stalled',
+    reason: 'SecretNotOwned',
+    message: `Secret \`${name}\` exists and does not belong to this ServiceToken, so it is not overwritten: delete that Secret, or make another ServiceToken that names another one`,
+  };
+}
+
+export function readMarks(secret: Secret | undefined): TokenMarks {
+  const found = secret?.metadata.annotations ?? {};
+  return { rotateAt: found[ANNOTATIONS.rotateAt], rotatedAt: found[ROTATED_AT] };
+}
+
+function annotations({ rotateAt, rotatedAt }: TokenMarks): Record<string, string> {
+  return {
+    ...(rotateAt === undefined ? {} : { [ANNOTATIONS.rotateAt]: rotateAt }),
+    ...(rotatedAt === undefined ? {} : { [ROTATED_AT]: rotatedAt }),
+  };
+}
+
+function encode(keys: TokenKeys): Record<string, string> {
+  const values = { ...keys, bearerToken: formatBearerToken(keys) };
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+}
