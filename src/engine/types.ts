@@ -5,13 +5,15 @@ export interface EngineRequest {
   /** Path and query string, beginning with `/`. */
   readonly path: string;
   /** Lower-case names. A credential in here is dropped: the endpoint adds the gateway's own. */
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body?: string | Uint8Array | Readable;
   readonly signal?: AbortSignal;
   /** Milliseconds until the headers of the answer must be there; the endpoint's default where absent. */
   readonly headersTimeoutMs?: number;
   /** Milliseconds of silence in the body that are borne; the endpoint's default where absent. */
   readonly bodyTimeoutMs?: number;
+  /** Whether it may be sent again, elsewhere too, when no answer came. GET and HEAD may by default; a body that is a stream never. */
+  readonly repeatable?: boolean;
 }
 
 export interface EngineResponse {

@@ -1,0 +1,64 @@
+import type { Readable } from 'node:stream';
+import { EngineError, type EngineEndpoint, type EngineRequest } from './types.ts';
+
+export interface JsonAnswer {
+  readonly status: number;
+  /** Undefined where the body is no JSON and the status is an error. */
+  readonly value: unknown;
+}
+
+/** What the controller says at most in one answer that is read as a whole: metadata of a table with very many segments. */
+export const MAX_JSON_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Reads a body to its end.
+ * @throws {EngineError} bad-answer when it is longer than `maxBytes`; unreachable when it breaks off
+ */
+export async function readBody(body: Readable, maxBytes: number, what: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) throw new EngineError('bad-answer', `${what} answered with more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof EngineError) throw error;
+    throw new EngineError('unreachable', `the answer of ${what} broke off`, { cause: error });
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * Asks and reads the answer as JSON, whatever its status.
+ * @param request `GET` unless it says otherwise
+ * @throws {EngineError} as `request` does; bad-answer for a success that is no JSON or longer than `maxBytes`
+ */
+export async function requestJson(
+  endpoint: EngineEndpoint,
+  request: Omit<EngineRequest, 'method'> & { readonly method?: string },
+  maxBytes: number = MAX_JSON_BYTES,
+): Promise<JsonAnswer> {
+  const { method = 'GET', path } = request;
+  const headers = { accept: 'application/json', ...request.headers };
+  const answer = await endpoint.request({ ...request, method, headers });
+  const what = `\`${method} ${endpoint.url}${path}\``;
+  const bytes = await readBody(answer.body, maxBytes, what);
+  try {
+    return { status: answer.status, value: JSON.parse(bytes.toString()) as unknown };
+  } catch (error) {
+    if (answer.status >= 400) return { status: answer.status, value: undefined };
+    throw new EngineError('bad-answer', `${what} answered with something that is no JSON`, { cause: error });
+  }
+}
+
+/**
+ * The JSON of a `GET` that has to succeed.
+ * @throws {EngineError} as `requestJson`; bad-answer for a status of 300 or more
+ */
+export async function getJson(endpoint: EngineEndpoint, path: string, signal?: AbortSignal): Promise<unknown> {
+  const answer = await requestJson(endpoint, signal ? { path, signal } : { path });
+  if (answer.status < 300) return answer.value;
+  throw new EngineError('bad-answer', `\`GET ${endpoint.url}${path}\` answered with status ${answer.status}`);
+}

@@ -1,0 +1,195 @@
+import type { Readable } from 'node:stream';
+import { type Dispatcher, errors, Pool } from 'undici';
+import type { EngineCredential } from './credential.ts';
+import { requestHeaders } from './headers.ts';
+import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
+
+export interface EndpointLimits {
+  /** Open connections to one base URL. */
+  readonly connections: number;
+  /** Requests that may wait for a connection; one more is refused as `overloaded`. */
+  readonly queue: number;
+  readonly connectTimeoutMs: number;
+  /** Until the headers of an answer, the wait for a connection included. */
+  readonly headersTimeoutMs: number;
+  /** Of silence within the body. */
+  readonly bodyTimeoutMs: number;
+}
+
+export const DEFAULT_ENDPOINT_LIMITS: EndpointLimits = {
+  connections: 64,
+  queue: 512,
+  connectTimeoutMs: 3_000,
+  // Longer than the engine's own time-out of a query (10 s by default), since it may be raised per query.
+  headersTimeoutMs: 120_000,
+  bodyTimeoutMs: 60_000,
+};
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export function isStream(body: EngineRequest['body']): body is Readable {
+  return typeof body === 'object' && !(body instanceof Uint8Array);
+}
+
+export function isRepeatable(request: EngineRequest): boolean {
+  return !isStream(request.body) && (request.repeatable ?? SAFE_METHODS.has(request.method));
+}
+
+/** An EngineError that also says whether the request can have reached the engine at all. */
+export class EndpointError extends EngineError {
+  readonly reached: boolean;
+  constructor(code: EngineError['code'], message: string, options: { cause?: unknown; reached: boolean }) {
+    super(code, message, options);
+    this.reached = options.reached;
+  }
+}
+
+/** One base URL behind a bounded pool of connections. */
+export class PooledEndpoint implements EngineEndpoint {
+  readonly url: string;
+  readonly #pool: Pool;
+  readonly #credential: EngineCredential;
+  readonly #limits: EndpointLimits;
+  #outstanding = 0;
+
+  /** @param connect what TLS needs beyond Node's defaults, such as `ca` */
+  constructor(url: string, credential: EngineCredential, limits: EndpointLimits, connect: { ca?: string } = {}) {
+    this.url = url;
+    this.#credential = credential;
+    this.#limits = limits;
+    this.#pool = new Pool(url, {
+      connections: limits.connections,
+      // The engine is HTTP/1.1; one request a connection at a time, so that a slow query holds up no other.
+      pipelining: 1,
+      allowH2: false,
+      // Both are timed here instead, where the wait for a connection counts too.
+      headersTimeout: 0,
+      bodyTimeout: limits.bodyTimeoutMs,
+      connect: { ...connect, timeout: limits.connectTimeoutMs },
+    });
+  }
+
+  /** Requests whose answers have not been read to the end, those waiting for a connection included. */
+  get outstanding(): number {
+    return this.#outstanding;
+  }
+
+  async request(request: EngineRequest): Promise<EngineResponse> {
+    if (this.#outstanding >= this.#limits.connections + this.#limits.queue) {
+      const message = `${this.url} has ${this.#outstanding} requests under way or waiting, which is as many as are allowed`;
+      throw new EndpointError('overloaded', message, { reached: false });
+    }
+    this.#outstanding++;
+    try {
+      return await this.#send(request, () => this.#outstanding--);
+    } catch (error) {
+      this.#outstanding--;
+      throw error;
+    }
+  }
+
+  async #send(request: EngineRequest, ended: () => void): Promise<EngineResponse> {
+    const authorization = await this.#credential.header();
+    const { body, bodyTimeoutMs, headersTimeoutMs = this.#limits.headersTimeoutMs } = request;
+    const deadline = new Deadline(request.signal, headersTimeoutMs);
+    let answer: Dispatcher.ResponseData;
+    try {
+      answer = await this.#pool.request({
+        method: request.method,
+        path: request.path,
+        headers: requestHeaders(request.headers ?? {}, authorization, isStream(body)),
+        body: body ?? null,
+        signal: deadline.signal,
+        ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),
+      });
+    } catch (error) {
+      deadline.end();
+      throw toEngineError(error, this.url, deadline, headersTimeoutMs);
+    }
+    deadline.headersArrived();
+    if (answer.statusCode === 401) this.#credential.refused();
+    answer.body.once('close', () => {
+      deadline.end();
+      ended();
+    });
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+}
+
+/** The caller's signal and the time until the headers, as one signal for undici, freed when the exchange ends. */
+class Deadline {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout;
+  timedOut = false;
+
+  constructor(outer: AbortSignal | undefined, headersTimeoutMs: number) {
+    this.#outer = outer;
+    this.#timer = setTimeout(() => {
+      this.timedOut = true;
+      this.#controller.abort();
+    }, headersTimeoutMs);
+    if (outer?.aborted) this.#controller.abort();
+    else outer?.addEventListener('abort', this.#abort);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#outer?.aborted ?? false;
+  }
+
+  readonly #abort = (): void => this.#controller.abort();
+
+  headersArrived(): void {
+    clearTimeout(this.#timer);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener('abort', this.#abort);
+  }
+}
+
+const NEVER_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+function toEngineError(error: unknown, url: string, deadline: Deadline, headersTimeoutMs: number): EngineError {
+  if (error instanceof EngineError) return error;
+  if (deadline.timedOut) {
+    const message = `${url} did not answer within ${headersTimeoutMs} ms`;
+    return new EndpointError('timeout', message, { reached: true, cause: error });
+  }
+  if (deadline.aborted) {
+    return new EndpointError('aborted', `the request to ${url} was given up`, { reached: true, cause: error });
+  }
+  const code = codeOf(error);
+  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
+    return new EndpointError('bad-answer', `${url} answered something that is no HTTP`, {
+      reached: true,
+      cause: error,
+    });
+  }
+  const reached = !NEVER_CONNECTED.has(code);
+  const what = reached ? 'the connection broke before an answer came' : 'no connection could be made';
+  return new EndpointError('unreachable', `${url} is not reachable: ${what} (${code})`, { reached, cause: error });
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  const { code, name } = error as { code?: string; name?: string };
+  return code ?? name ?? 'unknown';
+}

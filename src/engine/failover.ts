@@ -1,0 +1,78 @@
+import { EndpointError, isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
+import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
+
+/** How long an endpoint that could not be reached is asked last; its next success ends that at once. */
+const SUSPECT_MS = 10_000;
+
+/** Remembers which endpoints failed lately, so that others are asked first. */
+export class Suspects {
+  readonly #until = new Map<string, number>();
+  readonly #now: () => number;
+
+  /** @param now milliseconds of a clock that never goes back */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  suspect(url: string): void {
+    this.#until.set(url, this.#now() + SUSPECT_MS);
+  }
+
+  clear(url: string): void {
+    if (this.#until.size > 0) this.#until.delete(url);
+  }
+
+  has(url: string): boolean {
+    if (this.#until.size === 0) return false;
+    const until = this.#until.get(url);
+    return until !== undefined && until > this.#now();
+  }
+}
+
+/** Several endpoints that can stand in for each other, as one: the next is asked where that cannot do anything twice. */
+export class FailoverEndpoint implements EngineEndpoint {
+  readonly #endpoints: readonly PooledEndpoint[];
+  readonly #suspects: Suspects;
+
+  /** @param endpoints at least one, the preferred first */
+  constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects) {
+    this.#endpoints = endpoints;
+    this.#suspects = suspects;
+  }
+
+  /** Of the endpoint that would be asked now. */
+  get url(): string {
+    return this.#inOrder()[0]?.url ?? '';
+  }
+
+  async request(request: EngineRequest): Promise<EngineResponse> {
+    let last: unknown;
+    for (const endpoint of this.#inOrder()) {
+      try {
+        const answer = await endpoint.request(request);
+        this.#suspects.clear(endpoint.url);
+        return answer;
+      } catch (error) {
+        last = error;
+        if (error instanceof EngineError && error.code === 'unreachable') this.#suspects.suspect(endpoint.url);
+        if (!mayTryNext(error, request)) throw error;
+      }
+    }
+    throw last;
+  }
+
+  #inOrder(): readonly PooledEndpoint[] {
+    const [first] = this.#endpoints;
+    if (this.#endpoints.length === 1 || (first && !this.#suspects.has(first.url))) return this.#endpoints;
+    const suspect = (endpoint: PooledEndpoint) => Number(this.#suspects.has(endpoint.url));
+    return this.#endpoints.toSorted((a, b) => suspect(a) - suspect(b));
+  }
+}
+
+/** A request that never left may go elsewhere; one that may have arrived only where repeating does no harm. The HTTP client destroys a body that is a stream with its first try. */
+function mayTryNext(error: unknown, request: EngineRequest): boolean {
+  if (!(error instanceof EndpointError)) return false;
+  if (isStream(request.body)) return false;
+  if (error.code === 'overloaded') return true;
+  return error.code === 'unreachable' && (!error.reached || isRepeatable(request));
+}

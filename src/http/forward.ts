@@ -1,0 +1,68 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { responseHeaders } from '../engine/headers.ts';
+import type { EngineEndpoint, EngineRequest, EngineResponse } from '../engine/types.ts';
+
+export interface ForwardOptions {
+  /** Path and query string to ask for; the request's own where absent. */
+  readonly path?: string;
+  /** The body to send where the request's own was read already; a stream of the request's own body where absent. */
+  readonly body?: EngineRequest['body'];
+  /** Whether the engine may be asked again elsewhere when no answer came: true for queries, which only read. */
+  readonly repeatable?: boolean;
+  readonly headersTimeoutMs?: number;
+  /** Told of the answer's status and headers before anything is sent to the client. */
+  readonly onAnswer?: (answer: Pick<EngineResponse, 'status' | 'headers'>) => void;
+}
+
+/** Aborts when the client goes away before its answer was sent in full. */
+export function clientSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const { raw } = reply;
+  const gone = () => {
+    if (!raw.writableFinished) controller.abort();
+  };
+  if (raw.destroyed) controller.abort();
+  else raw.once('close', gone);
+  return controller.signal;
+}
+
+/**
+ * Passes a request on and its answer back as they stream: status, headers (but those of one connection) and encoding stay.
+ * The engine's side is given up when the client leaves, and everything is freed. Return its promise from the handler.
+ * @throws {EngineError} where no answer came; nothing was sent to the client then
+ */
+export async function forwardToEngine(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  endpoint: EngineEndpoint,
+  options: ForwardOptions = {},
+): Promise<FastifyReply> {
+  const answer = await endpoint.request(engineRequest(request, reply, options));
+  options.onAnswer?.(answer);
+  return sendAnswer(reply, answer);
+}
+
+function engineRequest(request: FastifyRequest, reply: FastifyReply, options: ForwardOptions): EngineRequest {
+  const { path = request.url, body = ownBody(request), repeatable, headersTimeoutMs } = options;
+  return {
+    method: request.method,
+    path,
+    headers: request.headers,
+    signal: clientSignal(reply),
+    ...(body === undefined ? {} : { body }),
+    ...(repeatable === undefined ? {} : { repeatable }),
+    ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),
+  };
+}
+
+/** Nothing where the headers say that there is none: an empty stream would be sent chunked. */
+function ownBody(request: FastifyRequest): EngineRequest['body'] {
+  const { headers, raw } = request;
+  if (headers['transfer-encoding'] !== undefined) return raw;
+  return Number(headers['content-length'] ?? 0) > 0 ? raw : undefined;
+}
+
+/** Sends an answer of the engine as it comes. Fastify destroys the one side when the other breaks. */
+export function sendAnswer(reply: FastifyReply, answer: EngineResponse): FastifyReply {
+  return reply.code(answer.status).headers(responseHeaders(answer.headers)).send(answer.body);
+}
