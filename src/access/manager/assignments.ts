@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import type { RoleAssignment } from '../../resources/kinds.ts';
+import { API_VERSION } from '../../resources/meta.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { Directory } from '../directory.ts';
+import type { Principal } from '../principal.ts';
+import { sameSubject, subjectKey } from '../subjects.ts';
+import type { ResourceEditor } from './editor.ts';
+import { isStoreError, ManagerError } from './errors.ts';
+import type { EscalationGuard } from './escalation.ts';
+import { createdAt, createdBy, type AssignmentView } from './views.ts';
+
+/** What a long role name is cut to in the name of an assignment; the hash tells the rest apart. */
+const ROLE_PART_LENGTH = 200;
+const HASH_LENGTH = 20;
+
+/**
+ * Who has which role. An assignment that REST makes is an object of its own, whose name follows from role and subject: making it twice, also at
+ * once on two gateways, makes one. Subjects of assignments that kubectl made are seen and removed too.
+ */
+export class AssignmentManager {
+  readonly #editor: ResourceEditor;
+  readonly #directory: Directory;
+  readonly #escalation: EscalationGuard;
+
+  constructor(editor: ResourceEditor, directory: Directory, escalation: EscalationGuard) {
+    this.#editor = editor;
+    this.#directory = directory;
+    this.#escalation = escalation;
+  }
+
+  /** Each subject once, in a stable order. @throws {StoreError} not-found */
+  list(role: string): AssignmentView[] {
+    this.#editor.mustGet('Role', role);
+    const views = new Map<string, AssignmentView>();
+    for (const assignment of this.#of(role)) {
+      for (const subject of assignment.spec.subjects) {
+        const canonical = this.#canonical(subject);
+        const key = subjectKey(canonical.type, canonical.name);
+        if (!views.has(key)) views.set(key, this.#view(canonical, assignment));
+      }
+    }
+    return [...views.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, view]) => view);
+  }
+
+  /** Assigning what is assigned already is no error. @throws {StoreError} not-found (role), invalid (subject), forbidden */
+  async create(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
+    const { spec } = this.#editor.mustGet('Role', role);
+    const subject = this.#canonical(sent);
+    this.#requireSubject(subject);
+    this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
+    const existing = this.#find(role, subject)[0];
+    if (existing) return this.#view(subject, existing);
+    const name = assignmentName(role, subject);
+    const object: RoleAssignment = {
+      apiVersion: API_VERSION,
+      kind: 'RoleAssignment',
+      metadata: this.#editor.newMetadata(name, caller),
+      spec: { role, subjects: [subject] },
+    };
+    const made = await this.#createOrJoin(caller, object, subject);
+    if (!this.#editor.store.get('Role', role)) {
+      // Deleted between the look and the write: a role made later under this name must not come with subjects.
+      await this.delete(caller, role, subject);
+      this.#editor.mustGet('Role', role);
+    }
+    return this.#view(subject, made);
+  }
+
+  /** Taking away what is not assigned is no error. @throws {StoreError} conflict, unavailable */
+  async delete(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
+    const subject = this.#canonical(sent);
+    const assignments = this.#find(role, subject);
+    if (assignments.length === 0) this.#editor.mustGet('Role', role);
+    for (const assignment of assignments) await this.#takeOut(caller, assignment.metadata.name, subject);
+    return this.#view(subject, assignments[0]);
+  }
+
+  /** Takes a subject out of every assignment, as when it ceases to exist. */
+  async deleteAll(caller: Principal, sent: Subject): Promise<void> {
+    const subject = this.#canonical(sent);
+    for (const assignment of this.#editor.store.list('RoleAssignment')) {
+      if (this.#names(assignment, subject)) await this.#takeOut(caller, assignment.metadata.name, subject);
+    }
+  }
+
+  async #createOrJoin(caller: Principal, object: RoleAssignment, subject: Subject): Promise<RoleAssignment> {
+    try {
+      return await this.#editor.store.create('RoleAssignment', object);
+    } catch (error) {
+      if (!isStoreError(error, 'already-exists')) throw error;
+    }
+    // Made by another gateway a moment ago, or by kubectl under this name with other subjects.
+    const { name } = object.metadata;
+    for (let attempt = 0; !this.#editor.store.get('RoleAssignment', name) && attempt < VIEW_ATTEMPTS; attempt++) {
+      await this.#editor.pause(attempt);
+    }
+    const join = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => {
+      if (spec.role !== object.spec.role) {
+        throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
+      }
+      const present = spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
+      return present ? spec : { ...spec, subjects: [...spec.subjects, subject] };
+    };
+    try {
+      return await this.#editor.edit('RoleAssignment', name, caller, join, { replaces: 'nothing' });
+    } catch (error) {
+      if (!isStoreError(error, 'not-found')) throw error;
+    }
+    return this.#editor.store.create('RoleAssignment', object);
+  }
+
+  /** Removes the subject, and with the last subject the object. */
+  async #takeOut(caller: Principal, name: string, subject: Subject): Promise<void> {
+    const others = (spec: RoleAssignment['spec']): Subject[] =>
+      spec.subjects.filter((other) => !sameSubject(this.#canonical(other), subject));
+    for (let attempt = 0; attempt < LAST_SUBJECT_ATTEMPTS; attempt++) {
+      const current = this.#editor.store.get('RoleAssignment', name);
+      if (!current || !this.#names(current, subject)) return;
+      try {
+        if (others(current.spec).length > 0) {
+          await this.#editor.edit('RoleAssignment', name, caller, (spec) => withSubjects(spec, others(spec)), {
+            replaces: 'nothing',
+          });
+        } else {
+          await this.#editor.remove('RoleAssignment', name, ({ spec }) => {
+            if (others(spec).length > 0) throw new SubjectsChanged();
+          });
+        }
+        return;
+      } catch (error) {
+        if (isStoreError(error, 'not-found')) return;
+        if (!(error instanceof SubjectsChanged)) throw error;
+      }
+    }
+    throw new ManagerError('conflict', `role assignment \`${name}\` keeps changing: try again`);
+  }
+
+  #of(role: string): RoleAssignment[] {
+    return this.#editor.store.list('RoleAssignment').filter(({ spec }) => spec.role === role);
+  }
+
+  #find(role: string, subject: Subject): RoleAssignment[] {
+    return this.#of(role).filter((assignment) => this.#names(assignment, subject));
+  }
+
+  #names(assignment: RoleAssignment, subject: Subject): boolean {
+    return assignment.spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
+  }
+
+  /** One spelling for each subject: a token by the name of its object, however it was called. */
+  #canonical(subject: Subject): Subject {
+    const { type, name } = subject;
+    if (type === 'service-token') return { type, name: this.#directory.tokenNameOf(name) ?? name };
+    return type === 'group' ? subject : { type, name: name.toLowerCase() };
+  }
+
+  #requireSubject({ type, name }: Subject): void {
+    if (type !== 'service-token' || this.#directory.tokenNameOf(name) !== undefined) return;
+    throw new ManagerError('invalid', `\`subject\`: there is no service token with the access key \`${name}\``);
+  }
+
+  #view({ type, name }: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+    const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
+    if (!assignment) return { subject, subjectType: type };
+    const { metadata } = assignment;
+    return { subject, subjectType: type, createdAt: createdAt(metadata), createdBy: createdBy(metadata) };
+  }
+}
+
+const LAST_SUBJECT_ATTEMPTS = 5;
+/** How often the local view is asked for an object that the store says exists. */
+const VIEW_ATTEMPTS = 8;
+
+/** Another subject came in while the last one was to go. */
+class SubjectsChanged extends Error {}
+
+function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAssignment['spec'] {
+  if (subjects.length === spec.subjects.length) return spec;
+  if (subjects.length === 0) throw new SubjectsChanged();
+  return { ...spec, subjects };
+}
+
+/** The name of the assignment that REST makes for a role and a subject: the same on every gateway. */
+export function assignmentName(role: string, subject: Subject): string {
+  const hash = createHash('sha256')
+    .update(`${role}\n${subjectKey(subject.type, subject.name)}`)
+    .digest('hex')
+    .slice(0, HASH_LENGTH);
+  return `${role.slice(0, ROLE_PART_LENGTH).replace(/[-.]+$/, '')}-${hash}`;
+}

@@ -1,0 +1,119 @@
+import type { Policy } from '../../resources/kinds.ts';
+import { API_VERSION } from '../../resources/meta.ts';
+import type { PolicySpec } from '../../resources/policy.ts';
+import type { Directory } from '../directory.ts';
+import { parsePolicyDocument } from '../policy-document.ts';
+import type { Principal } from '../principal.ts';
+import { policyResource } from '../srn.ts';
+import { requireName, type ResourceEditor } from './editor.ts';
+import { ManagerError } from './errors.ts';
+import type { EscalationGuard } from './escalation.ts';
+import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
+import { policySummary, policyView, type PolicySummary, type PolicyView } from './views.ts';
+
+/** The document is either JSON in a string or the object itself, never both. */
+export interface DocumentFields {
+  readonly policyDocumentJson?: string;
+  readonly policyDocument?: unknown;
+}
+
+export interface NewPolicy extends DocumentFields {
+  readonly name: string;
+  readonly description?: string;
+}
+
+export interface PolicyChanges extends DocumentFields {
+  readonly name?: string;
+  readonly description?: string;
+}
+
+export class PolicyManager {
+  readonly #editor: ResourceEditor;
+  readonly #directory: Directory;
+  readonly #escalation: EscalationGuard;
+
+  constructor(editor: ResourceEditor, directory: Directory, escalation: EscalationGuard) {
+    this.#editor = editor;
+    this.#directory = directory;
+    this.#escalation = escalation;
+  }
+
+  /** @throws {StoreError} invalid, already-exists, forbidden */
+  async create(caller: Principal, body: NewPolicy): Promise<PolicyView> {
+    const { name, description } = body;
+    requireName(name);
+    requireNotReserved('Policy', name);
+    const { statements } = requireDocument(body);
+    if (this.#editor.store.get('Policy', name)) {
+      throw new ManagerError('already-exists', `policy \`${name}\` exists already`);
+    }
+    const spec = { ...(description === undefined ? {} : { description }), statements };
+    this.#escalation.requireMayWritePolicy(caller, name, spec);
+    const policy: Policy = {
+      apiVersion: API_VERSION,
+      kind: 'Policy',
+      metadata: this.#editor.newMetadata(name, caller),
+      spec,
+    };
+    return policyView(await this.#editor.store.create('Policy', policy));
+  }
+
+  /** @throws {StoreError} not-found */
+  get(name: string): PolicyView {
+    return policyView(this.#editor.mustGet('Policy', name));
+  }
+
+  /** Those that the caller may read, by name. */
+  list(caller: Principal): PolicySummary[] {
+    return this.#editor.store
+      .list('Policy')
+      .filter(({ metadata }) => this.#directory.isAllowed(caller, 'GetPolicy', policyResource(metadata.name)))
+      .map(policySummary);
+  }
+
+  /** What is not sent stays. @throws {StoreError} not-found, invalid, conflict, forbidden */
+  async update(caller: Principal, name: string, changes: PolicyChanges): Promise<PolicyView> {
+    const current = this.#editor.mustGet('Policy', name);
+    requireSameName('Policy', name, changes.name);
+    requireNotPredefined('Policy', name);
+    const { description = current.spec.description } = changes;
+    const { statements } = hasDocument(changes) ? requireDocument(changes) : current.spec;
+    const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
+    this.#escalation.requireMayWritePolicy(caller, name, spec);
+    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current }));
+  }
+
+  /** @throws {StoreError} not-found; conflict while a role has it; forbidden */
+  async remove(name: string): Promise<void> {
+    this.#editor.mustGet('Policy', name);
+    requireNotPredefined('Policy', name);
+    await this.#editor.remove('Policy', name, () => {
+      const [role] = this.#directory.engine.rolesHolding(name);
+      if (role === undefined) return;
+      throw new ManagerError('conflict', `policy \`${name}\` is attached to role \`${role}\`: detach it first`);
+    });
+  }
+}
+
+function hasDocument(fields: DocumentFields): boolean {
+  return fields.policyDocumentJson !== undefined || fields.policyDocument !== undefined;
+}
+
+/**
+ * The spec of a call's document.
+ * @throws {ManagerError} invalid, naming the place in the document
+ */
+export function requireDocument(fields: DocumentFields): PolicySpec {
+  const { policyDocumentJson, policyDocument } = fields;
+  if (policyDocumentJson !== undefined && policyDocument !== undefined) {
+    throw new ManagerError('invalid', 'send either `policyDocumentJson` or `policyDocument`, not both');
+  }
+  if (!hasDocument(fields)) {
+    throw new ManagerError('invalid', '`policyDocumentJson` is missing: the policy document as JSON in a string');
+  }
+  const parsed = parsePolicyDocument(policyDocumentJson ?? policyDocument);
+  if (parsed.ok) return parsed.spec;
+  const field = policyDocumentJson === undefined ? 'policyDocument' : 'policyDocumentJson';
+  const problems = parsed.errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
+  throw new ManagerError('invalid', `\`${field}\`: ${problems}`);
+}

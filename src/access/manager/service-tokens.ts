@@ -1,0 +1,149 @@
+import type { ServiceToken } from '../../resources/kinds.ts';
+import { API_VERSION } from '../../resources/meta.ts';
+import type { Directory } from '../directory.ts';
+import type { Principal } from '../principal.ts';
+import {
+  buildHashSecret,
+  formatBearerToken,
+  generateTokenKeys,
+  hashSecretKey,
+  hashSecretName,
+} from '../service-token.ts';
+import { serviceTokenResource, srnText } from '../srn.ts';
+import type { AssignmentManager } from './assignments.ts';
+import type { ResourceEditor } from './editor.ts';
+import { isStoreError, ManagerError } from './errors.ts';
+import { createdAt, createdBy, reference, type TokenStatus, type TokenView } from './views.ts';
+
+export interface NewServiceToken {
+  readonly description?: string;
+  /** RFC 3339. */
+  readonly expiresAt?: string | null;
+}
+
+/** The answer to making a token: the only time that the secret is shown. */
+export interface IssuedToken {
+  readonly srn: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly bearerToken: string;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly expiresAt: string | null;
+}
+
+export class ServiceTokenManager {
+  readonly #editor: ResourceEditor;
+  readonly #directory: Directory;
+  readonly #assignments: AssignmentManager;
+
+  constructor(editor: ResourceEditor, directory: Directory, assignments: AssignmentManager) {
+    this.#editor = editor;
+    this.#directory = directory;
+    this.#assignments = assignments;
+  }
+
+  /** The name of its object is its access key. @throws {StoreError} invalid, unavailable */
+  async create(caller: Principal, { description, expiresAt }: NewServiceToken): Promise<IssuedToken> {
+    this.#requireFuture(expiresAt);
+    const keys = generateTokenKeys();
+    const { store } = this.#editor;
+    const token = await store.create('ServiceToken', {
+      apiVersion: API_VERSION,
+      kind: 'ServiceToken',
+      metadata: this.#editor.newMetadata(keys.accessKey, caller),
+      spec: { ...(description === undefined ? {} : { description }), ...(expiresAt ? { expiresAt } : {}) },
+    });
+    try {
+      await store.create(
+        'Secret',
+        buildHashSecret(token, { accessKey: keys.accessKey, secretHash: hashSecretKey(keys.secretKey) }),
+      );
+    } catch (error) {
+      await this.#removeIfThere('ServiceToken', keys.accessKey);
+      throw error;
+    }
+    return {
+      srn: srnText('service-token', keys.accessKey),
+      ...keys,
+      bearerToken: formatBearerToken(keys),
+      description: description ?? '',
+      createdAt: createdAt(token.metadata),
+      createdBy: createdBy(token.metadata),
+      expiresAt: expiresAt ?? null,
+    };
+  }
+
+  /** Those that the caller may read, by name. */
+  list(caller: Principal): TokenView[] {
+    return this.#editor.store
+      .list('ServiceToken')
+      .filter(({ metadata }) =>
+        this.#directory.isAllowed(caller, 'GetServiceToken', serviceTokenResource(metadata.name)),
+      )
+      .map((token) => this.#view(token));
+  }
+
+  /** @param name object name or access key. @throws {StoreError} not-found */
+  get(name: string): TokenView {
+    return this.#view(this.#editor.mustGet('ServiceToken', this.objectName(name)));
+  }
+
+  /**
+   * Revokes at once, and takes the token out of all assignments: nothing that is made under its name later inherits its roles.
+   * @throws {StoreError} not-found, conflict
+   */
+  async remove(caller: Principal, nameOrKey: string): Promise<void> {
+    const name = this.objectName(nameOrKey);
+    const token = this.#editor.mustGet('ServiceToken', name);
+    // While the token still exists, its access key is known as its name.
+    await this.#assignments.deleteAll(caller, { type: 'service-token', name });
+    await this.#editor.remove('ServiceToken', token.metadata.name, () => undefined);
+    await this.#removeIfThere('Secret', hashSecretName(name));
+  }
+
+  /** The name of the object that a name or an access key stands for. */
+  objectName(nameOrKey: string): string {
+    return this.#directory.tokenNameOf(nameOrKey) ?? nameOrKey;
+  }
+
+  #view(token: ServiceToken): TokenView {
+    const { name } = token.metadata;
+    const accessKey = this.#directory.tokenByName(name)?.accessKey;
+    const roles = this.#directory.rolesOfToken(name);
+    return {
+      srn: srnText('service-token', name),
+      ...(accessKey === undefined ? {} : { accessKey }),
+      description: token.spec.description ?? '',
+      createdAt: createdAt(token.metadata),
+      createdBy: createdBy(token.metadata),
+      expiresAt: token.spec.expiresAt ?? null,
+      roles: roles.map((role) => reference('role', role)),
+      status: this.#status(token, roles.length),
+    };
+  }
+
+  #status({ spec }: ServiceToken, roleCount: number): TokenStatus {
+    if (spec.expiresAt !== undefined && !(Date.parse(spec.expiresAt) > this.#editor.now().getTime())) return 'EXPIRED';
+    return roleCount === 0 ? 'UNASSIGNED' : 'ACTIVE';
+  }
+
+  #requireFuture(expiresAt: string | null | undefined): void {
+    if (!expiresAt) return;
+    if (Date.parse(expiresAt) > this.#editor.now().getTime()) return;
+    throw new ManagerError(
+      'invalid',
+      `\`expiresAt\`: \`${expiresAt.slice(0, 80)}\` must be a time to come, such as \`2030-01-31T00:00:00Z\``,
+    );
+  }
+
+  /** The garbage collector of the store may have been faster. */
+  async #removeIfThere(kind: 'ServiceToken' | 'Secret', name: string): Promise<void> {
+    try {
+      await this.#editor.store.delete(kind, name);
+    } catch (error) {
+      if (!isStoreError(error, 'not-found')) throw error;
+    }
+  }
+}
