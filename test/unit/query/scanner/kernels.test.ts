@@ -49,7 +49,7 @@ const CORPUS: Readonly<Record<string, string>> = {
   'one row': '[[1]]',
   'brackets inside strings': '[["],[","[[[","}}{{"],["]]"]]',
   escapes: '[["\\"],[\\"","\\\\","\\\\\\"","\\u005d\\u0022"],["\\\\"],["\\/\\b\\f\\n\\r\\t"]]',
-  'runs of backslashes across 64 bytes': `[${Array.from({ length: 140 }, (_, n) => JSON.stringify([`${'\\'.repeat(n)}`, `${'\\'.repeat(n)}"],[`])).join(',')}]`,
+  'runs of backslashes across 64 bytes': `[${Array.from({ length: 140 }, (_, n) => JSON.stringify(['\\'.repeat(n), `${'\\'.repeat(n)}"],[`])).join(',')}]`,
   'nested arrays and objects': '[[[1,2],[[]],{"a":[{"b":"]"}]}],[{}],[[[[[]]]]]]',
   'surrogate pairs': '[["😀"],["\\uD83D\\uDE00"],["𝒳\u2028\u2029"],["Zürich","São Paulo"]]',
   whitespace: '[ [ 1 , 2 ]\n,\t[ "a b" ] ,\r\n [ ] ]',
