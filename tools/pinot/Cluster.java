@@ -125,6 +125,7 @@ public final class Cluster {
       progress("starting server " + i);
       servers[i] = begin(new HelixServerStarter(), serverProperties(i));
     }
+    progress("waiting until every instance is healthy");
     List<String> brokerUrls = new ArrayList<>();
     List<String> serverUrls = new ArrayList<>();
     for (int i = 0; i < brokers.length; i++) {
@@ -272,6 +273,8 @@ public final class Cluster {
     properties.put("pinot.server.adminapi.access.protocols.http.port", admin);
     properties.put("pinot.server.grpc.enable", "false");
     properties.put("pinot.server.shutdown.enableQueryCheck", "false");
+    // By default it looks every 10 s whether the server's segments are loaded, which makes every restart that slow.
+    properties.put("pinot.server.startup.serviceStatusCheckIntervalMs", "50");
     properties.put("pinot.server.query.executor.timeout", "60000");
     properties.put("pinot.server.instance.dataDir", data.resolve("index").toString());
     properties.put("pinot.server.instance.segmentTarDir", data.resolve("segments").toString());
