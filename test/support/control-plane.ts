@@ -25,18 +25,12 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** What another process needs to talk to a running control plane; plain data, for vitest's `provide`. */
+/** What another process needs to talk to a running control plane; plain data, for tests that share one. */
 export interface ControlPlaneDescription {
   readonly directory: string;
   readonly binaries: string;
   readonly url: string;
   readonly etcdUrl: string;
-}
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    controlPlane: ControlPlaneDescription;
-  }
 }
 
 /** A running control plane, as far as any process may use it. */
@@ -245,17 +239,14 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 /**
- * The control plane that all tests of a run share: from vitest's global set-up where that started one, else one that this process starts
- * and that ends with it. Keep to namespaces of your own; what restarts or pauses the API server starts its own.
+ * The control plane that all tests of a run share, started by the first that asks. Keep to namespaces of your own; what restarts or pauses
+ * the API server starts its own.
  */
 export async function sharedControlPlane(): Promise<ControlPlaneClient> {
-  const { inject } = await import('vitest');
-  const description = inject('controlPlane') as ControlPlaneDescription | undefined;
-  if (description !== undefined) return new ControlPlaneClient(description);
-  own ??= startControlPlane();
-  return own;
+  // Imported here, because benchmarks and the global set-up start control planes outside of vitest's workers.
+  const { sharedPart } = await import('./shared-parts.ts');
+  return new ControlPlaneClient(await sharedPart('controlPlane'));
 }
-let own: Promise<ControlPlane> | undefined;
 
 async function start(
   options: ControlPlaneOptions,
