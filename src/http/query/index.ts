@@ -5,6 +5,7 @@ import { clusterResource } from '../../access/srn.ts';
 import { listingItem, metadataJson } from '../../query/metadata.ts';
 import { requireAllowed } from '../context.ts';
 import { ErrorBody } from '../errors.ts';
+import { clientSignal } from '../forward.ts';
 import { requireDelete, requireRead } from './access.ts';
 import { asHttpError } from './query-errors.ts';
 import {
@@ -17,7 +18,7 @@ import {
   StoredResultListing,
   SubmitQuerystring,
 } from './schemas.ts';
-import { callerSignal, sendPage } from './send.ts';
+import { sendPage } from './send.ts';
 import { keepRawJson } from './sql-body.ts';
 import { runSql, type SubmitOptions } from './submit.ts';
 
@@ -96,7 +97,7 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
       },
     },
     async (request, reply) => {
-      const signal = callerSignal(reply);
+      const signal = clientSignal(reply);
       const reader = await queries.open(request.params.requestId, signal);
       try {
         requireRead(request, reader.record);
@@ -121,7 +122,7 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
       },
     },
     async (request, reply) => {
-      const reader = await queries.open(request.params.requestId, callerSignal(reply));
+      const reader = await queries.open(request.params.requestId, clientSignal(reply));
       try {
         requireRead(request, reader.record);
         return await reply.type('application/json').send(metadataJson(reader.record));
@@ -147,7 +148,7 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
     },
     async (request, reply) => {
       requireAllowed(request, 'GetResponseStore', clusterResource);
-      const results = await queries.list(callerSignal(reply));
+      const results = await queries.list(clientSignal(reply));
       return { resultMetadataList: results.map(listingItem) };
     },
   );
@@ -164,7 +165,7 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
     },
     async (request, reply) => {
       const { requestId } = request.params;
-      const signal = callerSignal(reply);
+      const signal = clientSignal(reply);
       requireDelete(request, await queries.ownerOf(requestId, signal));
       await queries.delete(requestId, signal);
       return reply.type('text/plain').send(`Query Results for ${requestId} deleted.`);

@@ -5,15 +5,6 @@ import type { Page } from '../../query/page.ts';
 
 const JSON_TYPE = 'application/json';
 
-/** Aborts when the caller goes away before the answer is out. */
-export function callerSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
-}
-
 /**
  * Sends a page by a gather-write: head, views of the stored bytes, tail; no copy is made of them here. Resolves when the last byte
  * is handed to the socket or the caller has gone.

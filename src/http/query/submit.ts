@@ -1,38 +1,27 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Engine, EngineEndpoint, EngineRequest, EngineResponse } from '../../engine/types.ts';
+import type { Engine, EngineResponse } from '../../engine/types.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
 import type { PaginationSettings } from '../../query/settings.ts';
 import { HttpError } from '../errors.ts';
+import { clientSignal, forwardToEngine, sendAnswer } from '../forward.ts';
 import { requireQuery } from './access.ts';
 import type { SubmitQuerystring } from './schemas.ts';
-import { callerSignal, sendPage, sendStream } from './send.ts';
+import { sendPage, sendStream } from './send.ts';
 
 /** What a SQL text reads, or why that cannot be told: then the query is refused. */
 export type TablesOfSql = (
   sql: string,
 ) => { readonly ok: true; readonly tables: readonly string[] } | { readonly ok: false; readonly reason: string };
 
-/** Passes a request to the engine and the answer back, byte for byte. */
-export type ForwardToEngine = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  endpoint: EngineEndpoint,
-  call: Pick<EngineRequest, 'method' | 'path'> & { readonly body?: Uint8Array },
-) => Promise<unknown>;
-
 export interface SubmitOptions {
   readonly engine: Engine;
   readonly queries: PaginatedQueries;
   readonly settings: () => PaginationSettings;
   readonly tablesOfSql: TablesOfSql;
-  readonly forward: ForwardToEngine;
 }
 
 /** Of the caller's headers only these reach the engine with a paginated query; the rest is about the way to the gateway. */
 const ENGINE_HEADERS = ['content-type', 'database', 'pinot-use-http-status-for-errors'] as const;
-
-/** Headers of the engine's answer that go with its body. */
-const ANSWER_HEADERS = ['content-type', 'content-encoding', 'content-length', 'x-pinot-error-code'] as const;
 
 /** These are between the caller and the gateway. */
 const OWN_PARAMETERS = ['doPaginate', 'getCursor', 'numRows'];
@@ -50,11 +39,11 @@ export async function runSql(
   const hints = tableHints(request);
   requireQuery(request, [...new Set([...tables, ...hints])]);
   const query = request.query as SubmitQuerystring;
-  const signal = callerSignal(reply);
+  const signal = clientSignal(reply);
   const endpoint = await options.engine.brokerFor([...new Set([...tables, ...hints])], signal);
   const call = engineCall(request);
   if (!(query.doPaginate ?? false) && !(query.getCursor ?? false))
-    return options.forward(request, reply, endpoint, call);
+    return forwardToEngine(request, reply, endpoint, call);
 
   const run = (): Promise<EngineResponse> =>
     endpoint.request({ ...call, headers: engineHeaders(request), signal }).catch((error: unknown) => {
@@ -62,13 +51,7 @@ export async function runSql(
     });
   const { pageSize, maxPageSize } = options.settings();
   const outcome = await options.queries.submit(run, { owner: request.principal.srn, tables }, signal);
-  if (outcome.kind === 'refused') {
-    for (const name of ANSWER_HEADERS) {
-      const value = outcome.response.headers[name];
-      if (value !== undefined) void reply.header(name, value);
-    }
-    return reply.code(outcome.response.status).send(outcome.response.body);
-  }
+  if (outcome.kind === 'refused') return sendAnswer(reply, outcome.response);
   if (outcome.kind === 'engine-answer') return sendStream(reply, outcome.length, outcome.body);
   try {
     const numRows = Math.min(query.numRows ?? pageSize, maxPageSize);
@@ -102,12 +85,17 @@ function tableHints(request: FastifyRequest): string[] {
   return hints;
 }
 
-function engineCall(request: FastifyRequest): { method: string; path: string; body?: Uint8Array } {
+function engineCall(request: FastifyRequest): { method: string; path: string; repeatable: boolean; body?: Uint8Array } {
   const at = request.url.indexOf('?');
   const parameters = new URLSearchParams(at < 0 ? '' : request.url.slice(at + 1));
   for (const name of OWN_PARAMETERS) parameters.delete(name);
   const path = parameters.size > 0 ? `/query/sql?${parameters.toString()}` : '/query/sql';
-  return { method: request.method, path, ...(request.rawBody === undefined ? {} : { body: request.rawBody }) };
+  return {
+    method: request.method,
+    path,
+    repeatable: true,
+    ...(request.rawBody === undefined ? {} : { body: request.rawBody }),
+  };
 }
 
 function engineHeaders(request: FastifyRequest): Record<string, string> {
