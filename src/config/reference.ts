@@ -1,0 +1,72 @@
+import { PROPERTY_KEYS } from './properties.ts';
+import { SETTING_KEYS } from './schema.ts';
+import { variableOf } from './settings.ts';
+import { formatBytes, formatDuration, type SettingSchema } from './value.ts';
+
+/** The table of the process's settings, in Markdown. */
+export function settingsTable(): string {
+  const rows = [...SETTING_KEYS].map(([key, schema]) => {
+    const variables = [variableOf(key), ...(schema.env === undefined ? [] : [schema.env])];
+    return [
+      `\`${key}\``,
+      variables.map((name) => `\`${name}\``).join(', '),
+      valuesOf(schema),
+      defaultOf(schema),
+      schema.description,
+    ];
+  });
+  return table(['Key and flag', 'Environment', 'Values', 'Default', 'Meaning'], rows);
+}
+
+/** The table of the `olap.*` and `controller.*` keys, in Markdown. */
+export function propertiesTable(): string {
+  const rows = [...PROPERTY_KEYS].map(([key, schema]) => [
+    `\`${key}\``,
+    valuesOf(schema),
+    defaultOf(schema),
+    schema.live ? 'at once' : 'restart',
+    schema.description,
+  ]);
+  return table(['Key', 'Values', 'Default', 'A change is in force', 'Meaning'], rows);
+}
+
+/** The flags for `--help`, one a line. */
+export function flagsHelp(): string {
+  return [...SETTING_KEYS]
+    .map(([key, schema]) => `  --${key.padEnd(26)}${schema.description} (${plain(defaultOf(schema))})`)
+    .join('\n');
+}
+
+const plain = (markdown: string): string => markdown.replaceAll('`', '');
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function valuesOf(schema: SettingSchema): string {
+  if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ');
+  if (schema.type === 'boolean') return '`true`, `false`';
+  if (schema.unit === 'duration') return `duration${schema.unsetWord === undefined ? '' : `, \`${schema.unsetWord}\``}`;
+  if (schema.unit === 'bytes') return 'size';
+  if (schema.type === 'integer') return rangeOf(schema);
+  const one = { url: 'URL', path: 'path', secret: 'text', duration: '', bytes: '' }[schema.unit ?? 'secret'];
+  return schema.type === 'array' ? `list of ${one}s` : one;
+}
+
+function rangeOf({ minimum, maximum }: SettingSchema): string {
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  return minimum === undefined ? 'whole number' : `whole number from ${minimum}`;
+}
+
+function defaultOf(schema: SettingSchema): string {
+  if (schema.computedDefault !== undefined) return schema.computedDefault;
+  const { default: value } = schema;
+  if (value === undefined || value === '') return 'none';
+  if (Array.isArray(value))
+    return value.length === 0 ? 'none' : value.map((entry) => `\`${String(entry)}\``).join(', ');
+  if (schema.unit === 'duration') return `\`${formatDuration(Number(value))}\``;
+  if (schema.unit === 'bytes') return `\`${formatBytes(Number(value))}\``;
+  return `\`${JSON.stringify(value).replaceAll('"', '')}\``;
+}

@@ -1,0 +1,181 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SettingsError } from '../../../src/config/keys.ts';
+import { loadSettings, type LoadedSettings } from '../../../src/config/settings.ts';
+import { nearest } from '../../../src/resources/nearest.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-settings-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const load = (args: string[] = [], env: Record<string, string> = {}): Promise<LoadedSettings> =>
+  loadSettings({ args, env, suggest: nearest });
+
+async function file(name: string, content: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+async function problems(args: string[], env: Record<string, string> = {}): Promise<readonly string[]> {
+  try {
+    await load(args, env);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('where settings come from', () => {
+  it('has a default for everything that needs one', async () => {
+    const { settings, properties } = await load();
+    expect(settings).toMatchObject({ port: 8080, 'metrics-port': 9090, 'data-dir': './data', cluster: 'pinot' });
+    expect(properties).toMatchObject({
+      'olap.broker.query.page.size': 10_000,
+      'olap.broker.pagination.expiration': 3_600_000,
+      'controller.cluster.pagination.cleaner.frequencyPeriod': 3_600_000,
+      'olap.broker.pagination.protocol': 'memory',
+      'olap.broker.pagination.temp.dir': '/tmp/olap/query/broker',
+      'olap.broker.pagination.file.enableStorageCleaner': false,
+      'olap.broker.pagination.file.maxStoragePerBrokerMB': 1024,
+      'olap.broker.pagination.file.criticalStorageThresholdPercent': 90,
+      'olap.broker.pagination.file.targetStorageThresholdPercent': 60,
+    });
+    expect(properties['controller.cluster.pagination.cleaner.initialDelay']).toBeUndefined();
+  });
+
+  it('takes a flag over a variable over the file', async () => {
+    const path = await file('order.yaml', 'port: 1001\nmetrics-port: 1002\ncluster: from-file\n');
+    const { settings } = await load(['--config', path, '--port=3001'], {
+      PORT: '2001',
+      METRICS_PORT: '2002',
+    });
+    expect([settings.port, settings['metrics-port'], settings.cluster]).toEqual([3001, 2002, 'from-file']);
+  });
+
+  it('takes the variable with the prefix over the plain one', async () => {
+    const { settings } = await load([], {
+      PORT: '1',
+      OLAP_WARDEN_PORT: '2',
+      OLAP_CONTROLLER: 'http://a:9000/,http://b:9000',
+    });
+    expect(settings.port).toBe(2);
+    expect(settings.controllers).toEqual(['http://a:9000', 'http://b:9000']);
+  });
+
+  it('reads nested YAML, dotted keys and properties files alike', async () => {
+    const nested = await file(
+      'n.yaml',
+      'olap:\n  broker:\n    query:\n      page.size: 5\nadmin-subject: [group:a, "user-email:b@c.d"]\n',
+    );
+    const flat = await file(
+      'f.properties',
+      '# comment\nolap.broker.query.page.size = 5\nadmin-subject=group:a,user-email:b@c.d\n',
+    );
+    for (const path of [nested, flat]) {
+      const { settings, properties } = await load(['--config', path]);
+      expect(properties['olap.broker.query.page.size']).toBe(5);
+      expect(settings['admin-subject']).toEqual(['group:a', 'user-email:b@c.d']);
+    }
+  });
+
+  it('takes properties by `--set`, and repeated flags as a list', async () => {
+    const { settings, properties } = await load([
+      '--set',
+      'olap.broker.pagination.expiration=1h30m',
+      '--set=controller.cluster.pagination.cleaner.initialDelay=random',
+      '--admin-subject',
+      'group:a',
+      '--admin-subject',
+      'group:b',
+      '--kubernetes-tokens',
+      'false',
+    ]);
+    expect(properties['olap.broker.pagination.expiration']).toBe(5_400_000);
+    expect(settings['admin-subject']).toEqual(['group:a', 'group:b']);
+    expect(settings['kubernetes-tokens']).toBe(false);
+  });
+
+  it('leaves alone what Kubernetes says of a Service of that name', async () => {
+    const { settings } = await load([], {
+      OLAP_WARDEN_PORT: 'tcp://10.0.0.1:80',
+      OLAP_WARDEN_SERVICE_HOST: '10.0.0.1',
+      OLAP_WARDEN_PORT_80_TCP_ADDR: '10.0.0.1',
+    });
+    expect(settings.port).toBe(8080);
+  });
+});
+
+describe('what is wrong is said with its source and what would be right', () => {
+  it.each([
+    [['--port', 'http'], {}, 'flag --port: `port`: `http` is not a whole number'],
+    [['--port', '70000'], {}, 'flag --port: `port`: `70000` is too large: the most is 65535'],
+    [['--clutser', '1'], {}, '`--clutser` is not a known flag; did you mean `--cluster`?'],
+    [['--port'], {}, 'flag --port: its value is missing'],
+    [['gateway'], {}, '`gateway` is not a flag: flags begin with `--`'],
+    [
+      [],
+      { OLAP_WARDEN_LOG_LEVL: 'x' },
+      'environment variable OLAP_WARDEN_LOG_LEVL: is not a known setting; did you mean `OLAP_WARDEN_LOG_LEVEL`?',
+    ],
+    [
+      [],
+      { OLAP_CONTROLLER: 'pinot:9000' },
+      'environment variable OLAP_CONTROLLER: `controllers`: `pinot:9000` holds `pinot:9000`, which is not a URL such as `http://pinot-controller:9000`',
+    ],
+    [
+      ['--set', 'olap.broker.query.pagesize=1'],
+      {},
+      'flag --set: `olap.broker.query.pagesize` is not a known key; did you mean `olap.broker.query.page.size`?',
+    ],
+    [
+      ['--set', 'olap.broker.pagination.protocol=redis'],
+      {},
+      'flag --set: `olap.broker.pagination.protocol`: `redis` is not one of `memory`, `file`, `s3`, `gcs`',
+    ],
+    [
+      ['--set', 'olap.broker.pagination.expiration=soon'],
+      {},
+      'flag --set: `olap.broker.pagination.expiration`: `soon` is not a duration such as `30m` or `1h`',
+    ],
+    [
+      ['--set', 'olap.broker.pagination.protocol=s3'],
+      {},
+      '`olap.broker.pagination.s3.bucket` is missing: `olap.broker.pagination.protocol` is `s3`',
+    ],
+    [
+      ['--admin-subject', 'me'],
+      {},
+      'flag --admin-subject: `admin-subject`: `me` holds `me`, which is not a subject such as `user-email:you@example.com` or `group:admins`',
+    ],
+    [['--tls-cert-file', 'a'], {}, '`tls-cert-file` and `tls-key-file` must be set together'],
+    [['--config', '/nowhere.yaml'], {}, 'the configuration file `/nowhere.yaml` does not exist'],
+  ])('%j %j', async (args, env, message) => {
+    expect(await problems(args, env as Record<string, string>)).toEqual([message]);
+  });
+
+  it('names the nearest key for one of the file, and the line of a properties file', async () => {
+    const yaml = await file('bad.yaml', 'metrics-prot: 1\nolap.broker.query.page.size: [1]\n');
+    expect(await problems(['--config', yaml])).toEqual([
+      `${yaml}: \`metrics-prot\` is not a known key; did you mean \`metrics-port\`?`,
+      `${yaml}: \`olap.broker.query.page.size\`: \`[1]\` is not a single value, but should be a whole number`,
+    ]);
+    const lines = await file('bad.properties', 'port=1\nnonsense\n');
+    expect(await problems(['--config', lines])).toEqual([`${lines}, line 2: is not of the form \`key=value\``]);
+  });
+
+  it('never repeats a secret', async () => {
+    const path = await file('secret.yaml', 'olap.broker.pagination.s3.secret.key: {a: hunter2}\n');
+    expect((await problems(['--config', path])).join()).not.toContain('hunter2');
+  });
+
+  it('refuses YAML that is none', async () => {
+    const path = await file('broken.yaml', 'port: [1\n');
+    expect((await problems(['--config', path]))[0]).toContain('is not valid YAML');
+  });
+});
