@@ -121,7 +121,8 @@ export class Directory implements Authorizer {
   }
 
   #onAssignment({ type, object, previous }: StoreEvent<'RoleAssignment'>): void {
-    const before = type === 'deleted' ? object : previous;
+    // What the index holds is the state before, even where the last state that is reported at a deletion is newer.
+    const before = previous ?? (type === 'deleted' ? object : undefined);
     if (before) forEachSubject(before, (role, subject) => this.#subjects.remove(role, subject));
     if (type !== 'deleted') forEachSubject(object, (role, subject) => this.#subjects.add(role, subject));
     this.#engine.rolesReassigned();

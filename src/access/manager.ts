@@ -7,6 +7,7 @@ import { RoleManager } from './manager/roles.ts';
 import { ServiceTokenManager } from './manager/service-tokens.ts';
 import { reference, type Reference } from './manager/views.ts';
 import type { Principal } from './principal.ts';
+import { simulate, type SimulatedRequest, type Simulation } from './simulate.ts';
 import { userSubjects } from './subjects.ts';
 import type { Subject } from '../resources/role-assignment.ts';
 
@@ -40,6 +41,11 @@ export class RbacManager {
     this.policies = new PolicyManager(editor, directory, escalation);
     this.assignments = new AssignmentManager(editor, directory, escalation);
     this.serviceTokens = new ServiceTokenManager(editor, directory, this.assignments);
+  }
+
+  /** As `simulate` of `simulate.ts`, for this directory. */
+  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Simulation {
+    return simulate(this.directory, subjects, unsaved, requests);
   }
 
   whoAmI(caller: Principal): WhoAmI {

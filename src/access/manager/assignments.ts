@@ -40,7 +40,7 @@ export class AssignmentManager {
         if (!views.has(key)) views.set(key, this.#view(canonical, assignment));
       }
     }
-    return [...views.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, view]) => view);
+    return [...views.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   }
 
   /** Assigning what is assigned already is no error. @throws {StoreError} not-found (role), invalid (subject), forbidden */
@@ -179,6 +179,11 @@ function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAs
   if (subjects.length === spec.subjects.length) return spec;
   if (subjects.length === 0) throw new SubjectsChanged();
   return { ...spec, subjects };
+}
+
+/** What lists of assignments are in the order of. */
+export function sortKey({ subject, subjectType }: AssignmentView): string {
+  return `${subjectType} ${subject}`;
 }
 
 /** The name of the assignment that REST makes for a role and a subject: the same on every gateway. */

@@ -63,6 +63,11 @@ export class PolicyManager {
     return policyView(this.#editor.mustGet('Policy', name));
   }
 
+  /** The stored spec, also of a policy that cannot be read; undefined where there is none. */
+  specOf(name: string): PolicySpec | undefined {
+    return this.#editor.store.get('Policy', name)?.spec;
+  }
+
   /** Those that the caller may read, by name. */
   list(caller: Principal): PolicySummary[] {
     return this.#editor.store

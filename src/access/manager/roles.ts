@@ -106,11 +106,11 @@ export class RoleManager {
     return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing' }));
   }
 
-  /** The policies of a role that exist and that the caller may read, in the role's order. @throws {StoreError} not-found */
+  /** The policies of a role that exist and that the caller may read, by name. @throws {StoreError} not-found */
   policies(caller: Principal, name: string): PolicySummary[] {
     const { spec } = this.#editor.mustGet('Role', name);
     const summaries: PolicySummary[] = [];
-    for (const policyName of spec.policies ?? []) {
+    for (const policyName of (spec.policies ?? []).toSorted()) {
       const policy = this.#editor.store.get('Policy', policyName);
       if (policy && this.#directory.isAllowed(caller, 'GetPolicy', policyResource(policyName))) {
         summaries.push(policySummary(policy));

@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify';
+import type { RbacManager } from '../../access/manager.ts';
+import { accessRoutes } from './access.ts';
+import { policyRoutes } from './policies.ts';
+import { roleRoutes } from './roles.ts';
+import { serviceTokenRoutes } from './service-tokens.ts';
+
+export const RBAC_MANAGER_PATH = '/api/v1/rbac-manager';
+
+export interface RbacManagerOptions {
+  readonly manager: RbacManager;
+}
+
+/** The RBAC manager's REST interface, under `/api/v1/rbac-manager`. */
+export async function rbacManager(app: FastifyInstance, { manager }: RbacManagerOptions): Promise<void> {
+  await app.register(
+    async (scope) => {
+      roleRoutes(scope, manager);
+      policyRoutes(scope, manager);
+      serviceTokenRoutes(scope, manager);
+      accessRoutes(scope, manager);
+    },
+    { prefix: RBAC_MANAGER_PATH },
+  );
+}

@@ -1,0 +1,281 @@
+import { Type, type Static } from 'typebox';
+import { NAME_MAX_LENGTH } from '../../resources/meta.ts';
+import { SUBJECT_TYPES } from '../../resources/role-assignment.ts';
+import { StringEnum } from '../../resources/schema.ts';
+
+const closed = { additionalProperties: false } as const;
+const MAX_DESCRIPTION = 4096;
+const MAX_SRN = 1024;
+/** The gateway's own limit on a body is what bounds a document; this one is a second line. */
+const MAX_DOCUMENT = 4 * 1024 * 1024;
+/** Questions of one simulation. */
+const MAX_REQUESTS = 1000;
+
+const Description = Type.String({ maxLength: MAX_DESCRIPTION, description: 'Free text.' });
+const Time = (description: string) =>
+  Type.String({ format: 'date-time', description: `${description}, ISO 8601 with offset.` });
+/** Longer than a name may be, so that a wrong name is answered with one that would do. */
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 4 * NAME_MAX_LENGTH,
+  description: 'Lower-case letters, digits, `-` and `.` (an RFC 1123 subdomain); it cannot be changed later.',
+});
+const Srn = (kind: string) => Type.String({ description: `Resource name, \`srn2:${kind}#<name>\`.` });
+
+export const Reference = Type.Object({ name: Type.String(), srn: Type.String() }, { $id: 'Reference' });
+
+const described = (kind: string) => ({
+  srn: Srn(kind),
+  name: Type.String({ description: 'Unique; it cannot be changed later.' }),
+  description: Type.String({ description: 'Free text; empty where there is none.' }),
+});
+
+const history = {
+  createdAt: Time('When it was made'),
+  lastUpdatedAt: Time('When it was last changed'),
+  createdBy: Type.String({
+    description:
+      'SRN of who made it, a Kubernetes user name for kubectl, `platform-rbac-manager` for what is predefined, or `unknown`.',
+  }),
+  lastUpdatedBy: Type.String({ description: 'Who last changed it, as createdBy.' }),
+};
+
+export const Role = Type.Object({ ...described('role'), ...history }, { $id: 'Role' });
+export const CreateRoleRequest = Type.Object(
+  { name: Name, description: Type.Optional(Description) },
+  { ...closed, $id: 'CreateRoleRequest' },
+);
+export const UpdateRoleRequest = Type.Object(
+  { description: Type.Optional(Description), name: Type.Optional(Name) },
+  { ...closed, $id: 'UpdateRoleRequest' },
+);
+
+export const AttachPolicyRequest = Type.Object(
+  { policySrn: Type.String({ minLength: 1, maxLength: MAX_SRN, description: '`srn2:policy#<name>`; one a call.' }) },
+  { ...closed, $id: 'AttachPolicyRequest' },
+);
+
+export const AssignmentRequest = Type.Object(
+  {
+    subject: Type.String({
+      minLength: 1,
+      maxLength: 512,
+      pattern: '^\\S(.*\\S)?$',
+      description: 'The e-mail address, group, e-mail domain, or the access key of a service token.',
+    }),
+    subjectType: StringEnum(['user-email', 'email', 'group', 'domain', 'service-token'], {
+      description: '`email` is another spelling of `user-email`.',
+    }),
+  },
+  { ...closed, $id: 'AssignmentRequest' },
+);
+export const Assignment = Type.Object(
+  {
+    subject: Type.String(),
+    subjectType: StringEnum(SUBJECT_TYPES),
+    createdAt: Type.Optional(Time('When the assignment was made; absent where there was none to delete')),
+    createdBy: Type.Optional(Type.String({ description: 'Who made it, as for a role.' })),
+  },
+  { $id: 'Assignment' },
+);
+
+export const PolicyDocument = Type.Object(
+  {
+    version: StringEnum(['v1']),
+    statements: Type.Array(
+      Type.Object({
+        description: Type.Optional(Type.String()),
+        effect: StringEnum(['allow', 'deny']),
+        actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions where it is missing.' })),
+        resources: Type.Array(Type.String()),
+      }),
+    ),
+  },
+  { $id: 'PolicyDocument' },
+);
+export const PolicySummary = Type.Object(described('policy'), { $id: 'PolicySummary' });
+export const Policy = Type.Object(
+  {
+    ...described('policy'),
+    ...history,
+    policyDocumentJson: Type.String({ description: 'The policy document as JSON in a string.' }),
+    policyDocument: PolicyDocument,
+  },
+  { $id: 'Policy' },
+);
+
+const document = {
+  policyDocumentJson: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_DOCUMENT,
+      description:
+        'The policy document as JSON in a string: `{"version":"v1","statements":[{"effect":"allow","actions":["Query"],"resources":["srn2:table#events"]}]}`.',
+    }),
+  ),
+  policyDocument: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'The document itself, instead of policyDocumentJson.' }),
+  ),
+};
+export const CreatePolicyRequest = Type.Object(
+  { name: Name, description: Type.Optional(Description), ...document },
+  { ...closed, $id: 'CreatePolicyRequest' },
+);
+export const UpdatePolicyRequest = Type.Object(
+  { name: Type.Optional(Name), description: Type.Optional(Description), ...document },
+  { ...closed, $id: 'UpdatePolicyRequest' },
+);
+
+const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
+const tokenFields = {
+  srn: Srn('service-token'),
+  description: Type.String(),
+  createdAt: history.createdAt,
+  createdBy: history.createdBy,
+  expiresAt: Nullable(Time('When it stops working; null for never')),
+};
+export const CreateServiceTokenRequest = Type.Object(
+  {
+    description: Type.Optional(Description),
+    expiresAt: Type.Optional(Nullable(Time('When it shall stop working; never where it is missing'))),
+  },
+  { ...closed, $id: 'CreateServiceTokenRequest' },
+);
+export const IssuedServiceToken = Type.Object(
+  {
+    ...tokenFields,
+    accessKey: Type.String({ description: 'The public half: 16 letters and digits.' }),
+    secretKey: Type.String({ description: 'The secret half. It is shown this once and not stored.' }),
+    bearerToken: Type.String({ description: '`svc-<accessKey>-<secretKey>`, for `Authorization: Bearer`.' }),
+  },
+  { $id: 'IssuedServiceToken' },
+);
+export const ServiceToken = Type.Object(
+  {
+    ...tokenFields,
+    accessKey: Type.Optional(Type.String({ description: 'Absent while the operator has not made the token yet.' })),
+    roles: Type.Array(Reference),
+    status: StringEnum(['UNASSIGNED', 'ACTIVE', 'EXPIRED'], {
+      description: 'UNASSIGNED: no role, so that the token does not work yet.',
+    }),
+  },
+  { $id: 'ServiceToken' },
+);
+
+const SubjectIds = Type.Union([
+  Type.String({ minLength: 1, maxLength: 512 }),
+  Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: 256 }),
+]);
+const question = {
+  resourceSrn2String: Type.String({ minLength: 1, maxLength: MAX_SRN, description: 'Such as `srn2:table#events`.' }),
+  action: Type.String({ minLength: 1, maxLength: 128, description: 'Such as `Query`.' }),
+};
+export const SimulateAccessRequest = Type.Object(
+  {
+    policyDocumentJson: document.policyDocumentJson,
+    policyDocument: document.policyDocument,
+    subjectTypeToSubject: Type.Object(
+      {
+        'user-email': Type.Optional(SubjectIds),
+        email: Type.Optional(SubjectIds),
+        group: Type.Optional(SubjectIds),
+        domain: Type.Optional(SubjectIds),
+        'service-token': Type.Optional(SubjectIds),
+      },
+      { ...closed, description: 'Who asks; the roles of all of them add up.' },
+    ),
+    resourceSrn2String: Type.Optional(question.resourceSrn2String),
+    action: Type.Optional(question.action),
+    requests: Type.Optional(
+      Type.Array(Type.Object(question, closed), {
+        minItems: 1,
+        maxItems: MAX_REQUESTS,
+        description: 'Many questions at once.',
+      }),
+    ),
+  },
+  { ...closed, $id: 'SimulateAccessRequest' },
+);
+export type SimulateAccessRequest = Static<typeof SimulateAccessRequest>;
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+export const MatchedStatement = Type.Object(
+  {
+    role: Type.Union([Type.String(), Type.Null()], { description: 'Name of the role; null for the unsaved policy.' }),
+    policy: Type.Union([Type.String(), Type.Null()], { description: 'Name of the policy; null for the unsaved one.' }),
+    roleSrn: NullableText,
+    policySrn: NullableText,
+    statementIndex: Type.Integer({ description: "Position in the policy's statements, from 0." }),
+    effect: StringEnum(['allow', 'deny']),
+    description: Type.Optional(Type.String()),
+    actions: Type.Optional(Type.Array(Type.String())),
+    resources: Type.Optional(Type.Array(Type.String())),
+  },
+  { $id: 'MatchedStatement' },
+);
+export type MatchedStatement = Static<typeof MatchedStatement>;
+const answer = {
+  decision: StringEnum(['ALLOW', 'DENY']),
+  reason: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
+  matchedStatements: Type.Array(MatchedStatement, {
+    description:
+      'Every matching deny, or every matching allow where nothing denied; the statements that cannot be read for invalidPolicy.',
+  }),
+};
+const Principal = Type.Object({
+  subjects: Type.Array(Type.Object({ subject: Type.String(), subjectType: StringEnum(SUBJECT_TYPES) })),
+  roles: Type.Array(Reference),
+});
+export const SimulateAccessResponse = Type.Object(
+  {
+    principal: Principal,
+    decision: Type.Optional(answer.decision),
+    reason: Type.Optional(answer.reason),
+    matchedStatements: Type.Optional(answer.matchedStatements),
+    results: Type.Optional(
+      Type.Array(Type.Object({ resourceSrn2String: Type.String(), action: Type.String(), ...answer }), {
+        description: 'For `requests`: one answer for each, in order.',
+      }),
+    ),
+  },
+  { $id: 'SimulateAccessResponse' },
+);
+export type SimulateAccessResponse = Static<typeof SimulateAccessResponse>;
+
+export const WhoAmI = Type.Object(
+  {
+    srn: Type.String({ description: 'Resource name of the caller.' }),
+    kind: StringEnum(['user', 'service-token']),
+    authenticator: Type.String({ description: 'What vouched for the caller.' }),
+    subjects: Type.Array(Type.Object({ subject: Type.String(), subjectType: StringEnum(SUBJECT_TYPES) })),
+    roles: Type.Array(Reference),
+    policies: Type.Array(Reference),
+  },
+  { $id: 'WhoAmI' },
+);
+
+export const ListQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10_000, description: 'How many entries at most; all where it is missing.' }),
+  ),
+  continue: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: 'From the `Link` header (`rel="next"`) of the answer before.',
+    }),
+  ),
+});
+export type ListQuery = Static<typeof ListQuery>;
+
+const param = (name: string, kind: string) =>
+  Type.Object({
+    [name]: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: `\`srn2:${kind}#<name>\`, with \`#\` as \`%23\`.`,
+    }),
+  });
+export const RoleParams = param('roleSrn', 'role');
+export const PolicyParams = param('policySrn', 'policy');
+export const TokenParams = param('tokenSrn', 'service-token');
