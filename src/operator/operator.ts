@@ -26,6 +26,25 @@ export interface LeaderTaskPorts {
   /** Refuses writes while this process does not lead: write through this one only. */
   readonly store: ResourceStore;
   readonly recorder: EventRecorder;
+  /** Whether a write would be let through right now. */
+  readonly isLeader: () => boolean;
+}
+
+/** A task from something with a start and a stop, such as the loop of the health checks. */
+export function loopTask(
+  name: string,
+  create: (ports: LeaderTaskPorts) => { start(): void; stop(): Promise<void> },
+): LeaderTask {
+  return {
+    name,
+    async run(signal, ports) {
+      if (signal.aborted) return;
+      const loop = create(ports);
+      loop.start();
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await loop.stop();
+    },
+  };
 }
 
 export interface OperatorOptions {
@@ -66,7 +85,8 @@ export function startOperator(options: OperatorOptions): Operator {
   const lead = async (signal: AbortSignal, mayWrite: () => boolean): Promise<void> => {
     await untilSynced(store, signal);
     if (signal.aborted) return;
-    await runWhileLeading({ ...options, store: fencedStore(store, mayWrite) }, { recorder, clock }, signal);
+    const ports = { store: fencedStore(store, mayWrite), recorder, isLeader: mayWrite };
+    await runWhileLeading(options, ports, clock, signal);
   };
 
   if (!transport) {
@@ -113,11 +133,12 @@ async function untilSynced(store: ResourceStore, signal: AbortSignal): Promise<v
 }
 
 async function runWhileLeading(
-  options: OperatorOptions,
-  { recorder, clock }: { recorder: EventRecorder; clock: OperatorClock },
+  { metrics, log, tokenGraceMs, tasks = [] }: OperatorOptions,
+  leader: LeaderTaskPorts,
+  clock: OperatorClock,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, metrics, log, tokenGraceMs, tasks = [] } = options;
+  const { store, recorder } = leader;
   const ports: ControllerPorts = { store, recorder, clock, metrics, log };
   const controllers = [
     new Controller(policyReconciler(), ports),
@@ -134,7 +155,7 @@ async function runWhileLeading(
     keepPredefined(ports, signal),
     ...tasks.map(async (task) => {
       try {
-        await task.run(signal, { store, recorder });
+        await task.run(signal, leader);
       } catch (error) {
         if (!signal.aborted) log.error({ err: error, task: task.name }, 'a task of the leader failed');
       }

@@ -1,0 +1,216 @@
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Controller } from '../../../src/operator/controller-loop.ts';
+import { fencedStore } from '../../../src/operator/fenced-store.ts';
+import { READY } from '../../../src/operator/outcome.ts';
+import type { Plan, StatusOf } from '../../../src/operator/plan.ts';
+import type { Subject } from '../../../src/operator/reconciler.ts';
+import { StoreError } from '../../../src/store/resource-store.ts';
+import { role, secret, withMeta } from '../../builders/resources.ts';
+import { FakeClock, FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
+
+type RolePlan = Plan<StatusOf<'Role'>>;
+const ready: RolePlan = { actions: [], status: { outcome: READY, fields: { policyCount: 2 } } };
+
+let clock: FakeClock;
+let store: FakeStore;
+let recorder: FakeRecorder;
+let registry: Registry;
+let plan: () => RolePlan;
+let reconciled: number;
+let controller: Controller<'Role', Subject<'Role'>>;
+
+function start(...objects: ConstructorParameters<typeof FakeStore>): void {
+  store = new FakeStore(...objects);
+  controller = new Controller(
+    {
+      kind: 'Role',
+      watches: [{ kind: 'Secret', keysOf: ({ object }) => [object.metadata.name] }],
+      observe: (from, name) => ({ object: from.get('Role', name) }),
+      reconcile() {
+        reconciled++;
+        return plan();
+      },
+    },
+    { store, recorder, clock, metrics: metrics(registry), log: silent },
+  );
+  controller.start();
+}
+
+beforeEach(() => {
+  [clock, recorder, registry, reconciled] = [new FakeClock(), new FakeRecorder(), new Registry(), 0];
+  plan = () => ready;
+});
+afterEach(() => controller.stop());
+
+async function results(): Promise<Record<string, number>> {
+  const { values } = await registry.getSingleMetric('controller_runtime_reconcile_total')!.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [String(labels['result']), value]));
+}
+
+describe('the status', () => {
+  it('gets srn, observedGeneration and conditions, and is written once', async () => {
+    start(role('analysts'));
+    await clock.advance(60_000);
+    expect(store.writes).toEqual(['status Role/analysts']);
+    expect(store.get('Role', 'analysts')?.status).toEqual({
+      srn: 'srn2:role#analysts',
+      observedGeneration: 1,
+      policyCount: 2,
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'True',
+          observedGeneration: 1,
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+          reason: 'Ready',
+          message: 'everything is in place',
+        },
+      ],
+    });
+    expect(await results()).toEqual({ success: 2 });
+  });
+
+  it('is written again only when it changed, also at the resync', async () => {
+    start(role('analysts'));
+    await clock.advance(11 * 60_000);
+    expect(reconciled).toBe(3);
+    expect(store.writes).toHaveLength(1);
+    plan = () => ({ actions: [], status: { outcome: READY, fields: { policyCount: 3 } } });
+    await clock.advance(11 * 60_000);
+    expect(store.writes).toHaveLength(2);
+  });
+
+  it('tells an Event when the reason changes, none when a number does', async () => {
+    start(role('analysts'));
+    await clock.advance(0);
+    plan = () => ({ actions: [], status: { outcome: READY, fields: { policyCount: 3 } } });
+    await clock.advance(11 * 60_000);
+    plan = () => ({ actions: [], status: { outcome: { class: 'stalled', reason: 'Bad', message: 'no' }, fields: {} } });
+    await clock.advance(11 * 60_000);
+    expect(recorder.told).toEqual(['Normal Ready analysts: everything is in place', 'Warning Bad analysts: no']);
+  });
+});
+
+describe('an error', () => {
+  it('of a conflict is tried again at once, with what is there now', async () => {
+    start(role('analysts'));
+    store.failures.push(new StoreError('conflict', 'changed meanwhile'));
+    await clock.advance(5);
+    expect(store.writes).toEqual(['status Role/analysts']);
+  });
+
+  it('that may pass is tried again with growing delays until it does, and then forgotten', async () => {
+    start(role('analysts'));
+    store.failures.push(...Array.from({ length: 5 }, () => new StoreError('unavailable', 'away')));
+    await clock.advance(5 + 10 + 20 + 40 + 79);
+    expect(store.writes).toEqual([]);
+    await clock.advance(1);
+    expect(store.writes).toEqual(['status Role/analysts']);
+    expect((await results())['error']).toBe(5);
+  });
+
+  it('waits as long as the API server asks', async () => {
+    start(role('analysts'));
+    store.failures.push(new StoreError('unavailable', 'slow down', { retryAfterMs: 7000 }));
+    await clock.advance(6999);
+    expect(store.writes).toEqual([]);
+    await clock.advance(1);
+    expect(store.writes).toHaveLength(1);
+  });
+
+  it('that only the user can mend goes to the status, and is looked at again after a minute', async () => {
+    const ifExists = { class: 'stalled', reason: 'SecretNotOwned', message: 'Secret `s` is of somebody else' } as const;
+    plan = () => ({ ...ready, actions: [{ do: 'create', kind: 'Secret', object: secret('s'), ifExists }] });
+    start(role('analysts'), secret('s'));
+    await clock.advance(0);
+    const conditions = store.get('Role', 'analysts')?.status?.conditions;
+    expect(conditions?.map(({ type, status, reason }) => [type, status, reason])).toEqual([
+      ['Ready', 'False', 'SecretNotOwned'],
+      ['Stalled', 'True', 'SecretNotOwned'],
+    ]);
+    await store.delete('Secret', 's');
+    await clock.advance(60_000);
+    expect(store.get('Secret', 's')).toBeDefined();
+    expect(store.writes.filter((write) => write.startsWith('create'))).toHaveLength(1);
+  });
+
+  it.each(['invalid', 'forbidden'] as const)('of the kind %s is the user’s to mend', async (code) => {
+    plan = () => ({ ...ready, actions: [{ do: 'create', kind: 'Secret', object: secret('s') }] });
+    start(role('analysts'));
+    store.create = async () => Promise.reject(new StoreError(code, 'the API server says no'));
+    await clock.advance(0);
+    expect(store.get('Role', 'analysts')?.status?.conditions?.[1]).toMatchObject({
+      type: 'Stalled',
+      message: 'the API server says no',
+    });
+  });
+
+  it('in the reconciler itself stops neither the others nor the next try', async () => {
+    start(role('a'), role('b'));
+    let first = true;
+    plan = () => {
+      if (!first) return ready;
+      first = false;
+      throw new TypeError('a bug');
+    };
+    await clock.advance(5);
+    expect(store.writes.sort()).toEqual(['status Role/a', 'status Role/b']);
+  });
+});
+
+describe('the loop', () => {
+  it('looks again when another kind that matters changes', async () => {
+    start(role('analysts'));
+    await clock.advance(0);
+    const before = reconciled;
+    await store.create('Secret', secret('analysts'));
+    await clock.advance(0);
+    expect(reconciled).toBe(before + 1);
+  });
+
+  it('looks again after the time that the plan asks for', async () => {
+    plan = () => ({ ...ready, requeueAfterMs: 3000 });
+    start(role('analysts'));
+    await clock.advance(0);
+    const before = reconciled;
+    await clock.advance(2999);
+    expect(reconciled).toBe(before);
+    await clock.advance(1);
+    expect(reconciled).toBe(before + 1);
+  });
+
+  it('leaves alone what is being deleted', async () => {
+    start(role('analysts', {}, withMeta({ deletionTimestamp: '2026-01-01T00:00:00Z' })));
+    await clock.advance(1000);
+    expect([reconciled, store.writes]).toEqual([0, []]);
+  });
+
+  it('does no work any more once it was stopped', async () => {
+    start(role('analysts'));
+    await clock.advance(0);
+    await controller.stop();
+    const before = reconciled;
+    await store.create('Role', role('late'));
+    await clock.advance(3_600_000);
+    expect(reconciled).toBe(before);
+  });
+});
+
+describe('a store that is fenced', () => {
+  it('lets no write through while another leads, and every read', async () => {
+    const inner = new FakeStore(role('a'));
+    let leads = false;
+    const fenced = fencedStore(inner, () => leads);
+    const a = fenced.get('Role', 'a')!;
+    await expect(fenced.create('Role', role('b'))).rejects.toThrow('does not lead');
+    await expect(fenced.update('Role', a)).rejects.toThrow('does not lead');
+    await expect(fenced.updateStatus('Role', a)).rejects.toThrow('does not lead');
+    await expect(fenced.delete('Role', 'a')).rejects.toThrow('does not lead');
+    expect(inner.writes).toEqual([]);
+    expect(fenced.list('Role')).toHaveLength(1);
+    leads = true;
+    await fenced.updateStatus('Role', a);
+    expect(inner.writes).toEqual(['status Role/a']);
+  });
+});

@@ -1,0 +1,180 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import type { OperatorClock } from '../../../src/operator/clock.ts';
+import type { EventRecorder } from '../../../src/operator/events.ts';
+import { prometheusMetrics, type OperatorMetrics } from '../../../src/operator/metrics.ts';
+import type { ResourceByKind, ResourceKind } from '../../../src/resources/kinds.ts';
+import type { ObjectMeta } from '../../../src/resources/meta.ts';
+import { StoreError, type ResourceStore, type StoreEvent } from '../../../src/store/resource-store.ts';
+
+export const silent = pino({ level: 'silent' });
+
+/** Lets everything that is ready to run have its turn. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Time that passes only when it is told to. */
+export class FakeClock implements OperatorClock {
+  ms = Date.parse('2026-01-01T00:00:00Z');
+  #timers: { readonly at: number; readonly callback: () => void }[] = [];
+
+  now(): number {
+    return this.ms;
+  }
+  monotonic(): number {
+    return this.ms;
+  }
+  random(): number {
+    return 0.5;
+  }
+  schedule(callback: () => void, ms: number): () => void {
+    const timer = { at: this.ms + ms, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+  /** Time passes, but no timer fires: what a process sees that was stopped and continued. */
+  jump(ms: number): void {
+    this.ms += ms;
+  }
+  /** Time passes and every timer fires at its moment, with what it starts given time to run. */
+  async advance(ms: number): Promise<void> {
+    const end = this.ms + ms;
+    for (;;) {
+      await settle();
+      const next = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+      if (!next) break;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.ms = Math.max(this.ms, next.at);
+      next.callback();
+    }
+    this.ms = end;
+    await settle();
+  }
+}
+
+export function metrics(registry = new Registry()): OperatorMetrics {
+  return prometheusMetrics(registry);
+}
+
+/** Remembers what it was told, as `Type Reason name: message`. */
+export class FakeRecorder implements EventRecorder {
+  readonly told: string[] = [];
+  record(subject: { metadata: { name?: string } }, type: string, reason: string, message: string): void {
+    this.told.push(`${type} ${reason} ${subject.metadata.name}: ${message}`);
+  }
+  async close(): Promise<void> {}
+}
+
+interface Stored {
+  readonly status?: unknown;
+  readonly kind: string;
+  readonly metadata: Readonly<ObjectMeta>;
+}
+
+/** A ResourceStore in memory with the manners of the real ones: versions, generations, conflicts, events before the promise resolves. */
+export class FakeStore implements ResourceStore {
+  readonly #objects = new Map<string, Stored>();
+  readonly #listeners: { readonly kind: ResourceKind; readonly listener: (event: StoreEvent<never>) => void }[] = [];
+  #version = 0;
+  /** Every write that got through, as `update Role/analysts`. */
+  readonly writes: string[] = [];
+  /** Thrown by the next writes, first in first out. */
+  readonly failures: Error[] = [];
+
+  constructor(...objects: Stored[]) {
+    for (const object of objects) this.#put(object, 1);
+  }
+
+  async synced(_signal?: AbortSignal): Promise<void> {}
+  get<K extends ResourceKind>(kind: K, name: string): ResourceByKind[K] | undefined {
+    return this.#objects.get(`${kind}/${name}`) as ResourceByKind[K] | undefined;
+  }
+  list<K extends ResourceKind>(kind: K): ResourceByKind[K][] {
+    const all = Array.from(this.#objects.values()).filter((object) => object.kind === kind);
+    return all.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)) as unknown as ResourceByKind[K][];
+  }
+  subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
+    for (const object of this.list(kind)) listener({ type: 'added', kind, object });
+    const entry = { kind, listener: listener as (event: StoreEvent<never>) => void };
+    this.#listeners.push(entry);
+    return () => void this.#listeners.splice(this.#listeners.indexOf(entry), 1);
+  }
+  async create<K extends ResourceKind>(kind: K, object: ResourceByKind[K]): Promise<ResourceByKind[K]> {
+    this.#fail();
+    if (this.get(kind, object.metadata.name)) throw new StoreError('already-exists', `${kind} exists`);
+    return this.#write('create', kind, object, 1) as ResourceByKind[K];
+  }
+  async update<K extends ResourceKind>(kind: K, object: ResourceByKind[K]): Promise<ResourceByKind[K]> {
+    const found = this.#current(kind, object);
+    const { status } = found;
+    return this.#write(
+      'update',
+      kind,
+      { ...object, status },
+      (found.metadata.generation ?? 0) + 1,
+    ) as ResourceByKind[K];
+  }
+  async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(
+    kind: K,
+    object: ResourceByKind[K],
+  ): Promise<ResourceByKind[K]> {
+    const found = this.#current(kind, object);
+    const { status } = object as Stored;
+    return this.#write('status', kind, { ...found, status }, found.metadata.generation ?? 0) as ResourceByKind[K];
+  }
+  async delete(kind: ResourceKind, name: string, options: { uid?: string } = {}): Promise<void> {
+    this.#fail();
+    const object = this.get(kind, name) as Stored | undefined;
+    if (!object) throw new StoreError('not-found', `${kind} \`${name}\` does not exist`);
+    if (options.uid !== undefined && options.uid !== object.metadata.uid)
+      throw new StoreError('conflict', 'another uid');
+    this.#objects.delete(`${kind}/${name}`);
+    this.writes.push(`delete ${kind}/${name}`);
+    this.#emit('deleted', kind, object, undefined);
+  }
+  health(): { synced: boolean; ageMs: number; lastError: undefined } {
+    return { synced: true, ageMs: 0, lastError: undefined };
+  }
+  async close(): Promise<void> {}
+
+  #current(kind: ResourceKind, object: Stored): Stored {
+    this.#fail();
+    const found = this.get(kind, object.metadata.name) as Stored | undefined;
+    if (!found) throw new StoreError('not-found', 'gone');
+    if (found.metadata.resourceVersion !== object.metadata.resourceVersion) throw new StoreError('conflict', 'changed');
+    return found;
+  }
+  #write(verb: string, kind: ResourceKind, object: Stored, generation: number): Stored {
+    const previous = this.#objects.get(`${kind}/${object.metadata.name}`);
+    const stored = this.#put(object, generation);
+    this.writes.push(`${verb} ${kind}/${object.metadata.name}`);
+    this.#emit(previous ? 'modified' : 'added', kind, stored, previous);
+    return stored;
+  }
+  #put(object: Stored, generation: number): Stored {
+    const version = ++this.#version;
+    const { uid = `uid-${version}`, creationTimestamp = '2026-01-01T00:00:00Z' } = object.metadata;
+    const metadata = { ...object.metadata, uid, creationTimestamp, generation, resourceVersion: String(version) };
+    const stored = { ...object, metadata };
+    this.#objects.set(`${object.kind}/${metadata.name}`, stored);
+    return stored;
+  }
+  #emit(
+    type: 'added' | 'modified' | 'deleted',
+    kind: ResourceKind,
+    object: Stored,
+    previous: Stored | undefined,
+  ): void {
+    for (const entry of this.#listeners.slice()) {
+      if (entry.kind === kind)
+        entry.listener({ type, kind, object, ...(previous ? { previous } : {}) } as unknown as never);
+    }
+  }
+  #fail(): void {
+    const failure = this.failures.shift();
+    if (failure) throw failure;
+  }
+}

@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { LeaderElector, type LeaseRecord, type Leases } from '../../../src/operator/leader.ts';
+import { StoreError } from '../../../src/store/resource-store.ts';
+import { FakeClock, settle, silent } from './fakes.ts';
+
+/** One lease, as the API server keeps it: a write of an old version is refused. */
+class FakeLeases implements Leases {
+  record: LeaseRecord | undefined;
+  #version = 0;
+  down = false;
+  /** No answer comes: a call ends by its time-out or its signal. */
+  hangs = false;
+  readonly #clock: FakeClock | undefined;
+
+  constructor(clock?: FakeClock) {
+    this.#clock = clock;
+  }
+
+  async read(timeoutMs: number, signal: AbortSignal): Promise<LeaseRecord | undefined> {
+    await this.#reach(timeoutMs, signal);
+    return this.record;
+  }
+  async write(record: LeaseRecord, timeoutMs: number, signal: AbortSignal): Promise<LeaseRecord> {
+    await this.#reach(timeoutMs, signal);
+    if (record.resourceVersion !== this.record?.resourceVersion) throw new StoreError('conflict', 'changed meanwhile');
+    this.record = { ...record, resourceVersion: String(++this.#version) };
+    return this.record;
+  }
+  async #reach(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (this.hangs) {
+      await new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+        this.#clock?.schedule(() => reject(new StoreError('unavailable', 'no answer in time')), timeoutMs);
+      });
+    }
+    if (this.down) throw new StoreError('unavailable', 'the API server is away');
+  }
+}
+
+interface Candidate {
+  readonly elector: LeaderElector;
+  readonly clock: FakeClock;
+  /** Terms that began, and that ended. */
+  readonly terms: { began: number; ended: number };
+}
+
+function candidate(identity: string, leases: Leases, clock: FakeClock, work?: Promise<void>): Candidate {
+  const terms = { began: 0, ended: 0 };
+  const elector = new LeaderElector({
+    leases,
+    identity,
+    clock,
+    log: silent,
+    async lead(signal) {
+      terms.began++;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await work;
+      terms.ended++;
+    },
+  });
+  elector.start();
+  return { elector, clock, terms };
+}
+
+describe('one candidate', () => {
+  it('takes a lease that nobody made yet, and renews it', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    const { elector, terms } = candidate('a', leases, clock);
+    await settle();
+    expect(elector.isLeader()).toBe(true);
+    expect(leases.record).toMatchObject({ holder: 'a', durationSeconds: 15, transitions: 0 });
+    const acquiredAt = leases.record!.acquiredAt;
+    await clock.advance(60_000);
+    expect(elector.isLeader()).toBe(true);
+    expect(terms).toEqual({ began: 1, ended: 0 });
+    expect(leases.record!.acquiredAt).toEqual(acquiredAt);
+    expect(clock.ms - leases.record!.renewedAt.getTime()).toBeLessThan(3000);
+    await elector.stop();
+  });
+
+  it('bears an API server that is away for less than the deadline', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    const { elector, terms } = candidate('a', leases, clock);
+    await settle();
+    leases.down = true;
+    await clock.advance(7000);
+    leases.down = false;
+    await clock.advance(4000);
+    expect(elector.isLeader()).toBe(true);
+    expect(terms).toEqual({ began: 1, ended: 0 });
+    await elector.stop();
+  });
+
+  it.each(['down', 'hangs'] as const)(
+    'stops at the deadline when the API server %s, and leads again later',
+    async (how) => {
+      const clock = new FakeClock();
+      const leases = new FakeLeases(clock);
+      const { elector, terms } = candidate('a', leases, clock);
+      await settle();
+      leases[how] = true;
+      await clock.advance(10_001);
+      expect(elector.isLeader()).toBe(false);
+      expect(terms).toEqual({ began: 1, ended: 1 });
+      leases[how] = false;
+      await clock.advance(60_000);
+      expect(elector.isLeader()).toBe(true);
+      await elector.stop();
+    },
+  );
+});
+
+describe('two candidates', () => {
+  it('do not lead together, and the second follows at once when the first gives up', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    const first = candidate('a', leases, clock);
+    await settle();
+    const second = candidate('b', leases, clock);
+    await clock.advance(60_000);
+    expect([first.elector.isLeader(), second.elector.isLeader()]).toEqual([true, false]);
+    expect(second.elector.holder).toBe('a');
+    await first.elector.stop();
+    expect(first.terms).toEqual({ began: 1, ended: 1 });
+    expect(leases.record).toMatchObject({ holder: '' });
+    await clock.advance(2500);
+    expect(second.elector.isLeader()).toBe(true);
+    expect(leases.record).toMatchObject({ holder: 'b', transitions: 1 });
+    await second.elector.stop();
+  });
+
+  it('the lease is given up only when the work has ended', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    let finish = (): void => {};
+    const work = new Promise<void>((resolve) => (finish = resolve));
+    const { elector } = candidate('a', leases, clock, work);
+    await settle();
+    const stopped = elector.stop();
+    await clock.advance(1000);
+    expect(leases.record).toMatchObject({ holder: 'a' });
+    finish();
+    await stopped;
+    expect(leases.record).toMatchObject({ holder: '' });
+  });
+
+  it('the second waits for the whole lease when the first falls silent', async () => {
+    const leases = new FakeLeases();
+    const first = candidate('a', leases, new FakeClock());
+    await settle(); // its clock stands still from here on: it is paused
+    const clock = new FakeClock();
+    const second = candidate('b', leases, clock);
+    await clock.advance(14_900);
+    expect(second.elector.isLeader()).toBe(false);
+    await clock.advance(3000);
+    expect(second.elector.isLeader()).toBe(true);
+    await second.elector.stop();
+    await first.elector.stop();
+  });
+
+  it('one that wakes up past its lease knows before any of its timers has fired', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    const { elector } = candidate('a', leases, clock);
+    await settle();
+    expect(elector.isLeader()).toBe(true);
+    clock.jump(10_000);
+    expect(elector.isLeader()).toBe(false);
+    await elector.stop();
+  });
+
+  it('a former leader does not take away the lease of the new one', async () => {
+    const leases = new FakeLeases();
+    const paused = candidate('a', leases, new FakeClock());
+    await settle();
+    const other = candidate('b', leases, new FakeClock());
+    await other.clock.advance(20_000);
+    expect(other.elector.isLeader()).toBe(true);
+    paused.clock.jump(20_000);
+    await paused.clock.advance(3000);
+    expect(paused.elector.isLeader()).toBe(false);
+    expect(paused.terms).toEqual({ began: 1, ended: 1 });
+    await paused.elector.stop();
+    expect(leases.record).toMatchObject({ holder: 'b' });
+    await other.elector.stop();
+  });
+
+  it('that ask in the same moment are told apart by the API server', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    const all = ['a', 'b', 'c'].map((identity) => candidate(identity, leases, clock));
+    await settle();
+    expect(all.filter(({ elector }) => elector.isLeader())).toHaveLength(1);
+    await Promise.all(all.map(({ elector }) => elector.stop()));
+  });
+});

@@ -1,0 +1,84 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { loopTask, startOperator, type LeaderTask, type Operator } from '../../../src/operator/operator.ts';
+import { policy, role } from '../../builders/resources.ts';
+import { FakeClock, FakeStore, metrics, settle, silent } from './fakes.ts';
+
+let operator: Operator;
+afterEach(() => operator.stop());
+
+function standalone(store: FakeStore, tasks: LeaderTask[] = []): FakeClock {
+  const clock = new FakeClock();
+  operator = startOperator({ store, metrics: metrics(), log: silent, clock, tasks });
+  return clock;
+}
+
+describe('without a Kubernetes API', () => {
+  it('leads from the start, makes what is predefined and reconciles every kind', async () => {
+    const store = new FakeStore(role('analysts', { policies: ['read'] }), policy('read'));
+    const clock = standalone(store);
+    await clock.advance(0);
+    expect([operator.isLeader(), operator.ready()]).toEqual([true, true]);
+    expect(store.get('Role', 'analysts')?.status?.conditions?.[0]?.status).toBe('True');
+    expect(store.get('Role', 'system-admin')?.status?.conditions?.[0]?.status).toBe('True');
+  });
+
+  it('waits until the store has seen everything', async () => {
+    const store = new FakeStore(role('analysts'));
+    let sync = (): void => {};
+    store.synced = async () => new Promise((resolve) => (sync = resolve));
+    const clock = standalone(store);
+    await clock.advance(60_000);
+    expect(store.writes).toEqual([]);
+    sync();
+    await clock.advance(0);
+    expect(store.writes).toContain('status Role/analysts');
+  });
+
+  it('writes nothing any more once stop() has resolved', async () => {
+    const store = new FakeStore();
+    const clock = standalone(store);
+    await clock.advance(0);
+    await operator.stop();
+    const before = store.writes.length;
+    await store.create('Role', role('late'));
+    await clock.advance(3_600_000);
+    expect(store.writes.slice(before)).toEqual(['create Role/late']);
+    expect(operator.isLeader()).toBe(false);
+  });
+
+  it('stops although the store never gets to see everything', async () => {
+    const store = new FakeStore();
+    store.synced = async (signal?: AbortSignal) =>
+      new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+    standalone(store);
+    await settle();
+    await operator.stop();
+    expect(store.writes).toEqual([]);
+  });
+});
+
+describe('a task of the leader', () => {
+  it('runs while the operator leads, and is waited for', async () => {
+    const told: string[] = [];
+    const loop = {
+      start: () => void told.push('start'),
+      stop: async () => {
+        await settle();
+        told.push('stopped');
+      },
+    };
+    const clock = standalone(new FakeStore(), [loopTask('health', () => loop)]);
+    await clock.advance(0);
+    expect(told).toEqual(['start']);
+    await operator.stop();
+    expect(told).toEqual(['start', 'stopped']);
+  });
+
+  it('that fails does not take the controllers along', async () => {
+    const store = new FakeStore(role('analysts'));
+    const broken: LeaderTask = { name: 'broken', run: async () => Promise.reject(new Error('a bug')) };
+    const clock = standalone(store, [broken]);
+    await clock.advance(0);
+    expect(store.writes).toContain('status Role/analysts');
+  });
+});

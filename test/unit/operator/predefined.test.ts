@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/predefined.ts';
+import { keepPredefined } from '../../../src/operator/predefined.ts';
+import { StoreError } from '../../../src/store/resource-store.ts';
+import { policy } from '../../builders/resources.ts';
+import { FakeClock, FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
+
+function start(...objects: ConstructorParameters<typeof FakeStore>) {
+  const [store, recorder, clock] = [new FakeStore(...objects), new FakeRecorder(), new FakeClock()];
+  const abort = new AbortController();
+  const ended = keepPredefined({ store, recorder, clock, metrics: metrics(), log: silent }, abort.signal);
+  const stop = async (): Promise<void> => {
+    abort.abort();
+    await ended;
+  };
+  return { store, recorder, clock, stop };
+}
+
+it('makes them all, by the author of the specification, and then leaves them alone', async () => {
+  const { store, clock, stop } = start();
+  await clock.advance(0);
+  const count = PREDEFINED_POLICIES.length + PREDEFINED_ROLES.length;
+  expect(store.writes).toHaveLength(count);
+  expect(store.get('Policy', 'system-admin')).toMatchObject({
+    metadata: {
+      labels: { 'olapwarden.io/predefined': 'true' },
+      annotations: {
+        'olapwarden.io/created-by': 'platform-rbac-manager',
+        'olapwarden.io/last-updated-at': '2026-01-01T00:00:00.000Z',
+      },
+    },
+    spec: { statements: [{ effect: 'allow', actions: ['*'], resources: ['*'] }] },
+  });
+  expect(store.get('Role', 'system-admin')?.spec.policies).toEqual(['system-admin']);
+  await clock.advance(3_600_000);
+  expect(store.writes).toHaveLength(count);
+  await stop();
+});
+
+it('makes one again that was deleted', async () => {
+  const { store, clock, stop } = start();
+  await clock.advance(0);
+  await store.delete('Role', 'table-reader');
+  await clock.advance(0);
+  expect(store.get('Role', 'table-reader')).toBeDefined();
+  await stop();
+});
+
+it('puts back what was changed, keeps what others added, and says so', async () => {
+  const { store, recorder, clock, stop } = start();
+  await clock.advance(0);
+  const found = store.get('Policy', 'table-reader')!;
+  const labels = { team: 'data' };
+  await store.update('Policy', { ...found, metadata: { ...found.metadata, labels }, spec: policy('x').spec });
+  await clock.advance(0);
+  const restored = store.get('Policy', 'table-reader')!;
+  expect(restored.spec).toEqual(found.spec);
+  expect(restored.metadata.labels).toMatchObject({ team: 'data', 'olapwarden.io/predefined': 'true' });
+  expect(recorder.told).toEqual([expect.stringContaining('Warning Restored table-reader')]);
+  await stop();
+});
+
+it('takes over one that was there before under the name', async () => {
+  const { store, clock, stop } = start(policy('system-admin'));
+  await clock.advance(0);
+  expect(store.get('Policy', 'system-admin')?.spec).toEqual(
+    PREDEFINED_POLICIES.find(({ metadata }) => metadata.name === 'system-admin')?.spec,
+  );
+  await stop();
+});
+
+it('leaves all others alone', async () => {
+  const { store, clock, stop } = start(policy('mine'));
+  await clock.advance(0);
+  await store.delete('Policy', 'mine');
+  await clock.advance(0);
+  expect(store.get('Policy', 'mine')).toBeUndefined();
+  await stop();
+});
+
+it('tries again when the API server is away', async () => {
+  const { store, clock, stop } = start();
+  store.failures.push(...Array.from({ length: 8 }, () => new StoreError('unavailable', 'away')));
+  await clock.advance(10_000);
+  expect(store.list('Policy')).toHaveLength(PREDEFINED_POLICIES.length);
+  expect(store.list('Role')).toHaveLength(PREDEFINED_ROLES.length);
+  await stop();
+});
