@@ -4,6 +4,7 @@ import { accessRoutes } from './access.ts';
 import { policyRoutes } from './policies.ts';
 import { roleRoutes } from './roles.ts';
 import { serviceTokenRoutes } from './service-tokens.ts';
+import { whoCanRoutes } from './who-can.ts';
 
 export const RBAC_MANAGER_PATH = '/api/v1/rbac-manager';
 
@@ -19,6 +20,7 @@ export async function rbacManager(app: FastifyInstance, { manager }: RbacManager
       policyRoutes(scope, manager);
       serviceTokenRoutes(scope, manager);
       accessRoutes(scope, manager);
+      whoCanRoutes(scope, manager);
     },
     { prefix: RBAC_MANAGER_PATH },
   );

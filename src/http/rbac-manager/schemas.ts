@@ -22,7 +22,8 @@ const Name = Type.String({
 });
 const Srn = (kind: string) => Type.String({ description: `Resource name, \`srn2:${kind}#<name>\`.` });
 
-export const Reference = Type.Object({ name: Type.String(), srn: Type.String() }, { $id: 'Reference' });
+// No `$id`: the serializer takes a name only once within one answer, and this stands in it several times.
+const Reference = Type.Object({ name: Type.String(), srn: Type.String() });
 
 const described = (kind: string) => ({
   srn: Srn(kind),
@@ -199,20 +200,17 @@ export const SimulateAccessRequest = Type.Object(
 export type SimulateAccessRequest = Static<typeof SimulateAccessRequest>;
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
-export const MatchedStatement = Type.Object(
-  {
-    role: Type.Union([Type.String(), Type.Null()], { description: 'Name of the role; null for the unsaved policy.' }),
-    policy: Type.Union([Type.String(), Type.Null()], { description: 'Name of the policy; null for the unsaved one.' }),
-    roleSrn: NullableText,
-    policySrn: NullableText,
-    statementIndex: Type.Integer({ description: "Position in the policy's statements, from 0." }),
-    effect: StringEnum(['allow', 'deny']),
-    description: Type.Optional(Type.String()),
-    actions: Type.Optional(Type.Array(Type.String())),
-    resources: Type.Optional(Type.Array(Type.String())),
-  },
-  { $id: 'MatchedStatement' },
-);
+export const MatchedStatement = Type.Object({
+  role: Type.Union([Type.String(), Type.Null()], { description: 'Name of the role; null for the unsaved policy.' }),
+  policy: Type.Union([Type.String(), Type.Null()], { description: 'Name of the policy; null for the unsaved one.' }),
+  roleSrn: NullableText,
+  policySrn: NullableText,
+  statementIndex: Type.Integer({ description: "Position in the policy's statements, from 0." }),
+  effect: StringEnum(['allow', 'deny']),
+  description: Type.Optional(Type.String()),
+  actions: Type.Optional(Type.Array(Type.String())),
+  resources: Type.Optional(Type.Array(Type.String())),
+});
 export type MatchedStatement = Static<typeof MatchedStatement>;
 const answer = {
   decision: StringEnum(['ALLOW', 'DENY']),

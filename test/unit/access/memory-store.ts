@@ -1,0 +1,147 @@
+import type { ResourceByKind, ResourceKind } from '../../../src/resources/kinds.ts';
+import { describeErrors, validateResource } from '../../../src/resources/validate.ts';
+import {
+  StoreError,
+  type DeleteOptions,
+  type ResourceStore,
+  type StoreEvent,
+  type StoreHealth,
+} from '../../../src/store/resource-store.ts';
+import { Views } from '../../../src/store/views.ts';
+
+/** What several stores share, as the gateways of one deployment share a kube-apiserver. */
+export class SharedBackend {
+  readonly objects = new Map<string, ResourceByKind[ResourceKind]>();
+  version = 0;
+  readonly followers = new Set<(event: 'set' | 'deleted', kind: ResourceKind, object: never) => void>();
+}
+
+/** A ResourceStore in memory for unit tests: optimistic, validating, and with a view that may lag behind the other stores' writes. */
+export class MemoryStore implements ResourceStore {
+  readonly #backend: SharedBackend;
+  readonly #views = new Views((error) => {
+    throw error;
+  });
+  /** Called before each write with its verb; a test may throw, or wait. */
+  beforeWrite: (verb: 'create' | 'update' | 'delete', kind: ResourceKind, name: string) => Promise<void> | void = () =>
+    undefined;
+
+  constructor(backend = new SharedBackend()) {
+    this.#backend = backend;
+    backend.followers.add((event, kind, object) => {
+      // A gateway hears of others' writes a little later.
+      setImmediate(() => this.#follow(event, kind, object));
+    });
+  }
+
+  synced(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  get<K extends ResourceKind>(kind: K, name: string): ResourceByKind[K] | undefined {
+    return this.#views.get(kind, name);
+  }
+
+  list<K extends ResourceKind>(kind: K): readonly ResourceByKind[K][] {
+    return this.#views.list(kind);
+  }
+
+  subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
+    return this.#views.subscribe(kind, listener);
+  }
+
+  /** Puts objects in as somebody else would, without any check; they are in this store's view at once. */
+  seed(...objects: ResourceByKind[ResourceKind][]): void {
+    for (const object of objects) {
+      const taken = this.#accepted(object, { uid: `uid-${++this.#backend.version}` });
+      this.#write(taken.kind, taken);
+    }
+  }
+
+  async create<K extends ResourceKind>(kind: K, object: ResourceByKind[K]): Promise<ResourceByKind[K]> {
+    await this.beforeWrite('create', kind, object.metadata.name);
+    const checked = validateResource(kind, object);
+    if (!checked.ok) throw new StoreError('invalid', describeErrors(checked.errors));
+    if (this.#backend.objects.has(keyOf(kind, object.metadata.name))) {
+      throw new StoreError('already-exists', `${kind} \`${object.metadata.name}\` exists already`);
+    }
+    return this.#write(kind, this.#accepted(checked.value, { uid: `uid-${++this.#backend.version}` }));
+  }
+
+  async update<K extends ResourceKind>(kind: K, object: ResourceByKind[K]): Promise<ResourceByKind[K]> {
+    await this.beforeWrite('update', kind, object.metadata.name);
+    const current = this.#current(kind, object.metadata.name, object.metadata.resourceVersion);
+    const checked = validateResource(kind, object, current);
+    if (!checked.ok) throw new StoreError('invalid', describeErrors(checked.errors));
+    return this.#write(kind, this.#accepted(checked.value, {}));
+  }
+
+  async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(
+    kind: K,
+    object: ResourceByKind[K],
+  ): Promise<ResourceByKind[K]> {
+    const current = this.#current(kind, object.metadata.name, object.metadata.resourceVersion);
+    return this.#write(kind, this.#accepted({ ...current, status: object.status } as ResourceByKind[K], {}));
+  }
+
+  async delete(kind: ResourceKind, name: string, options: DeleteOptions = {}): Promise<void> {
+    await this.beforeWrite('delete', kind, name);
+    const current = this.#current(kind, name, options.resourceVersion);
+    this.#backend.objects.delete(keyOf(kind, name));
+    this.#follow('deleted', kind, current as never);
+    for (const follower of this.#backend.followers) follower('deleted', kind, current as never);
+  }
+
+  health(): StoreHealth {
+    return { synced: true, ageMs: 0, lastError: undefined };
+  }
+
+  close(): Promise<void> {
+    this.#views.close();
+    return Promise.resolve();
+  }
+
+  /** Everything that the shared backend holds of a kind, whatever this store's view says. */
+  truth<K extends ResourceKind>(kind: K): ResourceByKind[K][] {
+    return [...this.#backend.objects.values()].filter((object) => object.kind === kind) as ResourceByKind[K][];
+  }
+
+  #current<K extends ResourceKind>(kind: K, name: string, version: string | undefined): ResourceByKind[K] {
+    const current = this.#backend.objects.get(keyOf(kind, name)) as ResourceByKind[K] | undefined;
+    if (!current) throw new StoreError('not-found', `${kind} \`${name}\` does not exist`);
+    if (version !== undefined && version !== current.metadata.resourceVersion) {
+      throw new StoreError('conflict', `${kind} \`${name}\` was changed meanwhile`);
+    }
+    return current;
+  }
+
+  #accepted<T extends ResourceByKind[ResourceKind]>(object: T, metadata: object): T {
+    const { creationTimestamp = '2026-01-01T00:00:00Z' } = object.metadata;
+    const resourceVersion = String(++this.#backend.version);
+    return { ...object, metadata: { ...object.metadata, ...metadata, creationTimestamp, resourceVersion } };
+  }
+
+  #write<T extends ResourceByKind[ResourceKind]>(kind: ResourceKind, object: T): T {
+    this.#backend.objects.set(keyOf(kind, object.metadata.name), object);
+    this.#follow('set', kind, object as never);
+    for (const follower of this.#backend.followers) follower('set', kind, object as never);
+    return object;
+  }
+
+  #follow(event: 'set' | 'deleted', kind: ResourceKind, object: ResourceByKind[ResourceKind]): void {
+    const { name, resourceVersion, uid } = object.metadata;
+    const known = this.#views.get(kind, name);
+    if (event === 'deleted') {
+      if (known?.metadata.uid === uid) this.#views.of(kind).delete(name);
+      return;
+    }
+    const newest = this.#backend.objects.get(keyOf(kind, name));
+    if (newest?.metadata.uid !== uid) return;
+    if (known && Number(known.metadata.resourceVersion) >= Number(resourceVersion)) return;
+    this.#views.of(kind).set(object as never);
+  }
+}
+
+function keyOf(kind: ResourceKind, name: string): string {
+  return `${kind}/${name}`;
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { roleAssignment } from '../../../builders/resources.ts';
+import { inPath, NOW, testGateway } from './gateway.ts';
+
+describe('roles over REST', () => {
+  it('makes, reads, changes and deletes a role', async () => {
+    const { call } = await testGateway();
+    const made = await call('POST', '/roles', { name: 'analysts', description: 'Who reads' });
+    expect(made).toMatchObject({
+      status: 200,
+      body: {
+        srn: 'srn2:role#analysts',
+        name: 'analysts',
+        description: 'Who reads',
+        createdBy: 'srn2:user#alice@example.com',
+        lastUpdatedBy: 'srn2:user#alice@example.com',
+        lastUpdatedAt: NOW.toISOString(),
+      },
+    });
+    expect(await call('POST', '/roles', { name: 'analysts' })).toMatchObject({ status: 409 });
+    const changed = await call('PUT', `/roles/${inPath('role', 'analysts')}`, { description: 'Other' });
+    expect(changed).toMatchObject({ status: 200, body: { description: 'Other' } });
+    expect(await call('GET', `/roles/srn2%3Arole%23analysts`)).toMatchObject({ status: 200, body: changed.body });
+    expect(await call('DELETE', `/roles/${inPath('role', 'analysts')}`)).toMatchObject({ status: 200, body: '' });
+    expect(await call('GET', `/roles/${inPath('role', 'analysts')}`)).toMatchObject({
+      status: 404,
+      body: { error: 'Not Found', message: 'there is no role `analysts`' },
+    });
+  });
+
+  it('proposes a name that would do', async () => {
+    const { call } = await testGateway();
+    const { status, body } = await call('POST', '/roles', { name: 'Data Engineers' });
+    expect(status).toBe(400);
+    expect(body.message).toContain('`data-engineers` would do');
+  });
+
+  it.each([
+    [{}, /`name` in the body: is missing/],
+    [{ name: 'a', descripton: 'x' }, /did you mean `description`/],
+    [{ name: 7 }, /must be a string/],
+  ])('refuses %j', async (body, message) => {
+    const { call } = await testGateway();
+    const answer = await call('POST', '/roles', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toMatch(message);
+  });
+
+  it('does not change a name', async () => {
+    const { call } = await testGateway();
+    await call('POST', '/roles', { name: 'analysts' });
+    const answer = await call('PUT', `/roles/${inPath('role', 'analysts')}`, { name: 'readers', description: 'x' });
+    expect(answer).toMatchObject({ status: 400 });
+    expect(answer.body.message).toContain('cannot be changed');
+  });
+
+  it('says what is wrong with a path', async () => {
+    const { call } = await testGateway();
+    for (const path of ['/roles/srn2:role', '/roles/analysts', `/roles/${inPath('policy', 'x')}`]) {
+      const { status, body } = await call('GET', path);
+      expect([status, body.message]).toEqual([400, expect.stringContaining('`roleSrn` in the path')]);
+    }
+  });
+
+  it('attaches one policy a call, again without harm', async () => {
+    const { call } = await testGateway();
+    await call('POST', '/roles', { name: 'analysts' });
+    const path = `/roles/${inPath('role', 'analysts')}`;
+    for (let i = 0; i < 2; i++) {
+      expect(await call('POST', `${path}/attach-policy`, { policySrn: 'srn2:policy#table-reader' })).toMatchObject({
+        status: 200,
+        body: { name: 'analysts' },
+      });
+    }
+    expect((await call('GET', `${path}/policies`)).body).toEqual([
+      { name: 'table-reader', srn: 'srn2:policy#table-reader', description: 'Query and read every table.' },
+    ]);
+    const unknown = await call('POST', `${path}/attach-policy`, { policySrn: 'srn2:policy#nope' });
+    expect([unknown.status, unknown.body.message]).toEqual([400, '`policySrn`: there is no policy `nope`']);
+    const missing = await call('POST', `/roles/${inPath('role', 'nope')}/attach-policy`, {
+      policySrn: 'srn2:policy#table-reader',
+    });
+    expect(missing.status).toBe(404);
+    expect(await call('POST', `${path}/detach-policy`, { policySrn: 'srn2:policy#table-reader' })).toMatchObject({
+      status: 200,
+    });
+    expect((await call('GET', `${path}/policies`)).body).toEqual([]);
+  });
+
+  it('assigns and takes away, again without harm', async () => {
+    const { call, store } = await testGateway();
+    await call('POST', '/roles', { name: 'analysts' });
+    const path = `/roles/${inPath('role', 'analysts')}`;
+    const body = { subject: 'Ada@Example.com', subjectType: 'email' };
+    const first = await call('POST', `${path}/create-assignment`, body);
+    expect(first).toMatchObject({
+      status: 200,
+      body: { subject: 'ada@example.com', subjectType: 'user-email', createdBy: 'srn2:user#alice@example.com' },
+    });
+    expect((await call('POST', `${path}/create-assignment`, body)).body).toEqual(first.body);
+    expect(store.list('RoleAssignment').filter(({ spec }) => spec.role === 'analysts')).toHaveLength(1);
+    expect((await call('GET', `${path}/assignments`)).body).toEqual([first.body]);
+    expect(await call('DELETE', path)).toMatchObject({ status: 409 });
+    expect(await call('POST', `${path}/delete-assignment`, body)).toMatchObject({ status: 200 });
+    expect((await call('POST', `${path}/delete-assignment`, body)).body).toEqual({
+      subject: 'ada@example.com',
+      subjectType: 'user-email',
+    });
+    expect(await call('DELETE', path)).toMatchObject({ status: 200 });
+  });
+
+  it('sees and empties assignments that kubectl made', async () => {
+    const { call, store } = await testGateway();
+    await call('POST', '/roles', { name: 'analysts' });
+    const path = `/roles/${inPath('role', 'analysts')}`;
+    store.seed(
+      roleAssignment('by-hand', {
+        role: 'analysts',
+        subjects: [
+          { type: 'group', name: 'data' },
+          { type: 'domain', name: 'example.com' },
+        ],
+      }),
+    );
+    expect((await call('GET', `${path}/assignments`)).body).toMatchObject([
+      { subject: 'example.com', subjectType: 'domain', createdBy: 'unknown' },
+      { subject: 'data', subjectType: 'group', createdBy: 'unknown' },
+    ]);
+    const made = await call('POST', `${path}/create-assignment`, { subject: 'data', subjectType: 'group' });
+    expect(made.body.createdBy).toBe('unknown');
+    await call('POST', `${path}/delete-assignment`, { subject: 'data', subjectType: 'group' });
+    expect(store.get('RoleAssignment', 'by-hand')?.spec.subjects).toEqual([{ type: 'domain', name: 'example.com' }]);
+    const refused = await call('DELETE', path);
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'role `analysts` is assigned by role assignment `by-hand`: delete the assignment first',
+    ]);
+    await call('POST', `${path}/delete-assignment`, { subject: 'EXAMPLE.COM', subjectType: 'domain' });
+    expect(store.get('RoleAssignment', 'by-hand')).toBeUndefined();
+  });
+
+  it('keeps predefined roles as they are', async () => {
+    const { call } = await testGateway();
+    const path = `/roles/${inPath('role', 'table-reader')}`;
+    const answers = [
+      await call('PUT', path, { description: 'x' }),
+      await call('DELETE', path),
+      await call('POST', `${path}/attach-policy`, { policySrn: 'srn2:policy#health-reader' }),
+      await call('POST', `${path}/detach-policy`, { policySrn: 'srn2:policy#table-reader' }),
+    ];
+    for (const { status, body } of answers) {
+      expect([status, body.message]).toEqual([403, expect.stringContaining('predefined and read-only')]);
+    }
+    expect((await call('GET', path)).body).toMatchObject({
+      createdBy: 'platform-rbac-manager',
+      lastUpdatedBy: 'platform-rbac-manager',
+    });
+    const assigned = await call('POST', `${path}/create-assignment`, { subject: 'a@b.c', subjectType: 'user-email' });
+    expect(assigned.status).toBe(200);
+  });
+});
