@@ -1,4 +1,5 @@
 import type { RoleAssignment } from '../resources/kinds.ts';
+import type { Subject } from '../resources/role-assignment.ts';
 import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 import { DecisionEngine } from './decision.ts';
@@ -107,6 +108,15 @@ export class Directory implements Authorizer {
   /** Names of the existing roles that a service token has. */
   rolesOfToken(name: string): readonly string[] {
     return this.existingRolesOf(tokenPrincipal(name));
+  }
+
+  /** Every subject that some role is assigned to, once, in the order of type and name. */
+  assignedSubjects(): Subject[] {
+    const subjects = new Map<string, Subject>();
+    for (const { spec } of this.#store.list('RoleAssignment')) {
+      for (const subject of spec.subjects) subjects.set(`${subject.type} ${subject.name}`, subject);
+    }
+    return [...subjects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
   }
 
   /** How many subjects the assignments of a role name. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type, type Static } from 'typebox';
 import { actionProblem } from '../../access/actions.ts';
 import type { RbacManager } from '../../access/manager.ts';
-import { clusterResource, parseSrn } from '../../access/srn.ts';
+import { clusterResource, parseSrn, roleResource } from '../../access/srn.ts';
 import { whoCan } from '../../access/who-can.ts';
 import { requireAllowed } from '../context.ts';
 import { HttpError } from '../errors.ts';
@@ -43,7 +43,10 @@ const WhoCanAnswer = Type.Object(
         role: Type.String({ description: 'Name of the role that gives it.' }),
         policy: Type.String({ description: 'Name of the policy with the statement that allows it.' }),
       }),
-      { description: 'One entry for each subject and role; the subjects are cut at `limit`.' },
+      {
+        description:
+          'One entry for each subject and role whose assignments the caller may read; the subjects are cut at `limit`.',
+      },
     ),
   },
   { $id: 'WhoCan' },
@@ -64,16 +67,20 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
     },
     async (request): Promise<Static<typeof WhoCanAnswer>> => {
       requireAllowed(request, 'SimulateAccess', clusterResource);
-      requireAllowed(request, 'GetAssignment', clusterResource);
       const { action, resource, limit = DEFAULT_SUBJECTS } = request.query;
       const parsed = parseSrn(resource);
       if (!parsed.ok) throw new HttpError(400, `\`resource\` in the query string: ${parsed.message}`);
       const problem = actionProblem(action);
       if (problem !== undefined) throw new HttpError(400, `\`action\` in the query string: ${problem}`);
       const { granted, total } = whoCan(manager.directory, action, parsed.value, limit);
+      // Who has a role is told only to those who may read the role's assignments.
+      const readable = (role: string): boolean =>
+        request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
       const subjects = granted.flatMap(({ subject, by }) => {
         const roles = new Map(by.map(({ role, policy }) => [role ?? '', policy ?? '']));
-        return [...roles].map(([role, policy]) => ({ subject: subject.name, subjectType: subject.type, role, policy }));
+        return [...roles]
+          .filter(([role]) => readable(role))
+          .map(([role, policy]) => ({ subject: subject.name, subjectType: subject.type, role, policy }));
       });
       return { total, subjects };
     },
