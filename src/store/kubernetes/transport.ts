@@ -158,6 +158,7 @@ export class KubernetesTransport {
     options: KubernetesRequestOptions,
     deadline: Deadline,
   ): Promise<Dispatcher.ResponseData> {
+    assertPlainPath(path);
     const credentials = await this.#getCredentials();
     const url = new URL(`${credentials.server}${path}`);
     for (const [name, value] of Object.entries(options.query ?? {}))
@@ -194,6 +195,12 @@ export class KubernetesTransport {
       });
     }
   }
+}
+
+/** `DELETE …/roles/.` would be normalised to the collection, and delete all of it. */
+function assertPlainPath(path: string): void {
+  if (!path.startsWith('/') || path.split('/').some((part, index) => index > 0 && ['', '.', '..'].includes(part)))
+    throw new KubernetesApiError('invalid', `\`${path}\` is no path of an object or a collection`);
 }
 
 async function errorOf(response: Dispatcher.ResponseData, request: string): Promise<KubernetesApiError> {
