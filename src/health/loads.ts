@@ -1,4 +1,4 @@
-import { enabledTables, Findings } from './outcome.ts';
+import { enabledTables, type Findings } from './outcome.ts';
 import type { ClusterSnapshot, Instance, TableSnapshot } from './snapshot.ts';
 
 export interface ServerLoads {

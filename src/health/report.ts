@@ -124,8 +124,8 @@ export function withRunning(
 }
 
 /** The status without the mark of a run, for a run that ended without a report. */
-export function withoutRunning(status: ClusterHealthReportStatus): ClusterHealthReportStatus {
-  return { ...status, conditions: (status.conditions ?? []).filter((condition) => condition.type !== 'Reconciling') };
+export function withoutRunning(status: ClusterHealthReportStatus | undefined): ClusterHealthReportStatus {
+  return { ...status, conditions: (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling') };
 }
 
 /** The id of the run that is under way; undefined where none is. */

@@ -1,3 +1,4 @@
+import { findCheck } from './catalogue.ts';
 import type { CheckDefinition, CheckOutcome, Need, Thresholds } from './check.ts';
 import { needsOf, type CheckSettings, type ThresholdOverrides } from './settings.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
@@ -7,13 +8,15 @@ export interface GatherRequest {
   readonly needs: ReadonlySet<Need>;
   /** Bytes below which a segment counts as small. */
   readonly smallSegmentBytes: number;
+  /** The share of small segments that is allowed: below it, sizes need no closer look. */
+  readonly smallSegmentFraction: number;
   /** Aborts every read that is under way; what was not read by then is recorded as such. */
   readonly signal: AbortSignal;
   /** Told how far the reading is. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Reads a cluster. Rejects only where the caller aborted with a reason of its own; any other failure is in the snapshot. */
+/** Reads a cluster. Never rejects: what could not be read is in the snapshot as such. */
 export type Gather = (request: GatherRequest) => Promise<ClusterSnapshot>;
 
 export interface CheckResult {
@@ -48,7 +51,7 @@ export async function runChecks(options: RunOptions): Promise<RunResult> {
   const startedAt = now();
   const snapshot = await gather({
     needs: needsOf(settings.checks),
-    smallSegmentBytes: smallSegmentBytes(settings.overrides),
+    ...smallSegments(settings.overrides),
     signal,
     ...(onProgress === undefined ? {} : { onProgress }),
   });
@@ -77,6 +80,12 @@ export function evaluateCheck(
   return check.evaluate({ snapshot, thresholds });
 }
 
-function smallSegmentBytes(overrides: ThresholdOverrides): number {
-  return (overrides.SEGMENT_SIZE_CHECK?.minSizeMB ?? 5) * MB;
+function smallSegments(
+  overrides: ThresholdOverrides,
+): Pick<GatherRequest, 'smallSegmentBytes' | 'smallSegmentFraction'> {
+  const { minSizeMB = 0, maxSmallFraction = 0 } = {
+    ...findCheck('SEGMENT_SIZE_CHECK')?.defaultThresholds,
+    ...overrides.SEGMENT_SIZE_CHECK,
+  };
+  return { smallSegmentBytes: minSizeMB * MB, smallSegmentFraction: maxSmallFraction };
 }

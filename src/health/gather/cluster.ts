@@ -1,0 +1,139 @@
+import type { Engine } from '../../engine/types.ts';
+import type { Instance, InstanceHealth } from '../snapshot.ts';
+import {
+  objectOf,
+  parseBrokerResource,
+  parseInstancePartitions,
+  parseInstances,
+  parseLeaders,
+  parseSchemas,
+  parseTables,
+  type SchemaEntry,
+  type TableEntry,
+} from './configs.ts';
+import { StatusError, type Call, type Reader } from './reader.ts';
+
+const HEALTH_TIMEOUT_MS = 5_000;
+/** One answer holds the configuration of every table, and may take a while on a large cluster. */
+const CHILDREN_TIMEOUT_MS = 60_000;
+
+/** The calls that tell something of the whole cluster. */
+export class ClusterCalls {
+  readonly #reader: Reader;
+  readonly #engine: Engine;
+  /** Path of the cluster's root in ZooKeeper. */
+  #root = '';
+
+  constructor(reader: Reader, engine: Engine) {
+    this.#reader = reader;
+    this.#engine = engine;
+  }
+
+  /** The cluster's name; every other call builds on it. */
+  async info(): Promise<string> {
+    const body = objectOf(await this.#reader.json(this.call('cluster_info', '/cluster/info')));
+    const name = body.clusterName;
+    if (typeof name !== 'string' || name === '') throw new Error('`GET /cluster/info` tells no `clusterName`');
+    this.#root = `/${name}`;
+    return name;
+  }
+
+  /** The version of the engine; undefined where it does not tell. */
+  async version(): Promise<string | undefined> {
+    const answer = await this.#reader.answer(this.call('version', '/version'));
+    if (answer.status !== 200) return undefined;
+    const versions = objectOf(JSON.parse(answer.body));
+    const version = versions['pinot-controller'] ?? Object.values(versions)[0];
+    return typeof version === 'string' ? version : undefined;
+  }
+
+  async instances(): Promise<Instance[]> {
+    const [configs, live] = await Promise.all([
+      this.#reader.json(this.#zk('getChildren', 'CONFIGS/PARTICIPANT', 'instances')),
+      this.#reader.json(this.#zk('ls', 'LIVEINSTANCES', 'live_instances')),
+    ]);
+    return parseInstances(configs, new Set(Array.isArray(live) ? live.map(String) : []));
+  }
+
+  async tables(): Promise<TableEntry[]> {
+    const body = await this.#childrenOrNone('PROPERTYSTORE/CONFIGS/TABLE', 'table_configs');
+    const { tables, broken } = parseTables(body);
+    if (broken.length > 0)
+      throw new Error(`the table configuration of ${broken.slice(0, 5).join(', ')} cannot be read`);
+    return tables;
+  }
+
+  async tableNames(): Promise<Set<string>> {
+    const body = await this.#reader.json(this.#zk('ls', 'PROPERTYSTORE/CONFIGS/TABLE', 'table_names'));
+    return new Set(Array.isArray(body) ? body.map(String) : []);
+  }
+
+  async schemas(): Promise<Map<string, SchemaEntry>> {
+    return parseSchemas(await this.#childrenOrNone('PROPERTYSTORE/SCHEMAS', 'schemas'));
+  }
+
+  async instancePartitions(): Promise<ReturnType<typeof parseInstancePartitions>> {
+    return parseInstancePartitions(
+      await this.#childrenOrNone('PROPERTYSTORE/INSTANCE_PARTITIONS', 'instance_partitions'),
+    );
+  }
+
+  async brokerResource(): Promise<Map<string, string[]>> {
+    return parseBrokerResource(
+      await this.#reader.json(this.#zk('get', 'EXTERNALVIEW/brokerResource', 'broker_resource')),
+    );
+  }
+
+  async leaders(): Promise<Map<string, number>> {
+    return parseLeaders(await this.#reader.json(this.call('leaders', '/leader/tables')));
+  }
+
+  async clusterConfig(): Promise<Record<string, string>> {
+    return objectOf(await this.#reader.json(this.call('cluster_config', '/cluster/configs'))) as Record<string, string>;
+  }
+
+  segmentMetadata(table: string): Call {
+    return this.#zk('getChildren', `PROPERTYSTORE/SEGMENTS/${table}`, 'segment_metadata');
+  }
+
+  /** A call to the controller. @param name the endpoint's name in metrics */
+  call(name: string, path: string, more: Partial<Call> = {}): Call {
+    return { name, path, endpoint: this.#engine.controller, ...more };
+  }
+
+  /** Asks an instance itself; undefined where its configuration names no port for that. */
+  async health(instance: Instance, scheme: string): Promise<InstanceHealth | undefined> {
+    const port = instance.type === 'server' ? instance.adminPort : instance.port;
+    if (port === undefined || port === '' || instance.host === '') return undefined;
+    const host = instance.host.includes(':') ? `[${instance.host}]` : instance.host;
+    const url = `${scheme}://${host}:${port}/health`;
+    try {
+      const answer = await this.#reader.answer({
+        name: `${instance.type}_health`,
+        endpoint: this.#engine.endpoint(`${scheme}://${host}:${port}`),
+        path: '/health',
+        timeoutMs: HEALTH_TIMEOUT_MS,
+      });
+      const body = answer.body.trim().slice(0, 100);
+      const healthy = answer.status === 200 && body === 'OK';
+      return { healthy, unreachable: false, detail: healthy ? 'OK' : `${answer.status} ${body}`.trim(), url };
+    } catch (error) {
+      return { healthy: false, unreachable: true, detail: this.#reader.explain(error), url };
+    }
+  }
+
+  #zk(operation: 'get' | 'getChildren' | 'ls', path: string, name: string): Call {
+    const full = `${this.#root}/${path}`.split('/').map(encodeURIComponent).join('/');
+    return this.call(name, `/zk/${operation}?path=${full}`, { timeoutMs: CHILDREN_TIMEOUT_MS });
+  }
+
+  /** The node's children; none where the node does not exist, as in a cluster that never had such a thing. */
+  async #childrenOrNone(path: string, name: string): Promise<unknown> {
+    try {
+      return await this.#reader.json(this.#zk('getChildren', path, name));
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 404) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import type {
+  ColumnIndex,
+  Instance,
+  InstanceAssignment,
+  InstancePartitions,
+  InstanceType,
+  SchemaSummary,
+  Switch,
+  TableConfig,
+  TableType,
+} from '../snapshot.ts';
+
+/** A node of the engine's property store, as `/zk/get` and `/zk/getChildren` tell it. */
+interface ZNode {
+  readonly id: string;
+  readonly simpleFields: Readonly<Record<string, string>>;
+  readonly mapFields: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly listFields: Readonly<Record<string, readonly string[]>>;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface TableEntry {
+  readonly name: string;
+  readonly rawName: string;
+  readonly type: TableType;
+  readonly config: TableConfig;
+}
+
+export interface SchemaEntry extends SchemaSummary {
+  readonly columnNames: readonly string[];
+}
+
+export function parseNodes(body: unknown): ZNode[] {
+  if (!Array.isArray(body)) throw new Error('the answer is no list of nodes');
+  return body.filter((node) => node !== null).map(parseNode);
+}
+
+export function parseNode(body: unknown): ZNode {
+  const node = objectOf(body);
+  return {
+    id: textOf(node.id) ?? '',
+    simpleFields: objectOf(node.simpleFields) as Record<string, string>,
+    mapFields: objectOf(node.mapFields) as ZNode['mapFields'],
+    listFields: objectOf(node.listFields) as ZNode['listFields'],
+  };
+}
+
+const TYPES: Readonly<Record<string, InstanceType>> = {
+  Controller: 'controller',
+  Broker: 'broker',
+  Server: 'server',
+  Minion: 'minion',
+};
+
+export function parseInstances(body: unknown, live: ReadonlySet<string>): Instance[] {
+  return parseNodes(body).map(({ id, simpleFields, mapFields, listFields }) => ({
+    id,
+    type: TYPES[id.slice(0, Math.max(0, id.indexOf('_')))] ?? 'other',
+    host: simpleFields.HELIX_HOST ?? '',
+    port: simpleFields.HELIX_PORT ?? '',
+    adminPort: simpleFields.adminPort,
+    // Newer releases write the flag only once it was ever changed.
+    enabled: simpleFields.HELIX_ENABLED !== 'false',
+    live: live.has(id),
+    tags: listFields.TAG_LIST ?? [],
+    pools: mapFields.pool ?? {},
+  }));
+}
+
+/** Tables whose configuration can be read; the others are told of in `broken`. */
+export function parseTables(body: unknown): { tables: TableEntry[]; broken: string[] } {
+  const tables: TableEntry[] = [];
+  const broken: string[] = [];
+  for (const { id, simpleFields } of parseNodes(body)) {
+    const match = /^(.+)_(OFFLINE|REALTIME)$/u.exec(id);
+    if (match === null) continue;
+    try {
+      const type = match[2] as TableType;
+      tables.push({ name: id, rawName: match[1] as string, type, config: tableConfig(simpleFields, type) });
+    } catch (error) {
+      broken.push(`\`${id}\` (${error instanceof Error ? error.message : String(error)})`);
+    }
+  }
+  return { tables, broken };
+}
+
+/** @param fields the parts of a table configuration, each a JSON text */
+function tableConfig(fields: Readonly<Record<string, string>>, type: TableType): TableConfig {
+  const part = (name: string): Json => objectOf(fields[name] === undefined ? {} : JSON.parse(fields[name]));
+  const segments = part('segmentsConfig');
+  const tenants = part('tenants');
+  const upsert = part('upsertConfig');
+  const dedup = part('dedupConfig');
+  const isUpsert = upsert.mode !== undefined && upsert.mode !== 'NONE';
+  const isDedup = dedup.dedupEnabled === true;
+  const serverTenant = textOf(tenants.server) ?? 'DefaultTenant';
+  const keyed = isUpsert ? upsert : dedup;
+  return {
+    brokerTenant: textOf(tenants.broker) ?? 'DefaultTenant',
+    serverTenant,
+    serverTags: serverTags(serverTenant, type, objectOf(tenants.tagOverrideConfig), parseList(fields.tierConfigs)),
+    replication: replicationOf(segments, type),
+    retentionTimeUnit: textOf(segments.retentionTimeUnit),
+    retentionTimeValue: textOf(segments.retentionTimeValue),
+    timeColumn: textOf(segments.timeColumnName),
+    schemaName: textOf(segments.schemaName),
+    isDimension: fields.isDimTable === 'true',
+    isRefresh: type === 'OFFLINE' && isRefresh(segments, part('ingestionConfig')),
+    upsert: isUpsert,
+    dedup: isDedup,
+    snapshot: switchOf(keyed.snapshot, keyed.enableSnapshot),
+    preload: switchOf(keyed.preload, keyed.enablePreload),
+    instanceAssignments: instanceAssignments(part('instanceAssignmentConfigMap')),
+    indexes: columnIndexes(part('tableIndexConfig'), parseList(fields.fieldConfigList)),
+  };
+}
+
+function serverTags(tenant: string, type: TableType, overrides: Json, tiers: readonly Json[]): string[] {
+  const own =
+    type === 'OFFLINE'
+      ? [`${tenant}_OFFLINE`]
+      : [
+          textOf(overrides.realtimeConsuming) ?? `${tenant}_REALTIME`,
+          textOf(overrides.realtimeCompleted) ?? `${tenant}_REALTIME`,
+        ];
+  const tiered = tiers.map((tier) => textOf(tier.serverTag)).filter((tag) => tag !== undefined);
+  return [...new Set([...own, ...tiered])];
+}
+
+/** `replicasPerPartition` is what older releases read for realtime tables; newer ones prefer `replication`. */
+function replicationOf(segments: Json, type: TableType): string | undefined {
+  const replication = textOf(segments.replication);
+  return type === 'REALTIME' ? (textOf(segments.replicasPerPartition) ?? replication) : replication;
+}
+
+function isRefresh(segments: Json, ingestion: Json): boolean {
+  const batch = objectOf(ingestion.batchIngestionConfig);
+  const kind = textOf(batch.segmentIngestionType) ?? textOf(segments.segmentPushType) ?? '';
+  return kind.toUpperCase() === 'REFRESH';
+}
+
+/** Newer releases have `snapshot: ENABLE | DISABLE | DEFAULT`, older ones `enableSnapshot: true | false`. */
+function switchOf(named: unknown, flag: unknown): Switch {
+  if (named === 'ENABLE') return 'on';
+  if (named === 'DISABLE') return 'off';
+  if (flag === true) return 'on';
+  return named === 'DEFAULT' || flag === undefined ? 'default' : 'off';
+}
+
+function instanceAssignments(map: Json): InstanceAssignment[] {
+  return Object.entries(map).map(([name, value]) => {
+    const config = objectOf(value);
+    return {
+      name,
+      poolBased: objectOf(config.tagPoolConfig).poolBased === true,
+      replicaGroupBased: objectOf(config.replicaGroupPartitionConfig).replicaGroupBased === true,
+    };
+  });
+}
+
+/** Where each kind of index is configured, by the name that a segment's metadata has for it. */
+const INDEX_LISTS: readonly (readonly [index: string, lists: readonly string[], maps: readonly string[]])[] = [
+  ['inverted-index', ['invertedIndexColumns'], []],
+  ['range-index', ['rangeIndexColumns'], []],
+  ['bloom-filter', ['bloomFilterColumns'], ['bloomFilterConfigs']],
+  ['json-index', ['jsonIndexColumns'], ['jsonIndexConfigs']],
+];
+const FIELD_INDEXES: Readonly<Record<string, string>> = {
+  INVERTED: 'inverted-index',
+  RANGE: 'range-index',
+  JSON: 'json-index',
+  TEXT: 'text-index',
+  FST: 'fst-index',
+  H3: 'h3-index',
+};
+
+function columnIndexes(config: Json, fields: readonly Json[]): ColumnIndex[] {
+  const indexes: ColumnIndex[] = [];
+  for (const [index, lists, maps] of INDEX_LISTS) {
+    for (const list of lists) for (const column of listOf(config[list])) indexes.push({ column, index });
+    for (const map of maps) for (const column of Object.keys(objectOf(config[map]))) indexes.push({ column, index });
+  }
+  for (const field of fields) {
+    const types = [...listOf(field.indexTypes), textOf(field.indexType) ?? ''];
+    for (const type of types) {
+      const index = FIELD_INDEXES[type];
+      if (index !== undefined) indexes.push({ column: textOf(field.name) ?? '', index });
+    }
+  }
+  return indexes;
+}
+
+const FIELD_SPECS = ['dimensionFieldSpecs', 'metricFieldSpecs', 'dateTimeFieldSpecs', 'complexFieldSpecs'] as const;
+
+export function parseSchemas(body: unknown): Map<string, SchemaEntry> {
+  const schemas = new Map<string, SchemaEntry>();
+  for (const { id, simpleFields } of parseNodes(body)) {
+    schemas.set(id, schemaEntry(objectOf(JSON.parse(simpleFields.schemaJSON ?? '{}'))));
+  }
+  return schemas;
+}
+
+function schemaEntry(schema: Json): SchemaEntry {
+  const columnNames = FIELD_SPECS.flatMap((list) => specsOf(schema[list]).map((spec) => textOf(spec.name) ?? ''));
+  const granularities = new Map<string, string>();
+  for (const spec of specsOf(schema.dateTimeFieldSpecs)) {
+    granularities.set(textOf(spec.name) ?? '', textOf(spec.granularity) ?? '');
+  }
+  // The form before date-time fields: one time column, whose granularity is its unit.
+  const time = objectOf(schema.timeFieldSpec);
+  const legacy = objectOf(time.outgoingGranularitySpec ?? time.incomingGranularitySpec);
+  const legacyName = textOf(legacy.name);
+  if (legacyName !== undefined) {
+    columnNames.push(legacyName);
+    granularities.set(legacyName, textOf(legacy.timeType) ?? '');
+  }
+  return { columns: columnNames.length, columnNames, granularities };
+}
+
+export function parseInstancePartitions(body: unknown): InstancePartitions[] {
+  return parseNodes(body).map(({ id, listFields }) => ({ name: id, servers: new Map(Object.entries(listFields)) }));
+}
+
+/** Online brokers by table. */
+export function parseBrokerResource(body: unknown): Map<string, string[]> {
+  const resource = new Map<string, string[]>();
+  for (const [table, brokers] of Object.entries(parseNode(body).mapFields)) {
+    resource.set(
+      table,
+      Object.keys(brokers).filter((broker) => brokers[broker] === 'ONLINE'),
+    );
+  }
+  return resource;
+}
+
+/** Count of tables by lead controller. */
+export function parseLeaders(body: unknown): Map<string, number> {
+  const entries = objectOf(objectOf(body).leadControllerEntryMap);
+  const leaders = new Map<string, number>();
+  for (const value of Object.values(entries)) {
+    const { leadControllerId, tableNames } = objectOf(value);
+    if (typeof leadControllerId !== 'string') continue;
+    const count = Array.isArray(tableNames) ? tableNames.length : 0;
+    leaders.set(leadControllerId, (leaders.get(leadControllerId) ?? 0) + count);
+  }
+  return leaders;
+}
+
+export function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+/** A text, or a number as a text; undefined for an empty one. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function listOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function specsOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+function parseList(text: string | undefined): Json[] {
+  return text === undefined ? [] : specsOf(JSON.parse(text));
+}

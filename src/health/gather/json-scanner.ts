@@ -1,0 +1,190 @@
+/**
+ * Reads JSON as it streams by, without making values of it.
+ *
+ * The metadata of a million segments is more than half a gigabyte of JSON, of which a check needs five numbers a segment. A
+ * parser that builds objects would cost seconds of CPU and leave the rest to the garbage collector; this one hands out byte ranges, and a
+ * visitor decides which of them become values. Only a token that is cut by the end of a chunk is copied.
+ */
+export interface JsonVisitor {
+  /** The key of a member of the object at `depth` (the outermost value has depth 1). Bytes are those between the quotes, not unescaped. */
+  key(bytes: Buffer, start: number, end: number, depth: number): void;
+  /** A string (between the quotes, not unescaped), number, true, false or null in the object or array at `depth`. */
+  scalar(bytes: Buffer, start: number, end: number, depth: number): void;
+  /** The object at `depth` ends. */
+  endObject?(depth: number): void;
+}
+
+/** No name or number in the engine's answers comes near this; a longer one is no answer of the engine. */
+const MAX_TOKEN_BYTES = 1024 * 1024;
+const MAX_DEPTH = 64;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const SPACE = 0x20;
+
+const EMPTY = Buffer.alloc(0);
+
+export class JsonScanner {
+  readonly #visitor: JsonVisitor;
+  /** 1 for an object, 0 for an array, by depth. */
+  readonly #kinds = new Uint8Array(MAX_DEPTH + 1);
+  #depth = 0;
+  #expectKey = false;
+  #values = 0;
+  #carry: Buffer = EMPTY;
+
+  constructor(visitor: JsonVisitor) {
+    this.#visitor = visitor;
+  }
+
+  /** @throws {Error} the bytes are no JSON */
+  push(chunk: Buffer): void {
+    const bytes = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
+    const used = this.#scan(bytes);
+    if (bytes.length - used > MAX_TOKEN_BYTES) throw new Error('the answer has a token of more than 1 MiB');
+    // A copy, for the chunk belongs to the stream.
+    this.#carry = used === bytes.length ? EMPTY : Buffer.from(bytes.subarray(used));
+  }
+
+  /** @throws {Error} the text ended in the middle of a value */
+  end(): void {
+    // A lone number or word ends with the text only.
+    if (this.#carry.length > 0) this.push(Buffer.from('\n'));
+    if (this.#depth !== 0 || this.#values === 0 || this.#carry.length > 0) throw new Error('the answer is cut off');
+  }
+
+  /** @returns how many of the bytes were used; the rest is the beginning of a token */
+  #scan(bytes: Buffer): number {
+    const { length } = bytes;
+    let at = 0;
+    while (at < length) {
+      const byte = bytes[at] as number;
+      if (byte <= SPACE) {
+        at += 1;
+      } else if (byte === QUOTE) {
+        const close = endOfString(bytes, at + 1);
+        if (close < 0) return at;
+        this.#string(bytes, at + 1, close);
+        at = close + 1;
+      } else if (this.#punctuation(byte)) {
+        at += 1;
+      } else {
+        const end = endOfWord(bytes, at);
+        if (end < 0) return at;
+        this.#word(bytes, at, end);
+        at = end;
+      }
+    }
+    return at;
+  }
+
+  #string(bytes: Buffer, start: number, end: number): void {
+    if (this.#expectKey) {
+      this.#expectKey = false;
+      this.#visitor.key(bytes, start, end, this.#depth);
+    } else {
+      this.#values += 1;
+      this.#visitor.scalar(bytes, start, end, this.#depth);
+    }
+  }
+
+  #word(bytes: Buffer, start: number, end: number): void {
+    const first = bytes[start] as number;
+    const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
+    if (!isNumber && !['true', 'false', 'null'].includes(bytes.toString('latin1', start, end))) {
+      throw new Error(`the answer is no JSON: \`${bytes.toString('latin1', start, Math.min(end, start + 40))}\``);
+    }
+    this.#values += 1;
+    this.#visitor.scalar(bytes, start, end, this.#depth);
+  }
+
+  /** @returns false where the byte is none of JSON's punctuation */
+  #punctuation(byte: number): boolean {
+    switch (byte) {
+      case COMMA:
+        this.#expectKey = this.#kinds[this.#depth] === 1;
+        return true;
+      case COLON:
+        return true;
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        this.#open(byte === OPEN_OBJECT);
+        return true;
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        this.#close(byte === CLOSE_OBJECT);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #open(isObject: boolean): void {
+    if (this.#depth === MAX_DEPTH) throw new Error(`the answer is nested deeper than ${MAX_DEPTH}`);
+    this.#depth += 1;
+    this.#kinds[this.#depth] = isObject ? 1 : 0;
+    this.#expectKey = isObject;
+  }
+
+  #close(isObject: boolean): void {
+    if (this.#depth === 0 || (this.#kinds[this.#depth] === 1) !== isObject)
+      throw new Error('the answer is no JSON: brackets');
+    if (isObject) this.#visitor.endObject?.(this.#depth);
+    this.#depth -= 1;
+    this.#values += 1;
+    this.#expectKey = false;
+  }
+}
+
+function endOfString(bytes: Buffer, from: number): number {
+  const { length } = bytes;
+  for (let at = from; at < length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  return -1;
+}
+
+function endOfWord(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte <= SPACE || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) return at;
+  }
+  return -1;
+}
+
+/** The text of a string token. */
+export function tokenText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
+  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+}
+
+/** True where the token is exactly this word of ASCII characters. */
+export function tokenIs(bytes: Buffer, start: number, end: number, word: Buffer): boolean {
+  if (end - start !== word.length) return false;
+  // The last characters differ most among the engine's names, which share their prefixes.
+  for (let i = word.length - 1; i >= 0; i -= 1) if (bytes[start + i] !== word[i]) return false;
+  return true;
+}
+
+/** The number of a token of decimal digits, with a sign; NaN for anything else, such as an empty string or `null`. */
+export function tokenNumber(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  const negative = bytes[at] === 0x2d;
+  if (negative) at += 1;
+  if (at === end) return Number.NaN;
+  let value = 0;
+  for (; at < end; at += 1) {
+    const digit = (bytes[at] as number) - 0x30;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    value = value * 10 + digit;
+  }
+  return negative ? -value : value;
+}

@@ -1,0 +1,114 @@
+import type { SegmentSummary, SizeSummary } from '../snapshot.ts';
+import { tokenIs, tokenNumber, type JsonVisitor } from './json-scanner.ts';
+import { sampleOf, type Layout } from './layout.ts';
+import type { Call, Reader } from './reader.ts';
+
+const SEGMENTS = Buffer.from('segments');
+const DISK_SIZE = Buffer.from('diskSizeInBytes');
+
+export interface SizeLimits {
+  /** Bytes below which a segment is small. */
+  readonly smallBytes: number;
+  /** The share of small segments that is allowed. */
+  readonly smallFraction: number;
+}
+
+/**
+ * Sizes on disk. Segment by segment they are 400 bytes each in the engine's answer, so they are asked for only where they decide something:
+ * a segment is no smaller on disk than packed, so while few enough are small when packed, few enough are small on disk,
+ * and the table's total tells how much larger than packed they are.
+ */
+export async function readSizes(
+  reader: Reader,
+  call: (verbose: boolean) => Call,
+  table: { layout: Layout; segments: SegmentSummary },
+  limits: SizeLimits,
+): Promise<SizeSummary> {
+  const { layout, segments } = table;
+  if (segments.completed === 0) return { small: sampleOf([]), measured: 0, bytes: new Map(), incomplete: undefined };
+  const doubtful = segments.packedBelowLimit > limits.smallFraction * segments.completed;
+  if (segments.packedUnknown > 0 || doubtful) {
+    const visitor = await reader.stream(call(true), () => new SizeVisitor(layout, limits.smallBytes));
+    return visitor.summary(segments.completed);
+  }
+  const total = totalBytes(await reader.json(call(false)));
+  let packed = 0;
+  for (const bytes of segments.packedBytes.values()) packed += bytes;
+  const bytes = new Map<string, number>();
+  for (const [server, size] of segments.packedBytes) bytes.set(server, packed === 0 ? 0 : (size / packed) * total);
+  return {
+    small: { count: segments.packedBelowLimit, names: [] },
+    measured: segments.completed,
+    bytes,
+    incomplete: undefined,
+  };
+}
+
+/** The bytes of all replicas; an estimate by the engine where a server did not answer. */
+function totalBytes(body: unknown): number {
+  const { estimatedSizeInBytes: total } = (body ?? {}) as { estimatedSizeInBytes?: unknown };
+  if (typeof total !== 'number' || total < 0) throw new Error('no server of the table told a size');
+  return total;
+}
+
+/** Reads `{…, "offlineSegments": {…, "segments": {name: {…, "serverInfo": {server: {"diskSizeInBytes": n}}}}}}`. */
+class SizeVisitor implements JsonVisitor {
+  readonly #layout: Layout;
+  readonly #limit: number;
+  readonly #bytes: Float64Array;
+  readonly #small: number[] = [];
+  #measured = 0;
+  #inSegments = false;
+  #segment = -1;
+  #isDiskSize = false;
+  /** The largest size that a server told; replicas of a segment differ by a few bytes. */
+  #size = -1;
+
+  constructor(layout: Layout, limit: number) {
+    this.#layout = layout;
+    this.#limit = limit;
+    this.#bytes = new Float64Array(layout.sets.length);
+  }
+
+  key(bytes: Buffer, start: number, end: number, depth: number): void {
+    if (depth === 6) {
+      this.#isDiskSize = tokenIs(bytes, start, end, DISK_SIZE);
+    } else if (depth === 3 && this.#inSegments) {
+      this.#segment = this.#layout.segments.lookup(bytes, start, end);
+      this.#size = -1;
+    } else if (depth === 2) {
+      this.#inSegments = tokenIs(bytes, start, end, SEGMENTS);
+    }
+  }
+
+  scalar(bytes: Buffer, start: number, end: number, depth: number): void {
+    if (depth !== 6 || !this.#isDiskSize) return;
+    const size = tokenNumber(bytes, start, end);
+    if (size > this.#size) this.#size = size;
+  }
+
+  endObject(depth: number): void {
+    if (depth !== 4 || !this.#inSegments || this.#segment < 0) return;
+    // A consuming segment has no size on disk (-1, or 0 while it is empty).
+    if (this.#layout.consuming[this.#segment] === 1 || this.#size < 0) return;
+    const set = this.#layout.setOf[this.#segment] as number;
+    this.#bytes[set] = (this.#bytes[set] as number) + this.#size;
+    this.#measured += 1;
+    if (this.#size < this.#limit) this.#small.push(this.#segment);
+    this.#segment = -1;
+  }
+
+  summary(completed: number): SizeSummary {
+    const silent = completed - this.#measured;
+    return {
+      small: {
+        count: this.#small.length,
+        names: this.#small.slice(0, 10).map((segment) => this.#layout.segments.name(segment)),
+      },
+      measured: this.#measured,
+      bytes: this.#layout.byServer(this.#bytes),
+      incomplete:
+        silent <= 0 ? undefined : `no server that holds them told the size of ${silent} of ${completed} segments`,
+    };
+  }
+}

@@ -1,0 +1,80 @@
+import { CATALOGUE } from '../../health/catalogue.ts';
+import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
+import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
+
+/** What a caller may name besides a finding's own entity types as an instance. */
+const INSTANCE_TYPES = new Set(['server', 'broker', 'controller', 'minion', 'instance']);
+const EMPTY: ClusterHealth = {
+  runTimestamp: null,
+  durationMs: null,
+  status: null,
+  summary: { pass: 0, fail: 0 },
+  checks: [],
+  healthCheckResult: {},
+};
+
+/** The report as the interface tells it: what the stored status has, with the words of the catalogue. */
+export function clusterHealth(status: ClusterHealthReportStatus | undefined, query: HealthQuery): ClusterHealth {
+  if (status?.lastRunTime === undefined || status.checks === undefined) return EMPTY;
+  const checks = CATALOGUE.flatMap(({ name, title, category, remediation }): HealthCheckEntry[] => {
+    const check = status.checks?.find((candidate) => candidate.name === name);
+    return check === undefined ? [] : [{ ...entry(check), title, category, remediation }];
+  });
+  const selected = checks.filter((check) => matches(check, query)).map((check) => narrowed(check, query));
+  const fail = checks.filter((check) => check.status === 'FAIL').length;
+  return {
+    runTimestamp: Date.parse(status.lastRunTime),
+    durationMs: status.durationMs ?? null,
+    status: fail === 0 ? 'PASS' : 'FAIL',
+    summary: { pass: checks.length - fail, fail },
+    checks: selected,
+    healthCheckResult: byEntity(selected),
+  };
+}
+
+function entry(check: CheckStatus): Omit<HealthCheckEntry, 'title' | 'category' | 'remediation'> {
+  return {
+    name: check.name,
+    status: check.status,
+    ...(check.couldNotEvaluate === undefined ? {} : { couldNotEvaluate: check.couldNotEvaluate }),
+    ...(check.since === undefined ? {} : { since: check.since }),
+    message: check.message,
+    findings: [...(check.findings ?? [])],
+    findingCount: check.findingCount,
+    durationMs: check.durationMs ?? 0,
+  };
+}
+
+function matches(check: HealthCheckEntry, query: HealthQuery): boolean {
+  if (query.check !== undefined && query.check.toUpperCase() !== check.name) return false;
+  if (query.status !== undefined && query.status !== check.status) return false;
+  if (query.table === undefined && query.instance === undefined) return true;
+  return check.findings.some((finding) => concerns(finding, query));
+}
+
+function narrowed(check: HealthCheckEntry, query: HealthQuery): HealthCheckEntry {
+  if (query.table === undefined && query.instance === undefined) return check;
+  return { ...check, findings: check.findings.filter((finding) => concerns(finding, query)) };
+}
+
+function concerns({ entityType, entity }: Finding, { table, instance }: HealthQuery): boolean {
+  if (table !== undefined && entityType === 'table' && sameTable(entity, table)) return true;
+  return instance !== undefined && INSTANCE_TYPES.has(entityType) && entity === instance;
+}
+
+/** `events` stands for both parts of a hybrid table, `events_OFFLINE` for that part alone. */
+function sameTable(entity: string, table: string): boolean {
+  return entity === table || entity.replace(/_(?:OFFLINE|REALTIME)$/u, '') === table;
+}
+
+function byEntity(checks: readonly HealthCheckEntry[]): ClusterHealth['healthCheckResult'] {
+  const result: Record<string, Record<string, Record<string, { pass: boolean }>>> = {};
+  const put = (entityType: string, entity: string, check: string, pass: boolean): void => {
+    ((result[entityType] ??= {})[entity] ??= {})[check] = { pass };
+  };
+  for (const check of checks) {
+    if (check.findings.length === 0) put('cluster', 'cluster', check.name, check.status === 'PASS');
+    for (const { entityType, entity } of check.findings) put(entityType, entity, check.name, false);
+  }
+  return result;
+}
