@@ -137,3 +137,28 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 - {name: engine-credential, mountPath: /var/run/secrets/olap-warden/engine, readOnly: true}
 {{- end }}
 {{- end -}}
+
+{{/* The settings of the process, docs/configuration.md; a change of them restarts the pods. */}}
+{{- define "olap-warden.settings" -}}
+{{- $settings := dict "controllers" .Values.engine.controllers "cluster" .Values.engine.clusterName "environment" .Values.engine.environment -}}
+{{- $_ := set $settings "peers-service" (printf "%s-gateway-peers.%s:8080" (include "olap-warden.fullname" .) .Release.Namespace) -}}
+{{- $_ := set $settings "leader-lease" (printf "%s-operator" (include "olap-warden.fullname" .)) -}}
+{{- with .Values.engine.brokers }}{{ $_ := set $settings "brokers" . }}{{ end -}}
+{{- if .Values.engine.credentialSecret }}{{ $_ := set $settings "engine-credential-file" "/var/run/secrets/olap-warden/engine/authorization" }}{{ end -}}
+{{- with .Values.firstAdministrator }}{{ if .name }}{{ $_ := set $settings "admin-subject" (list (printf "%s:%s" .type .name)) }}{{ end }}{{ end -}}
+{{- if not .Values.rbac.tokenReview }}{{ $_ := set $settings "kubernetes-tokens" false }}{{ end -}}
+{{- if .Values.gateway.tls.secretName -}}
+{{- $_ := set $settings "tls-cert-file" "/var/run/secrets/olap-warden/tls/tls.crt" -}}
+{{- $_ := set $settings "tls-key-file" "/var/run/secrets/olap-warden/tls/tls.key" -}}
+{{- end -}}
+{{- toYaml (merge (deepCopy .Values.settings) $settings) -}}
+{{- end -}}
+
+{{/* The properties of the specification; the processes follow a change of them without a restart. */}}
+{{- define "olap-warden.properties" -}}
+{{- $properties := deepCopy .Values.properties -}}
+{{- if and (eq (index $properties "olap.broker.pagination.protocol" | default "memory") "file") (not (hasKey $properties "olap.broker.pagination.file.data.dir")) -}}
+{{- $_ := set $properties "olap.broker.pagination.file.data.dir" "/var/lib/olap-warden/results" -}}
+{{- end -}}
+{{- if $properties }}{{ toYaml $properties }}{{ end -}}
+{{- end -}}
