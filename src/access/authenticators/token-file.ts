@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
+import type { Principal } from '../principal.ts';
+import { srnText } from '../srn.ts';
+import { emailDomain } from './result-cache.ts';
+
+/** A line of the token file. The token itself is not in it. */
+export interface TokenFileEntry {
+  /** SHA-256 of the token, in hex. Tokens are long and random, so that a slow hash would protect nothing. */
+  readonly sha256: string;
+  /** User name or e-mail address. */
+  readonly user: string;
+  readonly groups?: readonly string[];
+  /** RFC 3339; for good where absent. */
+  readonly expiresAt?: string;
+}
+
+export interface TokenFileOptions {
+  /** The file's content. Called again after `reloadMs`, on use. */
+  readonly read: () => Promise<string>;
+  readonly now: () => Date;
+  /** Told, without any of its content, why a later reading was refused; the tokens stay what they were. */
+  readonly onProblem?: (message: string) => void;
+  readonly reloadMs?: number;
+}
+
+const RELOAD_MS = 2000;
+
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/**
+ * The entries of a token file, by hash.
+ * @throws {Error} that names the line, never its content
+ */
+export function parseTokenFile(content: string): Map<string, TokenFileEntry> {
+  const entries = new Map<string, TokenFileEntry>();
+  for (const [index, line] of content.split('\n').entries()) {
+    const trimmed = line.trim();
+    if (trimmed === '' || trimmed.startsWith('#')) continue;
+    const entry = parseEntry(trimmed);
+    if (typeof entry === 'string') throw new Error(`line ${index + 1} of the token file ${entry}`);
+    entries.set(entry.sha256, entry);
+  }
+  return entries;
+}
+
+function parseEntry(line: string): TokenFileEntry | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return 'is not JSON, such as {"sha256": "…", "user": "you@example.com", "groups": []}';
+  }
+  const { sha256, user, groups, expiresAt } = { ...(value as Partial<TokenFileEntry>) };
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
+    return 'has no `sha256`: the SHA-256 of the token as 64 hex digits';
+  if (typeof user !== 'string' || !/^\S+$/.test(user)) return 'has no `user`: a name without spaces';
+  if (groups !== undefined && !(Array.isArray(groups) && groups.every((group) => typeof group === 'string')))
+    return 'has `groups` that are no list of texts';
+  if (expiresAt !== undefined && Number.isNaN(Date.parse(expiresAt)))
+    return 'has an `expiresAt` that is no time such as 2030-12-31T23:59:59Z';
+  return { sha256, user, ...(groups && { groups }), ...(expiresAt !== undefined && { expiresAt }) };
+}
+
+/** Tokens whose hashes stand in a file: for use without a Kubernetes API. */
+export class TokenFileAuthenticator implements Authenticator {
+  readonly name = 'token-file';
+  readonly #options: TokenFileOptions;
+  #entries: ReadonlyMap<string, TokenFileEntry>;
+  #readAt: number;
+  #reading: Promise<void> | undefined;
+  #problem: string | undefined;
+
+  private constructor(options: TokenFileOptions, entries: ReadonlyMap<string, TokenFileEntry>) {
+    this.#options = options;
+    this.#entries = entries;
+    this.#readAt = options.now().getTime();
+  }
+
+  /** @throws {Error} where the file cannot be read or understood at the start */
+  static async open(options: TokenFileOptions): Promise<TokenFileAuthenticator> {
+    return new TokenFileAuthenticator(options, parseTokenFile(await options.read()));
+  }
+
+  async authenticate(credential: Credential): Promise<AuthenticationResult> {
+    if (credential.scheme !== 'bearer') return { outcome: 'not-mine' };
+    await this.#refresh();
+    const entry = this.#entries.get(hashToken(credential.token));
+    if (!entry) return { outcome: 'not-mine' };
+    if (entry.expiresAt !== undefined && Date.parse(entry.expiresAt) <= this.#options.now().getTime())
+      return { outcome: 'rejected', message: `the token of \`${entry.user}\` expired at ${entry.expiresAt}` };
+    return { outcome: 'authenticated', principal: principalOf(entry) };
+  }
+
+  async #refresh(): Promise<void> {
+    const { now, reloadMs = RELOAD_MS } = this.#options;
+    if (now().getTime() - this.#readAt < reloadMs) return;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#entries = parseTokenFile(await this.#options.read());
+      this.#problem = undefined;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      // Once for each problem: the file is read again at every other use.
+      if (message !== this.#problem) this.#options.onProblem?.(message);
+      this.#problem = message;
+    }
+    this.#readAt = this.#options.now().getTime();
+  }
+}
+
+function principalOf({ user, groups = [] }: TokenFileEntry): Principal {
+  return {
+    kind: 'user',
+    srn: srnText('user', user),
+    id: user,
+    groups,
+    // Whoever wrote the file vouches for the address.
+    domain: emailDomain(user),
+    authenticator: 'token-file',
+  };
+}
