@@ -1,0 +1,133 @@
+import { rm } from 'node:fs/promises';
+import type { ResultReader, ResultRecord, ResultWriter } from '../result-store.ts';
+import { decodeIndex, encodeIndex, type RowIndex } from '../row-index.ts';
+import { asStoreError, closeFile, readRange, syncFile, writeAll } from './file-io.ts';
+import type { CachedResult } from './result-cache.ts';
+
+const STREAM_BYTES = 256 * 1024;
+const BYTES_PER_CHECKPOINT = 8;
+
+/** Rows on their way into a file. */
+export class FileWriter implements ResultWriter {
+  readonly #descriptor: number;
+  readonly #part: string;
+  readonly #publish: (record: ResultRecord) => Promise<ResultReader>;
+  #position = 0;
+  #open = true;
+  /** The write under way: one, so that scanning goes on while the disk works, and a slow disk still slows the engine. */
+  #writing: Promise<void> = Promise.resolve();
+
+  /**
+   * @param part path of the file, open for writing and reading
+   * @param publish renames the file and writes the record
+   */
+  constructor(descriptor: number, part: string, publish: (record: ResultRecord) => Promise<ResultReader>) {
+    this.#descriptor = descriptor;
+    this.#part = part;
+    this.#publish = publish;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#settled();
+    this.#writing = writeAll(this.#descriptor, bytes, this.#position);
+    // Its failure is thrown by the next call; without this it would count as unhandled until then.
+    this.#writing.catch(() => undefined);
+    this.#position += bytes.length;
+  }
+
+  async seal(index: RowIndex): Promise<void> {
+    await this.write(encodeIndex(index));
+    await this.#settled();
+    await syncFile(this.#descriptor).catch((error: unknown) => {
+      throw asStoreError(error);
+    });
+  }
+
+  read(from: number, to: number): AsyncIterable<Uint8Array> {
+    return pieces(this.#descriptor, from, to);
+  }
+
+  async commit(record: ResultRecord): Promise<ResultReader> {
+    await this.#close();
+    try {
+      return await this.#publish(record);
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.#writing.catch(() => undefined);
+    await this.#close();
+    // What cannot be removed now is a leftover: it goes at the next start.
+    await rm(this.#part, { force: true }).catch(() => undefined);
+  }
+
+  async #settled(): Promise<void> {
+    try {
+      await this.#writing;
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    await closeFile(this.#descriptor);
+  }
+}
+
+/** The rows of one file. */
+export class FileReader implements ResultReader {
+  readonly record: ResultRecord;
+  readonly #cached: CachedResult;
+  readonly #descriptor: number;
+  #open = true;
+  #reading: Promise<unknown> = Promise.resolve();
+
+  constructor(cached: CachedResult, descriptor: number) {
+    this.record = cached.record;
+    this.#cached = cached;
+    this.#descriptor = descriptor;
+  }
+
+  async index(): Promise<RowIndex> {
+    const { rowBytes, stride, checkpoints } = this.record;
+    this.#cached.index ??= decodeIndex(
+      await this.#range(rowBytes, rowBytes + checkpoints * BYTES_PER_CHECKPOINT),
+      stride,
+    );
+    return this.#cached.index;
+  }
+
+  async read(from: number, to: number): Promise<readonly Uint8Array[]> {
+    return [await this.#range(from, to)];
+  }
+
+  async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
+    for (let at = from; at < to; at += STREAM_BYTES) yield await this.#range(at, Math.min(to, at + STREAM_BYTES));
+  }
+
+  async close(): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    // The number of a closed descriptor is given to the next file: a read that is under way must not end up there.
+    await this.#reading.catch(() => undefined);
+    await closeFile(this.#descriptor);
+  }
+
+  #range(from: number, to: number): Promise<Uint8Array> {
+    const reading = readRange(this.#descriptor, from, to).catch((error: unknown) => {
+      throw asStoreError(error);
+    });
+    this.#reading = Promise.allSettled([this.#reading, reading]);
+    return reading;
+  }
+}
+
+async function* pieces(descriptor: number, from: number, to: number): AsyncIterable<Uint8Array> {
+  for (let at = from; at < to; at += STREAM_BYTES) {
+    yield await readRange(descriptor, at, Math.min(to, at + STREAM_BYTES));
+  }
+}

@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { type Bucket, Storage } from '@google-cloud/storage';
+import { QueryError } from '../errors.ts';
+import type { ObjectStoreSettings } from '../settings.ts';
+import type { ObjectClient, ObjectUpload, StoredObject } from './object.ts';
+
+/** Bytes of one request of a resumable upload; a multiple of 256 KB. One is held in memory until the server has it. */
+const CHUNK_BYTES = 8 * 1024 * 1024;
+const TIMEOUT_MS = 30_000;
+const ATTEMPTS = 3;
+
+/** A bucket of Google Cloud Storage. Credentials come by Google's usual chain (workload identity, `GOOGLE_APPLICATION_CREDENTIALS`). */
+export class GcsObjectClient implements ObjectClient {
+  readonly base: string;
+  readonly #bucket: Bucket;
+  readonly #prefix: string;
+
+  constructor(settings: ObjectStoreSettings) {
+    const { bucket, prefix, endpoint } = settings;
+    this.base = `gs://${bucket}/${prefix}`.replace(/\/$/, '');
+    this.#prefix = prefix;
+    const storage = new Storage({
+      retryOptions: { autoRetry: true, maxRetries: ATTEMPTS },
+      timeout: TIMEOUT_MS,
+      ...(endpoint === undefined ? {} : { apiEndpoint: endpoint }),
+    });
+    this.#bucket = storage.bucket(bucket);
+  }
+
+  async upload(key: string, signal: AbortSignal): Promise<ObjectUpload> {
+    const stream = this.#bucket.file(this.#prefix + key).createWriteStream({
+      resumable: true,
+      chunkSize: CHUNK_BYTES,
+      // A checksum of the whole is kept while it streams and compared by the server at the end.
+      validation: 'crc32c',
+      contentType: 'application/octet-stream',
+    });
+    return new GcsUpload(stream, signal);
+  }
+
+  async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    const file = this.#bucket.file(this.#prefix + key);
+    await told(
+      untilAborted(file.save(Buffer.from(bytes), { resumable: false, contentType: 'application/json' }), signal),
+    );
+  }
+
+  async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    const file = this.#bucket.file(this.#prefix + key);
+    const found = await told(untilAborted(absent(file.download()), signal));
+    return found?.[0];
+  }
+
+  async range(
+    key: string,
+    from: number,
+    to: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
+    // The SDK says that an object is absent only when its stream is read.
+    const stream = this.#bucket
+      .file(this.#prefix + key)
+      .createReadStream({ start: from, end: to - 1, validation: false });
+    signal.addEventListener('abort', () => stream.destroy(new Error('aborted')), { once: true });
+    const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+    const first = await told(absent(iterator.next()));
+    return first === undefined ? undefined : continued(first, iterator);
+  }
+
+  async *list(signal: AbortSignal): AsyncIterable<StoredObject> {
+    let pageToken: string | undefined;
+    do {
+      const query = {
+        prefix: this.#prefix,
+        delimiter: '/',
+        autoPaginate: false,
+        ...(pageToken === undefined ? {} : { pageToken }),
+      };
+      const [files, next] = await told(untilAborted(this.#bucket.getFiles(query), signal));
+      for (const file of files) {
+        const { updated } = file.metadata;
+        yield {
+          key: file.name.slice(this.#prefix.length),
+          modifiedMs: updated === undefined ? 0 : Date.parse(updated),
+        };
+      }
+      pageToken = (next as { pageToken?: string } | null)?.pageToken;
+    } while (pageToken !== undefined);
+  }
+
+  async delete(key: string, signal: AbortSignal): Promise<void> {
+    const file = this.#bucket.file(this.#prefix + key);
+    await told(untilAborted(file.delete({ ignoreNotFound: true }), signal));
+  }
+
+  /** GCS forgets a resumable upload that was not completed after a week and charges nothing for it; it cannot be listed. */
+  async abortUploads(): Promise<void> {}
+
+  async close(): Promise<void> {}
+}
+
+class GcsUpload implements ObjectUpload {
+  readonly #stream: Writable;
+  readonly #signal: AbortSignal;
+  readonly #failed: Promise<never>;
+  readonly #abort = (): void => {
+    this.#stream.destroy(new Error('aborted'));
+  };
+
+  constructor(stream: Writable, signal: AbortSignal) {
+    this.#stream = stream;
+    this.#signal = signal;
+    this.#failed = new Promise((_resolve, reject) => stream.once('error', (error) => reject(unavailable(error))));
+    this.#failed.catch(() => undefined);
+    signal.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    if (this.#stream.destroyed) await this.#failed;
+    if (!this.#stream.write(bytes))
+      await Promise.race([once(this.#stream, 'drain').catch(() => this.#failed), this.#failed]);
+  }
+
+  async complete(): Promise<void> {
+    const finished = once(this.#stream, 'finish').catch(() => this.#failed);
+    this.#stream.end();
+    await Promise.race([finished, this.#failed]);
+    this.#signal.removeEventListener('abort', this.#abort);
+  }
+
+  async abort(): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#abort);
+    this.#stream.destroy();
+  }
+}
+
+async function* continued(
+  first: IteratorResult<Uint8Array>,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } catch (error) {
+    throw unavailable(error);
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** The SDK takes no signal: the wait ends, the request itself by its own time-out. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(new QueryError('aborted', 'the caller went away'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+async function absent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 404) return undefined;
+    throw error;
+  }
+}
+
+async function told<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof QueryError ? error : unavailable(error);
+  }
+}
+
+function unavailable(error: unknown): QueryError {
+  return new QueryError('store-unavailable', 'the GCS result store failed or does not answer; the log tells more', {
+    cause: error,
+  });
+}

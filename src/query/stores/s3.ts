@@ -1,0 +1,222 @@
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { QueryError } from '../errors.ts';
+import type { ObjectStoreSettings } from '../settings.ts';
+import type { ObjectClient, ObjectUpload, StoredObject } from './object.ts';
+import { PartBuffer } from './part-buffer.ts';
+
+/** S3 takes parts of at least 5 MB and at most 10,000 of them: results up to 80 GB, two parts in memory for each submission. */
+const PART_BYTES = 8 * 1024 * 1024;
+const ATTEMPTS = 4;
+const CONNECTION_TIMEOUT_MS = 5_000;
+/** Of silence, not of the whole transfer. */
+const SOCKET_TIMEOUT_MS = 30_000;
+const DEFAULT_REGION = 'us-east-1';
+const ABORT_TIMEOUT_MS = 30_000;
+
+/** A bucket of S3 or of anything that speaks its protocol. */
+export class S3ObjectClient implements ObjectClient {
+  readonly base: string;
+  readonly #s3: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+
+  constructor(settings: ObjectStoreSettings) {
+    const { bucket, prefix, endpoint, region, pathStyle, accessKeyId, secretAccessKey } = settings;
+    this.base = `s3://${bucket}/${prefix}`.replace(/\/$/, '');
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#s3 = new S3Client({
+      region: region ?? process.env['AWS_REGION'] ?? DEFAULT_REGION,
+      forcePathStyle: pathStyle,
+      maxAttempts: ATTEMPTS,
+      // Checksums that only the newest servers know are left out; TLS and the parts' ETags guard the bytes.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS },
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(accessKeyId === undefined || secretAccessKey === undefined
+        ? {}
+        : { credentials: { accessKeyId, secretAccessKey } }),
+    });
+  }
+
+  async upload(key: string, signal: AbortSignal): Promise<ObjectUpload> {
+    return new S3Upload(this.#s3, { Bucket: this.#bucket, Key: this.#prefix + key }, signal);
+  }
+
+  async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    await told(this.#s3.send(new PutObjectCommand({ ...this.#object(key), Body: bytes }), { abortSignal: signal }));
+  }
+
+  async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    return told(
+      absent(async () => {
+        const { Body } = await this.#s3.send(new GetObjectCommand(this.#object(key)), { abortSignal: signal });
+        return Body?.transformToByteArray();
+      }),
+    );
+  }
+
+  async range(
+    key: string,
+    from: number,
+    to: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${from}-${to - 1}` });
+    const answer = await told(absent(() => this.#s3.send(command, { abortSignal: signal })));
+    return answer?.Body === undefined ? undefined : readAll(answer.Body as AsyncIterable<Uint8Array>);
+  }
+
+  async *list(signal: AbortSignal): AsyncIterable<StoredObject> {
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({
+        Bucket: this.#bucket,
+        Prefix: this.#prefix,
+        Delimiter: '/',
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      });
+      const page = await told(this.#s3.send(command, { abortSignal: signal }));
+      for (const { Key = '', LastModified } of page.Contents ?? []) {
+        yield { key: Key.slice(this.#prefix.length), modifiedMs: LastModified?.getTime() ?? 0 };
+      }
+      token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (token !== undefined);
+  }
+
+  async delete(key: string, signal: AbortSignal): Promise<void> {
+    await told(this.#s3.send(new DeleteObjectCommand(this.#object(key)), { abortSignal: signal }));
+  }
+
+  async abortUploads(which: (upload: StoredObject) => boolean, signal: AbortSignal): Promise<void> {
+    let marker: { KeyMarker: string; UploadIdMarker: string } | undefined;
+    do {
+      const command = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#prefix, ...marker });
+      const page = await told(this.#s3.send(command, { abortSignal: signal }));
+      for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
+        if (!which({ key: Key.slice(this.#prefix.length), modifiedMs: Initiated?.getTime() ?? 0 })) continue;
+        const abort = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
+        await told(absent(() => this.#s3.send(abort, { abortSignal: signal })));
+      }
+      marker =
+        page.IsTruncated === true
+          ? { KeyMarker: page.NextKeyMarker ?? '', UploadIdMarker: page.NextUploadIdMarker ?? '' }
+          : undefined;
+    } while (marker !== undefined);
+  }
+
+  async close(): Promise<void> {
+    this.#s3.destroy();
+  }
+
+  #object(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: this.#prefix + key };
+  }
+}
+
+/** One part on its way, one being filled. What fits into one part is put at once. */
+class S3Upload implements ObjectUpload {
+  readonly #s3: S3Client;
+  readonly #object: { readonly Bucket: string; readonly Key: string };
+  readonly #signal: AbortSignal;
+  readonly #buffer = new PartBuffer(PART_BYTES);
+  readonly #parts: { PartNumber: number; ETag: string | undefined }[] = [];
+  #uploadId: string | undefined;
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(s3: S3Client, object: { readonly Bucket: string; readonly Key: string }, signal: AbortSignal) {
+    this.#s3 = s3;
+    this.#object = object;
+    this.#signal = signal;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    for (const part of this.#buffer.push(bytes)) {
+      await this.#sending;
+      this.#sending = this.#send(part);
+      // Its failure is thrown by the next call; without this it would count as unhandled until then.
+      this.#sending.catch(() => undefined);
+    }
+  }
+
+  async complete(): Promise<void> {
+    await this.#sending;
+    const last = this.#buffer.take();
+    const options = { abortSignal: this.#signal };
+    if (this.#uploadId === undefined) {
+      await told(this.#s3.send(new PutObjectCommand({ ...this.#object, Body: last }), options));
+      return;
+    }
+    if (last.length > 0) await this.#send(last);
+    const command = new CompleteMultipartUploadCommand({
+      ...this.#object,
+      UploadId: this.#uploadId,
+      MultipartUpload: { Parts: this.#parts },
+    });
+    await told(this.#s3.send(command, options));
+  }
+
+  async abort(): Promise<void> {
+    await this.#sending.catch(() => undefined);
+    if (this.#uploadId === undefined) return;
+    const command = new AbortMultipartUploadCommand({ ...this.#object, UploadId: this.#uploadId });
+    await told(this.#s3.send(command, { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) }));
+  }
+
+  async #send(part: Uint8Array): Promise<void> {
+    const options = { abortSignal: this.#signal };
+    if (this.#uploadId === undefined) {
+      const created = await told(this.#s3.send(new CreateMultipartUploadCommand(this.#object), options));
+      this.#uploadId = created.UploadId;
+    }
+    const PartNumber = this.#parts.length + 1;
+    const command = new UploadPartCommand({ ...this.#object, UploadId: this.#uploadId, PartNumber, Body: part });
+    const { ETag } = await told(this.#s3.send(command, options));
+    this.#parts.push({ PartNumber, ETag });
+  }
+}
+
+async function* readAll(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** `undefined` for what the bucket does not have. */
+async function absent<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes((error as Error).name)) return undefined;
+    throw error;
+  }
+}
+
+async function told<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** The SDK's own message may name buckets and keys of credentials: it goes to the log as the cause, not to the caller. */
+function unavailable(error: unknown): QueryError {
+  return new QueryError('store-unavailable', 'the S3 result store failed or does not answer; the log tells more', {
+    cause: error,
+  });
+}

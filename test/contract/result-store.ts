@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import { readPage } from '../../src/query/page.ts';
+import { newRequestId } from '../../src/query/request-id.ts';
+import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/query/result-store.ts';
+import { storeAnswer } from '../../src/query/submit.ts';
+import { answerText, collect, responseOf, rowTexts, submission } from '../unit/query/answers.ts';
+
+export const GATEWAY_ID = 'Broker_gateway-0_8080';
+
+export interface StoreUnderTest {
+  readonly store: ResultStore;
+  /** The same place as a gateway sees it that has just started; undefined where a restart forgets everything. */
+  readonly reopen?: () => Promise<ResultStore>;
+}
+
+const signal = (): AbortSignal => AbortSignal.timeout(30_000);
+
+let seed = 0;
+function newId(gateway = GATEWAY_ID): string {
+  seed++;
+  return newRequestId(gateway, (bytes) => Buffer.alloc(bytes, `${process.pid}-${seed}`));
+}
+
+/** What every result store must do. `make` is asked once for each test, for an empty store that was started. */
+export function resultStoreContract(name: string, make: () => Promise<StoreUnderTest>): void {
+  describe(`the ${name} store`, () => {
+    async function stored(store: ResultStore, rows: readonly string[], requestId = newId()): Promise<ResultReader> {
+      const answer = responseOf(answerText(rows), { chunkBytes: 10_000 });
+      const outcome = await storeAnswer(answer, store, submission({ requestId }), signal());
+      if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+      return outcome.reader;
+    }
+
+    async function listed(store: ResultStore): Promise<StoredResultSummary[]> {
+      const all: StoredResultSummary[] = [];
+      for await (const summary of store.list(signal())) all.push(summary);
+      return all;
+    }
+
+    async function page(reader: ResultReader, offset: number, numRows: number): Promise<string> {
+      const { rows } = await readPage(reader, { offset, numRows }, undefined, signal());
+      return collect(rows);
+    }
+
+    it('gives back the rows it was given, byte for byte, from any page', async () => {
+      const { store } = await make();
+      const rows = rowTexts(5000);
+      const first = await stored(store, rows);
+      await first.close();
+      const reader = await store.open(first.record.requestId, signal());
+      if (reader === undefined) throw new Error('not found');
+      for (const [offset, numRows] of [
+        [0, 5000],
+        [0, 1],
+        [4999, 1],
+        [1234, 1000],
+        [4000, 5000],
+      ] as const) {
+        expect(await page(reader, offset, numRows)).toBe(rows.slice(offset, offset + numRows).join(','));
+      }
+      expect(await collect(reader.stream(0, reader.record.rowBytes, signal()))).toBe(rows.join(','));
+      expect(reader.record).toMatchObject({ ...submission({ requestId: first.record.requestId }), rowCount: 5000 });
+      await reader.close();
+    });
+
+    it('takes a result of many parts', async () => {
+      const { store } = await make();
+      const rows = Array.from({ length: 12_000 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
+      const reader = await stored(store, rows);
+      expect(reader.record.rowBytes).toBeGreaterThan(24_000_000);
+      expect(await page(reader, 11_990, 10)).toBe(rows.slice(11_990).join(','));
+      expect(await page(reader, 3999, 1)).toBe(rows[3999]);
+      // Larger than what is read at once: streamed.
+      expect((await page(reader, 1, 6000)) === rows.slice(1, 6001).join(',')).toBe(true);
+      await reader.close();
+      await store.delete(reader.record.requestId, signal());
+    });
+
+    it('keeps a result without rows', async () => {
+      const { store } = await make();
+      const reader = await stored(store, []);
+      await reader.close();
+      const again = await store.open(reader.record.requestId, signal());
+      expect(again?.record).toMatchObject({ rowCount: 0, rowBytes: 0 });
+      await again?.close();
+      await store.delete(reader.record.requestId, signal());
+      expect(await store.open(reader.record.requestId, signal())).toBeUndefined();
+    });
+
+    it('lists complete results alone', async () => {
+      const { store } = await make();
+      const writer = await store.begin(newId(), signal());
+      await writer.write(Buffer.from('[1]'));
+      expect(await listed(store)).toEqual([]);
+      await writer.seal({ stride: 1, checkpoints: Float64Array.of(0) });
+      expect(await listed(store)).toEqual([]);
+      await writer.discard();
+      const reader = await stored(store, rowTexts(3));
+      await reader.close();
+      const [summary, ...more] = await listed(store);
+      expect(more).toEqual([]);
+      expect(summary?.record).toEqual(reader.record);
+      expect(summary?.bytes).toBeGreaterThanOrEqual(reader.record.rowBytes);
+      expect(summary?.dataFile).toContain(reader.record.requestId);
+      expect(summary?.metadataFile).not.toBe(summary?.dataFile);
+    });
+
+    it('hands sealed rows back, and forgets what is discarded', async () => {
+      const { store } = await make();
+      const requestId = newId();
+      const writer = await store.begin(requestId, signal());
+      await writer.write(Buffer.from('[1],'));
+      await writer.write(Buffer.from('[2]'));
+      await writer.seal({ stride: 1, checkpoints: Float64Array.of(0, 4) });
+      expect(await collect(writer.read(1, 7, signal()))).toBe('1],[2]');
+      await writer.discard();
+      expect(await store.open(requestId, signal())).toBeUndefined();
+      expect(await listed(store)).toEqual([]);
+    });
+
+    it('deletes once, and lets an open reader fail clearly or go on', async () => {
+      const { store } = await make();
+      const rows = rowTexts(100);
+      const reader = await stored(store, rows);
+      const { requestId } = reader.record;
+      expect(await store.delete(requestId, signal())).toBe(true);
+      expect(await store.delete(requestId, signal())).toBe(false);
+      expect(await store.open(requestId, signal())).toBeUndefined();
+      const read = await page(reader, 0, 100).catch((error: unknown) => error);
+      if (typeof read === 'string') expect(read).toBe(rows.join(','));
+      else expect(read).toMatchObject({ code: 'not-found' });
+      await reader.close();
+      expect(await listed(store)).toEqual([]);
+    });
+
+    it('knows nothing of what was never stored', async () => {
+      const { store } = await make();
+      expect(await store.open(newId(), signal())).toBeUndefined();
+      expect(await store.delete(newId(), signal())).toBe(false);
+    });
+
+    it('serves many readers of one result at once', async () => {
+      const { store } = await make();
+      const rows = rowTexts(2000);
+      const first = await stored(store, rows);
+      await first.close();
+      const answers = await Promise.all(
+        Array.from({ length: 25 }, async (_, i) => {
+          const reader = await store.open(first.record.requestId, signal());
+          if (reader === undefined) throw new Error('not found');
+          const text = await page(reader, i * 70, 100);
+          await reader.close();
+          return text;
+        }),
+      );
+      expect(answers).toEqual(Array.from({ length: 25 }, (_, i) => rows.slice(i * 70, i * 70 + 100).join(',')));
+    });
+
+    it('keeps results over a restart, and none of what was half-done', async ({ skip }) => {
+      const { store, reopen } = await make();
+      if (reopen === undefined) skip('it forgets everything');
+      const reader = await stored(store, rowTexts(7));
+      await reader.close();
+      // Two submissions that a crash cuts off: one while it uploads, one before its record is written.
+      const uploading = await store.begin(newId(), signal());
+      await uploading.write(Buffer.alloc(20_000_000, '[1],'));
+      const sealed = await store.begin(newId(), signal());
+      await sealed.write(Buffer.from('[1]'));
+      await sealed.seal({ stride: 1, checkpoints: Float64Array.of(0) });
+      const others = newId('Broker_gateway-1_8080');
+      const foreign = await store.begin(others, signal());
+      await foreign.write(Buffer.from('[5]'));
+      await foreign.seal({ stride: 1, checkpoints: Float64Array.of(0) });
+
+      const restarted = await reopen!();
+      expect((await listed(restarted)).map((summary) => summary.record.requestId)).toEqual([reader.record.requestId]);
+      await uploading.discard();
+      // Another gateway's submission was under way, and still is.
+      const record = { ...reader.record, requestId: others, rowCount: 1, rowBytes: 3, stride: 1, checkpoints: 1 };
+      const committed = await foreign.commit(record);
+      expect(await collect(committed.stream(0, 3, signal()))).toBe('[5]');
+      await committed.close();
+      await expect(
+        sealed.commit({ ...record, requestId: newId() }).then((found) => page(found, 0, 1)),
+      ).rejects.toThrow();
+      await restarted.close();
+    });
+
+    it('leaves nothing of a submission whose caller went away', async () => {
+      const { store } = await make();
+      const controller = new AbortController();
+      const answer = responseOf(answerText(rowTexts(300_000)), { chunkBytes: 100_000 });
+      let chunks = 0;
+      answer.body.on('data', () => {
+        if (++chunks === 20) controller.abort();
+      });
+      const outcome = storeAnswer(answer, store, submission({ requestId: newId() }), controller.signal);
+      await expect(outcome).rejects.toMatchObject({ code: 'aborted' });
+      expect(answer.body.destroyed).toBe(true);
+      expect(await listed(store)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { holderTag } from '../../src/query/request-id.ts';
+import { FileStore } from '../../src/query/stores/file.ts';
+import { MemoryStore } from '../../src/query/stores/memory.ts';
+import { GATEWAY_ID, resultStoreContract } from './result-store.ts';
+
+const folders: string[] = [];
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+async function fileStore(folder: string): Promise<FileStore> {
+  const store = new FileStore({
+    dataDir: join(folder, 'data'),
+    tempDir: join(folder, 'temp'),
+    tag: holderTag(GATEWAY_ID),
+    now: Date.now,
+    onProblem: (message) => {
+      throw new Error(message);
+    },
+  });
+  await store.start();
+  return store;
+}
+
+resultStoreContract('memory', async () => ({ store: new MemoryStore({ maxBytes: 64 * 1024 * 1024 }) }));
+
+resultStoreContract('file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-results-'));
+  folders.push(folder);
+  return { store: await fileStore(folder), reopen: () => fileStore(folder) };
+});
