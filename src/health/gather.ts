@@ -66,11 +66,10 @@ class Gatherer {
   }
 
   async gather(): Promise<ClusterSnapshot> {
-    const name = await this.#reader.read(() => this.#calls.info());
-    if (!name.ok) return unreachable(name.error);
+    const cluster = await this.#reader.read(() => this.#calls.info());
+    if (!cluster.ok) return unreachable(cluster.error);
     this.#step(1);
-    const [version, instances, entries, schemas, config, partitions, leaders] = await Promise.all([
-      this.#reader.read(() => this.#calls.version()),
+    const [instances, entries, schemas, config, partitions, leaders] = await Promise.all([
       // Tables are always judged by the servers and brokers there are; two calls.
       this.#reader.read(() => this.#calls.instances()),
       this.#reader.read(() => this.#calls.tables()),
@@ -94,8 +93,8 @@ class Gatherer {
     ]);
     return {
       unreachable: undefined,
-      clusterName: name.value,
-      engineVersion: version.ok ? version.value : undefined,
+      clusterName: cluster.value.name,
+      engineVersion: cluster.value.version,
       instances,
       instanceHealth: health,
       clusterConfig: config,

@@ -29,22 +29,16 @@ export class ClusterCalls {
     this.#engine = engine;
   }
 
-  /** The cluster's name; every other call builds on it. */
-  async info(): Promise<string> {
-    const body = objectOf(await this.#reader.json(this.call('cluster_info', '/cluster/info')));
-    const name = body.clusterName;
+  /** The cluster's name, on which every other call builds, and the engine's version where it tells. */
+  async info(): Promise<{ name: string; version: string | undefined }> {
+    const answer = await this.#reader.answer(this.call('cluster_info', '/cluster/info'));
+    if (answer.status !== 200) throw new Error(`\`GET /cluster/info\` answered ${answer.status}`);
+    const name = objectOf(JSON.parse(answer.body)).clusterName;
     if (typeof name !== 'string' || name === '') throw new Error('`GET /cluster/info` tells no `clusterName`');
     this.#root = `/${name}`;
-    return name;
-  }
-
-  /** The version of the engine; undefined where it does not tell. */
-  async version(): Promise<string | undefined> {
-    const answer = await this.#reader.answer(this.call('version', '/version'));
-    if (answer.status !== 200) return undefined;
-    const versions = objectOf(JSON.parse(answer.body));
-    const version = versions['pinot-controller'] ?? Object.values(versions)[0];
-    return typeof version === 'string' ? version : undefined;
+    // `1.5.1-020ff0d0…`: the version and the commit that it was built from.
+    const header = answer.headers['pinot-controller-version'];
+    return { name, version: typeof header === 'string' ? header.split('-')[0] : undefined };
   }
 
   async instances(): Promise<Instance[]> {

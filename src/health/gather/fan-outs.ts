@@ -137,7 +137,7 @@ export class TableCalls {
 
   /** Rows of consuming segments by server, where the engine and the stream tell offsets that are numbers. */
   async consumingRows(table: TableEntry, beginnings: ReadonlyMap<string, number>): Promise<Map<string, number>> {
-    const path = `/tables/${encodeURIComponent(table.name)}/consumingSegmentsInfo`;
+    const path = `/tables/${encodeURIComponent(table.rawName)}/consumingSegmentsInfo`;
     const call = this.#calls.call('consuming_segments', path, { timeoutMs: FAN_OUT_TIMEOUT_MS });
     const segments = objectOf(objectOf(await this.#reader.json(call))._segmentToConsumingInfoMap);
     const rows = new Map<string, number>();

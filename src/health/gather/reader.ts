@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { EngineError, type EngineEndpoint, type EngineRequest } from '../../engine/types.ts';
+import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../engine/types.ts';
 import type { CallOutcome, HealthMetrics } from '../metrics.ts';
 import { readFailed, readOk, type Read } from '../snapshot.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
@@ -31,6 +31,7 @@ export interface Call {
 
 export interface Answer {
   readonly status: number;
+  readonly headers: EngineResponse['headers'];
   readonly body: string;
 }
 
@@ -71,7 +72,11 @@ export class Reader {
 
   /** The answer, whatever its status. */
   async answer(call: Call): Promise<Answer> {
-    return this.#attempts(call, async (answer) => ({ status: answer.status, body: await this.#text(answer) }), true);
+    return this.#attempts(
+      call,
+      async (answer) => ({ status: answer.status, headers: answer.headers, body: await this.#text(answer) }),
+      true,
+    );
   }
 
   /** Streams the answer's JSON by a visitor, which must be a new one for each attempt. Resolves with that visitor. */
@@ -103,11 +108,7 @@ export class Reader {
     return this.#options.sleep(ms, this.signal);
   }
 
-  async #attempts<T>(
-    call: Call,
-    use: (answer: Awaited<ReturnType<EngineEndpoint['request']>>) => Promise<T>,
-    anyStatus = false,
-  ): Promise<T> {
+  async #attempts<T>(call: Call, use: (answer: EngineResponse) => Promise<T>, anyStatus = false): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#once(call, use, anyStatus);
@@ -118,11 +119,7 @@ export class Reader {
     }
   }
 
-  async #once<T>(
-    call: Call,
-    use: (answer: Awaited<ReturnType<EngineEndpoint['request']>>) => Promise<T>,
-    anyStatus: boolean,
-  ): Promise<T> {
+  async #once<T>(call: Call, use: (answer: EngineResponse) => Promise<T>, anyStatus: boolean): Promise<T> {
     await this.#acquire();
     try {
       const answer = await call.endpoint.request(this.#request(call));
@@ -156,13 +153,13 @@ export class Reader {
     };
   }
 
-  async #statusError(call: Call, answer: Awaited<ReturnType<EngineEndpoint['request']>>): Promise<StatusError> {
+  async #statusError(call: Call, answer: EngineResponse): Promise<StatusError> {
     const body = await this.#text(answer).catch(() => '');
     const path = call.path.split('?')[0];
     return new StatusError(answer.status, `\`${call.method ?? 'GET'} ${path}\` answered ${answer.status}${said(body)}`);
   }
 
-  async #text(answer: Awaited<ReturnType<EngineEndpoint['request']>>): Promise<string> {
+  async #text(answer: EngineResponse): Promise<string> {
     let size = 0;
     answer.body.on('data', (chunk: Buffer) => {
       size += chunk.length;
