@@ -9,9 +9,12 @@ import { apiResource, fromApi, toApi, type ApiResource, type RawObject } from '.
 import { Reflector, type ReflectorTuning } from './reflector.ts';
 import type { HttpMethod, KubernetesTransport } from './transport.ts';
 
+/** What a store needs of a KubernetesTransport. */
+export type StoreTransport = Pick<KubernetesTransport, 'request' | 'stream' | 'namespace'>;
+
 export interface KubernetesStoreOptions {
   /** Stays the caller's: close() of the store does not close it. */
-  readonly transport: KubernetesTransport;
+  readonly transport: StoreTransport;
   readonly clock?: StoreClock;
   readonly tuning?: Partial<ReflectorTuning>;
   /** Called with what the store gets over by itself: failed lists and watches, listeners that throw. For the log. */
@@ -29,7 +32,7 @@ interface Slot<K extends ResourceKind> {
 
 /** The resources of one namespace, as a Kubernetes API holds them. Follows them from the moment it is made until close(). */
 export class KubernetesStore implements ResourceStore {
-  readonly #transport: KubernetesTransport;
+  readonly #transport: StoreTransport;
   readonly #clock: StoreClock;
   readonly #views: Views;
   readonly #slots: { readonly [K in ResourceKind]: Slot<K> };
