@@ -1,0 +1,261 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readHashSecret, parseBearerToken, secretKeyMatches } from '../../../src/access/service-token.ts';
+import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/predefined.ts';
+import type { Condition } from '../../../src/resources/meta.ts';
+import type { Secret } from '../../../src/resources/kinds.ts';
+import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
+import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
+import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
+
+let api: ControlPlaneClient;
+let namespace: string;
+let running: RunningOperator;
+
+beforeAll(async () => {
+  api = await sharedControlPlane();
+  await api.applyCrds();
+});
+
+interface Applied {
+  metadata: { generation: number; annotations?: Record<string, string> };
+  spec: Record<string, unknown>;
+  status?: Record<string, unknown> & { conditions?: Condition[] };
+}
+
+async function kubectl(...args: string[]): Promise<string> {
+  return (await api.mustKubectl(['-n', namespace, ...args])).stdout;
+}
+
+async function apply(object: object): Promise<void> {
+  await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(object) });
+}
+
+async function get<T = Applied>(resource: string, name: string): Promise<T | undefined> {
+  const { code, stdout } = await api.kubectl(['-n', namespace, 'get', resource, name, '-o', 'json']);
+  return code === 0 ? (JSON.parse(stdout) as T) : undefined;
+}
+
+function reason(object: Applied | undefined): string {
+  const ready = object?.status?.conditions?.find(({ type }) => type === 'Ready');
+  return `${ready?.status} ${ready?.reason}`;
+}
+
+async function until(resource: string, name: string, wanted: string): Promise<Applied> {
+  return (await eventually(
+    () => get(resource, name),
+    (object) => reason(object) === wanted,
+  ))!;
+}
+
+describe('with an operator', () => {
+  beforeAll(async () => {
+    namespace = await api.createNamespace('operator');
+    running = runOperator(api.kubeconfigPath, namespace, { tokenGraceMs: 4000 });
+    await eventually(() => running.operator.isLeader(), Boolean);
+  });
+  afterAll(() => running.stop());
+
+  it('a Role that comes before its Policy is not ready until that comes', async () => {
+    await apply(role('analysts', { policies: ['read-events'] }));
+    const waiting = await until('roles.olapwarden.io', 'analysts', 'False PolicyNotFound');
+    expect(waiting.status?.conditions?.[0]?.message).toContain('policy `read-events` not found');
+    await apply(policy('read-events'));
+    const ready = await until('roles.olapwarden.io', 'analysts', 'True Ready');
+    expect(ready.status).toMatchObject({
+      srn: 'srn2:role#analysts',
+      observedGeneration: ready.metadata.generation,
+      policyCount: 1,
+      subjectCount: 0,
+    });
+    await kubectl('wait', '--for=condition=Ready', '--timeout=5s', 'roles.olapwarden.io/analysts');
+    expect(await kubectl('get', 'roles.olapwarden.io', 'analysts')).toMatch(/analysts\s+True\s+1\s+0/);
+    await apply(role('analysts', { policies: ['read-events'], description: 'changed' }));
+    await eventually(
+      () => get('roles.olapwarden.io', 'analysts'),
+      (object) => object?.status?.['observedGeneration'] === 2,
+    );
+  });
+
+  it('tells by Events what happened', async () => {
+    const events = await eventually(
+      () => kubectl('events', '--for', 'role.olapwarden.io/analysts'),
+      (text) => text.includes('Ready'),
+    );
+    expect(events).toMatch(/Normal\s+PolicyNotFound.*policy `read-events` not found/);
+    expect(events).toMatch(/Normal\s+Ready.*everything is in place/);
+  });
+
+  it('an assignment waits for its role, and counts for it', async () => {
+    const subjects = [
+      { type: 'group' as const, name: 'data' },
+      { type: 'domain' as const, name: 'example.com' },
+    ];
+    await apply(roleAssignment('team', { role: 'writers', subjects }));
+    await until('roleassignments.olapwarden.io', 'team', 'False RoleNotFound');
+    await apply(role('writers'));
+    await until('roleassignments.olapwarden.io', 'team', 'True Ready');
+    await eventually(
+      () => get('roles.olapwarden.io', 'writers'),
+      (object) => object?.status?.['subjectCount'] === 2,
+    );
+  });
+
+  it('a Policy that cannot be enforced says why', async () => {
+    await apply(policy('typo', { statements: [{ effect: 'allow', actions: ['Quary'], resources: ['*'] }] }));
+    const stalled = await until('policies.olapwarden.io', 'typo', 'False InvalidPolicy');
+    expect(stalled.status?.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
+    expect(stalled.status?.conditions?.[0]?.message).toContain('Query');
+  });
+
+  it('what is predefined is there, and comes back when it is deleted or changed', async () => {
+    for (const { metadata } of PREDEFINED_POLICIES) await until('policies.olapwarden.io', metadata.name, 'True Ready');
+    for (const { metadata } of PREDEFINED_ROLES) await until('roles.olapwarden.io', metadata.name, 'True Ready');
+    await kubectl('delete', 'policies.olapwarden.io', 'table-reader');
+    await until('policies.olapwarden.io', 'table-reader', 'True Ready');
+    const admin = (await get('policies.olapwarden.io', 'system-admin'))!;
+    await kubectl(
+      'patch',
+      'policies.olapwarden.io',
+      'system-admin',
+      '--type=merge',
+      '-p',
+      '{"spec":{"statements":[{"effect":"deny","resources":["*"]}]}}',
+    );
+    const restored = await eventually(
+      () => get('policies.olapwarden.io', 'system-admin'),
+      (object) => JSON.stringify(object?.spec) === JSON.stringify(admin.spec),
+    );
+    expect(restored?.metadata.annotations).toMatchObject({ 'olapwarden.io/created-by': 'platform-rbac-manager' });
+  });
+
+  it('writes nothing while nothing changes', async () => {
+    const version = async (): Promise<string> =>
+      kubectl('get', 'olap', '-o', 'jsonpath={.items[*].metadata.resourceVersion}');
+    const before = await version();
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect(await version()).toBe(before);
+  });
+
+  it('counts by the names of controller-runtime', async () => {
+    const text = await running.registry.metrics();
+    expect(text).toMatch(/controller_runtime_reconcile_total\{controller="role",result="success"\} [1-9]/);
+    expect(text).toMatch(/workqueue_adds_total\{name="role",controller="role"\} [1-9]/);
+    expect(text).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
+  });
+
+  describe('a ServiceToken', () => {
+    const values = (found: Secret | undefined): Record<string, string> =>
+      Object.fromEntries(Object.entries(found?.data ?? {}).map(([key, value]) => [key, atob(value)]));
+    const secret = (name: string): Promise<Secret | undefined> => get<Secret>('secrets', name);
+    const bearer = async (): Promise<string> => values(await secret('job-token'))['bearerToken']!;
+
+    /** By which hash the token is known: the present one, the one before, or none. */
+    async function known(token: string): Promise<'now' | 'still' | 'no'> {
+      const hashes = readHashSecret((await secret('job-hash'))!)!;
+      const keys = parseBearerToken(token)!;
+      if (secretKeyMatches(keys.secretKey, hashes.secretHash)) return 'now';
+      return hashes.previousHash && secretKeyMatches(keys.secretKey, hashes.previousHash) ? 'still' : 'no';
+    }
+
+    it('gets a token in the Secret that it names, and works once it has a role', async () => {
+      await apply(serviceToken('job', { secretName: 'job-token' }));
+      const made = await until('servicetokens.olapwarden.io', 'job', 'False Unassigned');
+      const given = values(await secret('job-token'));
+      expect(Object.keys(given).sort()).toEqual(['accessKey', 'bearerToken', 'secretKey']);
+      expect(made.status).toMatchObject({ state: 'Unassigned', accessKey: given['accessKey'] });
+      expect(await known(given['bearerToken']!)).toBe('now');
+      for (const name of ['job-token', 'job-hash']) {
+        expect((await secret(name))?.metadata.ownerReferences?.[0]).toMatchObject({
+          kind: 'ServiceToken',
+          name: 'job',
+        });
+      }
+      await apply(roleAssignment('job', { role: 'writers', subjects: [{ type: 'service-token', name: 'job' }] }));
+      await until('servicetokens.olapwarden.io', 'job', 'True Active');
+      expect(await kubectl('get', 'otoken', 'job')).toMatch(new RegExp(`job\\s+Active\\s+${given['accessKey']}`));
+    });
+
+    it('is rotated by an annotation, with both tokens good for the grace period', async () => {
+      const old = await bearer();
+      await kubectl('annotate', 'servicetokens.olapwarden.io', 'job', 'olapwarden.io/rotate-at=1');
+      await eventually(bearer, (token) => token !== old);
+      const fresh = await bearer();
+      await eventually(
+        () => get('servicetokens.olapwarden.io', 'job'),
+        (object) => object?.status?.['observedRotateAt'] === '1',
+      );
+      expect([await known(fresh), await known(old)]).toEqual(['now', 'still']);
+      await eventually(
+        () => known(old),
+        (answer) => answer === 'no',
+      );
+      expect([await known(fresh), await bearer()]).toEqual(['now', fresh]);
+    });
+
+    it('does not overwrite a Secret that is not its own', async () => {
+      await kubectl('create', 'secret', 'generic', 'theirs', '--from-literal=password=x');
+      await apply(serviceToken('greedy', { secretName: 'theirs' }));
+      const stalled = await until('servicetokens.olapwarden.io', 'greedy', 'False SecretNotOwned');
+      expect(stalled.status?.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
+      expect(values(await secret('theirs'))).toEqual({ password: 'x' });
+      expect(await secret('greedy-hash')).toBeUndefined();
+    });
+
+    it('ends at its time', async () => {
+      const expiresAt = new Date(Date.now() + 2500).toISOString();
+      await apply(serviceToken('short', { secretName: 'short-token', expiresAt }));
+      await until('servicetokens.olapwarden.io', 'short', 'False Unassigned');
+      const expired = await until('servicetokens.olapwarden.io', 'short', 'False Expired');
+      expect(expired.status?.['state']).toBe('Expired');
+      expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
+    });
+
+    it('takes its Secrets along', async () => {
+      await kubectl('delete', 'servicetokens.olapwarden.io', 'job');
+      await eventually(
+        async () => [await secret('job-token'), await secret('job-hash')],
+        (found) => !found.some(Boolean),
+      );
+    });
+  });
+});
+
+describe('starting', () => {
+  let operators: RunningOperator[] = [];
+  beforeEach(async () => {
+    namespace = await api.createNamespace('operator');
+    operators = [];
+  });
+  afterEach(() => Promise.all(operators.map((one) => one.stop())));
+
+  function start(identity: string): RunningOperator {
+    const one = runOperator(api.kubeconfigPath, namespace, { identity });
+    operators.push(one);
+    return one;
+  }
+
+  it('of two operators one leads, and the other takes over at once when it stops', async () => {
+    const [first, second] = [start('first'), start('second')];
+    const leaders = (): string => operators.map(({ operator }) => Number(operator.isLeader())).join('');
+    await eventually(leaders, (found) => found !== '00');
+    const [leader, other] = first.operator.isLeader() ? [first, second] : [second, first];
+    await eventually(
+      () => get('roles.olapwarden.io', 'system-admin'),
+      (object) => reason(object) === 'True Ready',
+    );
+    expect([leader.operator.isLeader(), other.operator.isLeader()]).toEqual([true, false]);
+    expect(other.operator.ready()).toBe(true);
+    const began = Date.now();
+    await leader.stop();
+    operators.splice(operators.indexOf(leader), 1);
+    expect(leader.operator.isLeader()).toBe(false);
+    await eventually(() => other.operator.isLeader(), Boolean);
+    // Without the release it would take the 15 s of the lease.
+    expect(Date.now() - began).toBeLessThan(4000);
+    await apply(role('late'));
+    await until('roles.olapwarden.io', 'late', 'True Ready');
+    const lease = (await get<{ spec: { leaseTransitions: number } }>('lease', 'olap-warden-operator'))!;
+    // One for the release, which leaves nobody, and none for that: only a new holder counts.
+    expect(lease.spec.leaseTransitions).toBe(1);
+  });
+});

@@ -1,0 +1,36 @@
+// An operator as a process of its own, for tests that stop and continue it:
+//   node test/support/operator-process.ts KUBECONFIG NAMESPACE IDENTITY
+// While it leads it writes its identity into the description of the Role `journal`, every 20 ms, through the store that is
+// fenced by its lease; that is the write that the test watches. Says `leading` and `following` on stdout. SIGTERM ends it well.
+import { runOperator } from './operator.ts';
+import { StoreError } from '../../src/store/resource-store.ts';
+import type { LeaderTask } from '../../src/operator/operator.ts';
+import { NotLeaderError } from '../../src/operator/fenced-store.ts';
+
+const [kubeconfig = '', namespace = '', identity = ''] = process.argv.slice(2);
+
+const journal: LeaderTask = {
+  name: 'journal',
+  async run(signal, { store }) {
+    process.stdout.write('leading\n');
+    while (!signal.aborted) {
+      const role = store.get('Role', 'journal');
+      try {
+        if (role)
+          await store.update('Role', { ...role, spec: { ...role.spec, description: `${identity} ${Date.now()}` } });
+      } catch (error) {
+        // A write of a version that another leader has changed, or after the lease: refused, which is the point.
+        if (!(error instanceof StoreError) && !(error instanceof NotLeaderError)) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    process.stdout.write('following\n');
+  },
+};
+
+const running = runOperator(kubeconfig, namespace, {
+  identity,
+  tasks: [journal],
+  leaderTimes: { leaseMs: 3000, renewDeadlineMs: 2000, retryMs: 400 },
+});
+process.once('SIGTERM', () => void running.stop());

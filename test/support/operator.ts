@@ -1,0 +1,84 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { prometheusMetrics } from '../../src/operator/metrics.ts';
+import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/operator.ts';
+import { KubernetesStore } from '../../src/store/kubernetes/kubernetes-store.ts';
+import { KubernetesTransport } from '../../src/store/kubernetes/transport.ts';
+
+/** A store on a real kube-apiserver, with the rights of a kubeconfig. */
+export interface Connection {
+  readonly transport: KubernetesTransport;
+  readonly store: KubernetesStore;
+  /** What the store got over by itself, such as a refused list. */
+  readonly errors: Error[];
+  close(): Promise<void>;
+}
+
+export function connect(kubeconfigPath: string, namespace: string): Connection {
+  const load = (): KubeConfig => {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfigPath);
+    return config;
+  };
+  const errors: Error[] = [];
+  const transport = new KubernetesTransport(load, { namespace });
+  const store = new KubernetesStore({ transport, onError: (error) => errors.push(error as Error) });
+  return {
+    transport,
+    store,
+    errors,
+    async close() {
+      await store.close();
+      await transport.close();
+    },
+  };
+}
+
+export interface RunningOperator extends Connection {
+  readonly operator: Operator;
+  readonly registry: Registry;
+  /** Stops the operator and closes its connection. */
+  stop(): Promise<void>;
+}
+
+/** An operator in this process, against a real kube-apiserver. */
+export function runOperator(
+  kubeconfigPath: string,
+  namespace: string,
+  options: Partial<OperatorOptions> = {},
+): RunningOperator {
+  const connection = connect(kubeconfigPath, namespace);
+  const registry = new Registry();
+  const operator = startOperator({
+    store: connection.store,
+    transport: connection.transport,
+    metrics: prometheusMetrics(registry),
+    log: pino({ level: 'silent' }),
+    ...options,
+  });
+  return {
+    ...connection,
+    operator,
+    registry,
+    async stop() {
+      await operator.stop();
+      await connection.close();
+    },
+  };
+}
+
+/** Asks until the answer is what is wanted. @throws with the last answer when it does not come in time */
+export async function eventually<T>(
+  ask: () => T | Promise<T>,
+  wanted: (answer: T) => boolean,
+  timeoutMs = 20_000,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (wanted(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`did not come within ${timeoutMs} ms; last: ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
