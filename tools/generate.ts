@@ -4,12 +4,21 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generateAlerts } from './generate/alerts.ts';
-import { generateChartCrds, generateChartReadme } from './generate/chart-files.ts';
+import { generateChartCrds, generateChartManifests, generateChartReadme } from './generate/chart-files.ts';
 import { generateCrds } from './generate/crds.ts';
+import { generateValuesSchema } from './generate/values-schema.ts';
 import type { Generator } from './generate/generator.ts';
 import { generateRowKernel } from './generate/row-kernel.ts';
 
-const GENERATORS: readonly Generator[] = [generateAlerts, generateChartCrds, generateChartReadme, generateCrds, generateRowKernel];
+const GENERATORS: readonly Generator[] = [
+  generateAlerts,
+  generateChartCrds,
+  generateChartManifests,
+  generateChartReadme,
+  generateCrds,
+  generateRowKernel,
+  generateValuesSchema,
+];
 
 async function current(path: string): Promise<string | undefined> {
   try {

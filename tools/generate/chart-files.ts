@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateCrds } from './crds.ts';
 import type { GeneratedFiles } from './generator.ts';
@@ -13,6 +13,18 @@ export function generateChartCrds(): GeneratedFiles {
 }
 
 const CHART = 'charts/olap-warden';
+const SHARED = ['rbac', 'admission'] as const;
+
+/** Rights and admission rules, as `manifests/` has them: the chart renames them after its release. */
+export async function generateChartManifests(root: string): Promise<GeneratedFiles> {
+  const files = new Map<string, string>();
+  for (const folder of SHARED) {
+    for (const name of await readdir(join(root, 'manifests', folder))) {
+      files.set(`${CHART}/files/${folder}/${name}`, await readFile(join(root, 'manifests', folder, name), 'utf8'));
+    }
+  }
+  return files;
+}
 
 /** One row of the values table: dotted path, default, and the comment above it. */
 interface ValueRow {

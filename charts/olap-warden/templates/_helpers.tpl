@@ -162,3 +162,34 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- end -}}
 {{- if $properties }}{{ toYaml $properties }}{{ end -}}
 {{- end -}}
+
+{{/*
+dict root path: the objects of a file of manifests/, renamed after the release and put into its namespace. Admission rules are bound to
+that namespace, so that releases side by side leave each other alone.
+*/}}
+{{- define "olap-warden.derive" -}}
+{{- $root := .root -}}
+{{- $text := $root.Files.Get .path | replace "olap-warden-" (printf "%s-" (include "olap-warden.fullname" $root)) -}}
+{{- range regexSplit "(?m)^---$" $text -1 }}
+{{- $object := fromYaml . }}
+{{- if $object.kind }}
+{{- $_ := set $object.metadata "labels" (merge (include "olap-warden.labels" $root | fromYaml) $object.metadata.labels) }}
+{{- if has $object.kind (list "ServiceAccount" "Role" "RoleBinding") }}
+{{- $_ := set $object.metadata "namespace" $root.Release.Namespace }}
+{{- end }}
+{{- if and (eq $object.kind "ServiceAccount") $root.Values.serviceAccount.annotations }}
+{{- $_ := set $object.metadata "annotations" $root.Values.serviceAccount.annotations }}
+{{- end }}
+{{- range $object.subjects }}
+{{- $_ := set . "namespace" $root.Release.Namespace }}
+{{- end }}
+{{- if hasSuffix "AdmissionPolicyBinding" $object.kind }}
+{{- $_ := set $object.spec "matchResources" (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $root.Release.Namespace))) }}
+{{- end }}
+{{- if or (ne $object.kind "ClusterRoleBinding") $root.Values.rbac.tokenReview }}
+---
+{{ toYaml $object }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
