@@ -89,10 +89,10 @@ export class ReplayEngine implements Engine {
   }
 
   /** The recorded body of a GET to the controller, as a value to be changed. */
-  body<T>(path: string): T {
+  body(path: string): unknown {
     const answer = this.#answers.get(`GET controller ${path}`);
     if (answer === undefined || typeof answer === 'function') throw new Error(`nothing is recorded for ${path}`);
-    return JSON.parse(answer.body) as T;
+    return JSON.parse(answer.body) as unknown;
   }
 
   /** Every call to the host and port, or to the controller, fails from now on. */
@@ -140,9 +140,8 @@ export class ReplayEngine implements Engine {
 
   /** What the recordings have under another request, or in another shape. */
   #derive(version: string): void {
-    const tables = this.body<{ id: string }[]>('/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE').map(
-      ({ id }) => id,
-    );
+    const nodes = this.body('/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE') as { id: string }[];
+    const tables = nodes.map(({ id }) => id);
     this.json('/zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', tables);
     // The recorded cluster had no such node: `ls` of its parent does not have it.
     this.json(
