@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { generateAlerts } from './generate/alerts.ts';
 import { generateChartCrds, generateChartManifests, generateChartReadme } from './generate/chart-files.ts';
 import { generateCrds } from './generate/crds.ts';
+import { generateDashboard } from './generate/dashboard.ts';
 import { generateValuesSchema } from './generate/values-schema.ts';
 import type { Generator } from './generate/generator.ts';
 import { generateRowKernel } from './generate/row-kernel.ts';
@@ -16,6 +17,7 @@ const GENERATORS: readonly Generator[] = [
   generateChartManifests,
   generateChartReadme,
   generateCrds,
+  generateDashboard,
   generateRowKernel,
   generateValuesSchema,
 ];

@@ -1,0 +1,280 @@
+import type { GeneratedFiles } from './generator.ts';
+
+interface Query {
+  readonly expr: string;
+  readonly legend: string;
+  readonly instant?: boolean;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly type: 'stat' | 'table' | 'timeseries' | 'state-timeline';
+  /** Of 24 columns. */
+  readonly width: number;
+  readonly height: number;
+  readonly unit?: string;
+  readonly queries: readonly Query[];
+  /** Value → colour, where a colour says more than the number. */
+  readonly thresholds?: readonly { readonly value: number | null; readonly color: string }[];
+  readonly mappings?: Readonly<Record<string, { readonly text: string; readonly color: string }>>;
+}
+
+const STATES = { '1': { text: 'PASS', color: 'green' }, '0': { text: 'FAIL', color: 'red' } };
+const SCOPE = 'namespace=~"$namespace"';
+
+/** The rows of the dashboard, top to bottom. Every query is run against a real Prometheus by a test. */
+export const ROWS: readonly { readonly title: string; readonly panels: readonly Panel[] }[] = [
+  {
+    title: 'Cluster health',
+    panels: [
+      {
+        title: 'Checks that fail',
+        type: 'stat',
+        width: 4,
+        height: 5,
+        queries: [{ expr: `max(olap_warden_health_checks_failed{${SCOPE}})`, legend: 'fail', instant: true }],
+        thresholds: [
+          { value: null, color: 'green' },
+          { value: 1, color: 'red' },
+        ],
+      },
+      {
+        title: 'Age of the report',
+        type: 'stat',
+        width: 4,
+        height: 5,
+        unit: 's',
+        queries: [
+          {
+            expr: `time() - max(olap_warden_health_last_run_timestamp_seconds{${SCOPE}})`,
+            legend: 'age',
+            instant: true,
+          },
+        ],
+        thresholds: [
+          { value: null, color: 'green' },
+          { value: 3600, color: 'orange' },
+        ],
+      },
+      {
+        title: 'Duration of a run',
+        type: 'timeseries',
+        width: 8,
+        height: 5,
+        unit: 's',
+        queries: [{ expr: `max(olap_warden_health_last_run_duration_seconds{${SCOPE}})`, legend: 'duration' }],
+      },
+      {
+        title: 'Runs by result',
+        type: 'timeseries',
+        width: 8,
+        height: 5,
+        queries: [
+          { expr: `sum by (result) (increase(olap_warden_health_runs_total{${SCOPE}}[1h]))`, legend: '{{result}}' },
+        ],
+      },
+      {
+        title: 'State of all checks',
+        type: 'state-timeline',
+        width: 24,
+        height: 18,
+        queries: [{ expr: `max by (check) (olap_warden_health_check_status{${SCOPE}})`, legend: '{{check}}' }],
+        mappings: STATES,
+      },
+      {
+        title: 'Findings over time',
+        type: 'timeseries',
+        width: 16,
+        height: 8,
+        queries: [{ expr: `max by (check) (olap_warden_health_check_findings{${SCOPE}}) > 0`, legend: '{{check}}' }],
+      },
+      {
+        title: 'Calls to the engine',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        queries: [
+          {
+            expr: `sum by (outcome) (increase(olap_warden_health_engine_calls_total{${SCOPE}}[1h]))`,
+            legend: '{{outcome}}',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Access',
+    panels: [
+      {
+        title: 'Decisions',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'ops',
+        queries: [{ expr: `sum by (result) (rate(olap_warden_decisions_total{${SCOPE}}[5m]))`, legend: '{{result}}' }],
+      },
+      {
+        title: 'Requests by status',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'reqps',
+        queries: [
+          {
+            expr: `sum by (status) (rate(olap_warden_http_request_duration_seconds_count{${SCOPE}}[5m]))`,
+            legend: '{{status}}',
+          },
+        ],
+      },
+      {
+        title: 'Time of an answer, 99 of 100',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 's',
+        queries: [
+          {
+            expr: `histogram_quantile(0.99, sum by (le, route) (rate(olap_warden_http_request_duration_seconds_bucket{${SCOPE}}[5m])))`,
+            legend: '{{route}}',
+          },
+        ],
+      },
+      {
+        title: 'Age of the view of the resources',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 's',
+        queries: [
+          { expr: `max by (pod, instance) (olap_warden_store_age_seconds{${SCOPE}})`, legend: '{{pod}} {{instance}}' },
+        ],
+      },
+      {
+        title: 'Memory',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'bytes',
+        queries: [
+          {
+            expr: `max by (pod, instance) (process_resident_memory_bytes{${SCOPE}} * on (instance) group_left () olap_warden_info)`,
+            legend: '{{pod}} {{instance}}',
+          },
+        ],
+      },
+      {
+        title: 'Reconciliations',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'ops',
+        queries: [
+          {
+            expr: `sum by (controller, result) (rate(controller_runtime_reconcile_total{${SCOPE}}[5m]))`,
+            legend: '{{controller}} {{result}}',
+          },
+        ],
+      },
+    ],
+  },
+];
+
+const COLUMNS = 24;
+
+function fieldConfig(panel: Panel): object {
+  const mappings = Object.entries(panel.mappings ?? {}).map(([value, result]) => ({
+    type: 'value',
+    options: { [value]: result },
+  }));
+  return {
+    defaults: {
+      ...(panel.unit === undefined ? {} : { unit: panel.unit }),
+      ...(panel.thresholds === undefined ? {} : { thresholds: { mode: 'absolute', steps: panel.thresholds } }),
+      mappings,
+    },
+    overrides: [],
+  };
+}
+
+function layOut(): object[] {
+  const panels: object[] = [];
+  let y = 0;
+  let id = 1;
+  for (const row of ROWS) {
+    panels.push({
+      id: id++,
+      type: 'row',
+      title: row.title,
+      collapsed: false,
+      gridPos: { x: 0, y, w: COLUMNS, h: 1 },
+      panels: [],
+    });
+    y += 1;
+    let x = 0;
+    let height = 0;
+    for (const panel of row.panels) {
+      if (x + panel.width > COLUMNS) {
+        y += height;
+        x = 0;
+        height = 0;
+      }
+      panels.push({
+        id: id++,
+        type: panel.type,
+        title: panel.title,
+        datasource: { type: 'prometheus', uid: '${datasource}' },
+        gridPos: { x, y, w: panel.width, h: panel.height },
+        fieldConfig: fieldConfig(panel),
+        options:
+          panel.type === 'timeseries'
+            ? { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } }
+            : {},
+        targets: panel.queries.map((query, index) => ({
+          refId: String.fromCharCode(65 + index),
+          expr: query.expr,
+          legendFormat: query.legend,
+          instant: query.instant === true,
+          range: query.instant !== true,
+        })),
+      });
+      x += panel.width;
+      height = Math.max(height, panel.height);
+    }
+    y += height;
+  }
+  return panels;
+}
+
+/** The Grafana dashboard, as the chart's ConfigMap carries it. */
+export function generateDashboard(): GeneratedFiles {
+  const dashboard = {
+    uid: 'olap-warden',
+    title: 'olap-warden',
+    description: 'Health of the cluster, decisions on access, and the gateways that make them.',
+    tags: ['olap-warden', 'pinot'],
+    schemaVersion: 39,
+    version: 1,
+    editable: true,
+    timezone: '',
+    refresh: '1m',
+    time: { from: 'now-24h', to: 'now' },
+    templating: {
+      list: [
+        { name: 'datasource', type: 'datasource', query: 'prometheus', current: {}, hide: 0 },
+        {
+          name: 'namespace',
+          type: 'query',
+          datasource: { type: 'prometheus', uid: '${datasource}' },
+          query: { query: 'label_values(olap_warden_info, namespace)', refId: 'namespace' },
+          refresh: 2,
+          includeAll: true,
+          allValue: '.*',
+          current: { text: 'All', value: '$__all' },
+        },
+      ],
+    },
+    annotations: { list: [] },
+    panels: layOut(),
+  };
+  return new Map([['charts/olap-warden/files/dashboard.json', `${JSON.stringify(dashboard, undefined, 2)}\n`]]);
+}
