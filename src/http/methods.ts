@@ -20,7 +20,6 @@ export function methodGuard(app: FastifyInstance): () => void {
     if (route.url.includes('*') || route.config?.otherMethodsElsewhere) return;
     const methods = methodsByUrl.get(route.url) ?? new Set<string>();
     for (const method of [route.method].flat()) methods.add(method);
-    if (methods.has('GET')) methods.add('HEAD');
     methodsByUrl.set(route.url, methods);
   });
   return () => {

@@ -1,0 +1,29 @@
+import { observeStore } from '../http/metrics.ts';
+import type { Boot } from './wiring/boot.ts';
+import { openEngine } from './wiring/engine.ts';
+import { openKubernetesStore, openTransport } from './wiring/kubernetes.ts';
+import { composeOperator } from './wiring/operator.ts';
+import type { ServiceDefinition } from './wiring/service.ts';
+
+/** Reconciles the custom resources, runs the health checks and the cleaner; one of its replicas leads. */
+export const operator: ServiceDefinition = { name: 'operator', defaultHost: '0.0.0.0', compose };
+
+/** Without contact to the API server for this long, `/readyz` tells. */
+const MAX_AGE_MS = 60_000;
+
+async function compose(boot: Boot): Promise<undefined> {
+  const { settings, log, closers, readiness, registry } = boot;
+  const transport = openTransport(settings);
+  closers.defer('transport', () => transport.close());
+  const store = openKubernetesStore(transport, log);
+  closers.defer('store', () => store.close());
+  observeStore(registry, () => store.health());
+  const engine = await openEngine(settings, log);
+  closers.defer('engine', () => engine.close());
+  const running = composeOperator(boot, { store, engine, transport });
+  readiness.set('resources', () => {
+    const { ageMs, lastError } = store.health();
+    if (!running.ready()) return `not read yet${lastError === undefined ? '' : `: ${lastError}`}`;
+    return ageMs > MAX_AGE_MS ? `no contact to the Kubernetes API for ${Math.round(ageMs / 1000)} s` : undefined;
+  });
+}

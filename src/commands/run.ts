@@ -1,0 +1,104 @@
+import { SettingsError } from '../config/keys.ts';
+import { endSignals } from '../http/lifecycle.ts';
+import { ListenError } from '../http/server.ts';
+import { nearest } from '../resources/nearest.ts';
+import { StoreError } from '../store/resource-store.ts';
+import type { runCheck as RunCheck } from './check.ts';
+import { EXIT, type CommandContext } from './context.ts';
+import { COMMANDS, serviceHelp, USAGE, type CommandName } from './help.ts';
+import { VERSION } from './version.ts';
+import { startService, type ServiceDefinition } from './wiring/service.ts';
+
+const DEFAULT_WIDTH = 100;
+
+type Command = (context: CommandContext) => Promise<number>;
+
+/** Each command is loaded only when it is called: `check` has no use for a server. */
+const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
+  standalone: async () => asCommand((await import('./standalone.ts')).standalone),
+  gateway: async () => asCommand((await import('./gateway.ts')).gateway),
+  operator: async () => asCommand((await import('./operator.ts')).operator),
+  check: async () => {
+    const { runCheck } = await import('./check.ts');
+    return (context) => checkCommand(runCheck, context);
+  },
+};
+
+/**
+ * The program. @param args without the interpreter and the script
+ * @returns its exit code
+ */
+export async function run(args: readonly string[], context: Omit<CommandContext, 'args'>): Promise<number> {
+  const [name = '--help', ...rest] = args;
+  if (name === '--help' || name === '-h' || name === 'help') {
+    context.stdout(USAGE);
+    return args.length === 0 ? EXIT.usage : EXIT.ok;
+  }
+  if (name === '--version' || name === '-v' || name === 'version') {
+    context.stdout(`${VERSION}\n`);
+    return EXIT.ok;
+  }
+  const command = COMMANDS.find((known) => known === name);
+  if (command === undefined) {
+    const meant = nearest(name, COMMANDS);
+    context.stderr(
+      `\`${name}\` is not a command; ${meant === undefined ? `the commands are ${COMMANDS.join(', ')}` : `did you mean \`${meant}\`?`}\n`,
+    );
+    return EXIT.usage;
+  }
+  return (await LOAD[command]())({ ...context, args: rest });
+}
+
+function asCommand(definition: ServiceDefinition): Command {
+  return async (context) => {
+    if (context.args.includes('--help') || context.args.includes('-h')) {
+      context.stdout(serviceHelp(definition.name));
+      return EXIT.ok;
+    }
+    const signals = endSignals(process, (code) => process.exit(code));
+    try {
+      const service = await Promise.race([startService(definition, context), signals.ended]);
+      if (typeof service === 'string') return EXIT.failed;
+      await signals.ended;
+      await service.stop();
+      return EXIT.ok;
+    } catch (error) {
+      return report(error, context);
+    } finally {
+      signals.release();
+    }
+  };
+}
+
+async function checkCommand(runCheck: typeof RunCheck, { args, env, stdout, stderr }: CommandContext): Promise<number> {
+  const { exit, stdout: out, stderr: err } = process;
+  const signals = endSignals(process, (code) => exit(code));
+  const givenUp = new AbortController();
+  void signals.ended.then((name) => givenUp.abort(new Error(`ended by ${name}`)));
+  try {
+    return await runCheck(args, {
+      stdout,
+      stderr,
+      env,
+      stdoutIsTty: out.isTTY ?? false,
+      stderrIsTty: err.isTTY ?? false,
+      width: out.columns ?? DEFAULT_WIDTH,
+      now: () => new Date(),
+      random: Math.random,
+      signal: givenUp.signal,
+    });
+  } finally {
+    signals.release();
+  }
+}
+
+/** What people can mend is said in a line each; anything else is a defect and shows its stack. */
+function report(error: unknown, { stderr }: CommandContext): number {
+  if (error instanceof SettingsError) {
+    for (const problem of error.problems) stderr(`${problem}\n`);
+    return EXIT.usage;
+  }
+  if (error instanceof ListenError || error instanceof StoreError) stderr(`${error.message}\n`);
+  else stderr(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return EXIT.failed;
+}

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { TokenFileAuthenticator } from '../access/authenticators/token-file.ts';
+import { FolderStore } from '../store/folder-store.ts';
+import type { CommandContext } from './context.ts';
+import type { Boot } from './wiring/boot.ts';
+import { openEngine } from './wiring/engine.ts';
+import { assignLocalAdministrator, ensureLocalTokens, untilPredefined } from './wiring/first-administrator.ts';
+import { composeGateway } from './wiring/gateway-app.ts';
+import { composeOperator } from './wiring/operator.ts';
+import { serve } from './wiring/serve.ts';
+import type { ServiceDefinition } from './wiring/service.ts';
+
+const PREDEFINED_TIMEOUT_MS = 15_000;
+
+/** Operator and gateway in one process, over a folder of manifests. */
+export const standalone: ServiceDefinition = { name: 'standalone', defaultHost: '127.0.0.1', compose };
+
+async function compose(boot: Boot, context: CommandContext): Promise<number> {
+  const { settings, log, closers } = boot;
+  const dataDir = resolve(settings['data-dir']);
+  const store = await FolderStore.open(dataDir, {
+    onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'a manifest cannot be used'),
+  });
+  closers.defer('store', () => store.close());
+  const engine = await openEngine(settings, log);
+  closers.defer('engine', () => engine.close());
+
+  composeOperator(boot, { store, engine });
+  await untilPredefined(store, PREDEFINED_TIMEOUT_MS);
+  const { file, newToken } = await ensureLocalTokens(dataDir);
+  if (newToken !== undefined) await assignLocalAdministrator(store, AbortSignal.timeout(PREDEFINED_TIMEOUT_MS));
+  const tokens = await TokenFileAuthenticator.open({
+    read: () => readFile(settings['token-file'] ?? file, 'utf8'),
+    now: () => new Date(),
+    onProblem: (message) => log.error({ message }, 'the token file is refused; the tokens stay as they were'),
+  });
+  const app = await composeGateway(boot, { store, storeKind: 'folder', engine, before: [tokens] });
+  const port = await serve(boot, app);
+  if (newToken !== undefined) {
+    context.stdout(
+      `The first administrator's token, shown this once; it also stands in ${resolve(dataDir, 'admin-token')}:\n  ${newToken}\n`,
+    );
+  }
+  return port;
+}

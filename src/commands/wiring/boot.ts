@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { LiveProperties } from '../../config/live-properties.ts';
+import type { Settings } from '../../config/schema.ts';
+import { loadSettings } from '../../config/settings.ts';
+import { Closers } from '../../http/lifecycle.ts';
+import { countReloads, createRegistry } from '../../http/metrics.ts';
+import { closeServer, listenProbes } from '../../http/server.ts';
+import { createProbesServer, type ReadinessCheck } from '../../http/server-probes.ts';
+import { createLogger } from '../../logging.ts';
+import { nearest } from '../../resources/nearest.ts';
+import type { CommandContext } from '../context.ts';
+import { VERSION } from '../version.ts';
+
+/** What every process of olap-warden has before its own parts begin. */
+export interface Boot {
+  readonly settings: Settings;
+  readonly live: LiveProperties;
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** Add to it what must be ready; `/readyz` asks all. */
+  readonly readiness: Map<string, ReadinessCheck>;
+  readonly closers: Closers;
+  readonly metricsPort: number;
+  /** Address of both listeners. */
+  readonly host: string;
+}
+
+/**
+ * Reads the settings and opens the listener of probes, which then tells that the process is starting.
+ * @throws {SettingsError} {ListenError}
+ */
+export async function boot(context: CommandContext, command: string, defaultHost: string): Promise<Boot> {
+  const { settings, properties, file, fixedProperties } = await loadSettings({ ...context, suggest: nearest });
+  const log = createLogger(settings['log-level']);
+  const registry = createRegistry(VERSION, command);
+  const closers = new Closers(log);
+  const readiness = new Map<string, ReadinessCheck>([['start', () => 'the process is starting']]);
+  const host = settings.host ?? defaultHost;
+  const probes = createProbesServer({ registry, checks: readiness });
+  const metricsPort = await listenProbes(probes, host, settings['metrics-port']);
+  closers.defer('probes', () => closeServer(probes));
+  const live = liveProperties({ properties, file, fixedProperties }, registry, log);
+  live.start();
+  closers.defer('configuration', () => live.stop());
+  return { settings, live, log, registry, readiness, closers, metricsPort, host };
+}
+
+type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;
+
+function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LiveProperties {
+  const count = countReloads(registry);
+  return new LiveProperties({
+    initial: loaded.properties,
+    file: loaded.file,
+    fixed: loaded.fixedProperties,
+    suggest: nearest,
+    onChange: (keys) => {
+      count('applied');
+      log.info({ keys }, 'properties changed');
+    },
+    onRestartNeeded: (keys) => log.warn({ keys }, 'properties changed that need a restart to be in force'),
+    onRefused: (error) => {
+      count('refused');
+      log.error({ problems: error.problems }, 'the configuration file is refused; the properties stay as they were');
+    },
+  });
+}

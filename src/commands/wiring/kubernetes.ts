@@ -1,0 +1,48 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import type { Logger } from 'pino';
+import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.ts';
+import type { Settings } from '../../config/schema.ts';
+import { KubernetesStore } from '../../store/kubernetes/kubernetes-store.ts';
+import { KubernetesTransport } from '../../store/kubernetes/transport.ts';
+import { VERSION } from '../version.ts';
+
+/** The Kubernetes API that the settings name. @throws {Error} where there is no configuration for one */
+export function openTransport(settings: Settings): KubernetesTransport {
+  const load = (): KubeConfig => {
+    const config = new KubeConfig();
+    if (settings.kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(settings.kubeconfig);
+    return config;
+  };
+  return new KubernetesTransport(load, { namespace: settings.namespace, userAgent: `olap-warden/${VERSION}` });
+}
+
+/** The resources of the namespace, followed from now on. */
+export function openKubernetesStore(transport: KubernetesTransport, log: Logger): KubernetesStore {
+  return new KubernetesStore({
+    transport,
+    onError: (error, { kind, during }) =>
+      log.warn({ err: error, kind, during }, 'the view of the resources is not current'),
+  });
+}
+
+/** Asks the Kubernetes API whose token it is: needs `create` on `tokenreviews`. */
+export function tokenReview(transport: KubernetesTransport) {
+  return async (token: string, audiences: readonly string[], signal: AbortSignal): Promise<TokenReviewStatus> => {
+    const { body } = await transport.request<{ status?: TokenReviewStatus }>(
+      'POST',
+      '/apis/authentication.k8s.io/v1/tokenreviews',
+      {
+        body: {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenReview',
+          spec: { token, ...(audiences.length > 0 && { audiences }) },
+        },
+        signal,
+        timeoutMs: 8000,
+        retries: 1,
+      },
+    );
+    return body.status ?? {};
+  };
+}

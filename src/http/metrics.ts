@@ -1,0 +1,101 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Authorizer } from '../access/authorizer.ts';
+import type { StoreHealth } from '../store/resource-store.ts';
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** A registry with Node's own metrics and what runs; every process has one. */
+export function createRegistry(version: string, command: string): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'olap_warden_info',
+    help: 'Always 1; its labels say what runs.',
+    labelNames: ['version', 'command'],
+    registers: [registry],
+  }).set({ version, command }, 1);
+  return registry;
+}
+
+/**
+ * Times of answers by method, route and status. A route is its pattern and a method one of those that a route takes, so that no caller can
+ * make series.
+ */
+export function observeRequests(
+  registry: Registry,
+): (method: string, route: string, status: number, seconds: number) => void {
+  const histogram = new Histogram({
+    name: 'olap_warden_http_request_duration_seconds',
+    help: 'How long requests took, from their headers to the end of the answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  return (method, route, status, seconds) => {
+    histogram.observe({ method: route === 'none' ? 'any' : method, route, status }, seconds);
+  };
+}
+
+/** How old a store's view is, and whether it was ever complete. */
+export function observeStore(registry: Registry, health: () => StoreHealth): void {
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name: `olap_warden_store_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge(
+    'age_seconds',
+    'Since when the view of the resources may be out of date; grows while the Kubernetes API is away.',
+    () => health().ageMs / 1000,
+  );
+  gauge('synced', '1 once every kind of resource has been read, else 0.', () => (health().synced ? 1 : 0));
+}
+
+/** The same authorizer, its answers counted by result. Counts in plain numbers: an answer takes less than a microsecond. */
+export function countDecisions(registry: Registry, authorizer: Authorizer): Authorizer {
+  const counts = { allowed: 0, denied: 0 };
+  const counter = new Counter({
+    name: 'olap_warden_decisions_total',
+    help: 'Decisions on access by result.',
+    labelNames: ['result'],
+    registers: [],
+    collect() {
+      this.reset();
+      this.inc({ result: 'allowed' }, counts.allowed);
+      this.inc({ result: 'denied' }, counts.denied);
+    },
+  });
+  registry.registerMetric(counter);
+  const count = (allowed: boolean): void => {
+    if (allowed) counts.allowed += 1;
+    else counts.denied += 1;
+  };
+  return {
+    isAllowed(principal, action, resource) {
+      const allowed = authorizer.isAllowed(principal, action, resource);
+      count(allowed);
+      return allowed;
+    },
+    decide(principal, action, resource) {
+      const decision = authorizer.decide(principal, action, resource);
+      count(decision.allowed);
+      return decision;
+    },
+  };
+}
+
+/** Counts how readings of the configuration file ended. */
+export function countReloads(registry: Registry): (result: 'applied' | 'refused') => void {
+  const counter = new Counter({
+    name: 'olap_warden_config_reloads_total',
+    help: 'Changes of the configuration file by result.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of ['applied', 'refused']) counter.inc({ result }, 0);
+  return (result) => counter.inc({ result });
+}

@@ -1,0 +1,60 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Registry } from 'prom-client';
+
+/** Why something is not ready, for people; undefined where it is. */
+export type ReadinessCheck = () => string | undefined;
+
+export interface ProbesOptions {
+  readonly registry: Registry;
+  /** By name; all must be ready. */
+  readonly checks: ReadonlyMap<string, ReadinessCheck>;
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(body);
+}
+
+const TEXT = 'text/plain; charset=utf-8';
+
+/**
+ * The second listener: `/livez`, `/readyz` (503 with a line for each thing that is not ready) and `/metrics`.
+ * Nothing here asks for a credential and nothing here tells a secret; it stays when the other one is drained.
+ */
+export function createProbesServer(options: ProbesOptions): Server {
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD');
+      send(response, 405, TEXT, 'only GET and HEAD are allowed here\n');
+      return;
+    }
+    answer(path, response, options).catch((error: unknown) => {
+      send(response, 500, TEXT, `the metrics cannot be collected: ${(error as Error).name}\n`);
+    });
+  });
+  server.requestTimeout = 10_000;
+  return server;
+}
+
+async function answer(path: string, response: ServerResponse, { registry, checks }: ProbesOptions): Promise<void> {
+  if (path === '/livez') {
+    send(response, 200, TEXT, 'ok\n');
+  } else if (path === '/readyz') {
+    const problems = [...checks].flatMap(([name, check]) => {
+      const problem = check();
+      return problem === undefined ? [] : [`${name}: ${problem}`];
+    });
+    if (problems.length === 0) send(response, 200, TEXT, 'ready\n');
+    else send(response, 503, TEXT, `not ready\n${problems.join('\n')}\n`);
+  } else if (path === '/metrics') {
+    send(response, 200, registry.contentType, await registry.metrics());
+  } else {
+    send(response, 404, TEXT, 'there are /livez, /readyz and /metrics\n');
+  }
+}

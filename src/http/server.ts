@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/** A listener could not be opened; the message says what would help. */
+export class ListenError extends Error {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'ListenError';
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is taken by another program',
+  EACCES: 'may not be used by this user',
+  EADDRNOTAVAIL: 'is no address of this machine',
+};
+
+function listenError(host: string, port: number, setting: string, error: unknown): ListenError {
+  const reason = REASONS[(error as NodeJS.ErrnoException).code ?? ''] ?? String(error);
+  return new ListenError(`the address ${host}:${port} ${reason}; \`--${setting}\` chooses another port`, {
+    cause: error,
+  });
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Opens the listener of the REST interfaces. @returns its port @throws {ListenError} */
+export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
+  try {
+    await app.listen({ host, port, listenTextResolver: () => 'listening' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === 'listen') throw listenError(host, port, 'port', error);
+    throw error;
+  }
+  return portOf(app.server);
+}
+
+/** Opens the listener of probes and metrics. @returns its port @throws {ListenError} */
+export async function listenProbes(server: Server, host: string, port: number): Promise<number> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw listenError(host, port, 'metrics-port', error);
+  }
+  return portOf(server);
+}
+
+/** Ends a plain server: its listener at once, its idle connections too. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+/**
+ * Lets requests under way end, then closes the app; connections that are still busy after `graceMs` are cut.
+ * @returns false where some had to be cut
+ */
+export async function drain(app: FastifyInstance, graceMs: number): Promise<boolean> {
+  let whole = true;
+  const timer = setTimeout(() => {
+    whole = false;
+    app.server.closeAllConnections();
+  }, graceMs);
+  await app.close();
+  clearTimeout(timer);
+  return whole;
+}
+
+/** Gives new connections a renewed certificate; those that are open keep theirs. Does nothing for a server without TLS. */
+export function renewCertificate(app: FastifyInstance, pair: { readonly key: Buffer; readonly cert: Buffer }): void {
+  const server: unknown = app.server;
+  if (server instanceof TlsServer) server.setSecureContext(pair);
+}
