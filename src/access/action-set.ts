@@ -9,7 +9,8 @@ const NUMBER_BY_NAME: ReadonlyMap<string, number> = new Map(
     [action.toLowerCase(), index] as const,
   ]),
 );
-export const ACTION_WORDS = Math.ceil(NUMBERED.length / 32);
+export const ACTION_COUNT = NUMBERED.length;
+export const ACTION_WORDS = Math.ceil(ACTION_COUNT / 32);
 
 /** Actions as bits by number, 32 a word: whether a statement speaks of an action is one load and one mask. */
 export type ActionBits = Int32Array;

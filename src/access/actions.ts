@@ -178,15 +178,20 @@ export const ACTIONS: readonly string[] = [
 /** What is asked where no action is known for a call: only a pattern of nothing but stars matches it. */
 export const ANY_ACTION = '*';
 
-/** The known actions that a pattern stands for, compared without case. */
-export function actionsMatching(pattern: string): readonly string[] {
-  const glob = compileGlob(pattern.toLowerCase());
-  return ACTIONS.filter((action) => globMatches(glob, action.toLowerCase()));
+const LOWER: readonly string[] = ACTIONS.map((action) => action.toLowerCase());
+const LOWER_SET: ReadonlySet<string> = new Set(LOWER);
+
+/** Whether a pattern stands for any known action, compared without case. */
+export function matchesAnyAction(pattern: string): boolean {
+  const lower = pattern.toLowerCase();
+  if (LOWER_SET.has(lower)) return true;
+  const glob = compileGlob(lower);
+  return LOWER.some((action) => globMatches(glob, action));
 }
 
 /** What is wrong with an action pattern, in a sentence that names what was probably meant; undefined where it is good. */
 export function actionProblem(pattern: string): string | undefined {
-  if (actionsMatching(pattern).length > 0) return undefined;
+  if (matchesAnyAction(pattern)) return undefined;
   const meant = nearest(pattern.replaceAll('*', ''), ACTIONS);
   const hint = meant ? `did you mean \`${meant}\`?` : 'docs/rbac.md lists all actions';
   return `\`${pattern}\` matches no action; ${hint}`;

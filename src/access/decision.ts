@@ -14,7 +14,7 @@ export interface RoleLookup {
 
 /** A statement costs about this much more in an index than in a list. */
 const INDEXED_WEIGHT = 16;
-const LISTED_LIMIT = 48;
+const LISTED_LIMIT = 128;
 /** Bounds the memory of all grant sets together to some tens of megabytes; the one made longest ago goes first. */
 const MAX_WEIGHT = 1_000_000;
 
@@ -25,7 +25,7 @@ const MAX_WEIGHT = 1_000_000;
  * roles and kept until a role or policy in it changes: a change marks the sets that hold it, and nothing else is touched.
  */
 export class DecisionEngine implements Authorizer {
-  readonly #deployment: Deployment;
+  readonly #asked: Question;
   readonly #lookup: RoleLookup;
   readonly #policies = new Map<string, { readonly spec: unknown; compiled?: CompiledPolicy }>();
   readonly #roles = new Map<string, readonly string[]>();
@@ -39,7 +39,7 @@ export class DecisionEngine implements Authorizer {
   readonly #byPrincipal = new WeakMap<Principal, { generation: number; grants: GrantSet }>();
 
   constructor(deployment: Deployment, lookup: RoleLookup) {
-    this.#deployment = deployment;
+    this.#asked = new Question(deployment);
     this.#lookup = lookup;
   }
 
@@ -120,7 +120,7 @@ export class DecisionEngine implements Authorizer {
   }
 
   #question(action: string, resource: Srn): Question {
-    return new Question(askAction(action), resource, this.#deployment);
+    return this.#asked.ask(askAction(action), resource);
   }
 
   #unlinkRole(name: string): void {

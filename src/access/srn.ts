@@ -82,6 +82,8 @@ export interface SrnPatternLevel {
 export interface SrnPattern {
   readonly source: string;
   readonly levels: readonly SrnPatternLevel[];
+  /** The innermost of the levels: what decides mostly, and therefore first. */
+  readonly last: SrnPatternLevel | undefined;
 }
 
 /**
@@ -89,7 +91,7 @@ export interface SrnPattern {
  * A kind that no resource has is refused, since the pattern could never match.
  */
 export function parseSrnPattern(text: string): SrnParseResult<SrnPattern> {
-  if (text === '*') return { ok: true, value: { source: text, levels: [] } };
+  if (text === '*') return { ok: true, value: { source: text, levels: [], last: undefined } };
   const parsed = parseLevels(text);
   if (!parsed.ok) return parsed;
   const levels = parsed.value.map(({ kind, id }) => ({ kind: compileGlob(kind), id: compileGlob(id) }));
@@ -98,7 +100,7 @@ export function parseSrnPattern(text: string): SrnParseResult<SrnPattern> {
       return { ok: false, message: unknownKind(text, kind.source) };
     }
   }
-  return { ok: true, value: { source: text, levels } };
+  return { ok: true, value: { source: text, levels, last: levels.at(-1) } };
 }
 
 /** Whether the pattern holds for whatever resource there is: `*` alone, or one level of nothing but stars. */

@@ -1,28 +1,48 @@
-import { ACTION_WORDS, speaksOf, type AskedAction } from './action-set.ts';
+import { ACTION_COUNT, ACTION_WORDS, speaksOf, type AskedAction } from './action-set.ts';
 import type { CompiledStatement } from './compiled-policy.ts';
 import { globMatches, type Glob } from './glob.ts';
 import { completeSrn, patternMatches, type Deployment, type Srn, type SrnLevel, type SrnPattern } from './srn.ts';
 
-/** What is asked of an index: an action on a resource. */
+/**
+ * What is asked of an index: an action on a resource. One object is asked again and again, since a decision costs little more than making one;
+ * deciding never waits, so that no other question can come between.
+ */
 export class Question {
-  readonly action: AskedAction;
+  action: AskedAction = NO_ACTION;
   /** The level that a pattern's last level must meet. */
-  readonly last: SrnLevel;
-  readonly #resource: Srn;
+  last: SrnLevel = NO_LEVEL;
+  /** The first characters of its id, to be compared before any text is. */
+  head = 0;
   readonly #deployment: Deployment;
+  #resource: Srn = { levels: [] };
   #levels: readonly SrnLevel[] | undefined;
 
-  constructor(action: AskedAction, resource: Srn, deployment: Deployment) {
-    this.action = action;
-    this.#resource = resource;
+  constructor(deployment: Deployment) {
     this.#deployment = deployment;
-    this.last = resource.levels.at(-1) ?? { kind: 'cluster', id: deployment.cluster };
+  }
+
+  ask(action: AskedAction, resource: Srn): this {
+    const { levels } = resource;
+    this.action = action;
+    this.last = levels[levels.length - 1] ?? { kind: 'cluster', id: this.#deployment.cluster };
+    this.head = headOf(this.last.id);
+    this.#resource = resource;
+    this.#levels = undefined;
+    return this;
   }
 
   /** The completed resource. Made only when a pattern of several levels asks for it: most have one. */
   get levels(): readonly SrnLevel[] {
     return (this.#levels ??= completeSrn(this.#resource, this.#deployment));
   }
+}
+
+const NO_ACTION: AskedAction = { index: -1, lower: '' };
+const NO_LEVEL: SrnLevel = { kind: '', id: '' };
+
+/** The first two characters as a number; 0 for a text that has no two. */
+function headOf(text: string): number {
+  return text.length < 2 ? 0 : (text.charCodeAt(0) << 16) | text.charCodeAt(1);
 }
 
 /** Statements of one effect, arranged for being asked. */
@@ -34,41 +54,95 @@ export interface StatementIndex {
   matches(question: Question, found?: Set<CompiledStatement>): boolean;
 }
 
-/** Up to this many statements a walk through a list is faster than the look-ups of an index, and it is far smaller. */
-const MAX_LIST = 24;
+/** Up to this many patterns a list is faster than a trie, whose nodes lie all over the memory. */
+const MAX_LIST = 128;
 
 export function indexStatements(statements: readonly CompiledStatement[]): StatementIndex {
-  return statements.length <= MAX_LIST ? new StatementList(statements) : new StatementTrie(statements);
+  const probes = statements.flatMap((statement) => statement.resources.map((pattern) => ({ statement, pattern })));
+  return probes.length <= MAX_LIST ? new StatementList(probes) : new StatementTrie(probes);
 }
 
-class StatementList implements StatementIndex {
-  readonly #statements: readonly CompiledStatement[];
+/** One pattern of a statement. */
+interface Probe {
+  readonly statement: CompiledStatement;
+  readonly pattern: SrnPattern;
+}
 
-  constructor(statements: readonly CompiledStatement[]) {
-    this.#statements = statements;
+/**
+ * For few patterns: far smaller than a trie, and as fast, since nearly everything is ruled out by numbers that lie side by side: what does not
+ * speak of the action, then what begins otherwise.
+ */
+class StatementList implements StatementIndex {
+  readonly #probes: readonly Probe[];
+  /** 32 probes are one word. */
+  readonly #words: number;
+  /** By action: the probes that speak of it, as bits by position; then by position: the head of the pattern. Made when first asked. */
+  #table: Int32Array | undefined;
+
+  constructor(probes: readonly Probe[]) {
+    this.#probes = probes;
+    this.#words = Math.ceil(probes.length / 32);
   }
 
   matches(question: Question, found?: Set<CompiledStatement>): boolean {
+    const words = this.#words;
+    if (words === 0) return false;
+    const table = (this.#table ??= tableOf(this.#probes, words));
+    const { index } = question.action;
     let any = false;
-    for (const statement of this.#statements) {
-      if (!speaksOf(statement.actions, question.action) || !statementMeets(statement, question)) continue;
+    for (let word = 0; word < words; word++) {
+      const speaking = index >= 0 ? table[index * words + word]! : this.#speakingOf(question.action, word);
+      if (speaking === 0 || !this.#someMeets(speaking, word * 32, question, found)) continue;
+      if (!found) return true;
+      any = true;
+    }
+    return any;
+  }
+
+  #someMeets(speaking: number, from: number, question: Question, found?: Set<CompiledStatement>): boolean {
+    const heads = ACTION_COUNT * this.#words + from;
+    let left = speaking;
+    let any = false;
+    while (left !== 0) {
+      const bit = 31 - Math.clz32(left);
+      left &= ~(1 << bit);
+      const head = this.#table![heads + bit]!;
+      if (head !== 0 && head !== question.head) continue;
+      const { statement, pattern } = this.#probes[from + bit]!;
+      if (!patternMeets(pattern, question)) continue;
       if (!found) return true;
       found.add(statement);
       any = true;
     }
     return any;
   }
+
+  /** For an action that no table knows. */
+  #speakingOf(action: AskedAction, word: number): number {
+    let bits = 0;
+    for (const [bit, { statement }] of this.#probes.slice(word * 32, word * 32 + 32).entries()) {
+      if (speaksOf(statement.actions, action)) bits |= 1 << bit;
+    }
+    return bits;
+  }
 }
 
-function statementMeets(statement: CompiledStatement, question: Question): boolean {
-  for (const pattern of statement.resources) {
-    if (patternMeets(pattern, question)) return true;
+function tableOf(probes: readonly Probe[], words: number): Int32Array {
+  const table = new Int32Array(ACTION_COUNT * words + probes.length);
+  for (const [at, { statement, pattern }] of probes.entries()) {
+    const { bits } = statement.actions;
+    for (let index = 0; index < ACTION_COUNT; index++) {
+      if ((bits[index >>> 5]! & (1 << (index & 31))) === 0) continue;
+      const place = index * words + (at >>> 5);
+      table[place] = table[place]! | (1 << (at & 31));
+    }
+    table[ACTION_COUNT * words + at] = headOf(pattern.last?.id.literal ?? '');
   }
-  return false;
+  return table;
 }
 
 function patternMeets(pattern: SrnPattern, question: Question): boolean {
-  const last = pattern.levels.at(-1);
+  const { last } = pattern;
   if (!last) return true;
   if (!globMatches(last.id, question.last.id) || !globMatches(last.kind, question.last.kind)) return false;
   return pattern.levels.length === 1 || patternMatches(pattern, question.levels);
@@ -86,14 +160,12 @@ class StatementTrie implements StatementIndex {
   /** Globs in the kind that are neither exact nor everything: rare, and asked one by one. */
   readonly #otherKinds = new Bucket();
 
-  constructor(statements: readonly CompiledStatement[]) {
-    for (const statement of statements) {
-      for (const pattern of statement.resources) this.#add(statement, pattern);
-    }
+  constructor(probes: readonly Probe[]) {
+    for (const { statement, pattern } of probes) this.#add(statement, pattern);
   }
 
   #add(statement: CompiledStatement, pattern: SrnPattern): void {
-    const last = pattern.levels.at(-1);
+    const { last } = pattern;
     if (!last) {
       this.#everywhere.addCertain(statement);
       return;
@@ -205,7 +277,7 @@ function sharedLength(a: string, b: string): number {
 /** The statements of one place in the index. */
 class Bucket {
   #certain: CompiledStatement[] | undefined;
-  #doubtful: { statement: CompiledStatement; pattern: SrnPattern }[] | undefined;
+  #doubtful: Probe[] | undefined;
   /** Union of the actions of the certain statements. */
   #bits: Int32Array | undefined;
 

@@ -1,0 +1,193 @@
+import { DecisionEngine } from '../../src/access/decision.ts';
+import { Directory } from '../../src/access/directory.ts';
+import type { Deployment } from '../../src/access/srn.ts';
+import type { Principal } from '../../src/access/principal.ts';
+import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
+import { MemoryStore } from '../../test/unit/access/memory-store.ts';
+import { atLeast, atLeastTimes, atMost, measure, NO_GOAL, seededRandom, type Bench } from '../harness.ts';
+import { askCasbin, prepareCasbin } from '../peers/casbin.ts';
+import { askPrepared, cedarContext, prepareCedar } from '../peers/cedar.ts';
+import { makeWorkload, type Question, type Workload } from '../workloads/policies.ts';
+
+const DEPLOYMENT: Deployment = { environment: 'olap', cluster: 'pinot' };
+/** The peers answer a part of the questions: all of them would take minutes. */
+const PEER_QUESTIONS = 4000;
+
+export async function run(bench: Bench): Promise<void> {
+  await decisions(bench);
+  await largePrincipal(bench);
+  await oneChangedRole(bench);
+  await startOfGateway(bench);
+}
+
+/** 1,000 roles × 10 statements, 500 principals with 1–5 roles, 100,000 questions. */
+async function decisions(bench: Bench): Promise<void> {
+  const work = 'policy decision, 1,000 roles × 10 statements';
+  const workload = makeWorkload(
+    { roles: 1000, statementsPerRole: 10, principals: 500, questions: 100_000 },
+    seededRandom(1),
+  );
+  const engine = engineOf(workload);
+  const ours = await askAll(engine, workload, workload.questions);
+  const part = workload.questions.slice(0, PEER_QUESTIONS);
+  const expected = ours.answer.slice(0, PEER_QUESTIONS);
+
+  bench.note('cedar-wasm: a preparsed policy set for each principal');
+  for (const [index, names] of workload.roles.entries()) prepareCedar(`principal-${index}`, specsOf(workload, names));
+  const contexts = part.map(({ action, resource }) => cedarContext(action, resource, DEPLOYMENT));
+  const cedar = await measure(
+    () => part.map(({ principal }, index) => askPrepared(`principal-${principal}`, contexts[index]!)),
+    { rounds: 3 },
+  );
+
+  bench.note('casbin: an enforcer for each principal');
+  const enforcers = await Promise.all(workload.roles.map((names) => prepareCasbin(specsOf(workload, names))));
+  const casbin = await measure(
+    () => part.map(({ principal, action, resource }) => askCasbin(enforcers[principal]!, action, resource)),
+    { rounds: 3 },
+  );
+
+  const rate = perSecond(ours.cpuMs, workload.questions.length);
+  const row = { work, unit: 'decisions/s', better: 'more', ours: rate } as const;
+  bench.add({ ...row, goal: atLeast(1_500_000, 'decisions/s') });
+  for (const [peer, measured] of [
+    ['cedar-wasm', cedar],
+    ['casbin', casbin],
+  ] as const) {
+    const theirs = perSecond(measured.cpuMs, part.length);
+    bench.add({ ...row, peer, theirs, answers: [expected, measured.answer], goal: atLeastTimes(10) });
+  }
+}
+
+/** One principal with 1,000 statements, against the same engine asking a principal with ten. */
+async function largePrincipal(bench: Bench): Promise<void> {
+  const workload = makeWorkload(
+    { roles: 1, statementsPerRole: 1000, principals: 1, questions: 100_000 },
+    seededRandom(2),
+  );
+  const measured = await askAll(engineOf(workload), workload, workload.questions);
+  prepareCedar('large', specsOf(workload, workload.roles[0]!));
+  const part = workload.questions.slice(0, 200);
+  const contexts = part.map(({ action, resource }) => cedarContext(action, resource, DEPLOYMENT));
+  const cedar = await measure(() => contexts.map((context) => askPrepared('large', context)), { rounds: 3 });
+  const row = {
+    work: 'policy decision, a principal with 1,000 statements',
+    unit: 'decisions/s',
+    better: 'more',
+    ours: perSecond(measured.cpuMs, workload.questions.length),
+  } as const;
+  bench.add({ ...row, goal: atLeast(1_000_000, 'decisions/s') });
+  bench.add({
+    ...row,
+    peer: 'cedar-wasm',
+    theirs: perSecond(cedar.cpuMs, part.length),
+    answers: [measured.answer.slice(0, part.length), cedar.answer],
+    goal: atLeastTimes(10),
+  });
+}
+
+const CHANGES = 200;
+
+/** One role and its policy changed among 10,000, until somebody who has it gets the new decision; against building everything again. */
+async function oneChangedRole(bench: Bench): Promise<void> {
+  const workload = makeWorkload(
+    { roles: 10_000, statementsPerRole: 10, principals: 500, questions: 1 },
+    seededRandom(3),
+  );
+  const engine = engineOf(workload);
+  const touchAll = (of: DecisionEngine): void => {
+    for (const principal of workload.principals) of.isAllowed(principal, 'Query', workload.questions[0]!.resource);
+  };
+  touchAll(engine);
+  const holder = (name: string): Principal => {
+    const index = workload.roles.findIndex((names) => names.includes(name));
+    return workload.principals[Math.max(0, index)]!;
+  };
+  const held = [...new Set(workload.roles.flat())].slice(0, CHANGES);
+  const holders = held.map(holder);
+  let version = 0;
+  const changed = await measure(() => {
+    version++;
+    for (const [index, name] of held.entries()) {
+      engine.setPolicy(name, workload.policies.get(held[(index + version) % held.length]!));
+      engine.setRole(name, [name]);
+      engine.isAllowed(holders[index]!, 'Query', workload.questions[0]!.resource);
+    }
+  });
+  bench.note('rebuilding the whole index');
+  const rebuilt = await measure(() => touchAll(engineOf(workload)), { rounds: 3 });
+  bench.add({
+    work: 'one role changed among 10,000',
+    unit: 'ms CPU',
+    better: 'less',
+    ours: changed.cpuMs / held.length,
+    peer: 'rebuilding the index',
+    theirs: rebuilt.cpuMs,
+    goal: atMost(1, 'ms CPU'),
+  });
+}
+
+/** What the directory costs when a gateway starts; the watch that feeds it is measured where the gateway is. */
+async function startOfGateway(bench: Bench): Promise<void> {
+  const count = 10_000;
+  const workload = makeWorkload({ roles: count, statementsPerRole: 10, principals: 1, questions: 1 }, seededRandom(4));
+  const objects = [...workload.policies].flatMap(([name, spec], index) => [
+    policy(name, spec),
+    role(name, { policies: [name] }),
+    roleAssignment(name, { role: name, subjects: [{ type: 'user-email', name: `user-${index}@example.com` }] }),
+  ]);
+  const store = new MemoryStore();
+  store.seed(...objects);
+  collectGarbage();
+  const heapBefore = process.memoryUsage().heapUsed;
+  let directory: Directory | undefined;
+  const started = await measure(
+    () => {
+      directory?.close();
+      directory = new Directory(store, DEPLOYMENT);
+      return directory.isAllowed(workload.principals[0]!, 'Query', workload.questions[0]!.resource);
+    },
+    { rounds: 3 },
+  );
+  collectGarbage();
+  const heap = (process.memoryUsage().heapUsed - heapBefore) / 1024 / 1024;
+  const work = 'access index at start, 10,000 roles, policies and assignments';
+  bench.add({ work: `${work}: time`, unit: 'ms', better: 'less', ours: started.wallMs, goal: atMost(3000, 'ms') });
+  const memory = { work: `${work}: heap of the index`, unit: 'MB', better: 'less', ours: heap } as const;
+  bench.add({ ...memory, goal: canCollectGarbage() ? atMost(100, 'MB') : NO_GOAL });
+  directory?.close();
+}
+
+function engineOf(workload: Workload): DecisionEngine {
+  const rolesByPrincipal = new Map(workload.principals.map((principal, index) => [principal, workload.roles[index]!]));
+  const engine = new DecisionEngine(DEPLOYMENT, { rolesOf: (principal) => rolesByPrincipal.get(principal) ?? [] });
+  for (const [name, spec] of workload.policies) {
+    engine.setPolicy(name, spec);
+    engine.setRole(name, [name]);
+  }
+  return engine;
+}
+
+function askAll(engine: DecisionEngine, { principals }: Workload, questions: readonly Question[]) {
+  return measure(
+    () =>
+      questions.map(({ principal, action, resource }) => engine.isAllowed(principals[principal]!, action, resource)),
+    { rounds: 9, warmup: 3 },
+  );
+}
+
+function specsOf({ policies }: Workload, names: readonly string[]) {
+  return names.map((name) => policies.get(name)!);
+}
+
+function perSecond(cpuMs: number, count: number): number {
+  return (count / cpuMs) * 1000;
+}
+
+function canCollectGarbage(): boolean {
+  return typeof globalThis.gc === 'function';
+}
+
+function collectGarbage(): void {
+  globalThis.gc?.();
+}
