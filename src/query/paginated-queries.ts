@@ -1,8 +1,9 @@
 import type { EngineResponse } from '../engine/types.ts';
 import { QueryError } from './errors.ts';
+import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
 import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
 import { isRequestId, newRequestId } from './request-id.ts';
-import type { ResultReader, ResultStore, StoredResultSummary } from './result-store.ts';
+import type { ResultReader, ResultRecord, ResultStore, StoredResultSummary } from './result-store.ts';
 import type { PaginationSettings } from './settings.ts';
 import { storeAnswer, type SubmitOutcome } from './submit.ts';
 
@@ -23,6 +24,8 @@ export interface PaginatedQueriesOptions {
   readonly now: () => number;
   /** Cryptographically secure bytes. */
   readonly random: (bytes: number) => Uint8Array;
+  /** Counts nothing where absent. */
+  readonly metrics?: QueryMetrics;
 }
 
 /** Who runs a query, and on what. */
@@ -40,6 +43,7 @@ export class PaginatedQueries {
   readonly #identity: GatewayIdentity;
   readonly #now: () => number;
   readonly #random: (bytes: number) => Uint8Array;
+  readonly #metrics: QueryMetrics;
   readonly #reading = new Map<string, number>();
   #submissions = 0;
 
@@ -49,6 +53,7 @@ export class PaginatedQueries {
     this.#identity = options.identity;
     this.#now = options.now;
     this.#random = options.random;
+    this.#metrics = options.metrics ?? NO_METRICS;
   }
 
   /** `brokerHost` and `brokerPort` of answers; undefined where any gateway can serve a page. */
@@ -73,10 +78,14 @@ export class PaginatedQueries {
       );
     }
     this.#submissions++;
+    let outcome: SubmissionOutcome = 'failed';
     try {
       const submissionTimeMs = this.#now();
       const response = await run(signal);
-      if (response.status !== 200) return { kind: 'refused', response };
+      if (response.status !== 200) {
+        outcome = 'not_stored';
+        return { kind: 'refused', response };
+      }
       const submission = {
         ...origin,
         requestId: newRequestId(this.#identity.id, this.#random),
@@ -84,9 +93,16 @@ export class PaginatedQueries {
         submissionTimeMs,
         expirationTimeMs: submissionTimeMs + expirationMs,
       };
-      const outcome = await storeAnswer(response, this.#store, submission, signal);
-      return outcome.kind === 'stored' ? { kind: 'stored', reader: this.#tracked(outcome.reader) } : outcome;
+      const answer = await storeAnswer(response, this.#store, submission, signal);
+      if (answer.kind === 'engine-answer') {
+        outcome = 'not_stored';
+        return answer;
+      }
+      outcome = 'stored';
+      this.#metrics.scanned(answer.reader.record.rowBytes);
+      return { kind: 'stored', reader: this.#tracked(answer.reader) };
     } finally {
+      this.#metrics.submitted(outcome);
       this.#submissions--;
     }
   }
@@ -99,17 +115,19 @@ export class PaginatedQueries {
     throw notFound(requestId);
   }
 
-  /** Whose the result is, expired or not. @throws {QueryError} not-found */
-  async ownerOf(requestId: string, signal: AbortSignal): Promise<string> {
+  /** What is known of the result, expired or not. @throws {QueryError} not-found */
+  async recordOf(requestId: string, signal: AbortSignal): Promise<ResultRecord> {
     const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
     if (reader === undefined) throw notFound(requestId);
     await reader.close();
-    return reader.record.owner;
+    return reader.record;
   }
 
   /** @throws {QueryError} bad-page, not-found, store-unavailable */
-  page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
-    return readPage(reader, request, this.holder, signal);
+  async page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
+    const page = await readPage(reader, request, this.holder, signal);
+    this.#metrics.paged(page.length);
+    return page;
   }
 
   /** Every complete result, also those that have expired and wait for the cleaner, in order of submission. */
@@ -120,8 +138,10 @@ export class PaginatedQueries {
   }
 
   /** @throws {QueryError} not-found */
-  async delete(requestId: string, signal: AbortSignal): Promise<void> {
-    if (!isRequestId(requestId) || !(await this.#store.delete(requestId, signal))) throw notFound(requestId);
+  async delete(record: ResultRecord, signal: AbortSignal): Promise<void> {
+    const { requestId, expirationTimeMs } = record;
+    if (!(await this.#store.delete(requestId, signal))) throw notFound(requestId);
+    this.#metrics.deleted(expirationTimeMs <= this.#now() ? 'expired' : 'request');
   }
 
   /** True while a page of the result is being sent by this gateway. */

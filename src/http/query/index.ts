@@ -166,8 +166,9 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
     async (request, reply) => {
       const { requestId } = request.params;
       const signal = clientSignal(reply);
-      requireDelete(request, await queries.ownerOf(requestId, signal));
-      await queries.delete(requestId, signal);
+      const record = await queries.recordOf(requestId, signal);
+      requireDelete(request, record.owner);
+      await queries.delete(record, signal);
       return reply.type('text/plain').send(`Query Results for ${requestId} deleted.`);
     },
   );

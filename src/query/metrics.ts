@@ -1,0 +1,72 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** Why a result went. */
+export type DeletionReason = 'request' | 'expired' | 'quota';
+export type SubmissionOutcome = 'stored' | 'not_stored' | 'failed';
+export type StoreOperation = 'begin' | 'write' | 'seal' | 'commit' | 'open' | 'read' | 'list' | 'delete';
+
+/** What the paginated queries tell about themselves. */
+export interface QueryMetrics {
+  submitted(outcome: SubmissionOutcome): void;
+  /** Bytes of rows were scanned and stored. */
+  scanned(bytes: number): void;
+  /** A page was handed out; bytes of its answer. */
+  paged(bytes: number): void;
+  deleted(reason: DeletionReason): void;
+  /** What the store holds, after it was counted. */
+  holds(results: number, bytes: number): void;
+  storeCall(operation: StoreOperation, seconds: number, failed: boolean): void;
+}
+
+export const NO_METRICS: QueryMetrics = {
+  submitted: () => undefined,
+  scanned: () => undefined,
+  paged: () => undefined,
+  deleted: () => undefined,
+  holds: () => undefined,
+  storeCall: () => undefined,
+};
+
+const SECONDS = [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5, 30];
+
+/** The metrics on a registry of prom-client. Call it once for each registry. */
+export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name: `olap_warden_pagination_${name}`, help, labelNames, registers });
+  const gauge = (name: string, help: string): Gauge =>
+    new Gauge({ name: `olap_warden_pagination_${name}`, help, registers });
+
+  const submissions = counter('submissions_total', 'Paginated queries that were submitted, by outcome.', ['outcome']);
+  const scanned = counter('scanned_bytes_total', 'Bytes of rows in answers of the engine that were scanned.');
+  const pages = counter('pages_total', 'Pages that were handed out.');
+  const pageBytes = counter('page_bytes_total', 'Bytes of pages that were handed out.');
+  const deletions = counter('deletions_total', 'Stored results that were deleted, by reason.', ['reason']);
+  const results = gauge('stored_results', 'Results that this gateway has in the store.');
+  const bytes = gauge('stored_bytes', 'Bytes of the results that this gateway has in the store.');
+  const errors = counter('store_errors_total', 'Calls of the result store that failed, by operation.', ['operation']);
+  const latency = new Histogram({
+    name: 'olap_warden_pagination_store_duration_seconds',
+    help: 'How long calls of the result store took, by operation.',
+    labelNames: ['operation'],
+    buckets: SECONDS,
+    registers,
+  });
+  return {
+    submitted: (outcome) => submissions.inc({ outcome }),
+    scanned: (count) => scanned.inc(count),
+    paged(length) {
+      pages.inc();
+      pageBytes.inc(length);
+    },
+    deleted: (reason) => deletions.inc({ reason }),
+    holds(count, size) {
+      results.set(count);
+      bytes.set(size);
+    },
+    storeCall(operation, seconds, failed) {
+      latency.observe({ operation }, seconds);
+      if (failed) errors.inc({ operation });
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { QueryMetrics, StoreOperation } from '../metrics.ts';
+import type { ResultReader, ResultStore, ResultWriter } from '../result-store.ts';
+
+/** The same store, whose calls are timed and whose failures are counted. @param now milliseconds of a clock that never goes back */
+export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: () => number): ResultStore {
+  const timed = async <T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> => {
+    const started = now();
+    let failed = true;
+    try {
+      const answer = await call();
+      failed = false;
+      return answer;
+    } finally {
+      metrics.storeCall(operation, (now() - started) / 1000, failed);
+    }
+  };
+  const reader = (inner: ResultReader): ResultReader => ({
+    record: inner.record,
+    index: (signal) => timed('read', () => inner.index(signal)),
+    read: (from, to, signal) => timed('read', () => inner.read(from, to, signal)),
+    stream: (from, to, signal) => inner.stream(from, to, signal),
+    close: () => inner.close(),
+  });
+  const writer = (inner: ResultWriter): ResultWriter => ({
+    write: (bytes) => timed('write', () => inner.write(bytes)),
+    seal: (index) => timed('seal', () => inner.seal(index)),
+    read: (from, to, signal) => inner.read(from, to, signal),
+    commit: async (record) => reader(await timed('commit', () => inner.commit(record))),
+    discard: () => inner.discard(),
+  });
+  return {
+    protocol: store.protocol,
+    local: store.local,
+    start: (signal) => store.start(signal),
+    begin: async (requestId, signal) => writer(await timed('begin', () => store.begin(requestId, signal))),
+    open: async (requestId, signal) => {
+      const found = await timed('open', () => store.open(requestId, signal));
+      return found === undefined ? undefined : reader(found);
+    },
+    list: (signal) => store.list(signal),
+    delete: (requestId, signal) => timed('delete', () => store.delete(requestId, signal)),
+    close: () => store.close(),
+  };
+}
