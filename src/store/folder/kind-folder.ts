@@ -12,6 +12,9 @@ import { desiredOf, fileModeOf, pluralOf, printManifest, without } from './manif
 import { ManifestFiles } from './manifest-files.ts';
 import { Records, type StoredRecord } from './records.ts';
 
+/** With the default pause between two looks this is five seconds. */
+const MAX_DEFERRALS = 50;
+
 /** `previous` is given on an update. @throws {StoreError} invalid, saying what would be right */
 export type Validate = <K extends ResourceKind>(
   kind: K,
@@ -54,6 +57,8 @@ export class KindFolder<K extends ResourceKind> {
   readonly #fileOf = new Map<string, string>();
   /** What the files say is not all in effect yet: it could not be recorded. */
   #behind = false;
+  /** For how many looks deletions were put off. */
+  #deferrals = 0;
 
   constructor(kind: K, view: View<K>, context: KindFolderContext) {
     this.kind = kind;
@@ -102,6 +107,9 @@ export class KindFolder<K extends ResourceKind> {
     if (!changed && !this.#behind) return unsettled;
     this.#behind = true;
     for (const file of this.#files.unapplied()) await this.#adopt(file);
+    // An object whose file is gone may stand in another one that is still being written; but no other file holds up a deletion for long.
+    if (unsettled && ++this.#deferrals < MAX_DEFERRALS) return true;
+    this.#deferrals = 0;
     for (const [name, file] of this.#fileOf) {
       if (this.#files.nameIn(file) === name) continue;
       await this.#vanish(name);

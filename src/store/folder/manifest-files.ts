@@ -36,6 +36,8 @@ export class ManifestFiles {
     const present = await filesIn(this.#directory, MANIFEST_EXTENSIONS);
     const files = new Set(options.only ?? [...present, ...this.#entries.keys()]);
     for (const file of this.#unsettled.keys()) files.add(file);
+    // A file that was renamed is told of by two events. The new name must not be learnt after the old one's end has counted.
+    for (const file of present) if (!this.#entries.has(file)) files.add(file);
     let changed = false;
     for (const file of [...files].filter(isManifest).sort())
       if (await this.#lookAt(file, options.settled)) changed = true;

@@ -45,7 +45,9 @@ export function parseManifest(kind: ResourceKind, text: string): unknown {
   const value = parseOneDocument(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error(`it holds no object: it must begin with \`apiVersion: ${apiVersionOf(kind)}\``);
-  const { kind: found, metadata } = value as { kind?: unknown; metadata?: unknown };
+  const { apiVersion, kind: found, metadata } = value as { apiVersion?: unknown; kind?: unknown; metadata?: unknown };
+  if (apiVersion !== apiVersionOf(kind))
+    throw new Error(`its \`apiVersion\` is \`${shown(apiVersion)}\`; it must be \`${apiVersionOf(kind)}\``);
   if (found !== kind)
     throw new Error(`its \`kind\` is \`${shown(found)}\`; files in \`${pluralOf(kind)}/\` must hold \`kind: ${kind}\``);
   const people = without({ ...value }, ['status']);
@@ -97,5 +99,6 @@ function withoutEmpty(record: Record<string, unknown>): Record<string, unknown> 
 }
 
 function shown(value: unknown): string {
+  if (value === undefined) return 'missing';
   return typeof value === 'string' ? value.slice(0, 60) : typeof value;
 }
