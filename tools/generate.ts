@@ -5,8 +5,10 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generateAlerts } from './generate/alerts.ts';
 import { generateChartCrds, generateChartManifests, generateChartReadme } from './generate/chart-files.ts';
+import { generateConfiguration } from './generate/configuration.ts';
 import { generateCrds } from './generate/crds.ts';
 import { generateDashboard } from './generate/dashboard.ts';
+import { generateOpenApi } from './generate/openapi.ts';
 import { generateValuesSchema } from './generate/values-schema.ts';
 import type { Generator } from './generate/generator.ts';
 import { generateRowKernel } from './generate/row-kernel.ts';
@@ -16,8 +18,10 @@ const GENERATORS: readonly Generator[] = [
   generateChartCrds,
   generateChartManifests,
   generateChartReadme,
+  generateConfiguration,
   generateCrds,
   generateDashboard,
+  generateOpenApi,
   generateRowKernel,
   generateValuesSchema,
 ];

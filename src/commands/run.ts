@@ -71,8 +71,8 @@ function asCommand(definition: ServiceDefinition): Command {
 }
 
 async function checkCommand(runCheck: typeof RunCheck, { args, env, stdout, stderr }: CommandContext): Promise<number> {
-  const { exit, stdout: out, stderr: err } = process;
-  const signals = endSignals(process, (code) => exit(code));
+  const { stdout: out, stderr: err } = process;
+  const signals = endSignals(process, (code) => process.exit(code));
   const givenUp = new AbortController();
   void signals.ended.then((name) => givenUp.abort(new Error(`ended by ${name}`)));
   try {

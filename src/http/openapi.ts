@@ -8,8 +8,8 @@ const TAGS = [
   { name: 'policies', description: 'Policies: which actions are allowed or denied on which resources.' },
   { name: 'service-tokens', description: 'Bearer tokens for programs.' },
   { name: 'access', description: 'Who may do what, and why.' },
-  { name: 'cluster-health', description: 'The health task and its report.' },
-  { name: 'queries', description: 'Queries, and paginated reading of their results.' },
+  { name: 'cluster health', description: 'The health task and its report.' },
+  { name: 'paginated queries', description: 'Queries, and paginated reading of their results.' },
   { name: 'gateway', description: 'The gateway itself.' },
   { name: 'dashboard', description: 'Sessions of the web dashboard.' },
 ];
