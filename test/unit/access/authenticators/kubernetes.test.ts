@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import {
+  KubernetesAuthenticator,
+  type KubernetesAuthenticatorOptions,
+  type TokenReviewStatus,
+} from '../../../../src/access/authenticators/kubernetes.ts';
+import type { AuthenticationResult } from '../../../../src/access/authenticator.ts';
+
+const START = Date.parse('2026-01-01T00:00:00Z');
+
+function setup(answer: TokenReviewStatus | Error, options: Partial<KubernetesAuthenticatorOptions> = {}) {
+  const state = { answer, time: START, reviews: [] as string[] };
+  const authenticator = new KubernetesAuthenticator({
+    audiences: ['olap-warden'],
+    now: () => new Date(state.time),
+    review: async (token) => {
+      state.reviews.push(token);
+      if (state.answer instanceof Error) throw state.answer;
+      return state.answer;
+    },
+    ...options,
+  });
+  const ask = (token: string): Promise<AuthenticationResult> => authenticator.authenticate({ scheme: 'bearer', token });
+  return { state, authenticator, ask };
+}
+
+const ALICE: TokenReviewStatus = {
+  authenticated: true,
+  audiences: ['olap-warden'],
+  user: { username: 'alice@Example.com', groups: ['devs', 'system:authenticated'] },
+};
+
+const jwt = (claims: object): string =>
+  ['{}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url')).join('.');
+
+describe('TokenReview', () => {
+  it('makes a principal of name, groups and the domain of an address', async () => {
+    const { ask } = setup(ALICE);
+    expect(await ask('t')).toEqual({
+      outcome: 'authenticated',
+      principal: {
+        kind: 'user',
+        srn: 'srn2:user#alice@Example.com',
+        id: 'alice@Example.com',
+        groups: ['devs', 'system:authenticated'],
+        domain: 'example.com',
+        authenticator: 'kubernetes',
+      },
+    });
+  });
+
+  it('gives a service account no domain', async () => {
+    const { ask } = setup({ ...ALICE, user: { username: 'system:serviceaccount:ns:job' } });
+    expect(await ask('t')).toMatchObject({ principal: { domain: undefined, groups: [] } });
+  });
+
+  it('asks once in a minute, and again after it', async () => {
+    const { state, ask } = setup(ALICE);
+    await ask('t');
+    state.time += 59_000;
+    await ask('t');
+    expect(state.reviews).toHaveLength(1);
+    state.time += 1000;
+    state.answer = { authenticated: false };
+    expect((await ask('t')).outcome).toBe('rejected');
+    expect(state.reviews).toHaveLength(2);
+  });
+
+  it('does not take a token beyond its own expiry', async () => {
+    const { state, ask } = setup(ALICE);
+    const token = jwt({ exp: START / 1000 + 10 });
+    await ask(token);
+    state.time += 10_000;
+    state.answer = { authenticated: false };
+    expect((await ask(token)).outcome).toBe('rejected');
+  });
+
+  it('remembers a refusal for seconds only', async () => {
+    const { state, ask } = setup({ authenticated: false });
+    expect((await ask('t')).outcome).toBe('rejected');
+    await ask('t');
+    expect(state.reviews).toHaveLength(1);
+    state.time += 5000;
+    state.answer = ALICE;
+    expect((await ask('t')).outcome).toBe('authenticated');
+  });
+
+  it('asks once for many requests at the same time', async () => {
+    const { state, ask } = setup(ALICE);
+    const results = await Promise.all(Array.from({ length: 50 }, () => ask('t')));
+    expect(results.every(({ outcome }) => outcome === 'authenticated')).toBe(true);
+    expect(state.reviews).toHaveLength(1);
+  });
+
+  it('has no more reviews under way than it bears', async () => {
+    const { promise, resolve } = Promise.withResolvers<TokenReviewStatus>();
+    const { ask } = setup(ALICE, { review: () => promise });
+    const pending = Array.from({ length: 32 }, (_, index) => ask(`t${index}`));
+    expect((await ask('one-more')).outcome).toBe('unavailable');
+    resolve(ALICE);
+    expect((await Promise.all(pending)).every(({ outcome }) => outcome === 'authenticated')).toBe(true);
+  });
+
+  it('is unavailable, and remembers nothing, while the API is away', async () => {
+    const { state, ask } = setup(new Error('connect ECONNREFUSED'));
+    expect((await ask('t')).outcome).toBe('unavailable');
+    state.answer = ALICE;
+    expect((await ask('t')).outcome).toBe('authenticated');
+  });
+
+  it.each([{ audiences: ['https://kubernetes.default.svc'] }, { audiences: undefined }])(
+    'refuses a token for %o',
+    async ({ audiences }) => {
+      const { audiences: _, ...rest } = ALICE;
+      const { ask } = setup(audiences ? { ...rest, audiences } : rest);
+      expect(await ask('t')).toEqual({
+        outcome: 'rejected',
+        message: 'the token is for another audience: it must have `olap-warden`',
+      });
+    },
+  );
+
+  it('leaves Basic credentials and what is no token to others', async () => {
+    const { authenticator, ask, state } = setup(ALICE);
+    expect(await authenticator.authenticate({ scheme: 'basic', username: 'a', password: 'b' })).toEqual({
+      outcome: 'not-mine',
+    });
+    expect(await ask('no token')).toEqual({ outcome: 'not-mine' });
+    expect(state.reviews).toEqual([]);
+  });
+});

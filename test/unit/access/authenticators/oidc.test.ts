@@ -1,0 +1,143 @@
+import { exportJWK, generateKeyPair, SignJWT, createLocalJWKSet, UnsecuredJWT, type JWTPayload } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { OidcAuthenticator, type OidcAuthenticatorOptions } from '../../../../src/access/authenticators/oidc.ts';
+import type { AuthenticationResult } from '../../../../src/access/authenticator.ts';
+
+const ISSUER = 'https://issuer.example.com';
+const NOW = new Date('2026-01-01T00:00:00Z');
+const seconds = NOW.getTime() / 1000;
+
+let keyPair: Awaited<ReturnType<typeof generateKeyPair>>;
+let otherPair: Awaited<ReturnType<typeof generateKeyPair>>;
+let options: OidcAuthenticatorOptions;
+
+beforeAll(async () => {
+  keyPair = await generateKeyPair('ES256');
+  otherPair = await generateKeyPair('ES256');
+  const jwk = { ...(await exportJWK(keyPair.publicKey)), kid: 'one', alg: 'ES256' };
+  options = {
+    issuer: ISSUER,
+    audiences: ['olap-warden'],
+    keys: createLocalJWKSet({ keys: [jwk] }),
+    algorithms: ['ES256'],
+    usernameClaim: 'email',
+    groupsClaim: 'groups',
+    now: () => NOW,
+  };
+});
+
+const CLAIMS: JWTPayload = {
+  iss: ISSUER,
+  aud: 'olap-warden',
+  sub: 'u1',
+  exp: seconds + 300,
+  email: 'Ann@Example.com',
+  email_verified: true,
+  groups: ['devs'],
+};
+
+const sign = (claims: JWTPayload = CLAIMS, key = keyPair, kid = 'one'): Promise<string> =>
+  new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(key.privateKey);
+
+const ask = (token: string, more: Partial<OidcAuthenticatorOptions> = {}): Promise<AuthenticationResult> =>
+  new OidcAuthenticator({ ...options, ...more }).authenticate({ scheme: 'bearer', token });
+
+const without = (claim: string): JWTPayload =>
+  Object.fromEntries(Object.entries(CLAIMS).filter(([name]) => name !== claim));
+
+describe('OIDC', () => {
+  it('makes a principal of verified e-mail, groups and domain', async () => {
+    expect(await ask(await sign())).toEqual({
+      outcome: 'authenticated',
+      principal: {
+        kind: 'user',
+        srn: 'srn2:user#Ann@Example.com',
+        id: 'Ann@Example.com',
+        groups: ['devs'],
+        domain: 'example.com',
+        authenticator: 'oidc',
+      },
+    });
+  });
+
+  it('gives a user of another claim a domain only where the address is verified', async () => {
+    const token = await sign({ ...CLAIMS, email_verified: false });
+    expect(await ask(token, { usernameClaim: 'sub' })).toMatchObject({ principal: { id: 'u1', domain: undefined } });
+    expect(await ask(await sign(), { usernameClaim: 'sub' })).toMatchObject({ principal: { domain: 'example.com' } });
+  });
+
+  it.each([
+    ['expired', { exp: seconds - 6 }, 'the token has expired'],
+    ['without an end', { exp: undefined }, 'the claim `exp`'],
+    ['for another audience', { aud: 'other' }, 'it must have `olap-warden`'],
+    ['not valid yet', { nbf: seconds + 60 }, 'the claim `nbf`'],
+    ['without a verified address', { email_verified: false }, '`email_verified` must be true'],
+    [
+      'with an address that is said to be verified by a text',
+      { email_verified: 'true' },
+      '`email_verified` must be true',
+    ],
+    ['without an address', { email: undefined }, 'no claim `email`'],
+    ['with an address that holds a line break', { email: 'a@b.c\nx' }, 'no claim `email`'],
+  ])('refuses a token %s', async (_, claims, message) => {
+    const merged = { ...CLAIMS, ...claims } as JWTPayload;
+    const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
+    expect(await ask(await sign(kept))).toEqual({ outcome: 'rejected', message: expect.stringContaining(message) });
+  });
+
+  it('refuses a token that nobody signed, that another key signed, and one with an unknown key', async () => {
+    const unsecured = new UnsecuredJWT(CLAIMS).encode();
+    expect(await ask(unsecured)).toMatchObject({ outcome: 'rejected' });
+    const forged = await sign(CLAIMS, otherPair);
+    expect(await ask(forged)).toEqual({ outcome: 'rejected', message: 'the signature of the token does not hold' });
+    const unknown = await sign(CLAIMS, otherPair, 'two');
+    expect(await ask(unknown)).toMatchObject({
+      outcome: 'rejected',
+      message: expect.stringContaining('does not have'),
+    });
+  });
+
+  it('refuses a token that is signed with a shared secret', async () => {
+    const token = await new SignJWT(CLAIMS)
+      .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+      .sign(new TextEncoder().encode('x'.repeat(32)));
+    expect(await ask(token)).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('ES256') });
+  });
+
+  it('leaves the tokens of others to others', async () => {
+    expect(await ask(await sign({ ...CLAIMS, iss: 'https://other' }))).toEqual({ outcome: 'not-mine' });
+    expect(await ask(await sign(without('iss')))).toEqual({ outcome: 'not-mine' });
+    expect(await ask('svc-abc')).toEqual({ outcome: 'not-mine' });
+    expect(await ask('a.b.c')).toEqual({ outcome: 'not-mine' });
+  });
+
+  it('is unavailable, not unauthorized, when the keys cannot be read', async () => {
+    const reasons: unknown[] = [];
+    const keys = (): never => {
+      throw new TypeError('fetch failed');
+    };
+    const result = await ask(await sign(), { keys, onUnavailable: (error) => reasons.push(error) });
+    expect(result.outcome).toBe('unavailable');
+    expect(reasons).toHaveLength(1);
+  });
+
+  it('does not verify the same token anew for each request, nor keep it beyond its end', async () => {
+    let asked = 0;
+    let time = NOW.getTime();
+    const authenticator = new OidcAuthenticator({
+      ...options,
+      keys: (header, token) => {
+        asked += 1;
+        return options.keys(header, token);
+      },
+      now: () => new Date(time),
+    });
+    const token = await sign({ ...CLAIMS, exp: seconds + 30 });
+    const authenticate = () => authenticator.authenticate({ scheme: 'bearer', token });
+    await authenticate();
+    await authenticate();
+    expect(asked).toBe(1);
+    time += 40_000;
+    expect((await authenticate()).outcome).toBe('rejected');
+  });
+});

@@ -1,0 +1,77 @@
+import { ACTIONS } from '../../../src/access/actions.ts';
+import type { DecisionReason } from '../../../src/access/authorizer.ts';
+
+/**
+ * The rules of access as the documentation tells them, written down a second time in the plainest way and sharing no code with the engine.
+ * What a test compares the engine with.
+ */
+export interface NaiveState {
+  readonly environment: string;
+  readonly cluster: string;
+  readonly policies: Readonly<Record<string, { statements: readonly NaiveStatement[] } | 'unreadable'>>;
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface NaiveStatement {
+  readonly effect?: string;
+  readonly actions?: readonly string[];
+  readonly resources: readonly string[];
+}
+
+type Level = readonly [kind: string, id: string];
+
+export function naiveDecision(
+  state: NaiveState,
+  roles: readonly string[],
+  action: string,
+  resource: readonly Level[],
+): DecisionReason {
+  const policies = roles.flatMap((role) => (state.roles[role] ?? []).flatMap((name) => state.policies[name] ?? []));
+  if (policies.includes('unreadable')) return 'invalidPolicy';
+  const statements = policies.flatMap((policy) => (policy === 'unreadable' ? [] : policy.statements));
+  const levels = complete(state, resource);
+  const matching = statements.filter(
+    ({ actions = ['*'], resources }) =>
+      actions.some((pattern) => glob(pattern.toLowerCase(), action.toLowerCase())) &&
+      resources.some((pattern) => resourceMatches(pattern, levels)),
+  );
+  if (matching.some(({ effect = 'deny' }) => effect === 'deny')) return 'explicitDeny';
+  return matching.length > 0 ? 'allowed' : 'implicitDeny';
+}
+
+function complete({ environment, cluster }: NaiveState, resource: readonly Level[]): readonly Level[] {
+  const own = resource.filter(([kind]) => kind === 'environment');
+  if (own.length > 0 && resource.length === 1) return resource;
+  const inner = resource.filter(([kind]) => kind !== 'environment');
+  const outer: Level[] = own.length > 0 ? [...own] : [['environment', environment]];
+  if (inner[0]?.[0] !== 'cluster') outer.push(['cluster', cluster]);
+  return [...outer, ...inner];
+}
+
+/** Tries every way to lay the pattern's levels over the resource's, in order, with the last on the last. */
+function resourceMatches(pattern: string, levels: readonly Level[]): boolean {
+  if (pattern === '*') return true;
+  const wanted = pattern
+    .replace('srn2:', '')
+    .split(':')
+    .map((part) => part.split('#') as unknown as Level);
+  const meets = (want: Level, have: Level): boolean => glob(want[0], have[0]) && glob(want[1], have[1]);
+  const lay = (want: readonly Level[], have: readonly Level[]): boolean => {
+    const [first, ...others] = want;
+    if (!first) return true;
+    return have.some((level, at) => meets(first, level) && lay(others, have.slice(at + 1)));
+  };
+  return meets(wanted.at(-1)!, levels.at(-1)!) && lay(wanted.slice(0, -1), levels.slice(0, -1));
+}
+
+/** `*` by trying every length. */
+function glob(pattern: string, text: string): boolean {
+  if (pattern === '') return text === '';
+  if (pattern.startsWith('*')) {
+    for (let taken = 0; taken <= text.length; taken++) if (glob(pattern.slice(1), text.slice(taken))) return true;
+    return false;
+  }
+  return text.startsWith(pattern[0]!) && glob(pattern.slice(1), text.slice(1));
+}
+
+export const KNOWN_ACTIONS = ACTIONS;
