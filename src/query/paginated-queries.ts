@@ -56,6 +56,10 @@ export class PaginatedQueries {
     this.#metrics = options.metrics ?? NO_METRICS;
   }
 
+  get brokerId(): string {
+    return this.#identity.id;
+  }
+
   /** `brokerHost` and `brokerPort` of answers; undefined where any gateway can serve a page. */
   get holder(): HolderAddress | undefined {
     return this.#store.local ? { host: this.#identity.host, port: this.#identity.port } : undefined;

@@ -7,9 +7,11 @@ import { requireAllowed } from '../context.ts';
 import { ErrorBody } from '../errors.ts';
 import { clientSignal } from '../forward.ts';
 import { requireDelete, requireRead } from './access.ts';
+import { gatewayIdentity, passedOn, type PeerRouting } from './peer-routing.ts';
 import { asHttpError } from './query-errors.ts';
 import {
   CursorResponse,
+  ForwardHeaders,
   PageQuerystring,
   QueryMetadata,
   RequestIdParams,
@@ -22,7 +24,10 @@ import { sendPage } from './send.ts';
 import { keepRawJson } from './sql-body.ts';
 import { runSql, type SubmitOptions } from './submit.ts';
 
-export type PaginatedQueriesOptions = SubmitOptions;
+export interface PaginatedQueriesOptions extends SubmitOptions {
+  /** The other gateways; absent where there are none. */
+  readonly peers?: PeerRouting;
+}
 
 const TAGS = ['paginated queries'];
 const READ_ERRORS = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 503: ErrorBody };
@@ -33,6 +38,7 @@ export async function paginatedQueries(app: FastifyInstance, options: PaginatedQ
   app.setErrorHandler((error) => {
     throw asHttpError(error);
   });
+  gatewayIdentity(app, options.queries.brokerId);
   submission(app, options);
   reading(app, options);
   administration(app, options);
@@ -82,7 +88,7 @@ function submission(app: FastifyInstance, options: PaginatedQueriesOptions): voi
 }
 
 function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
-  const { queries, settings } = options;
+  const { queries, settings, peers } = options;
   app.get<{ Params: RequestIdParams; Querystring: PageQuerystring }>(
     '/query/:requestId/results',
     {
@@ -92,11 +98,13 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
         tags: TAGS,
         summary: 'One page of a stored result.',
         params: RequestIdParams,
+        headers: ForwardHeaders,
         querystring: PageQuerystring,
         response: { 200: CursorResponse, ...READ_ERRORS },
       },
     },
     async (request, reply) => {
+      if (await passedOn(request, reply, peers)) return reply;
       const signal = clientSignal(reply);
       const reader = await queries.open(request.params.requestId, signal);
       try {
@@ -104,6 +112,7 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
         const { pageSize, maxPageSize } = settings();
         const numRows = Math.min(request.query.numRows ?? pageSize, maxPageSize);
         await sendPage(reply, await queries.page(reader, { offset: request.query.offset, numRows }, signal));
+        return reply;
       } finally {
         await reader.close();
       }
@@ -118,10 +127,12 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
         tags: TAGS,
         summary: 'What the engine told about a query beside its rows.',
         params: RequestIdParams,
+        headers: ForwardHeaders,
         response: { 200: Type.Array(QueryMetadata), ...READ_ERRORS },
       },
     },
     async (request, reply) => {
+      if (await passedOn(request, reply, peers)) return reply;
       const reader = await queries.open(request.params.requestId, clientSignal(reply));
       try {
         requireRead(request, reader.record);
@@ -134,7 +145,7 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
 }
 
 function administration(app: FastifyInstance, options: PaginatedQueriesOptions): void {
-  const { queries } = options;
+  const { queries, peers } = options;
   app.get(
     '/query/resultStore',
     {
@@ -160,10 +171,12 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
         tags: TAGS,
         summary: 'Deletes a stored result.',
         params: RequestIdParams,
+        headers: ForwardHeaders,
         response: { 200: Type.String(), 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 503: ErrorBody },
       },
     },
     async (request, reply) => {
+      if (await passedOn(request, reply, peers)) return reply;
       const { requestId } = request.params;
       const signal = clientSignal(reply);
       const record = await queries.recordOf(requestId, signal);

@@ -11,6 +11,7 @@ import { sendPage, sendStream } from './send.ts';
 /** What a SQL text reads, or why that cannot be told: then the query is refused. */
 export type TablesOfSql = (
   sql: string,
+  options?: { readonly database?: string | undefined; readonly queryOptions?: string | undefined },
 ) => { readonly ok: true; readonly tables: readonly string[] } | { readonly ok: false; readonly reason: string };
 
 export interface SubmitOptions {
@@ -18,6 +19,8 @@ export interface SubmitOptions {
   readonly queries: PaginatedQueries;
   readonly settings: () => PaginationSettings;
   readonly tablesOfSql: TablesOfSql;
+  /** From names as a text spells them to those that the engine knows, where it compares them without case. */
+  readonly resolveTables?: (tables: readonly string[], signal: AbortSignal) => Promise<readonly string[]>;
 }
 
 /** Of the caller's headers only these reach the engine with a paginated query; the rest is about the way to the gateway. */
@@ -35,12 +38,13 @@ export async function runSql(
   sql: string,
   options: SubmitOptions,
 ): Promise<unknown> {
-  const tables = tablesOf(sql, options.tablesOfSql);
-  const hints = tableHints(request);
-  requireQuery(request, [...new Set([...tables, ...hints])]);
-  const query = request.query as SubmitQuerystring;
   const signal = clientSignal(reply);
-  const endpoint = await options.engine.brokerFor([...new Set([...tables, ...hints])], signal);
+  const spelled = tablesOf(request, sql, options.tablesOfSql);
+  const tables = (await options.resolveTables?.(spelled, signal)) ?? spelled;
+  const served = [...new Set([...tables, ...tableHints(request)])];
+  requireQuery(request, served);
+  const query = request.query as SubmitQuerystring;
+  const endpoint = await options.engine.brokerFor(served, signal);
   const call = engineCall(request);
   if (!(query.doPaginate ?? false) && !(query.getCursor ?? false))
     return forwardToEngine(request, reply, endpoint, call);
@@ -62,13 +66,24 @@ export async function runSql(
   }
 }
 
-function tablesOf(sql: string, tablesOfSql: TablesOfSql): readonly string[] {
-  const found = tablesOfSql(sql);
+function tablesOf(request: FastifyRequest, sql: string, tablesOfSql: TablesOfSql): readonly string[] {
+  const { database } = request.headers;
+  const found = tablesOfSql(sql, {
+    database: typeof database === 'string' ? database : undefined,
+    queryOptions: queryOptions(request),
+  });
   if (found.ok) return found.tables;
   throw new HttpError(
     400,
     `the tables that the query reads cannot be told, so that access to them cannot be checked: ${found.reason}`,
   );
+}
+
+/** Options of the engine beside the text, which may name a database. */
+function queryOptions(request: FastifyRequest): string | undefined {
+  const { queryOptions: options } = (request.body ?? request.query) as { queryOptions?: unknown };
+  if (options === undefined || typeof options === 'string') return options;
+  throw new HttpError(400, '`queryOptions` must be a text such as `timeoutMs=1000;enableNullHandling=true`');
 }
 
 /** `FORWARD_TABLE`, repeatable: more tables that the broker must serve. They are checked like those of the query. */
