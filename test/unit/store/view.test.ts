@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { sleep } from '../../../src/store/clock.ts';
+import { Backoff } from '../../../src/store/kubernetes/backoff.ts';
+import { isNewer } from '../../../src/store/resource-version.ts';
+import { View } from '../../../src/store/view.ts';
+import { role } from '../../builders/resources.ts';
+import { FastClock } from './stub-api.ts';
+
+describe('View', () => {
+  let view: View<'Role'>;
+  let errors: unknown[];
+
+  beforeEach(() => {
+    errors = [];
+    view = new View('Role', (error) => errors.push(error));
+  });
+
+  test('a list that was handed out does not change', () => {
+    view.set(role('b'));
+    const before = view.list();
+    expect(view.list()).toBe(before);
+    view.set(role('a'));
+    view.set(role('c'));
+    view.delete('b');
+    expect(before).toEqual([role('b')]);
+    expect(view.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'c']);
+  });
+
+  test('stays sorted through many changes', () => {
+    const names = Array.from({ length: 500 }, (_, i) => `n${(i * 7919) % 500}`);
+    for (const name of names) view.set(role(name));
+    for (const name of names.slice(0, 250)) view.delete(name);
+    const left = [...new Set(names.slice(250))].sort();
+    expect(view.list().map(({ metadata }) => metadata.name)).toEqual(left);
+  });
+
+  test('who subscribes within an event hears of it once', () => {
+    const heard: string[] = [];
+    let subscribed = false;
+    view.subscribe(() => {
+      if (subscribed) return;
+      subscribed = true;
+      view.subscribe(({ type, object }) => heard.push(`${type} ${object.metadata.name}`));
+    });
+    view.set(role('a'));
+    view.set(role('b'));
+    expect(heard).toEqual(['added a', 'added b']);
+  });
+
+  test('who ends a subscription within an event hears nothing more, even of that event', () => {
+    const heard: string[] = [];
+    const ends: (() => void)[] = [];
+    view.subscribe(() => ends[0]?.());
+    ends.push(view.subscribe(({ object }) => heard.push(object.metadata.name)));
+    view.set(role('a'));
+    expect(heard).toEqual([]);
+  });
+
+  test('one function may subscribe twice and end one of them', () => {
+    let calls = 0;
+    const listener = () => void calls++;
+    const end = view.subscribe(listener);
+    view.subscribe(listener);
+    view.set(role('a'));
+    end();
+    view.set(role('b'));
+    expect(calls).toBe(3);
+  });
+
+  test('a listener that throws is reported', () => {
+    const error = new Error('broken');
+    view.subscribe(() => {
+      throw error;
+    });
+    view.set(role('a'));
+    expect(errors).toEqual([error]);
+  });
+
+  test('deleting what is not there is nothing', () => {
+    let calls = 0;
+    view.subscribe(() => void calls++);
+    view.delete('a');
+    expect(calls).toBe(0);
+  });
+});
+
+describe('isNewer', () => {
+  test.each([
+    ['10', '9', true],
+    ['9', '10', false],
+    ['10', '10', false],
+    ['90071992547409932', '90071992547409931', true],
+    ['1', undefined, true],
+    [undefined, undefined, false],
+    ['abc', '10', true],
+    ['abc', 'abc', false],
+  ])('%s than %s: %s', (a, b, newer) => {
+    expect(isNewer(a, b)).toBe(newer);
+  });
+});
+
+describe('Backoff', () => {
+  test('is anywhere below a limit that doubles, and never nothing', () => {
+    const clock = new FastClock();
+    const backoff = new Backoff(clock, { minMs: 800, maxMs: 30_000 });
+    clock.chance = 0;
+    expect(backoff.next()).toBe(50);
+    clock.chance = 1;
+    expect([backoff.next(), backoff.next(), backoff.next(5000), backoff.next(0, 5000)]).toEqual([
+      1600,
+      3200,
+      5000 + 6400,
+      5000,
+    ]);
+    for (let i = 0; i < 2000; i++) backoff.next();
+    expect(backoff.next()).toBe(30_000);
+    backoff.reset();
+    expect(backoff.next()).toBe(800);
+  });
+});
+
+describe('sleep', () => {
+  test('ends at once when it is called off, and leaves no timer', async () => {
+    const clock = new FastClock();
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const sleeping = sleep(clock, 1_000_000, controller.signal);
+    controller.abort(reason);
+    await expect(sleeping).rejects.toBe(reason);
+    await expect(sleep(clock, 1, controller.signal)).rejects.toBe(reason);
+    expect(clock.pending.size).toBe(0);
+  });
+});
