@@ -1,0 +1,142 @@
+import {
+  NOT_READ,
+  readOk,
+  type Assignment,
+  type ClusterSnapshot,
+  type Instance,
+  type SchemaSummary,
+  type SegmentSummary,
+  type ServerLoad,
+  type SizeSummary,
+  type TableConfig,
+  type TableSnapshot,
+} from '../../src/health/snapshot.ts';
+
+/** Builders of snapshots in which nothing is wrong: each test names only what matters to it. */
+export function server(id: string, more: Partial<Instance> = {}): Instance {
+  return {
+    id,
+    type: 'server',
+    host: '10.0.0.1',
+    port: '8098',
+    adminPort: '8097',
+    enabled: true,
+    live: true,
+    tags: ['DefaultTenant_OFFLINE', 'DefaultTenant_REALTIME'],
+    pools: {},
+    ...more,
+  };
+}
+
+export function broker(id: string, more: Partial<Instance> = {}): Instance {
+  return server(id, { type: 'broker', tags: ['DefaultTenant_BROKER'], ...more });
+}
+
+export function controller(id: string, more: Partial<Instance> = {}): Instance {
+  return server(id, { type: 'controller', tags: ['controller'], ...more });
+}
+
+export function tableConfig(more: Partial<TableConfig> = {}): TableConfig {
+  return {
+    brokerTenant: 'DefaultTenant',
+    serverTenant: 'DefaultTenant',
+    serverTags: ['DefaultTenant_OFFLINE'],
+    replication: '3',
+    retentionTimeUnit: 'DAYS',
+    retentionTimeValue: '30',
+    timeColumn: 'ts',
+    schemaName: undefined,
+    isDimension: false,
+    isRefresh: false,
+    upsert: false,
+    dedup: false,
+    snapshot: 'default',
+    preload: 'default',
+    instanceAssignments: [{ name: 'OFFLINE', poolBased: true, replicaGroupBased: true }],
+    indexes: [],
+    ...more,
+  };
+}
+
+/** @param loads segments by server, or segments and consuming ones */
+export function assignment(
+  loads: Readonly<Record<string, number | readonly [segments: number, consuming: number]>>,
+  more: Partial<Assignment> = {},
+): Assignment {
+  const servers = new Map<string, ServerLoad>();
+  for (const [name, load] of Object.entries(loads)) {
+    const [segments, consuming] = typeof load === 'number' ? [load, 0] : load;
+    servers.set(name, { segments, consuming });
+  }
+  const sum = (of: (load: ServerLoad) => number) => [...servers.values()].reduce((total, load) => total + of(load), 0);
+  return {
+    segments: sum((load) => load.segments),
+    consumingSegments: sum((load) => load.consuming),
+    servers,
+    partitions: new Map(),
+    segmentsWithoutPartition: 0,
+    ...more,
+  };
+}
+
+export function segmentSummary(more: Partial<SegmentSummary> = {}): SegmentSummary {
+  return {
+    completed: 0,
+    documents: new Map(),
+    packedBytes: new Map(),
+    packedBelowLimit: 0,
+    packedUnknown: 0,
+    outOfOrder: { count: 0, names: [] },
+    withoutTime: 0,
+    ...more,
+  };
+}
+
+export function sizes(small: number, measured: number, more: Partial<SizeSummary> = {}): SizeSummary {
+  return { small: { count: small, names: [] }, measured, bytes: new Map(), incomplete: undefined, ...more };
+}
+
+type TableParts = Omit<Partial<TableSnapshot>, 'config'> & { config?: Partial<TableConfig> };
+
+/** @param name with its type suffix */
+export function table(name: string, { config, ...more }: TableParts = {}): TableSnapshot {
+  const type = name.endsWith('_REALTIME') ? 'REALTIME' : 'OFFLINE';
+  return {
+    name,
+    rawName: name.replace(/_(?:OFFLINE|REALTIME)$/u, ''),
+    type,
+    config: tableConfig({ serverTags: [`DefaultTenant_${type}`], ...config }),
+    enabled: true,
+    assignment: readOk(assignment({})),
+    difference: readOk({ viewMissing: false, segments: { count: 0, names: [] } }),
+    segments: readOk(segmentSummary()),
+    size: readOk(sizes(0, 0)),
+    reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [] }),
+    primaryKeys: NOT_READ,
+    consumingRows: readOk(new Map()),
+    rebalance: readOk({ needed: false, detail: 'Table is already balanced' }),
+    ...more,
+  };
+}
+
+export function schema(columns: number, granularities: Readonly<Record<string, string>> = {}): SchemaSummary {
+  return { columns, granularities: new Map(Object.entries(granularities)) };
+}
+
+export function snapshot(tables: readonly TableSnapshot[] = [], more: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
+  return {
+    unreachable: undefined,
+    clusterName: 'pinot',
+    engineVersion: '1.5.1',
+    instances: readOk([server('Server_a_8098'), server('Server_b_8098'), broker('Broker_a_8099')]),
+    instanceHealth: new Map(),
+    clusterConfig: readOk({}),
+    tables: readOk(tables),
+    schemas: readOk(new Map()),
+    instancePartitions: readOk([]),
+    brokerResource: readOk(new Map(tables.map(({ name }) => [name, ['Broker_a_8099']]))),
+    leaders: readOk(new Map()),
+    queries: new Map(tables.map(({ rawName }) => [rawName, readOk({ ok: true, detail: 'OK' })])),
+    ...more,
+  };
+}

@@ -1,0 +1,210 @@
+import { readFailed, readOk } from '../../../src/health/snapshot.ts';
+import { assignment, controller, server, sizes, snapshot, table } from '../../builders/snapshot.ts';
+import { cases } from './check-cases.ts';
+
+const names = (count: number) => Array.from({ length: count }, (_, i) => `Server_s${i}_8098`);
+const servers = (count: number, more = {}) => ({ instances: readOk(names(count).map((name) => server(name, more))) });
+const byServer = (counts: readonly number[]) =>
+  Object.fromEntries(counts.map((count, i) => [`Server_s${i}_8098`, count]));
+const consuming = (counts: readonly number[]) =>
+  Object.fromEntries(counts.map((count, i) => [`Server_s${i}_8098`, [count, count] as const]));
+
+/** One table whose segments are spread so; `total` is the count of segments, replicas not counted twice. */
+const spread = (counts: readonly number[], total: number, more = {}) =>
+  snapshot(
+    [table('t_OFFLINE', { assignment: readOk(assignment(byServer(counts), { segments: total })), ...more })],
+    servers(counts.length),
+  );
+
+cases('SEGMENT_SKEW_HEALTH_CHECK', [
+  // The mean of 30, 20 and 10 is 20: 30 is exactly half as much more.
+  { is: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
+  { is: 'one more', snapshot: spread([31, 20, 9], 60), finds: ['t_OFFLINE'], tells: '`Server_s0_8098` has too many' },
+  { is: '50 segments are too few to be judged', snapshot: spread([50, 0, 0], 50), says: 'not applicable' },
+  { is: '51 are enough', snapshot: spread([51, 0, 0], 51), finds: ['t_OFFLINE'] },
+  { is: 'one server', snapshot: spread([100], 100) },
+  { is: 'a dimension table', snapshot: spread([100, 1, 1], 102, { config: { isDimension: true } }) },
+  { is: 'a disabled table', snapshot: spread([100, 1, 1], 102, { enabled: false }) },
+  {
+    is: 'an idle server of another tenant does not count',
+    snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
+      instances: readOk([
+        ...names(2).map((name) => server(name)),
+        server('Server_s8_8098', { tags: ['Other_OFFLINE'] }),
+        server('Server_s9_8098', { tags: ['Other_OFFLINE'] }),
+      ]),
+    }),
+  },
+  {
+    is: 'an idle server of the same tenant does',
+    snapshot: snapshot(
+      [table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })],
+      servers(4),
+    ),
+    finds: ['t_OFFLINE'],
+  },
+  {
+    is: 'a disabled server of the same tenant does not',
+    snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
+      instances: readOk(names(4).map((name, i) => server(name, { enabled: i < 2 }))),
+    }),
+  },
+  {
+    is: 'stored instance partitions say which servers are meant',
+    snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
+      ...servers(8),
+      instancePartitions: readOk([
+        {
+          name: 't_OFFLINE',
+          servers: new Map([
+            ['0_0', ['Server_s0_8098']],
+            ['0_1', ['Server_s1_8098']],
+          ]),
+        },
+      ]),
+    }),
+  },
+  {
+    is: 'instances that could not be read',
+    snapshot: snapshot([table('t_OFFLINE')], { instances: readFailed('no') }),
+    finds: ['pinot'],
+    unread: true,
+  },
+]);
+
+const consumingTable = (counts: readonly number[], total: number) =>
+  snapshot(
+    [table('t_REALTIME', { assignment: readOk(assignment(consuming(counts), { consumingSegments: total })) })],
+    servers(counts.length),
+  );
+
+cases('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', [
+  { is: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
+  { is: 'one more', snapshot: consumingTable([7, 4, 1], 12), finds: ['t_REALTIME'], tells: '7 where the average' },
+  {
+    is: '10 consuming segments are too few to be judged',
+    snapshot: consumingTable([10, 0, 0], 10),
+    says: 'not applicable',
+  },
+  { is: '11 are enough', snapshot: consumingTable([11, 0, 0], 11), finds: ['t_REALTIME'] },
+]);
+
+const tablesOn = (counts: readonly number[], more = {}) =>
+  snapshot(
+    counts.flatMap((count, on) =>
+      Array.from({ length: count }, (_, i) =>
+        table(`t${on}x${i}_OFFLINE`, { assignment: readOk(assignment({ [`Server_s${on}_8098`]: 1 })) }),
+      ),
+    ),
+    { ...servers(counts.length), ...more },
+  );
+
+cases('TABLE_SKEW_CHECK', [
+  { is: 'exactly 50 % above the average', snapshot: tablesOn([3, 2, 1]) },
+  { is: 'one more', snapshot: tablesOn([4, 2, 1]), finds: ['Server_s0_8098'], tells: '4 tables' },
+  { is: 'one server', snapshot: tablesOn([5]), says: 'not applicable' },
+  { is: 'two servers, one with three times as many', snapshot: tablesOn([3, 1]) },
+  { is: 'two servers, one with four times as many', snapshot: tablesOn([4, 1]), finds: ['Server_s0_8098'] },
+  { is: 'an empty cluster', snapshot: snapshot(), says: 'not applicable' },
+  {
+    is: 'an idle server that no table could use',
+    snapshot: tablesOn([1, 1], {
+      instances: readOk([
+        ...names(2).map((name) => server(name)),
+        ...['x', 'y', 'z'].map((x) => server(`Server_${x}_8098`, { tags: ['server_untagged'] })),
+      ]),
+    }),
+  },
+]);
+
+cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
+  { is: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
+  { is: 'one more', snapshot: spread([31, 20, 9], 60), finds: ['Server_s0_8098'] },
+  { is: 'few segments are judged as well', snapshot: spread([3, 0, 0], 3), finds: ['Server_s0_8098'] },
+  {
+    is: 'two tables that even each other out',
+    snapshot: snapshot(
+      [
+        table('a_OFFLINE', { assignment: readOk(assignment(byServer([30, 0]))) }),
+        table('b_OFFLINE', { assignment: readOk(assignment(byServer([0, 30]))) }),
+      ],
+      servers(2),
+    ),
+  },
+  { is: 'all empty', snapshot: spread([0, 0, 0], 0) },
+]);
+
+cases('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', [
+  { is: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
+  { is: 'one more', snapshot: consumingTable([7, 4, 1], 12), finds: ['Server_s0_8098'] },
+  {
+    is: 'servers of offline tables do not count',
+    snapshot: snapshot(
+      [table('t_REALTIME', { assignment: readOk(assignment(consuming([4, 4]))) }), table('o_OFFLINE')],
+      {
+        instances: readOk([
+          ...names(2).map((name) => server(name)),
+          ...['x', 'y'].map((x) => server(`Server_${x}_8098`, { tags: ['DefaultTenant_OFFLINE'] })),
+        ]),
+      },
+    ),
+  },
+  { is: 'a cluster without realtime tables', snapshot: snapshot([table('t_OFFLINE')]), says: 'not applicable' },
+]);
+
+const bytesOn = (counts: readonly number[], more = {}) =>
+  snapshot(
+    [
+      table('t_OFFLINE', {
+        size: readOk(sizes(0, 1, { bytes: new Map(counts.map((count, i) => [`Server_s${i}_8098`, count])), ...more })),
+      }),
+    ],
+    servers(counts.length),
+  );
+
+// For n − 1 zeros and a one the coefficient is √n, whatever the one is.
+cases('DATA_SIZE_SKEW_CHECK', [
+  { is: 'a skew of 1.73', snapshot: bytesOn([9, 0, 0]) },
+  { is: 'a skew of exactly 2', snapshot: bytesOn([9, 0, 0, 0]) },
+  { is: 'a skew of 2.24', snapshot: bytesOn([9, 0, 0, 0, 0]), finds: ['Server_s0_8098'], tells: '2.24' },
+  { is: 'a skew of −2.24', snapshot: bytesOn([0, 9, 9, 9, 9]), finds: ['Server_s0_8098'], tells: '-2.24' },
+  { is: 'a skew of exactly −2', snapshot: bytesOn([0, 9, 9, 9]) },
+  { is: 'all the same', snapshot: bytesOn([5, 5, 5, 5]), says: 'the same on all 4' },
+  { is: 'two servers', snapshot: bytesOn([5, 1]), says: 'three servers or more' },
+  {
+    is: 'sizes that nobody told',
+    snapshot: bytesOn([5, 5, 5], { incomplete: 'no server told' }),
+    finds: ['t_OFFLINE'],
+    unread: true,
+  },
+]);
+
+const leaders = (counts: readonly number[], idle = 0) =>
+  snapshot([], {
+    instances: readOk(Array.from({ length: counts.length + idle }, (_, i) => controller(`Controller_c${i}_9000`))),
+    leaders: readOk(new Map(counts.map((count, i) => [`Controller_c${i}_9000`, count]))),
+  });
+
+cases('CONTROLLER_TABLES_SKEW_CHECK', [
+  { is: 'one controller', snapshot: leaders([30]), says: 'three lead controllers or more, there is 1' },
+  { is: 'a skew of exactly 2', snapshot: leaders([9, 0, 0, 0]) },
+  { is: 'a skew of 2.24', snapshot: leaders([9, 0, 0, 0, 0]), finds: ['Controller_c0_9000'] },
+  { is: 'controllers without a table count as none', snapshot: leaders([9], 4), finds: ['Controller_c0_9000'] },
+  {
+    is: 'dead ones do not',
+    snapshot: snapshot([], {
+      instances: readOk([
+        controller('Controller_c0_9000'),
+        ...[1, 2, 3, 4].map((i) => controller(`Controller_c${i}_9000`, { live: false })),
+      ]),
+      leaders: readOk(new Map([['Controller_c0_9000', 9]])),
+    }),
+    says: 'not applicable',
+  },
+  {
+    is: 'leaders that could not be read',
+    snapshot: snapshot([], { leaders: readFailed('no') }),
+    finds: ['pinot'],
+    unread: true,
+  },
+]);

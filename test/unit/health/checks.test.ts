@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import { MAX_FINDINGS } from '../../../src/health/check.ts';
+import { readFailed, type ClusterSnapshot } from '../../../src/health/snapshot.ts';
+import { snapshot, table } from '../../builders/snapshot.ts';
+import './cases-placement.ts';
+import './cases-segments.ts';
+import './cases-servers.ts';
+import './cases-skew.ts';
+import './cases-tables.ts';
+import './cases-upsert.ts';
+import { checkCases, evaluate } from './check-cases.ts';
+
+describe.each([...checkCases])('%s', (name, rows) => {
+  it.each(rows)('$is', (row) => {
+    const outcome = evaluate(name, row.snapshot, row.thresholds);
+    const finds = row.finds ?? [];
+    expect(outcome.findings.map(({ entity }) => entity)).toEqual(finds);
+    expect(outcome.findingCount).toBe(finds.length);
+    expect(outcome.status).toBe(finds.length === 0 ? 'PASS' : 'FAIL');
+    expect(outcome.couldNotEvaluate).toBe(row.unread ?? false);
+    if (row.unread) expect(outcome.message).toMatch(/^could not evaluate/u);
+    if (row.says !== undefined) expect(outcome.message).toContain(row.says);
+    if (row.tells !== undefined) expect(outcome.findings[0]?.message).toContain(row.tells);
+  });
+});
+
+describe('the catalogue', () => {
+  it('has the 33 checks in the order of the specification', () => {
+    expect(CATALOGUE.map(({ name }) => name)).toEqual([
+      'IDEAL_STATE_EV_MISMATCH_CHECK',
+      'TABLE_SEGMENTS_RELOAD_CHECK',
+      'SEGMENT_COUNT_CHECK',
+      'SEGMENT_SIZE_CHECK',
+      'SEGMENT_RETENTION_CHECK',
+      'REPLICATION_CHECK',
+      'TABLE_COLUMN_COUNT_CHECK',
+      'TIME_COLUMN_GRANULARITY_CHECK',
+      'UPSERT_TABLE_SEGMENT_ASSIGNMENT_CHECK',
+      'INSTANCE_HEALTH_API_CHECK',
+      'SEGMENT_SKEW_HEALTH_CHECK',
+      'CONSUMING_PARTITION_SKEW_HEALTH_CHECK',
+      'TABLE_SKEW_CHECK',
+      'CLUSTER_LEVEL_SEGMENT_SKEW_CHECK',
+      'CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK',
+      'HIGH_NUMBER_OF_SEGMENTS_CHECK',
+      'HIGH_NUMBER_OF_CONSUMING_PARTITIONS_CHECK',
+      'HIGH_NUMBER_OF_DOCUMENTS_CHECK',
+      'HIGH_NUMBER_OF_TABLES_CHECK',
+      'DATA_SIZE_SKEW_CHECK',
+      'CONTROLLER_TABLES_SKEW_CHECK',
+      'HIGH_UPSERT_PK_PER_PARTITION_CHECK',
+      'UPSERT_PRIMARY_KEY_SKEW_CHECK',
+      'PREBUILT_SNAPSHOT_CHECK',
+      'UPSERT_PK_SKEW_PER_PARTITION_CHECK',
+      'HIGH_UPSERT_PRIMARY_KEYS_CHECK',
+      'INSTANCE_POOLS_CHECK',
+      'INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK',
+      'COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK',
+      'TABLE_SEGMENT_ASSIGNMENT_CHECK',
+      'BROKER_RESOURCE_CHECK',
+      'QUERY_HEALTH_CHECK',
+      'SEGMENTS_TIME_PARTITION_CHECK',
+    ]);
+  });
+
+  it('has cases for every check', () => {
+    expect([...checkCases.keys()].toSorted()).toEqual(CATALOGUE.map(({ name }) => name).toSorted());
+  });
+});
+
+const failed = readFailed('the engine is away');
+const nothing: ClusterSnapshot = {
+  ...snapshot(),
+  unreachable: 'the engine is away',
+  instances: failed,
+  clusterConfig: failed,
+  tables: failed,
+  schemas: failed,
+  instancePartitions: failed,
+  brokerResource: failed,
+  leaders: failed,
+};
+
+describe('whatever the cluster', () => {
+  it.each(CATALOGUE.map(({ name }) => name))('%s does not pass where nothing could be read', (name) => {
+    const outcome = evaluate(name, nothing);
+    expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
+    expect(outcome.findings[0]?.message).toContain('the engine is away');
+  });
+
+  it.each(CATALOGUE.map(({ name }) => name))('%s passes on an empty cluster', (name) => {
+    const empty = snapshot([], { instances: { ok: true, value: [] } });
+    expect(evaluate(name, empty)).toMatchObject({ status: 'PASS', findingCount: 0 });
+  });
+
+  it('counts all findings and keeps a bounded number', () => {
+    const tables = Array.from({ length: 1_000 }, (_, i) => table(`t${i}_OFFLINE`, { config: { replication: '1' } }));
+    const outcome = evaluate('REPLICATION_CHECK', snapshot(tables));
+    expect(outcome.findingCount).toBe(1_000);
+    expect(outcome.findings).toHaveLength(MAX_FINDINGS);
+  });
+});
