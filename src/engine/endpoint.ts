@@ -108,6 +108,9 @@ export class PooledEndpoint implements EngineEndpoint {
     }
     deadline.headersArrived();
     if (answer.statusCode === 401) this.#credential.refused();
+    // undici reports a body that is destroyed before its end as an error. Whoever reads it learns of it by its own means; without any
+    // listener it would end the process.
+    answer.body.on('error', () => undefined);
     answer.body.once('close', () => {
       deadline.end();
       ended();
