@@ -83,12 +83,21 @@ build_kubernetes() {
 build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
 build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
 
+# Says every 10 s how much of it has come; ends with its parent.
+show_growth() {
+  while sleep 10 9>&- >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do say "$(du -sm "$1" 2>/dev/null | cut -f1) MB have come"; done
+}
+
 # Pinot from Maven Central: its jars stay in this folder, so that clearing ~/.m2 does not break it; classpath.txt names them.
 build_pinot() {
   need java 'install a JDK 17 or newer'
   need mvn 'install Maven 3.8 or newer'
   say "fetching Apache Pinot $pinot_version from Maven Central (230 MB, once)"
-  mvn -q -B -f "$here/pinot/pom.xml" -Dmaven.repo.local="$cache/maven" dependency:copy-dependencies -DoutputDirectory="$1/lib"
+  show_growth "$cache/maven" &
+  local watcher=$! failed=0
+  mvn -q -B -f "$here/pinot/pom.xml" -Dmaven.repo.local="$cache/maven" dependency:copy-dependencies -DoutputDirectory="$1/lib" || failed=1
+  kill "$watcher"
+  [ "$failed" = 0 ] || die 'Maven could not fetch Pinot; its message stands above'
   ls "$1"/lib/pinot-tools-*.jar >/dev/null || die 'Maven fetched no pinot-tools jar'
 }
 

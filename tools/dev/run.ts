@@ -1,6 +1,7 @@
 // `make run`: a sample Pinot (unless OLAP_CONTROLLER names a cluster) and `olap-warden standalone` in front of it, until Ctrl-C.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,6 +10,7 @@ import { loadSampleTables } from '../pinot/tables.ts';
 import { welcome, type WelcomeOptions } from './welcome.ts';
 
 const READY_LIMIT_MS = 120_000;
+const REPORT_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 15_000;
 const root = resolve(import.meta.dirname, '../..');
 const started = Date.now();
@@ -118,8 +120,29 @@ async function awaitReady(warden: ChildProcess, metricsUrl: string, signal: Abor
   }
 }
 
+/** Waits a while for the first health report, so that reading it shows one. A large cluster may take longer: then it comes later. */
+async function awaitFirstReport(url: string, tokenFile: string, signal: AbortSignal): Promise<void> {
+  say('waiting for the first health report');
+  const headers = { authorization: `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}` };
+  const deadline = Date.now() + REPORT_LIMIT_MS;
+  while (Date.now() < deadline && !signal.aborted) {
+    const answer = await fetch(`${url}/clusterHealth`, { headers, signal: AbortSignal.timeout(5_000) });
+    const body = await answer.text();
+    // A machine that is busy with starting things may be told to come back.
+    if (!answer.ok && answer.status !== 503) throw new Error(`GET ${url}/clusterHealth: ${answer.status} ${body}`);
+    if (answer.ok && (JSON.parse(body) as { runTimestamp: number | null }).runTimestamp !== null) return;
+    await delay(200);
+  }
+}
+
+/** The path as a person would type it. */
+function shortest(path: string): string {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere.startsWith('..') ? path : fromHere;
+}
+
 async function tableToShow(settings: Settings, controllerUrl: string): Promise<WelcomeOptions['table']> {
-  if (settings.controller === undefined) return { name: 'orders', orderBy: 'orderId' };
+  if (settings.controller === undefined) return { name: 'orders', orderBy: 'orderedAt' };
   try {
     const answer = await fetch(`${controllerUrl}/tables`, { signal: AbortSignal.timeout(5_000) });
     const name = ((await answer.json()) as { tables: string[] }).tables[0];
@@ -168,7 +191,8 @@ async function serve(settings: Settings, controllerUrl: string, signal: AbortSig
     const metricsUrl = `http://localhost:${settings.metricsPort}`;
     await awaitReady(warden, metricsUrl, signal);
     const table = await tableToShow(settings, controllerUrl);
-    const tokenFile = relative(process.cwd(), join(settings.dataDir, 'admin-token'));
+    await awaitFirstReport(url, join(settings.dataDir, 'admin-token'), signal);
+    const tokenFile = shortest(join(settings.dataDir, 'admin-token'));
     process.stdout.write(welcome({ url, metricsUrl, tokenFile, controllerUrl, table }));
     const first = await Promise.race([
       aborted(signal),

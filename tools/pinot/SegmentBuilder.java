@@ -23,7 +23,9 @@ public final class SegmentBuilder {
   public static void main(String[] jobs) throws Exception {
     ObjectMapper json = new ObjectMapper();
     for (String job : jobs) {
-      build(json.readTree(new File(job)));
+      JsonNode segment = json.readTree(new File(job));
+      build(segment);
+      System.err.println("  " + segment.get("name").asText());
     }
   }
 

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../support/kubernetes/processes.ts';
+import { Program } from '../support/processes.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const FIRST_START_MS = 240_000;
+const SECOND_START_MS = 60_000;
+
+let dataDir: string;
+let port: number;
+let metricsPort: number;
+let program: Program;
+
+function makeRun(settings: Record<string, string> = {}): Program {
+  // What a surrounding `make` says to its children is not meant for this one.
+  const { MAKEFLAGS: _flags, MAKELEVEL: _level, MFLAGS: _old, ...env } = process.env;
+  const own = { PORT: String(port), METRICS_PORT: String(metricsPort), DATA_DIR: dataDir };
+  return new Program('make', ['run'], { cwd: root, env: { ...env, ...own, ...settings } });
+}
+
+/** Pastes a line into a shell. */
+async function paste(line: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: root, timeout: 60_000 });
+  return stdout;
+}
+
+function printedLines(): string[] {
+  return program.output.split('\n').filter((line) => /^(id=\$\()?curl /.test(line));
+}
+
+/** Processes whose command line names the data folder. */
+async function leftovers(): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,args=']);
+  return stdout.split('\n').filter((line) => line.includes(dataDir));
+}
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-run-'));
+  [port, metricsPort] = (await freePorts(2)) as [number, number];
+  program = makeRun();
+  await program.printed('Ctrl-C ends everything', FIRST_START_MS);
+}, FIRST_START_MS);
+
+afterAll(async () => {
+  program.signalGroup('SIGINT');
+  await program.exited;
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+describe('make run', () => {
+  let role: string;
+
+  it('prints a line that creates a role', async () => {
+    const answer = JSON.parse(await paste(printedLines()[0] ?? '')) as Record<string, string>;
+    role = answer['srn'] ?? '';
+    expect(role).toMatch(/^srn2:role#team-\d+$/);
+    expect(answer['createdBy']).toMatch(/^srn2:/);
+  });
+
+  it('prints a line that reads the health report', async () => {
+    const report = JSON.parse(await paste(printedLines()[1] ?? '')) as {
+      runTimestamp: number;
+      checks: { name: string; status: string }[];
+    };
+    expect(report.runTimestamp).toBeGreaterThan(0);
+    expect(report.checks).toHaveLength(33);
+    expect(report.checks).toContainEqual(expect.objectContaining({ name: 'QUERY_HEALTH_CHECK', status: 'PASS' }));
+  });
+
+  it('prints a line that pages through a query, with every digit of its numbers', async () => {
+    const text = await paste(printedLines()[2] ?? '');
+    const page = JSON.parse(text) as { offset: number; numRows: number; numRowsResultSet: number };
+    expect(page).toMatchObject({ offset: 5, numRows: 5, numRowsResultSet: 1000 });
+    // The sixth order: one less than its last digit would be lost in a JavaScript number.
+    expect(text).toContain('9007199254740998');
+    expect(text).toContain('9007199254741002');
+  });
+
+  it('keeps the administrator’s token to its owner', async () => {
+    expect((await stat(join(dataDir, 'admin-token'))).mode & 0o777).toBe(0o600);
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    expect(token.length).toBeGreaterThan(20);
+  });
+
+  it('refuses ports that are taken, and names one to try', async () => {
+    const second = makeRun({ DATA_DIR: join(dataDir, 'other') });
+    expect(await second.exited).not.toBe(0);
+    expect(second.output).toContain(`port ${port} (PORT) is taken by another program`);
+    expect(second.output).toContain(`make run PORT=${port + 1}`);
+  });
+
+  it('ends everything on Ctrl-C, and starts again in seconds with what it had', async () => {
+    program.signalGroup('SIGINT');
+    await program.exited;
+    expect(await leftovers()).toEqual([]);
+    for (const freed of [port, metricsPort]) {
+      const server = createServer().listen(freed);
+      await once(server, 'listening');
+      await once(server.close(), 'close');
+    }
+
+    program = makeRun();
+    await program.printed('Ctrl-C ends everything', SECOND_START_MS);
+    const roles = await paste(
+      `curl -sS -H "Authorization: Bearer $(cat ${dataDir}/admin-token)" http://localhost:${port}/api/v1/rbac-manager/roles`,
+    );
+    expect(roles).toContain(role);
+  });
+});

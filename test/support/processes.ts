@@ -1,0 +1,56 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A program that a test runs, with all that it printed. It is the leader of a process group of its own. */
+export class Program {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<number>;
+  #output = '';
+
+  constructor(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
+    this.#child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output += text;
+      });
+    }
+    this.#exited = once(this.#child, 'close').then(([code, signal]) => (code as number | null) ?? (signal ? 1 : 0));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get output(): string {
+    return this.#output;
+  }
+
+  /** Resolves with the exit code (1 when a signal ended it) once it and all that hold its output are gone. */
+  get exited(): Promise<number> {
+    return this.#exited;
+  }
+
+  /** Waits until it has printed the text. @throws {Error} with its output when it ends before, or when the time is over */
+  async printed(text: string, timeoutMs: number): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    let ended = false;
+    void this.#exited.then(() => {
+      ended = true;
+    });
+    while (!this.#output.includes(text)) {
+      if (ended) throw new Error(`it ended before it printed \`${text}\`:\n${this.#output}`);
+      if (Date.now() > deadline) throw new Error(`\`${text}\` did not come in ${timeoutMs} ms:\n${this.#output}`);
+      await delay(50);
+    }
+  }
+
+  /** Sends a signal to the whole group, as Ctrl-C in a terminal does. Does nothing when it is gone. */
+  signalGroup(signal: NodeJS.Signals): void {
+    try {
+      process.kill(-this.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
