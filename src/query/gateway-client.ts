@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import type { GatewayAddress } from './peers.ts';
+import { FORWARDED_HEADER, type GatewayAddress } from './peers.ts';
 
 /** What a gateway's listing says of a result. */
 export interface ListedResult {
@@ -49,7 +49,7 @@ export function createGatewayClient(options: GatewayClientOptions): GatewayClien
       method,
       signal,
       // What it answers is about itself alone: it does not ask its peers.
-      headers: { 'x-olap-warden-forwarded': '1', ...(authorization === undefined ? {} : { authorization }) },
+      headers: { [FORWARDED_HEADER]: '1', ...(authorization === undefined ? {} : { authorization }) },
     });
     return { status: statusCode, text: await body.text() };
   };

@@ -1,6 +1,9 @@
 import type { GatewayIdentity } from './paginated-queries.ts';
 import { holderOf, holderTag, isRequestId } from './request-id.ts';
 
+/** Marks a request that one gateway has sent to another: it is served where it arrives, or not at all. */
+export const FORWARDED_HEADER = 'x-olap-warden-forwarded';
+
 export interface GatewayAddress {
   readonly host: string;
   readonly port: number;

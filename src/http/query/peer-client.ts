@@ -1,11 +1,8 @@
 import { Agent } from 'undici';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { GatewayAddress } from '../../query/peers.ts';
+import { FORWARDED_HEADER, type GatewayAddress } from '../../query/peers.ts';
 import { HttpError } from '../errors.ts';
 import { clientSignal, sendAnswer } from '../forward.ts';
-
-/** Marks a request that a gateway has passed on: it is served where it arrives, or not at all. */
-export const FORWARDED_HEADER = 'x-olap-warden-forwarded';
 
 export interface PeerClientOptions {
   /** What the gateways of this deployment speak; `http` by default. */

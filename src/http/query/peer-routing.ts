@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { PeerDirectory } from '../../query/peers.ts';
+import { FORWARDED_HEADER, type PeerDirectory } from '../../query/peers.ts';
 import { HttpError } from '../errors.ts';
-import { FORWARDED_HEADER, type PeerClient } from './peer-client.ts';
+import type { PeerClient } from './peer-client.ts';
 
 export interface PeerRouting {
   readonly directory: PeerDirectory;

@@ -1,0 +1,101 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Engine } from '../../engine/types.ts';
+import { prometheusQueryMetrics } from '../../query/metrics.ts';
+import { type GatewayIdentity, PaginatedQueries } from '../../query/paginated-queries.ts';
+import { type GatewayAddress, type Peer, PeerDirectory } from '../../query/peers.ts';
+import { Retention } from '../../query/retention.ts';
+import { type RetentionTimers, startRetention } from '../../query/retention-loop.ts';
+import type { PaginationSettings, ResultStoreSettings } from '../../query/settings.ts';
+import { createResultStore } from '../../query/stores/create-store.ts';
+import { measuredStore } from '../../query/stores/measured.ts';
+import type { RegisterRoutes } from '../app.ts';
+import { paginatedQueries } from './index.ts';
+import { PeerClient, type PeerClientOptions } from './peer-client.ts';
+import type { SubmitOptions, TablesOfSql } from './submit.ts';
+
+export interface QueryServiceOptions {
+  readonly engine: Engine;
+  readonly identity: GatewayIdentity;
+  readonly store: ResultStoreSettings;
+  readonly settings: () => PaginationSettings;
+  readonly tablesOfSql: TablesOfSql;
+  readonly resolveTables?: NonNullable<SubmitOptions['resolveTables']>;
+  /** The gateways of the deployment; absent where this one is alone. */
+  readonly gateways?: () => Promise<readonly GatewayAddress[]>;
+  readonly peerClient?: PeerClientOptions;
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+  /** Cryptographically secure bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+  readonly timers: RetentionTimers;
+}
+
+export interface QueryService {
+  readonly register: RegisterRoutes;
+  /** The other gateways, as last seen. */
+  readonly peers: () => readonly Peer[];
+  close(): Promise<void>;
+}
+
+/** An object store that does not list its leftovers in this time would not serve queries either. */
+const STORE_START_MS = 30_000;
+
+/**
+ * The paginated queries of one gateway, whole: the store, its retention, the way to the other gateways, the routes.
+ * @throws {TypeError} for settings that name no place; {QueryError} where the store cannot be used
+ */
+export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
+  const { engine, identity, settings, tablesOfSql, resolveTables, gateways, log, now, monotonic } = options;
+  const metrics = prometheusQueryMetrics(options.registry);
+  const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
+  const plain = await createResultStore(options.store, { gatewayId: identity.id, now, onProblem });
+  await plain.start(AbortSignal.timeout(STORE_START_MS));
+  const store = measuredStore(plain, metrics, monotonic);
+  const queries = new PaginatedQueries({ store, settings, identity, now, random: options.random, metrics });
+  const retention = new Retention({
+    store,
+    gatewayId: identity.id,
+    settings,
+    now,
+    metrics,
+    isBeingRead: (requestId) => queries.isBeingRead(requestId),
+    onNotice: (message) => log.info({ part: 'result store' }, message),
+  });
+  const stopRetention = startRetention(retention, options.timers, (error) =>
+    log.error({ err: error }, 'the quota of stored results could not be checked; it is tried again'),
+  );
+  const client = new PeerClient(options.peerClient);
+  // With a shared store every gateway serves every page: there is nobody to pass a request on to.
+  const directory =
+    gateways === undefined || !store.local
+      ? undefined
+      : new PeerDirectory({
+          self: identity,
+          addresses: gateways,
+          identify: (address) => client.identify(address),
+          now: monotonic,
+          onProblem: (message) => log.warn({ part: 'gateways' }, message),
+        });
+  return {
+    register: (app) =>
+      paginatedQueries(app, {
+        engine,
+        queries,
+        settings,
+        tablesOfSql,
+        ...(resolveTables && { resolveTables }),
+        ...(directory && { peers: { directory, client } }),
+      }),
+    peers: () => directory?.peers ?? [],
+    async close() {
+      stopRetention();
+      await client.close();
+      await store.close();
+    },
+  };
+}

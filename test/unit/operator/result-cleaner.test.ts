@@ -1,0 +1,122 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { createLogger } from '../../../src/logging.ts';
+import type { LeaderTaskPorts } from '../../../src/operator/operator.ts';
+import {
+  cleanResults,
+  resultCleanerMetrics,
+  resultCleanerTask,
+  type ResultCleanerOptions,
+} from '../../../src/operator/result-cleaner.ts';
+import type { GatewayClient } from '../../../src/query/gateway-client.ts';
+
+const NOW = 1_000_000;
+const A = { host: 'a', port: 1 };
+const B = { host: 'b', port: 2 };
+
+function setup(over: Partial<ResultCleanerOptions> = {}, client: Partial<GatewayClient> = {}) {
+  const deleted: string[] = [];
+  const registry = new Registry();
+  const options: ResultCleanerOptions = {
+    gateways: async () => [A, B],
+    client: {
+      list: async ({ host }) => [
+        { requestId: `${host}-old`, expirationTimeMs: NOW },
+        { requestId: `${host}-new`, expirationTimeMs: NOW + 1 },
+      ],
+      delete: async (_gateway, requestId) => {
+        deleted.push(requestId);
+        return true;
+      },
+      close: async () => undefined,
+      ...client,
+    },
+    settings: () => ({ frequencyMs: 1000, initialDelayMs: undefined }),
+    now: () => NOW,
+    random: () => 0.25,
+    log: createLogger('silent'),
+    metrics: resultCleanerMetrics(registry),
+    gatewayTimeoutMs: 200,
+    ...over,
+  };
+  return { options, deleted, registry };
+}
+
+const signal = (): AbortSignal => AbortSignal.timeout(5000);
+
+describe('the cleaner of stored results', () => {
+  it('deletes what has expired, on every gateway', async () => {
+    const { options, deleted, registry } = setup();
+    expect(await cleanResults(options, signal())).toEqual([
+      { gateway: 'a:1', deleted: 1, error: undefined },
+      { gateway: 'b:2', deleted: 1, error: undefined },
+    ]);
+    expect(deleted.sort()).toEqual(['a-old', 'b-old']);
+    const text = await registry.metrics();
+    expect(text).toContain('olap_warden_pagination_cleaner_deletions_total 2');
+    expect(text).toContain('olap_warden_pagination_cleaner_gateways_total{outcome="success"} 2');
+  });
+
+  it('is not delayed by a gateway that is down, slow or has nothing any more', async () => {
+    const never = (_: unknown, limited: AbortSignal): Promise<never> =>
+      new Promise((_resolve, reject) => limited.addEventListener('abort', () => reject(limited.reason as Error)));
+    for (const list of [
+      async () => {
+        throw new Error('connect ECONNREFUSED');
+      },
+      never,
+    ]) {
+      const { options, deleted } = setup();
+      const inner: GatewayClient['list'] = (gateway, limited) => options.client.list(gateway, limited);
+      const client = {
+        ...options.client,
+        list: ((gateway, limited) =>
+          gateway === A ? list(gateway, limited) : inner(gateway, limited)) as GatewayClient['list'],
+      };
+      const outcomes = await cleanResults({ ...options, client }, signal());
+      expect(outcomes[0]).toMatchObject({ gateway: 'a:1', deleted: 0, error: expect.any(String) });
+      expect(outcomes[1]).toMatchObject({ gateway: 'b:2', deleted: 1, error: undefined });
+      expect(deleted).toEqual(['b-old']);
+    }
+    const gone = setup({}, { delete: async () => false });
+    expect(await cleanResults(gone.options, signal())).toMatchObject([
+      { deleted: 0, error: undefined },
+      { deleted: 0 },
+    ]);
+  });
+
+  it('runs after a random delay, then in its period, until it leads no more', async () => {
+    const controller = new AbortController();
+    const waits: number[] = [];
+    let period = 1000;
+    const { options, deleted } = setup({
+      settings: () => ({ frequencyMs: period, initialDelayMs: undefined }),
+      wait: async (ms) => {
+        waits.push(ms);
+        period = 5000;
+        if (waits.length === 3) {
+          controller.abort();
+          throw new Error('aborted');
+        }
+      },
+    });
+    await resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
+    expect(waits).toEqual([250, 5000, 5000]);
+    expect(deleted).toHaveLength(4);
+  });
+
+  it('goes on after a run that failed', async () => {
+    const controller = new AbortController();
+    let runs = 0;
+    const { options } = setup({
+      settings: () => ({ frequencyMs: 1, initialDelayMs: 0 }),
+      gateways: async () => {
+        if (++runs === 2) controller.abort();
+        throw new Error('SERVFAIL');
+      },
+      wait: async () => undefined,
+    });
+    await resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
+    expect(runs).toBe(2);
+  });
+});
