@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { inPath, testGateway } from './gateway.ts';
+
+const DOCUMENT = {
+  version: 'v1',
+  statements: [{ effect: 'allow', actions: ['Query', 'Get*'], resources: ['srn2:table#events'] }],
+};
+const JSON_TEXT = JSON.stringify(DOCUMENT);
+
+describe('policies over REST', () => {
+  it('makes, reads, replaces and deletes a policy', async () => {
+    const { call } = await testGateway();
+    const made = await call('POST', '/policies', { name: 'readers', description: 'd', policyDocumentJson: JSON_TEXT });
+    expect(made).toMatchObject({
+      status: 200,
+      body: { srn: 'srn2:policy#readers', name: 'readers', description: 'd', policyDocument: DOCUMENT },
+    });
+    expect(JSON.parse(made.body.policyDocumentJson)).toEqual(DOCUMENT);
+    expect((await call('POST', '/policies', { name: 'readers', policyDocument: DOCUMENT })).status).toBe(409);
+    const path = `/policies/${inPath('policy', 'readers')}`;
+    const other = { version: 'v1', statements: [{ resources: 'srn2:table#salaries' }] };
+    const replaced = await call('PUT', path, { policyDocument: other });
+    expect(replaced).toMatchObject({
+      status: 200,
+      body: {
+        description: 'd',
+        // A missing effect is a deny, missing actions are all, a single resource is a list of one.
+        policyDocument: { version: 'v1', statements: [{ effect: 'deny', resources: ['srn2:table#salaries'] }] },
+      },
+    });
+    expect((await call('GET', path)).body).toEqual(replaced.body);
+    expect((await call('PUT', path, { description: 'other' })).body.policyDocument).toEqual(
+      replaced.body.policyDocument,
+    );
+    expect((await call('GET', '/policies')).body).toContainEqual({
+      name: 'readers',
+      srn: 'srn2:policy#readers',
+      description: 'other',
+    });
+    expect(await call('DELETE', path)).toMatchObject({ status: 200, body: '' });
+    expect((await call('GET', path)).status).toBe(404);
+  });
+
+  it.each([
+    ['{', /`policyDocumentJson`: is no JSON/],
+    ['[]', /must be an object with `version` and `statements`/],
+    ['{"version":"v2","statements":[]}', /version: `v2` is not known: it must be `v1`/],
+    ['{"version":"v1","statements":[]}', /statements: .*at least/],
+    [
+      statement({ actions: ['Quary'] }),
+      /statements\[0\]\.actions\[0\]: `Quary` matches no action; did you mean `Query`/,
+    ],
+    [statement({ actions: ['CreateTabel*'] }), /did you mean `CreateTable`/],
+    [statement({ resources: ['srn2:tabel#x'] }), /names the kind `tabel`, which no resource has; known kinds are/],
+    [statement({ resources: ['table#x'] }), /statements\[0\]\.resources\[0\]/],
+    [statement({ resources: undefined }), /statements\[0\]\.resources: is missing/],
+    [statement({ effect: 'permit' }), /`permit` is not one of allow, deny/],
+    [statement({ conditions: {} }), /statements\[0\]\.conditions: is not supported/],
+    [statement({ acions: ['Query'] }), /did you mean `actions`/],
+    ['{"version":"v1","statements":[],"id":"x"}', /id: is not a known field/],
+  ])('refuses %s', async (policyDocumentJson, message) => {
+    const { call } = await testGateway();
+    const { status, body } = await call('POST', '/policies', { name: 'p', policyDocumentJson });
+    expect(status).toBe(400);
+    expect(body.message).toMatch(message);
+  });
+
+  it('wants one document', async () => {
+    const { call } = await testGateway();
+    const both = await call('POST', '/policies', {
+      name: 'p',
+      policyDocumentJson: JSON_TEXT,
+      policyDocument: DOCUMENT,
+    });
+    expect([both.status, both.body.message]).toEqual([400, expect.stringContaining('not both')]);
+    const none = await call('POST', '/policies', { name: 'p' });
+    expect([none.status, none.body.message]).toEqual([400, expect.stringContaining('`policyDocumentJson` is missing')]);
+  });
+
+  it('keeps what a role holds, and what is predefined', async () => {
+    const { call } = await testGateway();
+    await call('POST', '/policies', { name: 'readers', policyDocumentJson: JSON_TEXT });
+    await call('POST', '/roles', { name: 'analysts' });
+    const attach = { policySrn: 'srn2:policy#readers' };
+    await call('POST', `/roles/${inPath('role', 'analysts')}/attach-policy`, attach);
+    const refused = await call('DELETE', `/policies/${inPath('policy', 'readers')}`);
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'policy `readers` is attached to role `analysts`: detach it first',
+    ]);
+    await call('POST', `/roles/${inPath('role', 'analysts')}/detach-policy`, attach);
+    expect((await call('DELETE', `/policies/${inPath('policy', 'readers')}`)).status).toBe(200);
+    for (const [method, body] of [
+      ['PUT', { policyDocumentJson: JSON_TEXT }],
+      ['DELETE', undefined],
+    ] as const) {
+      const answer = await call(method, `/policies/${inPath('policy', 'system-admin')}`, body);
+      expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining('predefined')]);
+    }
+    expect((await call('POST', '/policies', { name: 'rbac-admin', policyDocument: DOCUMENT })).status).toBe(409);
+  });
+});
+
+function statement(fields: object): string {
+  return JSON.stringify({
+    version: 'v1',
+    statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'], ...fields }],
+  });
+}
