@@ -32,6 +32,10 @@ const YEAR_SECONDS = 31_536_000;
 export async function ui(app: FastifyInstance, options: UiOptions): Promise<void> {
   const page = await readFile(join(options.folder, 'index.html'), 'utf8');
 
+  // Before the plugin that makes the routes: it knows no `config` of ours.
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith('/ui/assets/')) route.config = { ...route.config, public: true };
+  });
   await app.register(fastifyStatic, {
     root: join(options.folder, 'assets'),
     prefix: '/ui/assets/',
@@ -41,9 +45,6 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
     preCompressed: true,
     decorateReply: false,
     schemaHide: true,
-  });
-  app.addHook('onRoute', (route) => {
-    if (route.url.startsWith('/ui/assets/')) route.config = { ...route.config, public: true };
   });
 
   const sendPage = (reply: FastifyReply): FastifyReply =>
