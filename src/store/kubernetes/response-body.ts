@@ -51,6 +51,18 @@ export class Deadline {
     this.#outer?.removeEventListener('abort', this.#onOuterAbort);
   }
 
+  /** The promise, but no longer than there is time: for work that takes no signal, such as a credential plugin. */
+  async limit<T>(promise: Promise<T>): Promise<T> {
+    const ended = Promise.withResolvers<never>();
+    const onAbort = () => ended.reject(this.signal.reason as Error);
+    this.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await Promise.race([promise, ended.promise]);
+    } finally {
+      this.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
   /** What an error means: the caller's own reason, a time-out, or a connection that failed. Errors that explain themselves stay. */
   explain(error: unknown, request: string): unknown {
     if (error instanceof KubernetesApiError) return error;

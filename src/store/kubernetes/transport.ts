@@ -159,7 +159,7 @@ export class KubernetesTransport {
     deadline: Deadline,
   ): Promise<Dispatcher.ResponseData> {
     assertPlainPath(path);
-    const credentials = await this.#getCredentials();
+    const credentials = await deadline.limit(this.#getCredentials());
     const url = new URL(`${credentials.server}${path}`);
     for (const [name, value] of Object.entries(options.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));

@@ -169,7 +169,7 @@ describe('what people do to files', () => {
   });
 
   test('a file that is written bit by bit is read when it is whole', async () => {
-    await reopen({ debounceMs: 100 });
+    await reopen({ debounceMs: 300 });
     const text = manifest('slow', ['p', 'q', 'r']);
     // Each beginning of it that ends with a line is YAML, too, and some would be a valid Role of fewer policies.
     const lines = text.replace('[p, q, r]', '\n  - p\n  - q\n  - r').split('\n');
@@ -185,13 +185,13 @@ describe('what people do to files', () => {
   });
 
   test('an editor that writes a new file in place of the old one makes one change', async () => {
-    await reopen({ debounceMs: 100 });
+    await reopen({ debounceMs: 300 });
     await store.create('Role', role('a', { policies: ['p'] }));
     await rename(path('roles', 'a.yaml'), path('roles', 'a.yaml~'));
     await writeFile(path('roles', '.a.yaml.swp'), 'x');
     await writeFile(path('roles', 'a.yaml'), manifest('a', ['q']));
     await until('the change', () => policiesOf('a')?.[0] === 'q');
-    await sleep(400);
+    await sleep(900);
     expect(brief()).toEqual(['added a', 'modified a']);
     expect(errors).toEqual([]);
   });

@@ -300,6 +300,18 @@ describe('credentials', () => {
     await rm(directory, { recursive: true });
   });
 
+  test('a credential plugin that hangs is not waited for longer than the request may take', async () => {
+    const config = configFor(url)();
+    const hang = { isAuthProvider: () => true, applyAuthentication: async () => new Promise<void>(() => {}) };
+    config.addAuthenticator(hang);
+    const [user] = config.users;
+    if (user !== undefined) config.users = [{ ...user, authProvider: { name: 'hang', config: {} } }];
+    await transport.close();
+    transport = new KubernetesTransport(() => config, { clock });
+    const error = await failed(transport.request('GET', '/x', { timeoutMs: 2000 }));
+    expect(error.message).toContain('nothing came within 2000 ms');
+  });
+
   test('a configuration without a cluster is refused at start', () => {
     const config = new KubeConfig();
     config.loadFromOptions({
