@@ -59,6 +59,8 @@ export async function closeServer(server: Server): Promise<void> {
   await closed;
 }
 
+const IDLE_CHECK_MS = 50;
+
 /**
  * Lets requests under way end, then closes the app; connections that are still busy after `graceMs` are cut.
  * @returns false where some had to be cut
@@ -69,8 +71,14 @@ export async function drain(app: FastifyInstance, graceMs: number): Promise<bool
     whole = false;
     app.server.closeAllConnections();
   }, graceMs);
-  await app.close();
-  clearTimeout(timer);
+  // A connection whose last answer has just gone out stays open for another request, which will not be taken.
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(timer);
+    clearInterval(idle);
+  }
   return whole;
 }
 

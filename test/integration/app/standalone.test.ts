@@ -1,0 +1,248 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { standalone } from '../../../src/commands/standalone.ts';
+import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
+
+const ROLES = '/api/v1/rbac-manager/roles';
+
+interface ErrorBody {
+  readonly timestamp: string;
+  readonly status: number;
+  readonly error: string;
+  readonly message: string;
+  readonly path: string;
+}
+
+async function expectErrorBody(answer: Response, path: string): Promise<ErrorBody> {
+  const text = await answer.text();
+  expect(answer.headers.get('content-type'), text).toContain('application/json');
+  const body = JSON.parse(text) as ErrorBody;
+  expect(Object.keys(body).sort()).toEqual(['error', 'message', 'path', 'status', 'timestamp']);
+  expect([body.status, body.path]).toEqual([answer.status, path]);
+  expect(new Date(body.timestamp).toISOString()).toBe(body.timestamp);
+  expect(body.message).not.toBe('');
+  return body;
+}
+
+describe('standalone', () => {
+  let service: Standalone;
+  beforeAll(async () => {
+    service = await startStandalone();
+  });
+  afterAll(() => service.stop());
+
+  it('makes a token for the first administrator, shows it once and keeps only its hash', async () => {
+    expect(service.printed.join('')).toContain(service.token);
+    expect((await stat(join(service.dataDir, 'admin-token'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(service.dataDir, 'tokens.jsonl'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(service.dataDir, 'tokens.jsonl'), 'utf8')).not.toContain(service.token);
+    const answer = await service.call('GET', '/api/v1/rbac-manager/whoami');
+    expect(await answer.json()).toMatchObject({
+      srn: 'srn2:user#admin@localhost',
+      roles: [{ name: 'system-admin' }],
+    });
+  });
+
+  it('has the predefined roles from the first answer on', async () => {
+    const roles = (await (await service.call('GET', ROLES)).json()) as { name: string; createdBy: string }[];
+    expect(roles.map(({ name }) => name)).toEqual([
+      'cluster-admin',
+      'health-reader',
+      'rbac-admin',
+      'system-admin',
+      'table-reader',
+    ]);
+    expect(new Set(roles.map(({ createdBy }) => createdBy))).toEqual(new Set(['platform-rbac-manager']));
+  });
+
+  it('creates a role that stands in its folder as a manifest, and takes one that is put there', async () => {
+    const created = await service.call('POST', ROLES, { name: 'analysts', description: 'who looks' });
+    expect(created.status).toBe(200);
+    expect(await created.json()).toMatchObject({
+      srn: 'srn2:role#analysts',
+      createdBy: 'srn2:user#admin@localhost',
+    });
+    expect(await readFile(join(service.dataDir, 'roles/analysts.yaml'), 'utf8')).toContain('who looks');
+    const manifest = 'apiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata: {name: by-hand}\nspec: {}\n';
+    await writeFile(join(service.dataDir, 'roles/by-hand.yaml'), manifest);
+    await expect.poll(async () => (await service.call('GET', `${ROLES}/srn2:role%23by-hand`)).status).toBe(200);
+  });
+
+  it('gives a service token that works as Bearer and as Basic, once it has a role', async () => {
+    const issued = (await (
+      await service.call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'job' })
+    ).json()) as { accessKey: string; secretKey: string; bearerToken: string };
+    const bearer = { authorization: `Bearer ${issued.bearerToken}` };
+    const unassigned = await service.call('GET', ROLES, undefined, bearer);
+    expect(unassigned.status).toBe(401);
+    expect((await expectErrorBody(unassigned, ROLES)).message).toContain('no role');
+    await service.call('POST', `${ROLES}/srn2:role%23rbac-admin/create-assignment`, {
+      subject: issued.accessKey,
+      subjectType: 'service-token',
+    });
+    expect((await service.call('GET', ROLES, undefined, bearer)).status).toBe(200);
+    const basic = `Basic ${Buffer.from(`${issued.accessKey}:${issued.secretKey}`).toString('base64')}`;
+    expect((await service.call('GET', ROLES, undefined, { authorization: basic })).status).toBe(200);
+    expect((await service.call('GET', '/clusterHealth', undefined, bearer)).status).toBe(403);
+  });
+
+  it('tells its state at the second listener', async () => {
+    const read = async (path: string): Promise<[number, string]> => {
+      const answer = await fetch(service.metricsUrl + path);
+      return [answer.status, await answer.text()];
+    };
+    expect(await read('/livez')).toEqual([200, 'ok\n']);
+    expect(await read('/readyz')).toEqual([200, 'ready\n']);
+    expect((await read('/nowhere'))[0]).toBe(404);
+    await service.call('GET', `${ROLES}/srn2:role%23nobody`);
+    const [status, metrics] = await read('/metrics');
+    expect(status).toBe(200);
+    expect(metrics).toContain('olap_warden_info{version="0.1.0",command="standalone"} 1');
+    expect(metrics).toMatch(
+      /olap_warden_http_request_duration_seconds_count\{method="GET",route="\/api\/v1\/rbac-manager\/roles\/:roleSrn",status="404"\} [1-9]/,
+    );
+    expect(metrics).toMatch(/olap_warden_decisions_total\{result="allowed"\} [1-9]/);
+    expect(metrics).toMatch(/olap_warden_store_age_seconds \d/);
+    expect(metrics).toContain('process_resident_memory_bytes');
+    expect(metrics).not.toContain('nobody');
+  });
+
+  it('answers every error of every route with the Error body', async () => {
+    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { security?: unknown[]; requestBody?: object }>>;
+    };
+    let checked = 0;
+    for (const [pattern, operations] of Object.entries(document.paths)) {
+      const path = pattern.replaceAll(/\{\w+\}/g, 'srn2:role%23nobody');
+      const refused = await service.call('PATCH', path);
+      expect(refused.status, `PATCH ${path}`).toBe(405);
+      expect(refused.headers.get('allow')?.toLowerCase().split(', ')).toEqual(
+        expect.arrayContaining(Object.keys(operations)),
+      );
+      await expectErrorBody(refused, path);
+      for (const [method, operation] of Object.entries(operations)) {
+        checked += 1;
+        if (operation.security === undefined || operation.security.length > 0) {
+          const anonymous = await service.call(method.toUpperCase(), path, undefined, { authorization: '' });
+          expect(anonymous.status, `${method} ${path}`).toBe(401);
+          expect(anonymous.headers.get('www-authenticate')).toContain('Bearer');
+          await expectErrorBody(anonymous, path);
+        }
+        if (!operation.requestBody) continue;
+        for (const [body, type, status] of [
+          ['{', 'application/json', 400],
+          ['[]', 'application/json', 400],
+          ['a,b', 'text/csv', 415],
+        ] as const) {
+          const answer = await service.call(method.toUpperCase(), path, body, { 'content-type': type });
+          expect([answer.status], `${method} ${path} ${body}`).toEqual([status]);
+          await expectErrorBody(answer, path);
+        }
+      }
+    }
+    expect(checked).toBeGreaterThan(30);
+    await expectErrorBody(await service.call('GET', '/nowhere/at/all'), '/nowhere/at/all');
+  });
+
+  it('answers what is no HTTP with the Error body too', async () => {
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+    socket.end('nonsense\r\n\r\n');
+    let text = '';
+    for await (const chunk of socket.setEncoding('utf8')) text += String(chunk);
+    expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toMatchObject({ status: 400, error: 'Bad Request' });
+  });
+
+  it('refuses a second process over the same folder', async () => {
+    await expect(
+      startTestService(standalone, { 'data-dir': service.dataDir, controllers: 'http://127.0.0.1:9' }),
+    ).rejects.toThrow(/open|lock|process/i);
+  });
+});
+
+describe('a second start', () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-again-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('keeps the token and shows it no more; administrators of the setting come and go', async () => {
+    const flags = { 'data-dir': dataDir, controllers: 'http://127.0.0.1:9' };
+    const first = await startTestService(standalone, { ...flags, 'admin-subject': 'group:ops' });
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const headers = { authorization: `Bearer ${token}` };
+    const assigned = async (url: string): Promise<unknown> =>
+      (await fetch(`${url}${ROLES}/srn2:role%23system-admin/assignments`, { headers })).json();
+    await expect.poll(() => assigned(first.url)).toMatchObject([{ subject: 'ops' }, { subject: 'admin@localhost' }]);
+    await first.stop();
+    const second = await startTestService(standalone, flags);
+    expect(second.printed.join('')).not.toContain('adm-');
+    await expect.poll(() => assigned(second.url)).toMatchObject([{ subject: 'admin@localhost' }]);
+    await second.stop();
+  });
+});
+
+describe('the end', () => {
+  let broker: Server;
+  let waiting: ServerResponse[];
+  let service: Standalone | undefined;
+  beforeAll(async () => {
+    waiting = [];
+    broker = createServer((_request, response) => {
+      waiting.push(response);
+    }).listen(0, '127.0.0.1');
+    await once(broker, 'listening');
+  });
+  afterEach(() => service?.stop());
+  afterAll(() => {
+    broker.closeAllConnections();
+    broker.close();
+  });
+
+  const start = (flags: Record<string, string>): Promise<Standalone> =>
+    startStandalone({ brokers: `http://127.0.0.1:${(broker.address() as AddressInfo).port}`, ...flags });
+
+  it('is not ready first, takes no new connection, and lets a request under way end', async () => {
+    service = await start({});
+    let answer: Response | undefined;
+    const pending = (async () => {
+      answer = await service!.call('POST', '/query/sql', { sql: 'SELECT 1 FROM t' });
+    })();
+    await expect.poll(() => waiting.length).toBe(1);
+    const stopped = service.stop();
+    const ready = await fetch(`${service.metricsUrl}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([503, 'not ready\nend: the process is ending\n']);
+    await expect
+      .poll(() =>
+        service!.call('GET', '/openapi.json').then(
+          () => 'answered',
+          () => 'refused',
+        ),
+      )
+      .toBe('refused');
+    waiting.pop()?.writeHead(200, { 'content-type': 'application/json' }).end('{"exceptions":[]}');
+    await pending;
+    expect([answer?.status, await answer?.text()]).toEqual([200, '{"exceptions":[]}']);
+    await stopped;
+    await expect(fetch(`${service.metricsUrl}/livez`)).rejects.toThrow();
+  });
+
+  it('cuts what takes longer than the grace', async () => {
+    service = await start({ 'shutdown-grace': '200ms' });
+    const pending = service.call('POST', '/query/sql', { sql: 'SELECT 1 FROM t' }).then(
+      () => 'answered',
+      () => 'cut',
+    );
+    await expect.poll(() => waiting.length).toBe(1);
+    const started = performance.now();
+    await service.stop();
+    expect(performance.now() - started).toBeLessThan(5000);
+    expect(await pending).toBe('cut');
+  });
+});
