@@ -3,6 +3,7 @@ import type { Boot } from './wiring/boot.ts';
 import { openEngine } from './wiring/engine.ts';
 import { openKubernetesStore, openTransport } from './wiring/kubernetes.ts';
 import { composeOperator } from './wiring/operator.ts';
+import { resultCleaner } from './wiring/queries.ts';
 import type { ServiceDefinition } from './wiring/service.ts';
 
 /** Reconciles the custom resources, runs the health checks and the cleaner; one of its replicas leads. */
@@ -20,7 +21,7 @@ async function compose(boot: Boot): Promise<undefined> {
   observeStore(registry, () => store.health());
   const engine = await openEngine(settings, log);
   closers.defer('engine', () => engine.close());
-  const running = composeOperator(boot, { store, engine, transport });
+  const running = composeOperator(boot, { store, engine, transport, tasks: await resultCleaner(boot) });
   readiness.set('resources', () => {
     const { ageMs, lastError } = store.health();
     if (!running.ready()) return `not read yet${lastError === undefined ? '' : `: ${lastError}`}`;

@@ -35,7 +35,13 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
     now: () => new Date(),
     onProblem: (message) => log.error({ message }, 'the token file is refused; the tokens stay as they were'),
   });
-  const app = await composeGateway(boot, { store, storeKind: 'folder', engine, before: [tokens] });
+  const app = await composeGateway(boot, {
+    store,
+    storeKind: 'folder',
+    engine,
+    before: [tokens],
+    cleansResults: true,
+  });
   const port = await serve(boot, app);
   if (newToken !== undefined) {
     context.stdout(

@@ -12,6 +12,11 @@ export interface RetentionOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly metrics: QueryMetrics;
+  /**
+   * Whether every run deletes what has expired, quota or not: where no operator does, and for the memory store, whose room is too dear to wait
+   * for the operator.
+   */
+  readonly deletesExpired: boolean;
   /** True while a page of the result is being sent. */
   readonly isBeingRead: (requestId: string) => boolean;
   /** Told what was deleted for room, and what could not be. */
@@ -77,7 +82,7 @@ export class Retention {
     const results = await this.#own(signal);
     const before = total(results);
     metrics.holds(results.length, before);
-    const chosen = [...this.#expiredInMemory(results), ...chooseForDeletion(results, settings().storageCleaner, now())];
+    const chosen = [...this.#expired(results), ...chooseForDeletion(results, settings().storageCleaner, now())];
     const gone = new Map<string, number>();
     for (const { result, reason } of chosen) {
       const { requestId } = result.record;
@@ -88,9 +93,8 @@ export class Retention {
     return { before, after, deleted: [...gone.keys()] };
   }
 
-  /** Memory is too dear to wait for the periodic cleaner. */
-  #expiredInMemory(results: readonly StoredResultSummary[]): { result: StoredResultSummary; reason: DeletionReason }[] {
-    if (this.#options.store.protocol !== 'memory') return [];
+  #expired(results: readonly StoredResultSummary[]): { result: StoredResultSummary; reason: DeletionReason }[] {
+    if (!this.#options.deletesExpired) return [];
     const now = this.#options.now();
     return results
       .filter(({ record }) => record.expirationTimeMs <= now)

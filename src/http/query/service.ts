@@ -24,6 +24,8 @@ export interface QueryServiceOptions {
   /** The gateways of the deployment; absent where this one is alone. */
   readonly gateways?: () => Promise<readonly GatewayAddress[]>;
   readonly peerClient?: PeerClientOptions;
+  /** True where no operator deletes what has expired. */
+  readonly cleansItself?: boolean;
   readonly registry: Registry;
   readonly log: Logger;
   /** Epoch milliseconds. */
@@ -63,6 +65,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     settings,
     now,
     metrics,
+    deletesExpired: options.cleansItself === true || plain.protocol === 'memory',
     isBeingRead: (requestId) => queries.isBeingRead(requestId),
     onNotice: (message) => log.info({ part: 'result store' }, message),
   });

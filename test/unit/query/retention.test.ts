@@ -73,6 +73,7 @@ describe('the retention', () => {
       settings: () => ({ ...DEFAULT_PAGINATION_SETTINGS, storageCleaner: quota }),
       now: () => NOW,
       metrics: prometheusQueryMetrics(registry),
+      deletesExpired: true,
       isBeingRead: (requestId) => reading.has(requestId),
       onNotice: () => undefined,
     });
@@ -112,7 +113,7 @@ describe('the retention', () => {
     expect(await has(others)).toBe(true);
   });
 
-  it('does not leave what has expired in memory, cleaner or not', async () => {
+  it('deletes what has expired by itself where nobody else does', async () => {
     quota = { ...quota, enabled: false };
     const [old, fresh] = [await put(1, { expirationTimeMs: NOW }), await put(1)];
     expect((await retention.run(signal)).deleted).toEqual([old]);

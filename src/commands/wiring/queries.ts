@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { tablesOfSql } from '../../access/sql-tables.ts';
+import type { Settings } from '../../config/schema.ts';
+import { credentialFromFile } from '../../engine/credential.ts';
+import type { Engine } from '../../engine/types.ts';
+import type { PeerClientOptions } from '../../http/query/peer-client.ts';
+import { createQueryService, type QueryService } from '../../http/query/service.ts';
+import type { LeaderTask } from '../../operator/operator.ts';
+import { resultCleanerMetrics, resultCleanerTask } from '../../operator/result-cleaner.ts';
+import { gatewaysOfList, gatewaysOfService } from '../../query/discovery.ts';
+import { createGatewayClient } from '../../query/gateway-client.ts';
+import type { GatewayIdentity } from '../../query/paginated-queries.ts';
+import type { GatewayAddress } from '../../query/peers.ts';
+import { systemTimers } from '../../query/retention-loop.ts';
+import type { Boot } from './boot.ts';
+import { mapped, paginationSettings, resultStoreSettings } from './pagination.ts';
+
+/** This gateway as the broker of the specification. */
+export function identityOf(settings: Settings): GatewayIdentity {
+  const host = settings['advertise-host'] ?? hostname();
+  return { id: settings['broker-id'] ?? hostname(), host, port: settings['advertise-port'] ?? settings.port };
+}
+
+/**
+ * The paginated queries of this process.
+ * @param cleansItself true where no operator calls this gateway to delete what has expired
+ */
+export async function openQueryService(boot: Boot, engine: Engine, cleansItself: boolean): Promise<QueryService> {
+  const { settings, live, log, registry, closers } = boot;
+  const gateways = gatewaysOf(settings);
+  const service = await createQueryService({
+    engine,
+    identity: identityOf(settings),
+    store: resultStoreSettings(live.get()),
+    settings: mapped(() => live.get(), paginationSettings),
+    tablesOfSql,
+    cleansItself,
+    registry,
+    log,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    random: (bytes) => randomBytes(bytes),
+    timers: systemTimers,
+    peerClient: await transportOf(settings),
+    ...(gateways && { gateways }),
+  });
+  closers.defer('paginated queries', () => service.close());
+  return service;
+}
+
+/** The periodic cleaner of expired results; none where the settings name no gateways. */
+export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> {
+  const { settings, live, log, registry, closers } = boot;
+  const gateways = gatewaysOf(settings);
+  if (gateways === undefined) return [];
+  const url = live.get()['controller.admin.auth.url'];
+  const credential = url === undefined ? undefined : credentialOf(url, boot);
+  if (credential === undefined) {
+    log.warn('`controller.admin.auth.url` is not set: the gateways will refuse the cleaner of expired results');
+  }
+  const client = createGatewayClient({ ...(await transportOf(settings)), credential: credential ?? (() => undefined) });
+  closers.defer('result cleaner', () => client.close());
+  return [
+    resultCleanerTask({
+      gateways,
+      client,
+      settings: () => {
+        const properties = live.get();
+        return {
+          frequencyMs: properties['controller.cluster.pagination.cleaner.frequencyPeriod'],
+          initialDelayMs: properties['controller.cluster.pagination.cleaner.initialDelay'],
+        };
+      },
+      now: Date.now,
+      random: Math.random,
+      log,
+      metrics: resultCleanerMetrics(registry),
+    }),
+  ];
+}
+
+function credentialOf(url: string, { log }: Boot): () => string | undefined | Promise<string | undefined> {
+  const path = url.startsWith('file:') ? fileURLToPath(url) : url;
+  const credential = credentialFromFile(
+    path,
+    () => performance.now(),
+    (message) => log.warn({ part: 'result cleaner' }, message),
+  );
+  return () => credential.header();
+}
+
+function gatewaysOf(settings: Settings): (() => Promise<readonly GatewayAddress[]>) | undefined {
+  const service = settings['peers-service'];
+  if (service !== undefined) return gatewaysOfService(service);
+  return settings.peers.length > 0 ? gatewaysOfList(settings.peers) : undefined;
+}
+
+/** Gateways that serve HTTPS share one certificate, or one authority that stands in its chain. */
+async function transportOf(settings: Settings): Promise<PeerClientOptions> {
+  const file = settings['tls-cert-file'];
+  return file === undefined ? { scheme: 'http' } : { scheme: 'https', ca: await readFile(file, 'utf8') };
+}
