@@ -39,6 +39,21 @@ export function tablesOfSql(sql: string, options: SqlTablesOptions = {}): SqlTab
   }
 }
 
+/**
+ * The names that a table's name in a path, a parameter or a body may stand for.
+ * @returns undefined where it is no name of a table
+ */
+export function tableNames(name: string, database: string | undefined): readonly string[] | undefined {
+  const names = new Set<string>();
+  try {
+    addNames(name, database, new Set(), names);
+  } catch (error) {
+    if (error instanceof SqlRefusal) return undefined;
+    throw error;
+  }
+  return [...names];
+}
+
 /** The single-stage engine puts only the header's database before a name, the other one also that of the options: both are asked for. */
 function addNames(
   name: string,

@@ -1,4 +1,4 @@
-import { getJson } from './controller.ts';
+import { getJson, requestJson } from './controller.ts';
 import { EngineError, type EngineEndpoint } from './types.ts';
 
 /** Which brokers serve which tables, as the controller says. */
@@ -7,6 +7,8 @@ export interface BrokerMap {
   readonly brokers: readonly string[];
   /** By table name, lower case, without its type; the brokers that serve all of it. */
   readonly byTable: ReadonlyMap<string, readonly string[]>;
+  /** By table name, lower case; the spellings that there are. */
+  readonly spellings: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 export interface BrokerAddressing {
@@ -16,26 +18,39 @@ export interface BrokerAddressing {
   readonly addresses: Readonly<Record<string, string>>;
 }
 
-const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/i;
+const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
 
 /**
  * Reads `GET /tables/livebrokers`, the same in 0.11 and 1.5: `{<tableNameWithType>: [{host, port, instanceName}]}`.
  * Entries it cannot read are left out; they make no broker unusable.
+ * @param logicalTables names of tables that stand for others; any broker takes a query on them
  */
-export function readLiveBrokers(answer: unknown, addressing: BrokerAddressing): BrokerMap {
+export function readLiveBrokers(
+  answer: unknown,
+  addressing: BrokerAddressing,
+  logicalTables: readonly string[] = [],
+): BrokerMap {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     throw new EngineError('bad-answer', 'the controller did not say which brokers are live: an object was expected');
   }
   const brokers = new Set<string>();
   const byTable = new Map<string, readonly string[]>();
+  const spellings = new Map<string, Set<string>>();
+  const spell = (name: string) => {
+    const key = name.toLowerCase();
+    spellings.set(key, (spellings.get(key) ?? new Set()).add(name));
+  };
+  for (const name of logicalTables) spell(name);
   for (const [tableWithType, list] of Object.entries(answer)) {
     if (!Array.isArray(list)) continue;
     const urls = list.map((entry) => brokerUrl(entry, addressing)).filter((url) => url !== undefined);
     for (const url of urls) brokers.add(url);
-    const table = tableWithType.replace(TYPE_SUFFIX, '').toLowerCase();
+    const name = tableWithType.replace(TYPE_SUFFIX, '');
+    const table = name.toLowerCase();
+    spell(name);
     byTable.set(table, both(byTable.get(table), urls));
   }
-  return { brokers: [...brokers], byTable };
+  return { brokers: [...brokers], byTable, spellings };
 }
 
 /** A hybrid table is served in whole by the brokers of both its halves; where there are none, half an answer is the engine's to refuse. */
@@ -100,6 +115,21 @@ export class BrokerRouting {
     return map.brokers.length === 0 ? undefined : brokersOf(map, tables);
   }
 
+  /** @throws {EngineError} as the controller, before its first answer */
+  async actualTables(names: readonly string[]): Promise<readonly string[]> {
+    const map = this.#map ?? (await this.#read());
+    const found = new Set<string>();
+    if (names.every((name) => addMeanings(name, map, found))) {
+      if (this.#age() >= this.#options.refreshMs) this.#readInBackground();
+      return [...found];
+    }
+    // It may be a table that was made since: only where there really is none of that name is the name taken as it is.
+    const fresh = this.#age() >= UNKNOWN_TABLE_REFRESH_MS ? await this.#read().catch(() => map) : map;
+    found.clear();
+    for (const name of names) if (!addMeanings(name, fresh, found)) addUnknown(name, found);
+    return [...found];
+  }
+
   /** A broker could not be reached: the map is read again soon, since it may have moved. */
   doubt(): void {
     if (this.#age() >= UNKNOWN_TABLE_REFRESH_MS) this.#readInBackground();
@@ -130,8 +160,12 @@ export class BrokerRouting {
   async #readNow(): Promise<BrokerMap> {
     try {
       const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
-      const answer = await getJson(this.#options.controller, '/tables/livebrokers', signal);
-      this.#map = readLiveBrokers(answer, this.#options);
+      const { controller } = this.#options;
+      const [answer, logicalTables] = await Promise.all([
+        getJson(controller, '/tables/livebrokers', signal),
+        listLogicalTables(controller, signal),
+      ]);
+      this.#map = readLiveBrokers(answer, this.#options, logicalTables);
       return this.#map;
     } finally {
       // Also after a failure: while the controller is away it is not asked by every query.
@@ -150,4 +184,32 @@ function brokersOf(map: BrokerMap, tables: readonly string[]): readonly string[]
   if (candidates.length > 0) return candidates;
   const what = tables.length === 0 ? 'is live' : `serves ${tables.map((table) => `\`${table}\``).join(', ')} together`;
   throw new EngineError('no-broker', `no broker ${what} at present`);
+}
+
+/** Adds what the engine may mean by a name. False where there is no such table. */
+function addMeanings(name: string, { spellings }: BrokerMap, found: Set<string>): boolean {
+  const meant = spellings.get(name.toLowerCase()) ?? spellings.get(afterDatabase(name).toLowerCase());
+  for (const spelling of meant ?? []) found.add(spelling);
+  return meant !== undefined;
+}
+
+function addUnknown(name: string, found: Set<string>): void {
+  for (const meaning of [name, name.toLowerCase(), afterDatabase(name)]) found.add(meaning);
+}
+
+function afterDatabase(name: string): string {
+  return name.slice(name.indexOf('.') + 1);
+}
+
+/** Older versions know no logical tables and answer 404. */
+async function listLogicalTables(controller: EngineEndpoint, signal: AbortSignal): Promise<readonly string[]> {
+  const { status, value } = await requestJson(controller, { path: '/logicalTables', signal });
+  if (status === 404) return [];
+  if (status !== 200 || !Array.isArray(value)) {
+    throw new EngineError(
+      'bad-answer',
+      `the controller did not list its logical tables: it answered with status ${status}`,
+    );
+  }
+  return value.filter((name) => typeof name === 'string');
 }

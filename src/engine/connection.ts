@@ -2,7 +2,7 @@ import { BrokerRouting } from './broker-routing.ts';
 import { NO_CREDENTIAL, type EngineCredential } from './credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, PooledEndpoint, type EndpointLimits } from './endpoint.ts';
 import { FailoverEndpoint, Suspects } from './failover.ts';
-import { EngineError, type Engine, type EngineEndpoint } from './types.ts';
+import { EngineError, type Engine, type EngineEndpoint, type KnownTables } from './types.ts';
 
 export interface EngineOptions {
   /** Base URLs of the controllers, the preferred first; at least one. */
@@ -32,11 +32,11 @@ const BROKER_REFRESH_MS = 30_000;
 const MAX_ENDPOINTS = 2_000;
 
 /** Opens nothing yet: connections are made as they are needed. @throws {TypeError} for a base URL that is none */
-export function createEngine(options: EngineOptions): Engine {
+export function createEngine(options: EngineOptions): Engine & KnownTables {
   return new PinotEngine(options);
 }
 
-class PinotEngine implements Engine {
+class PinotEngine implements Engine, KnownTables {
   readonly controller: EngineEndpoint;
   readonly #options: EngineOptions;
   readonly #pools = new Map<string, PooledEndpoint>();
@@ -69,6 +69,10 @@ class PinotEngine implements Engine {
     if (known !== undefined) return this.#spread(known);
     if (signal?.aborted) throw new EngineError('aborted', 'the query was given up before a broker was chosen');
     return this.#spread(await unlessAborted(this.#routing.candidates(tables), signal));
+  }
+
+  actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
+    return unlessAborted(this.#routing.actualTables(names), signal);
   }
 
   endpoint(url: string): EngineEndpoint {

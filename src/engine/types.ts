@@ -57,3 +57,13 @@ export interface Engine {
   endpoint(url: string): EngineEndpoint;
   close(): Promise<void>;
 }
+
+/** Which tables there are, by the names that the engine itself uses. */
+export interface KnownTables {
+  /**
+   * The tables that the engine may mean by these names: it may compare without case, and old versions ignore a database that they do not know.
+   * A name that means nothing is kept as it is, so that a question about it can be asked.
+   * @throws {EngineError} where the tables could not be listed even once
+   */
+  actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
+}

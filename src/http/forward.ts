@@ -1,5 +1,7 @@
+import { pipeline } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { responseHeaders } from '../engine/headers.ts';
+import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../engine/types.ts';
 
 export interface ForwardOptions {
@@ -10,6 +12,11 @@ export interface ForwardOptions {
   /** Whether the engine may be asked again elsewhere when no answer came: true for queries, which only read. */
   readonly repeatable?: boolean;
   readonly headersTimeoutMs?: number;
+  /**
+   * The tables that the query may read: where the answer names others it is broken off, or refused when nothing was sent yet,
+   * and logged as a defect. Not looked at where absent.
+   */
+  readonly allowedTables?: readonly string[];
   /** Told of the answer's status and headers before anything is sent to the client. */
   readonly onAnswer?: (answer: Pick<EngineResponse, 'status' | 'headers'>) => void;
 }
@@ -39,7 +46,29 @@ export async function forwardToEngine(
 ): Promise<FastifyReply> {
   const answer = await endpoint.request(engineRequest(request, reply, options));
   options.onAnswer?.(answer);
-  return sendAnswer(reply, answer);
+  return sendAnswer(
+    reply,
+    options.allowedTables === undefined ? answer : guarded(reply, answer, options.allowedTables),
+  );
+}
+
+/** Puts the check of the tables that the engine says it read into the way of the answer. */
+function guarded(reply: FastifyReply, answer: EngineResponse, allowed: readonly string[]): EngineResponse {
+  const encoding = answer.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'gzip') return answer;
+  const guard = new TablesGuard(allowed, encoding === 'gzip');
+  guard.once('error', (error) => {
+    // Where nothing was sent yet an error goes out in its place, and that is not packed.
+    if (!reply.raw.headersSent) reply.removeHeader('content-encoding');
+    if (error instanceof UnexpectedTables) {
+      reply.log.error(
+        { tables: error.tables, allowed },
+        'defect: a query read tables that its caller was not asked about',
+      );
+    }
+  });
+  pipeline(answer.body, guard, () => undefined);
+  return { ...answer, body: guard };
 }
 
 function engineRequest(request: FastifyRequest, reply: FastifyReply, options: ForwardOptions): EngineRequest {
@@ -47,12 +76,23 @@ function engineRequest(request: FastifyRequest, reply: FastifyReply, options: Fo
   return {
     method: request.method,
     path,
-    headers: request.headers,
+    headers: forwardedHeaders(request),
     signal: clientSignal(reply),
     ...(body === undefined ? {} : { body }),
     ...(repeatable === undefined ? {} : { repeatable }),
     ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),
   };
+}
+
+/** Some servers let these stand for another method than the one that was checked. */
+const METHOD_OVERRIDES = ['x-http-method-override', 'x-http-method', 'x-method-override'] as const;
+
+function forwardedHeaders(request: FastifyRequest): FastifyRequest['headers'] {
+  const { headers } = request;
+  if (METHOD_OVERRIDES.every((name) => headers[name] === undefined)) return headers;
+  const kept = { ...headers };
+  for (const name of METHOD_OVERRIDES) delete kept[name];
+  return kept;
 }
 
 /** Nothing where the headers say that there is none: an empty stream would be sent chunked. */

@@ -1,0 +1,69 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+export type Responder = (request: SeenRequest, response: ServerResponse) => void;
+
+/** An HTTP server of 127.0.0.1 that stands for a controller and a broker at once and remembers what it was asked. */
+export class FakeEngine {
+  readonly seen: SeenRequest[] = [];
+  /** Answers by `METHOD /path`; else `otherwise`. */
+  readonly answers = new Map<string, Responder>();
+  otherwise: Responder = (request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ path: request.url }));
+  };
+  readonly server: Server;
+
+  constructor() {
+    this.server = createServer((incoming, response) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        const { method = '', url = '', headers } = incoming;
+        const request = { method, url, headers, body: Buffer.concat(chunks).toString() };
+        this.seen.push(request);
+        const answer = this.answers.get(`${method} ${url.split('?')[0]}`) ?? this.otherwise;
+        answer(request, response);
+      });
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return this.url;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  json(call: string, value: unknown, status = 200): void {
+    this.answers.set(call, (_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(value));
+    });
+  }
+
+  /** Tells that every one of `tables` (with types) is served here. */
+  serve(tables: readonly string[]): void {
+    const broker = { host: '127.0.0.1', port: this.port, instanceName: `Broker_127.0.0.1_${this.port}` };
+    this.json('GET /tables/livebrokers', Object.fromEntries(tables.map((table) => [table, [broker]])));
+    this.json('GET /logicalTables', { code: 404 }, 404);
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
