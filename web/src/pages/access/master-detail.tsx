@@ -56,6 +56,9 @@ export function MasterDetail(props: {
   );
 }
 
+/** The author of the roles and policies that olap-warden brings along; they cannot be changed. */
+export const isPredefined = (resource: Authored): boolean => resource.createdBy === 'platform-rbac-manager';
+
 /** Who made it and when, and whether something else manages it, so that an edit here may be undone by it. */
 export function Authorship(props: { resource: Authored }): JSX.Element {
   const { resource } = props;
@@ -65,6 +68,7 @@ export function Authorship(props: { resource: Authored }): JSX.Element {
         made <When time={resource.createdAt} /> by {resource.createdBy} · changed <When time={resource.lastUpdatedAt} />{' '}
         by {resource.lastUpdatedBy}
       </p>
+      {isPredefined(resource) && <p class="muted">Predefined: it can be assigned and attached, not changed.</p>}
       {resource.managedBy && resource.managedBy.length > 0 && (
         <div class="note note-warn" role="note">
           This resource is managed by {resource.managedBy.join(', ')}. What you change here may be changed back from

@@ -6,7 +6,7 @@ import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
-import { Authorship, MasterDetail } from './master-detail.tsx';
+import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
 import { completePolicy, lintPolicy, locate } from './policy-assist.ts';
 
 const EXAMPLE = JSON.stringify(
@@ -98,6 +98,7 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
       <ErrorNote message={data.error} retry={data.reload} />
     );
   const policy = data.value;
+  const fixed = isPredefined(policy);
   const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
     try {
       await work();
@@ -137,11 +138,16 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
       <DocumentEditor value={text ?? pretty(policy.policyDocumentJson)} onChange={setText} refusal={error} />
       <ErrorNote message={error} />
       <footer class="row">
-        <BusyButton class="primary" onPress={save} disabled={text === undefined && description === undefined}>
+        <BusyButton
+          class="primary"
+          onPress={save}
+          disabled={fixed || (text === undefined && description === undefined)}
+        >
           Save
         </BusyButton>
         <BusyButton
           class="danger"
+          disabled={fixed}
           onPress={async () => {
             if (await attempt(() => call(path, { method: 'DELETE' }))) setQuery({ name: undefined });
           }}

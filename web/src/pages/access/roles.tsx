@@ -5,7 +5,7 @@ import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
-import { Authorship, MasterDetail } from './master-detail.tsx';
+import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
 
 function NewRole(props: { onDone: (name: string | undefined) => void }): JSX.Element {
   const [name, setName] = useState('');
@@ -71,7 +71,7 @@ function useChange(reload: () => void): {
   return { error, change };
 }
 
-function RolePolicies(props: { base: string }): JSX.Element {
+function RolePolicies(props: { base: string; fixed: boolean }): JSX.Element {
   const held = useData(`${props.base}/policies`, (signal) =>
     call<PolicySummary[]>(`${props.base}/policies`, { signal }),
   );
@@ -90,6 +90,7 @@ function RolePolicies(props: { base: string }): JSX.Element {
             <span class="muted">{policy.description}</span>
             <BusyButton
               class="small"
+              disabled={props.fixed}
               onPress={async () => {
                 await change(`${props.base}/detach-policy`, 'POST', { policySrn: policy.srn });
               }}
@@ -115,7 +116,7 @@ function RolePolicies(props: { base: string }): JSX.Element {
           </select>
         </label>
         <BusyButton
-          disabled={pick === ''}
+          disabled={props.fixed || pick === ''}
           onPress={async () => {
             if (await change(`${props.base}/attach-policy`, 'POST', { policySrn: pick })) setPick('');
           }}
@@ -206,6 +207,7 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
     ) : (
       <ErrorNote message={data.error} retry={data.reload} />
     );
+  const fixed = isPredefined(data.value);
   return (
     <article class="card" key={props.name}>
       <h2>{props.name}</h2>
@@ -226,16 +228,17 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
             onInput={(event) => setDescription(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" disabled={description === undefined}>
+        <button type="submit" disabled={fixed || description === undefined}>
           Save
         </button>
       </form>
       <ErrorNote message={error} />
-      <RolePolicies base={base} />
+      <RolePolicies base={base} fixed={fixed} />
       <RoleSubjects base={base} />
       <footer>
         <BusyButton
           class="danger"
+          disabled={fixed}
           onPress={async () => {
             if (await change(base, 'DELETE')) setQuery({ name: undefined });
           }}
