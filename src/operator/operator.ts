@@ -15,6 +15,7 @@ import { policyReconciler } from './reconcilers/policy.ts';
 import { roleAssignmentReconciler } from './reconcilers/role-assignment.ts';
 import { roleReconciler } from './reconcilers/role.ts';
 import { serviceTokenReconciler } from './reconcilers/service-token.ts';
+import { isOwnedByName } from './token-secret.ts';
 
 /** Something that only the leader does, from when it begins to lead until `signal` aborts; resolves when it has ended. */
 export interface LeaderTask {
@@ -133,7 +134,7 @@ async function untilSynced(store: ResourceStore, signal: AbortSignal): Promise<v
 }
 
 async function runWhileLeading(
-  { metrics, log, tokenGraceMs, tasks = [] }: OperatorOptions,
+  { metrics, log, tokenGraceMs, transport, tasks = [] }: OperatorOptions,
   leader: LeaderTaskPorts,
   clock: OperatorClock,
   signal: AbortSignal,
@@ -144,7 +145,13 @@ async function runWhileLeading(
     new Controller(policyReconciler(), ports),
     new Controller(roleReconciler(), ports),
     new Controller(roleAssignmentReconciler(), ports),
-    new Controller(serviceTokenReconciler(tokenGraceMs === undefined ? {} : { graceMs: tokenGraceMs }), ports),
+    new Controller(
+      serviceTokenReconciler({
+        ...(tokenGraceMs === undefined ? {} : { graceMs: tokenGraceMs }),
+        ...(transport ? {} : { owns: isOwnedByName }),
+      }),
+      ports,
+    ),
   ];
   for (const controller of controllers) controller.start();
   const aborted = new Promise<void>((resolve) => {

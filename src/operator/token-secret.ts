@@ -20,6 +20,14 @@ export function isOwnedBy(secret: Secret, token: ServiceToken): boolean {
   );
 }
 
+/**
+ * The same by name alone: for a folder of manifests, whose objects get new uids when its state is lost. Nothing that belongs to a token that is gone
+ * stays there for long: the operator deletes it, at its start at the latest.
+ */
+export function isOwnedByName(secret: Secret, token: ServiceToken): boolean {
+  return ownerName(secret) === token.metadata.name;
+}
+
 /** Name of the ServiceToken that the Secret belongs to; undefined for any other Secret. */
 export function ownerName(secret: Secret): string | undefined {
   return secret.metadata.ownerReferences?.find(({ kind, apiVersion }) => {

@@ -25,11 +25,18 @@ export interface ServiceTokenObserved extends Subject<'ServiceToken'> {
   readonly orphans: readonly Secret[];
 }
 
+export interface TokenRules {
+  /** How long the token before a rotation works on, milliseconds. */
+  readonly graceMs: number;
+  /** Whether the Secret belongs to the ServiceToken. */
+  readonly owns: (secret: Secret, token: ServiceToken) => boolean;
+}
+
 /** Makes, rotates and describes the tokens of ServiceTokens. */
 export function serviceTokenReconciler(
-  options: { graceMs?: number } = {},
+  options: Partial<TokenRules> = {},
 ): Reconciler<'ServiceToken', ServiceTokenObserved> {
-  const graceMs = options.graceMs ?? DEFAULT_GRACE_MS;
+  const rules: TokenRules = { graceMs: DEFAULT_GRACE_MS, owns: isOwnedBy, ...options };
   const assignmentsBySubject = new Backreferences();
   const tokensByAccessKey = new Backreferences();
   const tokensBySecret = new Backreferences();
@@ -60,17 +67,22 @@ export function serviceTokenReconciler(
         },
       },
     ],
-    observe: (store, name) => observe(store, name, assignmentsBySubject),
-    reconcile: (observed, context) => reconcile(observed, context, graceMs),
+    observe: (store, name) => observe(store, name, assignmentsBySubject, rules),
+    reconcile: (observed, context) => reconcile(observed, context, rules),
   };
 }
 
-function observe(store: ResourceStore, name: string, assignments: Backreferences): ServiceTokenObserved {
+function observe(
+  store: ResourceStore,
+  name: string,
+  assignments: Backreferences,
+  rules: TokenRules,
+): ServiceTokenObserved {
   const object = store.get('ServiceToken', name);
   const hashSecret = store.get('Secret', hashSecretName(name));
   const accessKey = hashSecret && readHashSecret(hashSecret)?.accessKey;
   const isOrphan = (secret: Secret | undefined): secret is Secret =>
-    secret !== undefined && ownerName(secret) === name && !(object && isOwnedBy(secret, object));
+    secret !== undefined && ownerName(secret) === name && !(object && rules.owns(secret, object));
   const tokenSecret = object?.spec.secretName ? store.get('Secret', object.spec.secretName) : undefined;
   // Only a token that is gone leaves Secrets under names that nothing tells any more: then all have to be looked through.
   const orphans = object ? [hashSecret, tokenSecret].filter(isOrphan) : store.list('Secret').filter(isOrphan);
@@ -87,7 +99,7 @@ function observe(store: ResourceStore, name: string, assignments: Backreferences
 function reconcile(
   observed: ServiceTokenObserved,
   context: ReconcileContext,
-  graceMs: number,
+  rules: TokenRules,
 ): Plan<StatusOf<'ServiceToken'>> {
   const { object, orphans } = observed;
   const cleanUp = orphans.map(({ metadata }): Action => {
@@ -97,8 +109,9 @@ function reconcile(
   const { now } = context;
   const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now.getTime() : Infinity;
   const expired = expiresInMs <= 0;
-  const problem = ownershipProblem(object, observed);
-  const issue: Issue = problem || expired ? kept(observed) : issueToken({ ...observed, object }, context, graceMs);
+  const problem = ownershipProblem(object, observed, rules);
+  const issue: Issue =
+    problem || expired ? kept(observed, rules) : issueToken({ ...observed, object }, context, rules.graceMs);
   const { hashes } = issue;
   const state = expired ? 'Expired' : observed.assigned && hashes ? 'Active' : 'Unassigned';
   const outcome = expired ? EXPIRED : (problem ?? tokenOutcome(object, hashes, observed.assigned, now));
@@ -132,19 +145,23 @@ function observedRotation(object: ServiceToken, hashes: TokenHashes | undefined)
 }
 
 /** Nothing is done; what is there is described. */
-function kept({ hashSecret, tokenSecret, object }: ServiceTokenObserved): Issue {
-  const owned = hashSecret && object && isOwnedBy(hashSecret, object) ? readHashSecret(hashSecret) : undefined;
+function kept({ hashSecret, tokenSecret, object }: ServiceTokenObserved, rules: TokenRules): Issue {
+  const owned = hashSecret && object && rules.owns(hashSecret, object) ? readHashSecret(hashSecret) : undefined;
   return { actions: [], hashes: owned, marks: readMarks(tokenSecret) };
 }
 
-function ownershipProblem(object: ServiceToken, observed: ServiceTokenObserved): Outcome | undefined {
+function ownershipProblem(
+  object: ServiceToken,
+  observed: ServiceTokenObserved,
+  rules: TokenRules,
+): Outcome | undefined {
   const { secretName } = object.spec;
   const hashName = hashSecretName(object.metadata.name);
   if (secretName === hashName) {
     const message = `spec.secretName may not be \`${hashName}\`: the hash of the token is kept there; make another ServiceToken that names another Secret`;
     return { class: 'stalled', reason: 'InvalidSecretName', message };
   }
-  const foreign = [observed.tokenSecret, observed.hashSecret].find((secret) => secret && !isOwnedBy(secret, object));
+  const foreign = [observed.tokenSecret, observed.hashSecret].find((secret) => secret && !rules.owns(secret, object));
   return foreign && secretNotOwned(foreign.metadata.name);
 }
 

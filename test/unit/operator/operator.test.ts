@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loopTask, startOperator, type LeaderTask, type Operator } from '../../../src/operator/operator.ts';
-import { policy, role } from '../../builders/resources.ts';
+import { buildHashSecret, hashSecretKey } from '../../../src/access/service-token.ts';
+import { policy, role, serviceToken, withMeta } from '../../builders/resources.ts';
 import { FakeClock, FakeStore, metrics, settle, silent } from './fakes.ts';
 
 let operator: Operator;
@@ -20,6 +21,17 @@ describe('without a Kubernetes API', () => {
     expect([operator.isLeader(), operator.ready()]).toEqual([true, true]);
     expect(store.get('Role', 'analysts')?.status?.conditions?.[0]?.status).toBe('True');
     expect(store.get('Role', 'system-admin')?.status?.conditions?.[0]?.status).toBe('True');
+  });
+
+  it('keeps the tokens of a folder whose state was lost, and deletes those of ServiceTokens that are gone', async () => {
+    const before = serviceToken('job', {}, withMeta({ uid: 'before' }));
+    const gone = serviceToken('gone', {}, withMeta({ uid: 'gone' }));
+    const hashes = { accessKey: 'a'.repeat(16), secretHash: hashSecretKey('s'.repeat(32)) };
+    const store = new FakeStore(serviceToken('job'), buildHashSecret(before, hashes), buildHashSecret(gone, hashes));
+    const clock = standalone(store);
+    await clock.advance(0);
+    expect(store.get('ServiceToken', 'job')?.status).toMatchObject({ accessKey: hashes.accessKey });
+    expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['job-hash']);
   });
 
   it('waits until the store has seen everything', async () => {
