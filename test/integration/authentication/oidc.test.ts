@@ -1,0 +1,119 @@
+import { SignJWT, UnsecuredJWT, decodeJwt, importJWK } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OidcIssuer, signingKey, type IssuerUser } from '../../support/oidc-issuer.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+
+const WHOAMI = '/api/v1/rbac-manager/whoami';
+const ANN: IssuerUser = { email: 'ann@example.com', verified: true, groups: ['devs'] };
+
+let issuer: OidcIssuer;
+let other: OidcIssuer;
+let service: Standalone;
+
+beforeAll(async () => {
+  issuer = await OidcIssuer.start([await signingKey('first')]);
+  other = await OidcIssuer.start([await signingKey('first')]);
+  service = await startStandalone({
+    'oidc-issuer': issuer.url,
+    'oidc-audiences': 'olap-warden',
+    'max-failed-attempts': 1000,
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await issuer.stop();
+  await other.stop();
+});
+
+async function whoAmI(token: string): Promise<{ status: number; body: { message?: string; srn?: string } }> {
+  const answer = await service.call('GET', WHOAMI, undefined, { authorization: `Bearer ${token}` });
+  return { status: answer.status, body: (await answer.json()) as { message?: string } };
+}
+
+describe('tokens of an OpenID Connect issuer', () => {
+  it('are taken with their verified e-mail, groups and domain', async () => {
+    const { status, body } = await whoAmI(await issuer.token({ user: ANN }));
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(body).toMatchObject({
+      srn: 'srn2:user#ann@example.com',
+      authenticator: 'oidc',
+      subjects: [
+        { subjectType: 'user-email', subject: 'ann@example.com' },
+        { subjectType: 'group', subject: 'devs' },
+        { subjectType: 'domain', subject: 'example.com' },
+      ],
+    });
+  });
+
+  it('have the roles of their groups', async () => {
+    const token = await issuer.token({ user: ANN });
+    const authorization = `Bearer ${token}`;
+    const roles = '/api/v1/rbac-manager/roles';
+    expect((await service.call('POST', roles, { name: 'one' }, { authorization })).status).toBe(403);
+    await service.call('POST', `${roles}/srn2:role%23rbac-admin/create-assignment`, {
+      subject: 'devs',
+      subjectType: 'group',
+    });
+    const created = await service.call('POST', roles, { name: 'one' }, { authorization });
+    expect(await created.json()).toMatchObject({ createdBy: 'srn2:user#ann@example.com' });
+  });
+
+  it('are refused when they have expired, also while they are in the cache', async () => {
+    const token = await issuer.token({ user: ANN, seconds: 1 });
+    expect((await whoAmI(token)).status).toBe(200);
+    // The clocks of issuer and gateway may differ by five seconds.
+    await expect.poll(async () => (await whoAmI(token)).status, { timeout: 15_000, interval: 500 }).toBe(401);
+    expect((await whoAmI(token)).body.message).toBe('the token has expired');
+  });
+
+  it('are refused for another audience, another issuer, and an e-mail that nobody verified', async () => {
+    expect(await whoAmI(await issuer.token({ user: ANN, audience: 'other' }))).toMatchObject({
+      status: 401,
+      body: { message: 'the token is for another audience: it must have `olap-warden`' },
+    });
+    expect((await whoAmI(await other.token({ user: ANN }))).status).toBe(401);
+    expect(await whoAmI(await issuer.token({ user: { ...ANN, verified: false } }))).toMatchObject({
+      status: 401,
+      body: { message: 'the e-mail address of the token is not verified: `email_verified` must be true' },
+    });
+    expect((await whoAmI(await issuer.token())).status).toBe(401);
+  });
+
+  it('are refused without a signature, and with that of another key of the same name', async () => {
+    const claims = decodeJwt(await issuer.token({ user: ANN }));
+    expect((await whoAmI(new UnsecuredJWT(claims).encode())).status).toBe(401);
+    const forged = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'RS256', kid: 'first' })
+      .sign(await importJWK(await signingKey('first'), 'RS256'));
+    expect((await whoAmI(forged)).body.message).toBe('the signature of the token does not hold');
+  });
+
+  it('follow the issuer to a new key, and are refused with one that it does not have', async () => {
+    const second = await signingKey('second');
+    const old = await issuer.token({ user: ANN });
+    const early = await new SignJWT(decodeJwt(old))
+      .setProtectedHeader({ alg: 'RS256', kid: 'second' })
+      .sign(await importJWK(second, 'RS256'));
+    expect((await whoAmI(early)).body.message).toBe('the token is signed by a key that the issuer does not have');
+    await issuer.rotate([second]);
+    // Unknown keys make the gateway ask again, but not for every such token.
+    await expect
+      .poll(async () => (await whoAmI(await issuer.token({ user: ANN }))).status, { timeout: 15_000, interval: 500 })
+      .toBe(200);
+  });
+
+  it('cannot be checked while the issuer is away: 503, not 401', async () => {
+    const away = await startStandalone({ 'oidc-issuer': 'http://127.0.0.1:9', 'oidc-audiences': 'olap-warden' });
+    const token = new UnsecuredJWT({ iss: 'http://127.0.0.1:9' }).encode();
+    const signed = await new SignJWT({ iss: 'http://127.0.0.1:9', aud: 'olap-warden', sub: 'x' })
+      .setProtectedHeader({ alg: 'RS256', kid: 'k' })
+      .setExpirationTime('5m')
+      .sign(await importJWK(await signingKey('k'), 'RS256'));
+    const ask = async (bearer: string): Promise<Response> =>
+      away.call('GET', WHOAMI, undefined, { authorization: `Bearer ${bearer}` });
+    const answer = await ask(signed);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect((await ask(token)).status).toBe(401);
+    await away.stop();
+  });
+});
