@@ -240,4 +240,8 @@ class RebalanceVisitor implements JsonVisitor {
   scalar(bytes: Buffer, start: number, end: number, depth: number): void {
     if (depth === 1 && this.#member !== undefined) this[this.#member] = tokenText(bytes, start, end);
   }
+
+  satisfied(): boolean {
+    return this.status !== '' && this.description !== '';
+  }
 }

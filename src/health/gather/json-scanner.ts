@@ -12,11 +12,15 @@ export interface JsonVisitor {
   scalar(bytes: Buffer, start: number, end: number, depth: number): void;
   /** The object at `depth` ends. */
   endObject?(depth: number): void;
+  /** True once nothing that follows matters: the rest of the text need not be scanned. */
+  satisfied?(): boolean;
 }
 
 /** No name or number in the engine's answers comes near this; a longer one is no answer of the engine. */
 const MAX_TOKEN_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
+/** How much of a chunk is joined to the token that the last one began; nearly all tokens end within. */
+const JOINED_BYTES = 256;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -45,11 +49,32 @@ export class JsonScanner {
 
   /** @throws {Error} the bytes are no JSON */
   push(chunk: Buffer): void {
-    const bytes = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
-    const used = this.#scan(bytes);
-    if (bytes.length - used > MAX_TOKEN_BYTES) throw new Error('the answer has a token of more than 1 MiB');
+    let from = 0;
+    if (this.#carry.length > 0) {
+      from = this.#finish(chunk);
+      if (from < 0) return;
+    }
+    const used = this.#scan(chunk, from);
     // A copy, for the chunk belongs to the stream.
-    this.#carry = used === bytes.length ? EMPTY : Buffer.from(bytes.subarray(used));
+    this.#carry = used === chunk.length ? EMPTY : Buffer.from(chunk.subarray(used));
+  }
+
+  /**
+   * Scans the token that the last chunk began, with as much of this one as it takes to end it.
+   * @returns where in the chunk to go on, -1 where the token is longer than all of it
+   */
+  #finish(chunk: Buffer): number {
+    const { length } = this.#carry;
+    for (let take = JOINED_BYTES; ; take *= 16) {
+      const joined = Buffer.concat([this.#carry, chunk.subarray(0, take)]);
+      const used = this.#scan(joined, 0);
+      if (used >= length) return used - length;
+      if (take >= chunk.length) {
+        if (joined.length > MAX_TOKEN_BYTES) throw new Error('the answer has a token of more than 1 MiB');
+        this.#carry = joined;
+        return -1;
+      }
+    }
   }
 
   /** @throws {Error} the text ended in the middle of a value */
@@ -60,9 +85,9 @@ export class JsonScanner {
   }
 
   /** @returns how many of the bytes were used; the rest is the beginning of a token */
-  #scan(bytes: Buffer): number {
+  #scan(bytes: Buffer, from: number): number {
     const { length } = bytes;
-    let at = 0;
+    let at = from;
     while (at < length) {
       const byte = bytes[at] as number;
       if (byte <= SPACE) {

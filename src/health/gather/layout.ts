@@ -14,6 +14,10 @@ const LOW_BITS = 2 ** 16;
  * external view, the metadata and the sizes are held against as they stream by.
  */
 export class Layout {
+  /** False where the table has no ideal state at all. */
+  found = false;
+  /** The document as it came, for comparison; empty where it is too large to be kept. */
+  raw: readonly Buffer[] = [];
   readonly segments = new ByteInterner();
   readonly servers = new ByteInterner();
   readonly states = new ByteInterner();
@@ -44,6 +48,15 @@ export class Layout {
       this.#setByWeight.set(replicas.serverWeight, set);
     }
     this.setOf[segment] = set;
+  }
+
+  /** Names of the segments that some server should hold. */
+  expected(): string[] {
+    const names: string[] = [];
+    this.weights.forEach((weight, segment) => {
+      if (weight !== 0) names.push(this.segments.name(segment));
+    });
+    return names;
   }
 
   /** Numbers of the servers that hold the segment. */

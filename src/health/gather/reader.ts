@@ -1,4 +1,6 @@
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
 import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../engine/types.ts';
 import type { CallOutcome, HealthMetrics } from '../metrics.ts';
 import { readFailed, readOk, type Read } from '../snapshot.ts';
@@ -81,12 +83,27 @@ export class Reader {
 
   /** Streams the answer's JSON by a visitor, which must be a new one for each attempt. Resolves with that visitor. */
   async stream<V extends JsonVisitor>(call: Call, visitor: () => V): Promise<V> {
-    return this.#attempts(call, async (answer) => {
+    return this.chunks(call, () => {
       const current = visitor();
       const scanner = new JsonScanner(current);
-      for await (const chunk of answer.body) scanner.push(chunk as Buffer);
-      scanner.end();
-      return current;
+      return {
+        push: (chunk) => {
+          if (current.satisfied?.() !== true) scanner.push(chunk);
+        },
+        end: () => {
+          if (current.satisfied?.() !== true) scanner.end();
+          return current;
+        },
+      };
+    });
+  }
+
+  /** The answer's body, chunk by chunk, to a consumer that must be a new one for each attempt. Resolves with what it gives in the end. */
+  async chunks<T>(call: Call, consumer: () => { push(chunk: Buffer): void; end(): T }): Promise<T> {
+    return this.#attempts(call, async (answer) => {
+      const current = consumer();
+      await drained(answer.body, (chunk) => current.push(chunk));
+      return current.end();
     });
   }
 
@@ -205,6 +222,19 @@ export class Reader {
 function mayHelp(error: unknown): boolean {
   if (error instanceof StatusError) return error.status >= 500 || error.status === 429;
   return !(error instanceof EngineError) || error.code !== 'aborted';
+}
+
+/** Hands out a body chunk by chunk; by events, which cost a fraction of an async iterator. */
+export async function drained(body: Readable, onChunk: (chunk: Buffer) => void): Promise<void> {
+  const ended = finished(body, { writable: false });
+  body.on('data', (chunk: Buffer) => {
+    try {
+      onChunk(chunk);
+    } catch (error) {
+      body.destroy(error as Error);
+    }
+  });
+  await ended;
 }
 
 function parse(body: string): unknown {

@@ -109,10 +109,18 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   }
 }
 
+/** The fields by the length of their names, of which most names of other fields have another. */
+const BY_LENGTH: (readonly (readonly [name: Buffer, place: number])[] | undefined)[] = [];
+[...NAMES, STATUS].forEach((name, place) => {
+  BY_LENGTH[name.length] = [...(BY_LENGTH[name.length] ?? []), [name, place]];
+});
+
 /** @returns the place of the field, one past the last for the status, -1 for any other */
 function fieldOf(bytes: Buffer, start: number, end: number): number {
-  for (let i = 0; i < NAMES.length; i += 1) if (tokenIs(bytes, start, end, NAMES[i] as Buffer)) return i;
-  return tokenIs(bytes, start, end, STATUS) ? FIELDS.length : -1;
+  const candidates = BY_LENGTH[end - start];
+  if (candidates === undefined) return -1;
+  for (const [name, place] of candidates) if (tokenIs(bytes, start, end, name)) return place;
+  return -1;
 }
 
 /** Start and end times of segments, all in the unit of the table. */

@@ -17,7 +17,8 @@ import {
 import type { ClusterCalls } from './cluster.ts';
 import type { SchemaEntry, TableEntry } from './configs.ts';
 import { TableCalls } from './fan-outs.ts';
-import { ExternalViewVisitor, IdealStateVisitor, Layout, sampleOf } from './layout.ts';
+import { sampleOf, type Layout } from './layout.ts';
+import { ExternalViewReading, IdealStateReading } from './state-readings.ts';
 import { StatusError, type Reader } from './reader.ts';
 import { SegmentMetadataVisitor } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
@@ -122,12 +123,12 @@ export class TablesGatherer {
   }
 
   async #idealState(entry: TableEntry): Promise<Layout> {
-    const visitor = await this.#reader.stream(this.#document(entry, 'idealstate'), () => {
-      const layout = new Layout();
-      return Object.assign(new IdealStateVisitor(layout, entry.type), { layout });
-    });
-    if (!visitor.found) throw new Error('the table has no ideal state');
-    return visitor.layout;
+    const layout = await this.#reader.chunks(
+      this.#document(entry, 'idealstate'),
+      () => new IdealStateReading(entry.type),
+    );
+    if (!layout.found) throw new Error('the table has no ideal state');
+    return layout;
   }
 
   async #compare(state: TableState, layout: Layout): Promise<void> {
@@ -142,15 +143,12 @@ export class TablesGatherer {
 
   async #differing(entry: TableEntry, layout: Layout): Promise<{ names: string[]; missing: boolean }> {
     try {
-      const visitor = await this.#reader.stream(
-        this.#document(entry, 'externalview'),
-        () => new ExternalViewVisitor(layout, entry.type),
-      );
-      return { names: visitor.differing(), missing: !visitor.found };
+      const call = this.#document(entry, 'externalview');
+      return await this.#reader.chunks(call, () => new ExternalViewReading(layout, entry.type));
     } catch (error) {
       // Some releases answer so for a table whose view was not made yet.
       if (!(error instanceof StatusError && error.status === 404)) throw error;
-      return { names: new ExternalViewVisitor(layout, entry.type).differing(), missing: true };
+      return { names: layout.expected(), missing: true };
     }
   }
 

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { atMost, NO_GOAL, type Bench } from '../harness.ts';
+
+/** What `bench/workloads/health-run.ts` prints. */
+interface Figures {
+  readonly calls: number;
+  readonly bytes: number;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  readonly checksMs: number;
+  readonly maxRssBytes: number;
+  readonly unread: readonly string[];
+}
+
+const MB = 1_000_000;
+const SIZES = [10, 100, 500, 1_000] as const;
+const SEGMENTS = 2_000;
+const SERVERS = 50;
+/** The size that the goals are about: 500 tables with 1,000,000 segments on 50 servers. */
+const GOAL_SIZE = 500;
+
+/** A health run on clusters of 10 to 1,000 tables; the engine is a stub in a process of its own. */
+export async function run(bench: Bench): Promise<void> {
+  const yardstick = jsonParseMsPerMb();
+  bench.note(`JSON.parse of segments' metadata takes ${yardstick.toFixed(1)} ms of CPU for 1 MB on this machine`);
+  for (const tables of SIZES) {
+    const figures = await healthRun(tables);
+    if (figures.unread.length > 0) throw new Error(`the stub lacks answers: ${figures.unread.join('; ')}`);
+    const read = Math.round(figures.bytes / MB);
+    bench.note(
+      `${tables} tables: ${figures.calls} calls, ${read} MB read, ${Math.round(figures.cpuMs)} ms CPU, ${Math.round(figures.wallMs)} ms wall, ${Math.round(figures.maxRssBytes / MB)} MB resident`,
+    );
+    const isGoal = tables === GOAL_SIZE;
+    const work = `health run, ${tables} tables × ${SEGMENTS} segments, ${SERVERS} servers`;
+    bench.add({
+      work: `${work}: CPU`,
+      unit: 's CPU',
+      better: 'less',
+      ours: figures.cpuMs / 1_000,
+      peer: 'JSON.parse of the same bytes',
+      theirs: (read * yardstick) / 1_000,
+      goal: isGoal ? atMost(5, 's CPU') : NO_GOAL,
+    });
+    bench.add({
+      work: `${work}: memory`,
+      unit: 'MB',
+      better: 'less',
+      ours: figures.maxRssBytes / MB,
+      goal: isGoal ? atMost(400, 'MB') : NO_GOAL,
+    });
+    bench.add({
+      work: `${work}: calls`,
+      unit: 'calls a table',
+      better: 'less',
+      ours: figures.calls / tables,
+      goal: isGoal ? atMost(10, 'calls a table') : NO_GOAL,
+    });
+  }
+}
+
+/** How dear this machine is at the moment: CPU milliseconds for a megabyte through the engine's own parser. */
+function jsonParseMsPerMb(): number {
+  const fields = Object.fromEntries(
+    Array.from({ length: 16 }, (_, i) => [`segment.field.name${i}`, `17600000000${i}`]),
+  );
+  const nodes = Array.from({ length: 2_000 }, (_, i) => ({
+    id: `table__${i}__0__20261120T2346Z`,
+    simpleFields: fields,
+    mapFields: {},
+    listFields: {},
+  }));
+  const text = JSON.stringify(nodes, undefined, 2);
+  for (let i = 0; i < 10; i += 1) JSON.parse(text);
+  const before = process.cpuUsage();
+  for (let i = 0; i < 20; i += 1) JSON.parse(text);
+  const used = process.cpuUsage(before);
+  return (used.user + used.system) / 1_000 / ((20 * text.length) / MB);
+}
+
+async function healthRun(tables: number): Promise<Figures> {
+  const stub = program('engine-stub.ts', [tables, SEGMENTS, SERVERS].map(String));
+  try {
+    const url = await stub.line;
+    return JSON.parse(await program('health-run.ts', [url]).line) as Figures;
+  } finally {
+    stub.kill();
+  }
+}
+
+/** A program of `bench/workloads/`, and the first line that it prints. */
+function program(name: string, args: readonly string[]): { line: Promise<string>; kill: () => void } {
+  const path = fileURLToPath(new URL(`../workloads/${name}`, import.meta.url));
+  const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+    const end = text.indexOf('\n');
+    if (end >= 0) resolve(text.slice(0, end));
+  });
+  child.on('error', reject);
+  child.on('exit', (code) => reject(new Error(`${name} ended with ${code} and no line`)));
+  return { line: promise, kill: () => void child.kill() };
+}

@@ -1,0 +1,224 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/**
+ * A stand-in for a large Apache Pinot 1.5: it answers the calls of a health run in the shapes that were recorded from a real one, made up as they are
+ * asked for. Run as a program of its own, so that its CPU is not counted: `node bench/workloads/engine-stub.ts <tables> <segments> <servers>`;
+ * it prints its URL.
+ */
+const [TABLES = 500, SEGMENTS = 2_000, SERVERS = 50] = process.argv.slice(2).map(Number);
+const PARTITIONS = 16;
+const CLUSTER = 'large';
+const STEP_MS = 50_000;
+
+const serverName = (i: number): string => `Server_pinot-server-${i % SERVERS}.pinot-server.olap.svc_8098`;
+/** One in five is realtime, one in 25 upsert. */
+const isRealtime = (table: number): boolean => table % 5 === 4;
+const isUpsert = (table: number): boolean => table % 25 === 4;
+const rawName = (table: number): string => `table_${String(table).padStart(4, '0')}`;
+const fullName = (table: number): string => `${rawName(table)}_${isRealtime(table) ? 'REALTIME' : 'OFFLINE'}`;
+
+function segmentName(table: number, segment: number): string {
+  const start = 1_760_000_000_000 + segment * STEP_MS;
+  if (!isRealtime(table)) return `${fullName(table)}_${start}_${start + STEP_MS - 500}_${segment}`;
+  return `${rawName(table)}__${segment % PARTITIONS}__${Math.floor(segment / PARTITIONS)}__20261120T2346Z`;
+}
+
+const isConsuming = (table: number, segment: number): boolean => isRealtime(table) && segment >= SEGMENTS - PARTITIONS;
+/** Each segment on two servers; a partition always on the same. */
+const home = (table: number, segment: number): number => table + (isRealtime(table) ? segment % PARTITIONS : segment);
+
+function states(table: number): string {
+  const parts: string[] = [];
+  for (let i = 0; i < SEGMENTS; i += 1) {
+    const state = isConsuming(table, i) ? 'CONSUMING' : 'ONLINE';
+    const at = home(table, i);
+    parts.push(`"${segmentName(table, i)}":{"${serverName(at)}":"${state}","${serverName(at + 1)}":"${state}"}`);
+  }
+  const body = `{${parts.join(',')}}`;
+  return isRealtime(table) ? `{"OFFLINE":null,"REALTIME":${body}}` : `{"OFFLINE":${body},"REALTIME":null}`;
+}
+
+function metadata(table: number): string {
+  const nodes: string[] = [];
+  for (let i = 0; i < SEGMENTS; i += 1) {
+    const name = segmentName(table, i);
+    const start = 1_760_000_000_000 + i * STEP_MS;
+    const fields = isConsuming(table, i)
+      ? `    "segment.creation.time" : "1795218403189",
+    "segment.flush.threshold.size" : "6666",
+    "segment.realtime.numReplicas" : "2",
+    "segment.realtime.startOffset" : "${i * 6_666}",
+    "segment.realtime.status" : "IN_PROGRESS"`
+      : `    "segment.crc" : "1261875136",
+    "segment.creation.time" : "1795218403189",
+    "segment.data.crc" : "1604873215",
+    "segment.download.url" : "http://127.0.0.1:19000/segments/${rawName(table)}/${name}",
+    "segment.end.time" : "${start + STEP_MS - 500}",
+    "segment.index.version" : "v3",
+    "segment.realtime.endOffset" : "6666",
+    "segment.realtime.numReplicas" : "2",
+    "segment.realtime.startOffset" : "0",
+    "segment.realtime.status" : "DONE",
+    "segment.size.in.bytes" : "22425900",
+    "segment.start.time" : "${start}",
+    "segment.time.unit" : "MILLISECONDS",
+    "segment.total.docs" : "100000",
+    "segment.use.data.crc" : "true"`;
+    nodes.push(`{
+  "id" : "${name}",
+  "simpleFields" : {
+${fields}
+  },
+  "mapFields" : { },
+  "listFields" : { }
+}`);
+  }
+  return `[ ${nodes.join(', ')} ]`;
+}
+
+function tableConfigs(): object[] {
+  return Array.from({ length: TABLES }, (_, table) => ({
+    id: fullName(table),
+    simpleFields: {
+      tableName: fullName(table),
+      tableType: isRealtime(table) ? 'REALTIME' : 'OFFLINE',
+      isDimTable: 'false',
+      tenants: '{"broker":"DefaultTenant","server":"DefaultTenant"}',
+      segmentsConfig: '{"replication":"3","retentionTimeUnit":"DAYS","retentionTimeValue":"365","timeColumnName":"ts"}',
+      tableIndexConfig: '{"loadMode":"MMAP","invertedIndexColumns":["city"]}',
+      metadata: '{}',
+      ...(isUpsert(table) ? { upsertConfig: '{"mode":"FULL","enableSnapshot":true,"enablePreload":true}' } : {}),
+    },
+    mapFields: {},
+    listFields: {},
+  }));
+}
+
+function schemas(): object[] {
+  const columns = Array.from({ length: 30 }, (_, i) => ({
+    name: `column${i}`,
+    dataType: 'STRING',
+    fieldType: 'DIMENSION',
+  }));
+  return Array.from({ length: TABLES }, (_, table) => ({
+    id: rawName(table),
+    simpleFields: {
+      schemaJSON: JSON.stringify({
+        schemaName: rawName(table),
+        dimensionFieldSpecs: columns,
+        dateTimeFieldSpecs: [
+          { name: 'ts', dataType: 'LONG', format: '1:MILLISECONDS:EPOCH', granularity: '1:SECONDS' },
+        ],
+      }),
+    },
+    mapFields: {},
+    listFields: {},
+  }));
+}
+
+function instance(id: string, tags: readonly string[], port: string): object {
+  const host = id.slice(id.indexOf('_') + 1, id.lastIndexOf('_'));
+  const simpleFields = { HELIX_HOST: host, HELIX_PORT: id.slice(id.lastIndexOf('_') + 1), adminPort: port };
+  return { id, simpleFields, mapFields: {}, listFields: { TAG_LIST: tags } };
+}
+
+const servers = Array.from({ length: SERVERS }, (_, i) => serverName(i));
+const broker = 'Broker_127.0.0.1_8099';
+const controllers = ['Controller_127.0.0.1_9000'];
+
+function fixed(): Map<string, object> {
+  const root = `/zk/getChildren?path=/${CLUSTER}`;
+  const tables = Array.from({ length: TABLES }, (_, table) => table);
+  const leads = tables.map((table) => [
+    `leadControllerResource_${table}`,
+    { leadControllerId: controllers[0], tableNames: [rawName(table)] },
+  ]);
+  return new Map<string, object>([
+    ['/cluster/info', { clusterName: CLUSTER }],
+    ['/cluster/configs', {}],
+    ['/leader/tables', { leadControllerEntryMap: Object.fromEntries(leads) }],
+    [`${root}/PROPERTYSTORE/CONFIGS/TABLE`, tableConfigs()],
+    [`${root}/PROPERTYSTORE/SCHEMAS`, schemas()],
+    [`${root}/PROPERTYSTORE/INSTANCE_PARTITIONS`, []],
+    [
+      `${root}/CONFIGS/PARTICIPANT`,
+      [
+        ...servers.map((id) => instance(id, ['DefaultTenant_OFFLINE', 'DefaultTenant_REALTIME'], '8097')),
+        instance(controllers[0] ?? '', ['controller'], ''),
+        instance(broker, ['DefaultTenant_BROKER'], ''),
+      ],
+    ],
+    [`/zk/ls?path=/${CLUSTER}/LIVEINSTANCES`, [...servers, broker, ...controllers]],
+    [`/zk/ls?path=/${CLUSTER}/PROPERTYSTORE/CONFIGS/TABLE`, tables.map(fullName)],
+    [
+      `/zk/get?path=/${CLUSTER}/EXTERNALVIEW/brokerResource`,
+      {
+        id: 'brokerResource',
+        simpleFields: {},
+        mapFields: Object.fromEntries(tables.map((t) => [fullName(t), { [broker]: 'ONLINE' }])),
+        listFields: {},
+      },
+    ],
+  ]);
+}
+
+function ofTable(path: string, table: number): string | undefined {
+  if (path.endsWith('/idealstate') || path.endsWith('/externalview')) return states(table);
+  if (path.includes('/PROPERTYSTORE/SEGMENTS/')) return metadata(table);
+  if (path.includes('/size?')) {
+    const total = (SEGMENTS * 2 * 30_000_000).toFixed(0);
+    return `{"tableName":"${fullName(table)}","reportedSizeInBytes":${total},"estimatedSizeInBytes":${total},"offlineSegments":null,"realtimeSegments":null}`;
+  }
+  if (path.includes('/needReload')) {
+    const list = Object.fromEntries(servers.map((instanceId) => [instanceId, { needReload: false, instanceId }]));
+    return JSON.stringify({ needReload: false, serverToSegmentsCheckReloadList: list });
+  }
+  if (path.includes('/rebalance?')) {
+    return `{"jobId":"9509bdc4-8efe-410e-b1f2-5d6eab418585","status":"NO_OP","description":"Table is already balanced","segmentAssignment":${states(table)}}`;
+  }
+  if (path.includes('/consumingSegmentsInfo')) return '{"_segmentToConsumingInfoMap":{}}';
+  if (path.endsWith('/metadata')) {
+    const keys = Array.from({ length: PARTITIONS }, (_, p) => [
+      p,
+      { [serverName(table + p)]: 1_000_000, [serverName(table + p + 1)]: 1_000_000 },
+    ]);
+    return JSON.stringify({
+      tableName: fullName(table),
+      upsertPartitionToServerPrimaryKeyCountMap: Object.fromEntries(keys),
+    });
+  }
+  return undefined;
+}
+
+const QUERY_ANSWER =
+  '{"resultTable":{"dataSchema":{"columnNames":["$docId"],"columnDataTypes":["INT"]},"rows":[[0]]},"exceptions":[],"numServersQueried":50}';
+const answers = new Map([...fixed()].map(([path, body]) => [path, JSON.stringify(body, undefined, 2)]));
+
+function answerTo(path: string): string | undefined {
+  if (path === '/health') return 'OK';
+  if (path === '/query/sql') return QUERY_ANSWER;
+  const known = answers.get(path);
+  if (known !== undefined) return known;
+  const table = /table_(\d+)/u.exec(path)?.[1];
+  return table === undefined ? undefined : ofTable(path, Number(table));
+}
+
+function send(response: ServerResponse, path: string): void {
+  const found = answerTo(path);
+  const body = Buffer.from(found ?? `{"code":404,"error":"no ${path}"}`);
+  response.writeHead(found === undefined ? 404 : 200, {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    'pinot-controller-version': '1.5.1-stub',
+  });
+  response.end(body);
+}
+
+const http = createServer((request, response) => {
+  request.resume();
+  send(response, decodeURIComponent(request.url ?? ''));
+});
+http.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`http://127.0.0.1:${(http.address() as AddressInfo).port}\n`);
+});

@@ -1,0 +1,59 @@
+import { createEngine } from '../../src/engine/connection.ts';
+import type { Engine, EngineEndpoint } from '../../src/engine/types.ts';
+import { CATALOGUE } from '../../src/health/catalogue.ts';
+import { createGather } from '../../src/health/gather.ts';
+import { runChecks } from '../../src/health/run.ts';
+
+/**
+ * One health run in a process of its own, so that CPU and memory are its own: `node bench/workloads/health-run.ts <controller URL>`; prints
+ * its figures as JSON.
+ */
+const url = process.argv[2] ?? '';
+const engine = createEngine({ controllerUrls: [url], brokerUrls: [url] });
+let calls = 0;
+let bytes = 0;
+
+function counting(endpoint: EngineEndpoint): EngineEndpoint {
+  return {
+    url: endpoint.url,
+    async request(request) {
+      calls += 1;
+      const answer = await endpoint.request(request);
+      bytes += Number(answer.headers['content-length'] ?? 0);
+      return answer;
+    },
+  };
+}
+
+/** The instances of the stub have names that nobody resolves: whoever is asked, the stub answers. */
+const counted: Engine = {
+  controller: counting(engine.controller),
+  brokerFor: async (tables, signal) => counting(await engine.brokerFor(tables, signal)),
+  endpoint: () => counting(engine.endpoint(url)),
+  close: () => engine.close(),
+};
+
+const cpuBefore = process.cpuUsage();
+const wallBefore = performance.now();
+const run = await runChecks({
+  gather: createGather({ engine: counted, random: Math.random }),
+  settings: { checks: CATALOGUE, overrides: {}, maxFindings: 20, problems: [] },
+  signal: AbortSignal.timeout(600_000),
+  now: () => new Date(),
+});
+const cpu = process.cpuUsage(cpuBefore);
+const unread = run.results
+  .filter(({ outcome }) => outcome.couldNotEvaluate)
+  .map(({ name, outcome }) => `${name}: ${outcome.findings[0]?.message}`);
+const figures = {
+  calls,
+  bytes,
+  cpuMs: (cpu.user + cpu.system) / 1_000,
+  wallMs: performance.now() - wallBefore,
+  checksMs: run.results.reduce((sum, { durationMs }) => sum + durationMs, 0),
+  maxRssBytes: process.resourceUsage().maxRSS * 1_024,
+  failed: run.results.filter(({ outcome }) => outcome.status === 'FAIL').map(({ name }) => name),
+  unread,
+};
+process.stdout.write(`${JSON.stringify(figures)}\n`);
+await engine.close();

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../src/health/gather/json-scanner.ts';
+
+/** What a scan told, one line a token. */
+function scan(chunks: readonly Buffer[]): string[] {
+  const seen: string[] = [];
+  const visitor: JsonVisitor = {
+    key: (bytes, start, end, depth) => void seen.push(`${depth} key ${tokenText(bytes, start, end)}`),
+    scalar: (bytes, start, end, depth) => void seen.push(`${depth} scalar ${tokenText(bytes, start, end)}`),
+    endObject: (depth) => void seen.push(`${depth} end`),
+  };
+  const scanner = new JsonScanner(visitor);
+  for (const chunk of chunks) scanner.push(chunk);
+  scanner.end();
+  return seen;
+}
+
+/** The same from a value that JSON.parse made. */
+function walk(value: unknown, depth = 0): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => walk(item, depth + 1));
+  if (typeof value !== 'object' || value === null) {
+    return [`${depth} scalar ${typeof value === 'string' ? value : JSON.stringify(value)}`];
+  }
+  const members = Object.entries(value).flatMap(([key, item]) => [`${depth + 1} key ${key}`, ...walk(item, depth + 1)]);
+  return [...members, `${depth + 1} end`];
+}
+
+const split = (text: string, at: readonly number[]): Buffer[] => {
+  const bytes = Buffer.from(text);
+  const cuts = [...new Set(at.map((i) => i % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  return [0, ...cuts].map((cut, i) => bytes.subarray(cut, cuts[i] ?? bytes.length));
+};
+
+describe('JsonScanner', () => {
+  it('tells the same as JSON.parse, however the text is laid out and cut', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ maxDepth: 6, noUnicodeString: false }),
+        fc.constantFrom(undefined, 1, 2),
+        fc.array(fc.nat()),
+        (value, indent, cuts) => {
+          const text = JSON.stringify(value, undefined, indent);
+          expect(scan(split(text, cuts))).toEqual(walk(JSON.parse(text)));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each(['', '   ', '{', '[1', '{"a":', '"abc', '{"a":1', '[1}', '}', '{]', 'nul', '[tru]', '<html>', '{"a":x}'])(
+    'refuses %j',
+    (text) => {
+      expect(() => scan([Buffer.from(text)])).toThrow(/the answer/u);
+    },
+  );
+
+  it('bounds depth and tokens', () => {
+    expect(() => scan([Buffer.from('['.repeat(100))])).toThrow('nested deeper');
+    expect(() => scan([Buffer.from(`"${'x'.repeat(2 * 1024 * 1024)}`)])).toThrow('1 MiB');
+  });
+});
+
+describe('tokenNumber', () => {
+  const number = (text: string) => tokenNumber(Buffer.from(text), 0, text.length);
+
+  it.each([
+    ['0', 0],
+    ['1760000257420', 1_760_000_257_420],
+    ['-1', -1],
+    ['', Number.NaN],
+    ['-', Number.NaN],
+    ['null', Number.NaN],
+    ['1.5', Number.NaN],
+  ])('of %j', (text, value) => {
+    expect(number(text)).toBe(value);
+  });
+});
