@@ -81,14 +81,14 @@ export class MemoryStore implements ResourceStore {
     object: ResourceByKind[K],
   ): Promise<ResourceByKind[K]> {
     const current = this.#current(kind, object.metadata.name, object.metadata.resourceVersion);
-    return this.#write(kind, this.#accepted({ ...current, status: object.status } as ResourceByKind[K], {}));
+    return this.#write(kind, this.#accepted({ ...current, status: object.status }, {}));
   }
 
   async delete(kind: ResourceKind, name: string, options: DeleteOptions = {}): Promise<void> {
     await this.beforeWrite('delete', kind, name);
     const current = this.#current(kind, name, options.resourceVersion);
     this.#backend.objects.delete(keyOf(kind, name));
-    this.#follow('deleted', kind, current as never);
+    this.#follow('deleted', kind, current);
     for (const follower of this.#backend.followers) follower('deleted', kind, current as never);
   }
 
@@ -123,7 +123,7 @@ export class MemoryStore implements ResourceStore {
 
   #write<T extends ResourceByKind[ResourceKind]>(kind: ResourceKind, object: T): T {
     this.#backend.objects.set(keyOf(kind, object.metadata.name), object);
-    this.#follow('set', kind, object as never);
+    this.#follow('set', kind, object);
     for (const follower of this.#backend.followers) follower('set', kind, object as never);
     return object;
   }
@@ -138,7 +138,7 @@ export class MemoryStore implements ResourceStore {
     const newest = this.#backend.objects.get(keyOf(kind, name));
     if (newest?.metadata.uid !== uid) return;
     if (known && Number(known.metadata.resourceVersion) >= Number(resourceVersion)) return;
-    this.#views.of(kind).set(object as never);
+    this.#views.of(kind).set(object);
   }
 }
 

@@ -1,4 +1,3 @@
-import { ACTIONS } from '../../../src/access/actions.ts';
 import type { DecisionReason } from '../../../src/access/authorizer.ts';
 
 /**
@@ -61,7 +60,13 @@ function resourceMatches(pattern: string, levels: readonly Level[]): boolean {
     if (!first) return true;
     return have.some((level, at) => meets(first, level) && lay(others, have.slice(at + 1)));
   };
-  return meets(wanted.at(-1)!, levels.at(-1)!) && lay(wanted.slice(0, -1), levels.slice(0, -1));
+  const [last, innermost] = [wanted.at(-1), levels.at(-1)];
+  return (
+    last !== undefined &&
+    innermost !== undefined &&
+    meets(last, innermost) &&
+    lay(wanted.slice(0, -1), levels.slice(0, -1))
+  );
 }
 
 /** `*` by trying every length. */
@@ -73,5 +78,3 @@ function glob(pattern: string, text: string): boolean {
   }
   return text.startsWith(pattern[0]!) && glob(pattern.slice(1), text.slice(1));
 }
-
-export const KNOWN_ACTIONS = ACTIONS;

@@ -211,7 +211,7 @@ describe('rights', () => {
     while (path !== undefined) {
       const { body, headers } = await call('GET', path);
       names.push(...body.map(({ name }: { name: string }) => name));
-      const next = /^<(.+)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1];
+      const next = /^<(.+)>; rel="next"$/.exec((headers['link'] as string | undefined) ?? '')?.[1];
       path = next?.replace('/api/v1/rbac-manager', '');
       if (names.length === 5) {
         await call('DELETE', `/roles/${inPath('role', 'zz-0')}`);
@@ -264,10 +264,7 @@ describe('rights', () => {
   it('leaves a record of each write and each refusal, and of no credential', async () => {
     const records: { action: string; resource: string; decision: Decision }[] = [];
     let log = '';
-    const logger = createLogger(
-      'info',
-      new Writable({ write: (chunk, _e, done) => ((log += chunk), done()) }) as never,
-    );
+    const logger = createLogger('info', new Writable({ write: (chunk, _e, done) => ((log += chunk), done()) }));
     const { call } = await testGateway({
       roles: ['rbac-admin'],
       parts: {

@@ -12,17 +12,20 @@ import { MemoryStore } from '../../access/memory-store.ts';
 export const BASE = '/api/v1/rbac-manager';
 export const NOW = new Date('2026-11-01T12:00:00Z');
 
+export interface Answer {
+  readonly status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- what it holds is what the tests find out
+  readonly body: any;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
 export interface TestGateway {
   readonly app: FastifyInstance;
   readonly store: MemoryStore;
   readonly directory: Directory;
   readonly manager: RbacManager;
   /** Calls `<method> <path under the base>` and gives status, body and headers. */
-  call(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-    path: string,
-    body?: unknown,
-  ): Promise<{ status: number; body: any; headers: Record<string, unknown> }>;
+  readonly call: (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) => Promise<Answer>;
 }
 
 /** A gateway in memory whose caller has the given roles. */

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tableResource } from '../../../src/access/srn.ts';
+import type { Principal } from '../../../src/access/principal.ts';
+import { folderDeployment, inPath, kubernetesDeployment, within, type Deployment, type Gateway } from './gateways.ts';
+
+const ADA: Principal = {
+  kind: 'user',
+  srn: 'srn2:user#ada@example.com',
+  id: 'ada@example.com',
+  groups: [],
+  domain: undefined,
+  authenticator: 'test',
+};
+const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Query","resources":"srn2:table#events"}]}';
+const DENY = '{"version":"v1","statements":[{"effect":"deny","actions":["Query"],"resources":["*"]}]}';
+
+describe.each([
+  ['a folder', folderDeployment],
+  ['a kube-apiserver', kubernetesDeployment],
+] as const)('the RBAC manager over %s', (_name, start) => {
+  let deployment: Deployment;
+  let first: Gateway;
+  let others: readonly Gateway[];
+
+  beforeAll(async () => {
+    deployment = await start();
+    [first, ...others] = deployment.gateways as [Gateway, ...Gateway[]];
+  });
+  afterAll(() => deployment?.stop());
+
+  const mayQuery = ({ directory }: Gateway): boolean => directory.isAllowed(ADA, 'Query', tableResource('events'));
+  const role = `/roles/${inPath('role', 'analysts')}`;
+  const policy = `/policies/${inPath('policy', 'readers')}`;
+
+  it('walks through the whole table of calls, and enforces each change in the next call', async () => {
+    const ok = async (...args: Parameters<Gateway['call']>): Promise<unknown> => {
+      const answer = await first.call(...args);
+      expect([answer.status, answer.body]).toEqual([200, answer.body]);
+      return answer.body;
+    };
+    await ok('POST', '/roles', { name: 'analysts', description: 'Who reads' });
+    expect(await ok('GET', role)).toMatchObject({ name: 'analysts', createdBy: 'srn2:user#alice@example.com' });
+    await ok('PUT', role, { description: 'Who reads events' });
+    expect(await ok('GET', '/roles')).toContainEqual(expect.objectContaining({ description: 'Who reads events' }));
+    await ok('POST', '/policies', { name: 'readers', policyDocumentJson: DOCUMENT });
+    await ok('POST', `${role}/attach-policy`, { policySrn: 'srn2:policy#readers' });
+    expect(await ok('GET', `${role}/policies`)).toMatchObject([{ name: 'readers' }]);
+    expect(mayQuery(first)).toBe(false);
+    const subject = { subject: 'Ada@Example.com', subjectType: 'user-email' };
+    await ok('POST', `${role}/create-assignment`, subject);
+    expect(mayQuery(first)).toBe(true);
+    for (const other of others) {
+      await within(1000, async () => {
+        expect(mayQuery(other)).toBe(true);
+        expect((await other.call('GET', `${role}/assignments`)).body).toMatchObject([{ subject: 'ada@example.com' }]);
+      });
+    }
+    expect(await ok('GET', `${role}/assignments`)).toMatchObject([{ subject: 'ada@example.com' }]);
+    await ok('PUT', policy, { policyDocumentJson: DENY });
+    expect(mayQuery(first)).toBe(false);
+    await ok('PUT', policy, { policyDocumentJson: DOCUMENT });
+    expect(mayQuery(first)).toBe(true);
+    expect(await ok('GET', policy)).toMatchObject({ policyDocument: { version: 'v1' } });
+    expect(await ok('GET', '/policies')).toContainEqual(expect.objectContaining({ name: 'readers' }));
+    expect(
+      await ok('POST', '/simulate-access', {
+        subjectTypeToSubject: { 'user-email': 'ada@example.com' },
+        action: 'Query',
+        resourceSrn2String: 'srn2:table#events',
+      }),
+    ).toMatchObject({ decision: 'ALLOW', matchedStatements: [{ role: 'analysts', policy: 'readers' }] });
+    expect(await ok('GET', '/whoami')).toMatchObject({ srn: 'srn2:user#alice@example.com' });
+    expect((await first.call('DELETE', policy)).status).toBe(409);
+    expect((await first.call('DELETE', role)).status).toBe(409);
+    await ok('POST', `${role}/delete-assignment`, subject);
+    expect(mayQuery(first)).toBe(false);
+    await ok('POST', `${role}/detach-policy`, { policySrn: 'srn2:policy#readers' });
+    await ok('DELETE', policy);
+    await ok('DELETE', role);
+    expect((await first.call('GET', role)).status).toBe(404);
+    expect((await first.call('GET', policy)).status).toBe(404);
+    for (const other of others) {
+      await within(1000, async () => expect((await other.call('GET', role)).status).toBe(404));
+    }
+  });
+
+  it('issues, shows, lets in and revokes service tokens', async () => {
+    const { body } = await first.call('POST', '/service-tokens', { description: 'ci' });
+    const credential = { scheme: 'bearer', token: body.bearerToken } as const;
+    const path = `/service-tokens/${inPath('service-token', body.accessKey)}`;
+    expect((await first.serviceTokens.authenticate(credential)).outcome).toBe('rejected');
+    await first.call('POST', `/roles/${inPath('role', 'table-reader')}/create-assignment`, {
+      subject: body.accessKey,
+      subjectType: 'service-token',
+    });
+    for (const { serviceTokens } of deployment.gateways) {
+      await within(1000, async () =>
+        expect((await serviceTokens.authenticate(credential)).outcome).toBe('authenticated'),
+      );
+    }
+    expect((await first.call('GET', path)).body).toMatchObject({ status: 'ACTIVE' });
+    expect((await first.call('GET', '/service-tokens')).body).toHaveLength(1);
+    expect((await first.call('DELETE', path)).status).toBe(200);
+    expect((await first.serviceTokens.authenticate(credential)).outcome).toBe('rejected');
+    for (const { serviceTokens } of others) {
+      await within(1000, async () => expect((await serviceTokens.authenticate(credential)).outcome).toBe('rejected'));
+    }
+    expect(first.store.list('Secret')).toEqual([]);
+  });
+
+  it('answers what is wrong by the document, too', async () => {
+    const statuses = [
+      await first.call('POST', '/roles', { name: 'Data Engineers' }),
+      await first.call('POST', '/roles', {}),
+      await first.call('POST', '/policies', { name: 'p', policyDocumentJson: '{}' }),
+      await first.call('GET', `/roles/${inPath('role', 'nobody')}`),
+      await first.call('GET', '/roles/nobody'),
+      await first.call('PUT', `/roles/${inPath('role', 'system-admin')}`, { description: 'x' }),
+      await first.call('POST', '/roles', { name: 'system-admin' }),
+      await first.call('POST', '/simulate-access', { subjectTypeToSubject: {} }),
+      await first.call('POST', '/service-tokens', { expiresAt: '2020-01-01T00:00:00Z' }),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([400, 400, 400, 404, 400, 403, 409, 400, 400]);
+  });
+});
