@@ -189,6 +189,7 @@ describe('what people do to files', () => {
     await store.create('Role', role('a', { policies: ['p'] }));
     await rename(path('roles', 'a.yaml'), path('roles', 'a.yaml~'));
     await writeFile(path('roles', '.a.yaml.swp'), 'x');
+    await writeFile(path('roles', '.hidden.yaml'), manifest('hidden'));
     await writeFile(path('roles', 'a.yaml'), manifest('a', ['q']));
     await until('the change', () => policiesOf('a')?.[0] === 'q');
     await sleep(900);
