@@ -5,7 +5,7 @@ import type { RawField } from './scanner/fields.ts';
 import { ROW_KERNEL } from './scanner/kernel.ts';
 
 /** Pages up to this size are read whole before the answer begins, so that a failure is an error and not a broken answer. */
-const WHOLE_PAGE_BYTES = 4 * 1024 * 1024;
+export const WHOLE_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Where the result lies, for clients that must come back to the same gateway; undefined with a shared store. */
 export interface HolderAddress {
@@ -26,6 +26,13 @@ export interface Page {
   readonly rows: readonly Uint8Array[] | AsyncIterable<Uint8Array>;
   readonly tail: Buffer;
   readonly numRows: number;
+}
+
+export interface PageOptions {
+  /** `brokerHost` and `brokerPort`. */
+  readonly holder?: HolderAddress | undefined;
+  /** A page of more bytes is streamed; `WHOLE_PAGE_BYTES` by default. */
+  readonly wholeBytes?: number;
 }
 
 /** A range of bytes of the rows. */
@@ -54,7 +61,7 @@ const OWN_FIELDS = new Set([
 export async function readPage(
   reader: ResultReader,
   request: PageRequest,
-  holder: HolderAddress | undefined,
+  options: PageOptions,
   signal: AbortSignal,
 ): Promise<Page> {
   const { record } = reader;
@@ -68,13 +75,13 @@ export async function readPage(
   }
   const numRows = Math.min(request.numRows, total - offset);
   const head = pageHead(record);
-  const tail = pageTail(record, { offset, numRows }, holder);
+  const tail = pageTail(record, { offset, numRows }, options.holder);
   const frame = { head, tail, numRows };
   if (numRows === 0) return { ...frame, rows: [], length: head.length + tail.length };
 
   const strides = stridesOf(await reader.index(signal), record.rowBytes, { offset, numRows });
   const { rows, bytes } =
-    strides.last.to - strides.first.from <= WHOLE_PAGE_BYTES
+    strides.last.to - strides.first.from <= (options.wholeBytes ?? WHOLE_PAGE_BYTES)
       ? await readWhole(reader, strides, signal)
       : await readInPieces(reader, strides, signal);
   return { ...frame, rows, length: head.length + bytes + tail.length };

@@ -1,11 +1,17 @@
 import type { EngineResponse } from '../engine/types.ts';
 import { QueryError } from './errors.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
-import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage, WHOLE_PAGE_BYTES } from './page.ts';
 import { isRequestId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, StoredResultSummary } from './result-store.ts';
 import type { PaginationSettings } from './settings.ts';
 import { storeAnswer, type SubmitOutcome } from './submit.ts';
+
+/**
+ * Bytes of pages that may be held in memory while their callers read them. Beyond it pages are streamed in small pieces, so that callers who read
+ * slowly cannot use up the memory, nor keep others waiting.
+ */
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
 /** This gateway as it names itself in answers: the broker of the specification. */
 export interface GatewayIdentity {
@@ -45,6 +51,8 @@ export class PaginatedQueries {
   readonly #random: (bytes: number) => Uint8Array;
   readonly #metrics: QueryMetrics;
   readonly #reading = new Map<string, number>();
+  readonly #held = new WeakMap<ResultReader, number>();
+  #heldBytes = 0;
   #submissions = 0;
 
   constructor(options: PaginatedQueriesOptions) {
@@ -129,7 +137,10 @@ export class PaginatedQueries {
 
   /** @throws {QueryError} bad-page, not-found, store-unavailable */
   async page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
-    const page = await readPage(reader, request, this.holder, signal);
+    const wholeBytes = Math.min(WHOLE_PAGE_BYTES, MAX_HELD_BYTES - this.#heldBytes);
+    this.#hold(reader, wholeBytes);
+    const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal);
+    this.#hold(reader, Array.isArray(page.rows) ? page.length : 0);
     this.#metrics.paged(page.length);
     return page;
   }
@@ -153,12 +164,18 @@ export class PaginatedQueries {
     return this.#reading.has(requestId);
   }
 
+  /** What the reader's page holds in memory, until another page or the end of the reader. */
+  #hold(reader: ResultReader, bytes: number): void {
+    this.#heldBytes += bytes - (this.#held.get(reader) ?? 0);
+    this.#held.set(reader, bytes);
+  }
+
   /** Counts the reader in until it is closed. */
   #tracked(reader: ResultReader): ResultReader {
     const id = reader.record.requestId;
     this.#reading.set(id, (this.#reading.get(id) ?? 0) + 1);
     let open = true;
-    return {
+    const tracked: ResultReader = {
       record: reader.record,
       index: (signal) => reader.index(signal),
       read: (from, to, signal) => reader.read(from, to, signal),
@@ -166,6 +183,7 @@ export class PaginatedQueries {
       close: async () => {
         if (open) {
           open = false;
+          this.#hold(tracked, 0);
           const left = (this.#reading.get(id) ?? 1) - 1;
           if (left === 0) this.#reading.delete(id);
           else this.#reading.set(id, left);
@@ -173,6 +191,7 @@ export class PaginatedQueries {
         await reader.close();
       },
     };
+    return tracked;
   }
 }
 

@@ -38,7 +38,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
     }
 
     async function page(reader: ResultReader, offset: number, numRows: number): Promise<string> {
-      const { rows } = await readPage(reader, { offset, numRows }, undefined, signal());
+      const { rows } = await readPage(reader, { offset, numRows }, {}, signal());
       return collect(rows);
     }
 

@@ -1,0 +1,78 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
+import type { Authorizer } from '../../../../src/access/authorizer.ts';
+import type { Engine, EngineEndpoint } from '../../../../src/engine/types.ts';
+import { createQueryService, type QueryService } from '../../../../src/http/query/service.ts';
+import { createLogger } from '../../../../src/logging.ts';
+import type { GatewayAddress } from '../../../../src/query/peers.ts';
+import {
+  DEFAULT_PAGINATION_SETTINGS,
+  DEFAULT_RESULT_STORE_SETTINGS,
+  type ResultStoreSettings,
+} from '../../../../src/query/settings.ts';
+import { allowAll, testApp } from '../../../support/app.ts';
+import { freePorts } from '../../../support/kubernetes/processes.ts';
+
+export interface TestGateway {
+  readonly id: string;
+  readonly url: string;
+  readonly port: number;
+  readonly app: FastifyInstance;
+  readonly service: QueryService;
+  readonly registry: Registry;
+}
+
+/** An engine whose every broker is this endpoint. */
+export function engineOf(endpoint: EngineEndpoint): Engine {
+  return {
+    controller: endpoint,
+    brokerFor: async () => endpoint,
+    endpoint: () => endpoint,
+    close: async () => undefined,
+  };
+}
+
+export interface GatewaysOptions {
+  readonly engine: Engine;
+  readonly store: (gateway: number) => Partial<ResultStoreSettings>;
+  readonly authorizer?: Authorizer;
+}
+
+/** Gateways that know each other and listen on 127.0.0.1. */
+export async function startGateways(count: number, options: GatewaysOptions): Promise<TestGateway[]> {
+  const ports = await freePorts(count);
+  const addresses: GatewayAddress[] = ports.map((port) => ({ host: '127.0.0.1', port }));
+  return Promise.all(
+    ports.map(async (port, index) => {
+      const id = `gateway-${index}`;
+      const registry = new Registry();
+      let seed = 0;
+      const service = await createQueryService({
+        engine: options.engine,
+        identity: { id, host: '127.0.0.1', port },
+        store: { ...DEFAULT_RESULT_STORE_SETTINGS, ...options.store(index) },
+        settings: () => DEFAULT_PAGINATION_SETTINGS,
+        tablesOfSql: () => ({ ok: true, tables: ['orders'] }),
+        gateways: async () => addresses,
+        registry,
+        log: createLogger('silent'),
+        now: Date.now,
+        monotonic: () => performance.now(),
+        random: (bytes) => Buffer.alloc(bytes, `${index}-${seed++}-`),
+        timers: { every: () => () => undefined },
+      });
+      const app = await testApp({ authorizer: options.authorizer ?? allowAll, register: service.register });
+      await app.listen({ host: '127.0.0.1', port });
+      const { port: bound } = app.server.address() as AddressInfo;
+      return { id, url: `http://127.0.0.1:${bound}`, port: bound, app, service, registry };
+    }),
+  );
+}
+
+export async function stopGateways(gateways: readonly TestGateway[]): Promise<void> {
+  for (const { app, service } of gateways) {
+    await app.close();
+    await service.close();
+  }
+}
