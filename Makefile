@@ -44,7 +44,7 @@ parts-pinot:
 	@tools/install.sh sample >/dev/null
 
 ##@ Change
-.PHONY: lint format generate verify web bench
+.PHONY: lint format generate verify web lint-chart bench image
 lint: deps ## rules, types and format
 	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/oxfmt --check
 
@@ -60,8 +60,18 @@ verify: deps ## fail when something generated is out of date
 web: deps ## build the dashboard into web/dist
 	@$(NODE) node web/build.ts
 
-bench: deps ## measure (ONLY=health|query|access)
-	@$(NODE) node bench/run.ts $(ONLY)
+lint-chart: ## the rules of helm on the chart
+	@"$$(tools/install.sh helm)/helm" lint --strict charts/olap-warden
+
+bench: deps ## measure, beside what does the same (ONLY=decisions,…)
+	@$(NODE) node bench/main.ts $(ONLY)
+
+IMAGE ?= olap-warden:dev
+image: deps ## the container image (IMAGE=name:tag) by docker, podman or buildah; without any of them as build/image.tar
+	@for tool in docker podman buildah; do \
+	  if command -v $$tool >/dev/null; then exec $$tool build -f Containerfile -t $(IMAGE) .; fi; \
+	done; \
+	mkdir -p build && $(NODE) && node web/build.ts && exec node tools/image/oci-archive.ts build/image.tar $(IMAGE)
 
 ##@ Kubernetes (the cluster of the current kubectl context)
 NAMESPACE ?= olap-warden
@@ -91,7 +101,7 @@ $(INSTALLED): package-lock.json
 	@touch $@
 
 clean: ## remove what was built here (the shared cache and ./data stay)
-	rm -rf node_modules web/dist test-results
+	rm -rf node_modules web/dist test-results build
 
 clean-data: ## remove what `make run` keeps in ./data: roles, tokens, the sample cluster
 	rm -rf data

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
 #
-#   tools/install.sh node|kubernetes|pinot|pinot-tools|sample|s3|gcs
+#   tools/install.sh node|kubernetes|helm|pinot|pinot-tools|sample|s3|gcs
 #
 # Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
 # every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a
@@ -14,6 +14,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/olap-warden
 
 node_version=24.21.0
 kubernetes_version=v1.37.1
+helm_version=v4.3.1
 pinot_version=0.11.0
 
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
@@ -80,6 +81,15 @@ build_kubernetes() {
   "$1/kube-apiserver" --version | grep -qx "Kubernetes $kubernetes_version" || die 'kube-apiserver does not report its version'
 }
 
+# helm, and what checks a chart: kubeconform and helm-unittest.
+build_helm() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  say 'building helm, kubeconform and helm-unittest (a minute or two)'
+  go_build kubernetes "$1/" "-X helm.sh/helm/v4/internal/version.version=$helm_version" helm.sh/helm/v4/cmd/helm
+  go_build helm/kubeconform "$1/" '' github.com/yannh/kubeconform/cmd/kubeconform
+  go_build helm/unittest "$1/" '' github.com/helm-unittest/helm-unittest/cmd/helm-unittest
+}
+
 build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
 build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
 
@@ -121,10 +131,11 @@ build_sample() {
 case ${1:-} in
   node) ensure "$cache/node-$node_version" build_node ;;
   kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
+  helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;
   pinot) ensure "$cache/pinot-$pinot_version-$(pins "$here/pinot/pom.xml")" build_pinot ;;
   pinot-tools) ensure "$cache/pinot-tools-$(pins "$here"/pinot/{pom.xml,*.java})" build_pinot_tools ;;
   sample) ensure "$cache/sample-$(pins "$here"/pinot/{sample-tables.ts,build-sample.ts,SegmentBuilder.java})" build_sample ;;
   s3) ensure "$cache/versitygw-$(pins "$here"/object-stores/s3/go.{mod,sum})" build_s3 ;;
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes pinot pinot-tools sample s3 gcs" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes helm pinot pinot-tools sample s3 gcs" ;;
 esac
