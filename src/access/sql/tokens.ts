@@ -30,9 +30,9 @@ const NUMBER = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const STRING = /'(?:[^']|'')*'/y;
 const QUOTED = /"(?:[^"\n\r]|"")+"/y;
 const MARKS = new Set('()[],;.=<>!+-*/%|:?^~');
-const STRING_PREFIX = /^(?:[nx]|_[a-z0-9_]+)$/i;
+const STRING_PREFIX = /^(?:[bnx]|_[a-z0-9_]+)$/i;
 /** What may stand right before a comment: elsewhere, engine versions that cut comments out first would join what it parts. */
-const BEFORE_COMMENT = new Set([' ', '\t', '\n', '\r', '\f', '(', ')', ',', ';', '']);
+const BEFORE_COMMENT = new Set([' ', '\t', '\n', '\r', '\f', '(', ')', ',', ';', "'", '"', '']);
 const HINT = /^[\w\s(),='".:*]*$/;
 
 /**
@@ -109,20 +109,16 @@ function readToken(sql: string, at: number, tokens: Token[]): number {
     return WORD.lastIndex;
   }
   NUMBER.lastIndex = at;
-  if (NUMBER.test(sql)) return readNumber(sql, at, NUMBER.lastIndex, tokens);
+  if (NUMBER.test(sql)) {
+    tokens.push({ kind: 'number', text: sql.slice(at, NUMBER.lastIndex), key: '', prefixed: false });
+    return NUMBER.lastIndex;
+  }
   if (MARKS.has(char)) {
     if (char === '*' && sql[at + 1] === '/') throw new SqlRefusal('`*/` stands outside a comment');
     tokens.push({ kind: 'mark', text: char, key: char, prefixed: false });
     return at + 1;
   }
   throw new SqlRefusal(`the character \`${char}\` has no place outside quotes`);
-}
-
-function readNumber(sql: string, at: number, end: number, tokens: Token[]): number {
-  WORD.lastIndex = end;
-  if (WORD.test(sql)) throw new SqlRefusal(`the number \`${sql.slice(at, end)}\` must be followed by a space`);
-  tokens.push({ kind: 'number', text: sql.slice(at, end), key: '', prefixed: false });
-  return end;
 }
 
 function readString(sql: string, at: number, tokens: Token[]): number {
