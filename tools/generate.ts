@@ -8,6 +8,7 @@ import { generateChartCrds, generateChartManifests, generateChartReadme } from '
 import { generateConfiguration } from './generate/configuration.ts';
 import { generateCrds } from './generate/crds.ts';
 import { generateDashboard } from './generate/dashboard.ts';
+import { generateFieldReference } from './generate/field-reference.ts';
 import { generateOpenApi } from './generate/openapi.ts';
 import { generateValuesSchema } from './generate/values-schema.ts';
 import type { Generator } from './generate/generator.ts';
@@ -21,6 +22,7 @@ const GENERATORS: readonly Generator[] = [
   generateConfiguration,
   generateCrds,
   generateDashboard,
+  generateFieldReference,
   generateOpenApi,
   generateRowKernel,
   generateValuesSchema,
