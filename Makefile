@@ -61,7 +61,7 @@ web: deps ## build the dashboard into web/dist
 	@$(NODE) node web/build.ts
 
 lint-chart: ## the rules of helm on the chart
-	@"$$(tools/install.sh helm)/helm" lint --strict charts/olap-warden
+	@"$$(tools/install.sh helm)/helm" lint --strict --set 'engine.controllers={http://pinot-controller:9000}' charts/olap-warden
 
 bench: deps ## measure, beside what does the same (ONLY=decisions,…)
 	@$(NODE) node bench/main.ts $(ONLY)
@@ -69,7 +69,7 @@ bench: deps ## measure, beside what does the same (ONLY=decisions,…)
 IMAGE ?= olap-warden:dev
 image: deps ## the container image (IMAGE=name:tag) by docker, podman or buildah; without any of them as build/image.tar
 	@for tool in docker podman buildah; do \
-	  if command -v $$tool >/dev/null; then exec $$tool build -f Containerfile -t $(IMAGE) .; fi; \
+	  if $$tool info >/dev/null 2>&1; then exec $$tool build -f Containerfile -t $(IMAGE) .; fi; \
 	done; \
 	mkdir -p build && $(NODE) && node web/build.ts && exec node tools/image/oci-archive.ts build/image.tar $(IMAGE)
 
