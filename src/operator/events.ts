@@ -8,7 +8,7 @@ import type { OperatorMetrics } from './metrics.ts';
 /** Tells people what happened to an object: `kubectl describe` shows it. Never blocks and never fails. */
 export interface EventRecorder {
   record(subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** Sends what waits, as far as it goes. */
+  /** Sends what waits, for three seconds at most; what is left then is dropped and counted. */
   close(): Promise<void>;
 }
 
@@ -30,6 +30,7 @@ const SERIES_MS = 6 * 60_000;
 const MAX_PENDING = 1_000;
 const MAX_SERIES = 1_000;
 const SEND_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 3_000;
 /** The API server refuses a longer note. */
 const MAX_NOTE = 1_024;
 
@@ -54,6 +55,7 @@ export class KubernetesEvents implements EventRecorder {
   /** In the order of their last use, so that the first is the one to forget. */
   readonly #series = new Map<string, Series>();
   #sending: Promise<void> | undefined;
+  readonly #closing = new AbortController();
   #counter = 0;
 
   constructor(ports: EventRecorderPorts) {
@@ -73,13 +75,18 @@ export class KubernetesEvents implements EventRecorder {
   }
 
   async close(): Promise<void> {
+    const cancel = this.#ports.clock.schedule(() => {
+      this.#closing.abort(new Error('the operator is stopping'));
+    }, CLOSE_TIMEOUT_MS);
     await this.#sending;
+    cancel();
   }
 
   async #sendAll(): Promise<void> {
     for (const [key, pending] of this.#pending) {
       this.#pending.delete(key);
       try {
+        this.#closing.signal.throwIfAborted();
         await this.#send(key, pending);
       } catch (error) {
         this.#drop(pending.reason, (error as Error).message);
@@ -100,12 +107,17 @@ export class KubernetesEvents implements EventRecorder {
         body,
         contentType: 'application/merge-patch+json',
         timeoutMs: SEND_TIMEOUT_MS,
+        signal: this.#closing.signal,
       });
       this.#remember(key, series);
       return;
     }
     const name = this.#nameFor(pending.subject);
-    await transport.request('POST', this.#path, { body: this.#event(name, pending), timeoutMs: SEND_TIMEOUT_MS });
+    await transport.request('POST', this.#path, {
+      body: this.#event(name, pending),
+      timeoutMs: SEND_TIMEOUT_MS,
+      signal: this.#closing.signal,
+    });
     this.#remember(key, { name, count: 1, lastAt: clock.now() });
   }
 

@@ -92,7 +92,9 @@ export function startOperator(options: OperatorOptions): Operator {
 
   if (!transport) {
     const mayWrite = (): boolean => !stopping.signal.aborted;
-    const leading = lead(stopping.signal, mayWrite);
+    const leading = lead(stopping.signal, mayWrite).catch((error: unknown) => {
+      log.error({ err: error }, 'the operator failed');
+    });
     return {
       isLeader: mayWrite,
       ready: () => store.health().synced,

@@ -13,16 +13,23 @@ interface Sent {
 
 let sent: Sent[];
 let answer: () => Promise<void>;
+/** Ends the call that is under way, as the transport does when its signal aborts. */
+let cut: () => void;
 let clock: FakeClock;
 let registry: Registry;
 let events: KubernetesEvents;
 
 beforeEach(() => {
   [sent, clock, registry] = [[], new FakeClock(), new Registry()];
-  answer = async () => {};
+  [answer, cut] = [async () => {}, () => {}];
   const transport = {
     namespace: 'olap',
-    async request(method: string, path: string, { body }: { body: Record<string, unknown> }) {
+    async request(
+      method: string,
+      path: string,
+      { body, signal }: { body: Record<string, unknown>; signal: AbortSignal },
+    ) {
+      signal.addEventListener('abort', () => cut());
       await answer();
       sent.push({ method, path, body });
     },
@@ -92,6 +99,15 @@ it('holds a thousand while the API server does not answer, and counts the others
   release();
   await events.close();
   expect(sent).toHaveLength(1001);
+});
+
+it('does not hold up the end of the process when the API server does not answer', async () => {
+  answer = () => new Promise((_, reject) => (cut = () => reject(new Error('aborted'))));
+  for (let index = 0; index < 10; index++) events.record(analysts, 'Normal', 'Ready', `message ${index}`);
+  const closed = events.close();
+  await clock.advance(3000);
+  await closed;
+  expect(await dropped()).toBe(10);
 });
 
 it('cuts a note that the API server would refuse', async () => {
