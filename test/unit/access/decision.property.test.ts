@@ -98,7 +98,7 @@ describe('decisions on random states', () => {
           }
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 
@@ -131,7 +131,7 @@ describe('decisions on random states', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -151,7 +151,7 @@ describe('decisions on random states', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 });
