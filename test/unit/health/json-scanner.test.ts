@@ -22,7 +22,9 @@ function walk(value: unknown, depth = 0): string[] {
   if (typeof value !== 'object' || value === null) {
     return [`${depth} scalar ${typeof value === 'string' ? value : JSON.stringify(value)}`];
   }
-  const members = Object.entries(value).flatMap(([key, item]) => [`${depth + 1} key ${key}`, ...walk(item, depth + 1)]);
+  const members = Object.entries(value).flatMap(([key, item]) =>
+    [`${depth + 1} key ${key}`].concat(walk(item, depth + 1)),
+  );
   return [...members, `${depth + 1} end`];
 }
 

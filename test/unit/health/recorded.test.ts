@@ -1,0 +1,304 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import type { CheckOutcome } from '../../../src/health/check.ts';
+import { createGather } from '../../../src/health/gather.ts';
+import { runChecks, type RunResult } from '../../../src/health/run.ts';
+import { resolveSettings } from '../../../src/health/settings.ts';
+import { readRecording, ReplayEngine } from '../../support/replay-engine.ts';
+
+async function runOn(engine: ReplayEngine, only?: string): Promise<RunResult> {
+  const gather = createGather({ engine, random: () => 0.5, settleMs: 1, attempts: 1 });
+  const settings = resolveSettings({});
+  const checks = only === undefined ? settings.checks : settings.checks.filter(({ name }) => name === only);
+  return runChecks({
+    gather,
+    settings: { ...settings, checks },
+    signal: AbortSignal.timeout(8_000),
+    now: () => new Date(),
+  });
+}
+
+async function outcomeOf(engine: ReplayEngine, name: string): Promise<CheckOutcome> {
+  const run = await runOn(engine, name);
+  const result = run.results[0];
+  if (result === undefined) throw new Error(`${name} did not run`);
+  return result.outcome;
+}
+
+const entities = (outcome: CheckOutcome) => outcome.findings.map(({ entity }) => entity);
+
+/** What the recorded clusters are like: entities of the findings; a check that is not named passes. */
+const FAILING: Readonly<Record<string, readonly string[]>> = {
+  SEGMENT_SIZE_CHECK: ['ev_REALTIME', 'up_REALTIME'],
+  SEGMENT_RETENTION_CHECK: ['dd_REALTIME', 'ev_REALTIME', 'up_REALTIME'],
+  REPLICATION_CHECK: ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'],
+  TIME_COLUMN_GRANULARITY_CHECK: ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'],
+  PREBUILT_SNAPSHOT_CHECK: ['dd_REALTIME', 'up_REALTIME'],
+  INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK: ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'],
+  SEGMENTS_TIME_PARTITION_CHECK: ['ev_REALTIME', 'up_REALTIME'],
+};
+
+describe('a recorded cluster of 1.5.1', () => {
+  let engine: ReplayEngine;
+  beforeEach(() => {
+    engine = new ReplayEngine('1.5.1');
+  });
+
+  it.each(CATALOGUE.map(({ name }) => name))('%s', async (name) => {
+    const outcome = await outcomeOf(engine, name);
+    expect(engine.unknown).toEqual([]);
+    expect(entities(outcome).toSorted()).toEqual((FAILING[name] ?? []).toSorted());
+    expect(outcome).toMatchObject({ status: name in FAILING ? 'FAIL' : 'PASS', couldNotEvaluate: false });
+  });
+
+  it('is read in few calls, and changed by none', async () => {
+    const run = await runOn(engine);
+    expect(run).toMatchObject({ clusterName: 'hc', engineVersion: '1.5.1', unreachable: undefined });
+    const tables = 4;
+    const perInstance = 5;
+    expect(engine.requests.length).toBeLessThanOrEqual(10 + perInstance + tables * 9);
+    const posts = engine.requests.filter((request) => !request.startsWith('GET '));
+    for (const request of posts) expect(request).toMatch(/dryRun=true|^POST broker \/query\/sql$/u);
+  });
+
+  it('reads for one check only what that check needs', async () => {
+    await runOn(engine, 'REPLICATION_CHECK');
+    expect(engine.requests.toSorted()).toEqual([
+      'GET controller /cluster/configs',
+      'GET controller /cluster/info',
+      'GET controller /zk/getChildren?path=/hc/CONFIGS/PARTICIPANT',
+      'GET controller /zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE',
+      'GET controller /zk/ls?path=/hc/LIVEINSTANCES',
+      'GET controller /zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE',
+    ]);
+  });
+
+  it('tells primary keys, exact to the key', async () => {
+    const settings = resolveSettings({ thresholds: { HIGH_UPSERT_PRIMARY_KEYS_CHECK: { maxPrimaryKeys: 20_017 } } });
+    const gather = createGather({ engine, random: () => 0.5, settleMs: 1, attempts: 1 });
+    const checks = settings.checks.filter(({ name }) => name === 'HIGH_UPSERT_PRIMARY_KEYS_CHECK');
+    const run = await runChecks({
+      gather,
+      settings: { ...settings, checks },
+      signal: AbortSignal.timeout(8_000),
+      now: () => new Date(),
+    });
+    // up: 4897 + 5125 + 4996, dd: 2435 + 2565.
+    expect(run.results[0]?.outcome.findings).toMatchObject([{ entity: 'Server_127.0.0.1_18200', observed: '20018' }]);
+  });
+
+  it('sees segments of a server whose session ended', async () => {
+    engine.record('1.5.1', 'scen/down2_ev');
+    const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
+    expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '6 segments' }]);
+  });
+
+  it('leaves a table alone that is disabled', async () => {
+    engine.record('1.5.1', 'scen/down2_ev').json('/tables/orders_OFFLINE/state?type=OFFLINE', { state: 'disabled' });
+    expect(await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK')).toMatchObject({ status: 'PASS' });
+    expect(engine.requests.filter((request) => request.includes('/state?'))).toHaveLength(1);
+  });
+
+  it('does not take a view for a fault that is right at a second look', async () => {
+    const path = '/tables/orders_OFFLINE/externalview';
+    const right = { status: 200, body: JSON.stringify(engine.body(path)) };
+    const wrong = readRecording('1.5.1', 'scen/down2_ev');
+    let looks = 0;
+    engine.on('GET', 'controller', path, () => (++looks === 1 ? wrong : right));
+    expect(await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK')).toMatchObject({ status: 'PASS' });
+    expect(looks).toBe(2);
+  });
+
+  it('counts at a second look only what differed at the first', async () => {
+    const path = '/tables/orders_OFFLINE/externalview';
+    const view = engine.body(path) as { OFFLINE: Record<string, object> };
+    const without = (n: number) => {
+      const segments = Object.entries(view.OFFLINE).filter((_, i) => i !== n && i !== 0);
+      return { status: 200, body: JSON.stringify({ OFFLINE: Object.fromEntries(segments), REALTIME: null }) };
+    };
+    let looks = 0;
+    engine.on('GET', 'controller', path, () => without(++looks));
+    const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
+    expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '1 segment' }]);
+  });
+
+  it('takes no view at all for a mismatch when it stays', async () => {
+    engine.json('/tables/orders_OFFLINE/externalview', { OFFLINE: null, REALTIME: null });
+    const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
+    expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '10 segments' }]);
+    expect(outcome.findings[0]?.message).toContain('no external view');
+  });
+
+  it('sees an index that was added', async () => {
+    engine.record('1.5.1', 'scen/needReload_true_v');
+    const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
+    expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '3 servers' }]);
+  });
+
+  it('does not overlook the server that a reload answer leaves out', async () => {
+    engine.record('1.5.1', 'scen/down2_needReload');
+    const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
+    expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
+    expect(outcome.findings[0]?.message).toContain('Server_127.0.0.1_18202');
+  });
+
+  it('sees a failed query', async () => {
+    const answer = readRecording('1.5.1', 'scen/down1_q');
+    engine.on('POST', 'broker', '/query/sql {"sql":"SELECT $docId FROM orders LIMIT 1"}', answer);
+    const outcome = await outcomeOf(engine, 'QUERY_HEALTH_CHECK');
+    expect(outcome.findings).toMatchObject([{ entity: 'orders' }]);
+    expect(outcome.findings[0]?.message).toContain('error 425: Connection refused');
+  });
+
+  it('sees a rebalance that is needed, and none where only instances were assigned anew', async () => {
+    const path = '/tables/orders/rebalance?type=OFFLINE&dryRun=true';
+    engine.on('POST', 'controller', path, readRecording('1.5.1', 'scen/rebal_needed'));
+    expect(entities(await outcomeOf(engine, 'TABLE_SEGMENT_ASSIGNMENT_CHECK'))).toEqual(['orders_OFFLINE']);
+    engine.on('POST', 'controller', path, readRecording('1.5.1', 'scen/rebal_rg'));
+    expect(entities(await outcomeOf(engine, 'TABLE_SEGMENT_ASSIGNMENT_CHECK'))).toEqual([]);
+  });
+
+  it('sees brokers that left the tenant', async () => {
+    const path = '/zk/getChildren?path=/hc/CONFIGS/PARTICIPANT';
+    const nodes = engine.body(path) as { id: string; listFields: { TAG_LIST: string[] } }[];
+    for (const node of nodes) if (node.id.startsWith('Broker_')) node.listFields.TAG_LIST = ['Other_BROKER'];
+    engine.json(path, nodes);
+    expect(entities(await outcomeOf(engine, 'BROKER_RESOURCE_CHECK'))).toHaveLength(4);
+  });
+
+  it('follows stored instance partitions', async () => {
+    engine.record('1.5.1', 'scen/zk_ip');
+    expect(await outcomeOf(engine, 'SEGMENT_SKEW_HEALTH_CHECK')).toMatchObject({ status: 'PASS' });
+  });
+
+  it('drops a table that was deleted while it was read', async () => {
+    engine
+      .json('/tables/ev_REALTIME/idealstate', { code: 404, error: 'Table not found' }, 404)
+      .json('/zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', ['dd_REALTIME', 'orders_OFFLINE', 'up_REALTIME']);
+    expect(await outcomeOf(engine, 'SEGMENT_COUNT_CHECK')).toMatchObject({ status: 'PASS' });
+  });
+
+  it('lets a failed read spoil only the checks that need it', async () => {
+    engine.json('/zk/getChildren?path=/hc/PROPERTYSTORE/SCHEMAS', { error: 'no' }, 500);
+    const run = await runOn(engine);
+    const unread = run.results.filter(({ outcome }) => outcome.couldNotEvaluate).map(({ name }) => name);
+    expect(unread).toEqual(['TABLE_COLUMN_COUNT_CHECK', 'TIME_COLUMN_GRANULARITY_CHECK']);
+  });
+
+  it('sees a server that is down, and says which', async () => {
+    engine.stop('127.0.0.1:18302');
+    const outcome = await outcomeOf(engine, 'INSTANCE_HEALTH_API_CHECK');
+    expect(entities(outcome)).toEqual(['Server_127.0.0.1_18202']);
+  });
+
+  it('fails every check with the reason where the controller is away', async () => {
+    engine.stop('127.0.0.1:19000');
+    const run = await runOn(engine);
+    expect(run.unreachable).toContain('ECONNREFUSED');
+    for (const { outcome } of run.results) expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
+  });
+
+  it('ends at the deadline with what it has', async () => {
+    const gather = createGather({ engine, random: () => 0.5, settleMs: 1 });
+    const deadline = new AbortController();
+    engine.on('GET', 'controller', '/leader/tables', () => {
+      deadline.abort(new Error('the time is up'));
+      return { status: 500, body: '{}' };
+    });
+    const run = await runChecks({
+      gather,
+      settings: resolveSettings({}),
+      signal: deadline.signal,
+      now: () => new Date(),
+    });
+    const unread = run.results.filter(({ outcome }) => outcome.couldNotEvaluate);
+    expect(unread.length).toBeGreaterThan(20);
+    expect(unread[0]?.outcome.findings[0]?.message).toContain('deadline');
+  });
+});
+
+describe('a recorded cluster of 0.11.0', () => {
+  let engine: ReplayEngine;
+  beforeEach(() => {
+    engine = new ReplayEngine('0.11.0');
+    const rows = (byPartition: readonly number[], table: string, sequence: string) => ({
+      status: 200,
+      body: JSON.stringify({
+        resultTable: { rows: byPartition.map((count, p) => [`${table}__${p}__0__${sequence}`, count]) },
+        exceptions: [],
+      }),
+    });
+    // The counts that the newer release told of the same messages.
+    engine.on(
+      'POST',
+      'broker',
+      '/query/sql {"sql":"SELECT $segmentName, COUNT(*) FROM up GROUP BY $segmentName LIMIT 16"}',
+      rows([4_897, 5_125, 4_982, 4_996], 'up', '20261121T0005Z'),
+    );
+    engine.on(
+      'POST',
+      'broker',
+      '/query/sql {"sql":"SELECT $segmentName, COUNT(*) FROM dd GROUP BY $segmentName LIMIT 2"}',
+      rows([2_435, 2_565], 'dd', '20261121T0005Z'),
+    );
+    for (const table of ['ev', 'up']) {
+      const segments = JSON.parse(readRecording('0.11.0', `segmeta_${table}`).body) as Record<string, object>;
+      const columns = Object.fromEntries(
+        ['id', 'pk', 'v', 'ts'].map((name) => [name, { dictionary: 'YES', 'inverted-index': 'NO' }]),
+      );
+      engine.json(
+        `/segments/${table}_REALTIME/metadata?columns=*`,
+        Object.fromEntries(Object.keys(segments).map((name) => [name, { indexes: columns }])),
+      );
+    }
+  });
+
+  it.each(CATALOGUE.map(({ name }) => name).filter((name) => name !== 'TABLE_SEGMENT_ASSIGNMENT_CHECK'))(
+    '%s',
+    async (name) => {
+      const outcome = await outcomeOf(engine, name);
+      expect(engine.unknown).toEqual([]);
+      expect(entities(outcome).toSorted()).toEqual((FAILING[name] ?? []).toSorted());
+      expect(outcome.couldNotEvaluate).toBe(false);
+    },
+  );
+
+  it('TABLE_SEGMENT_ASSIGNMENT_CHECK says for which table the controller failed', async () => {
+    // A recorded 400 of a controller with a broken library on its class path.
+    const outcome = await outcomeOf(engine, 'TABLE_SEGMENT_ASSIGNMENT_CHECK');
+    expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
+    expect(entities(outcome)).toEqual(['dd_REALTIME']);
+  });
+
+  it('finds out once that there is no endpoint for reloads', async () => {
+    await runOn(engine);
+    expect(engine.requests.filter((request) => request.includes('/needReload'))).toHaveLength(1);
+  });
+
+  it('tells a missing index from the metadata of segments', async () => {
+    const path = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
+    const nodes = engine.body(path) as { id: string; simpleFields: Record<string, string> }[];
+    for (const { id, simpleFields } of nodes) {
+      if (id === 'orders_OFFLINE') simpleFields.tableIndexConfig = '{"invertedIndexColumns":["city","customer"]}';
+    }
+    engine.json(path, nodes);
+    const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
+    expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '10 segments' }]);
+  });
+
+  it('does not claim to know of an index that the metadata does not speak of', async () => {
+    const path = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
+    const nodes = engine.body(path) as { id: string; simpleFields: Record<string, string> }[];
+    for (const { id, simpleFields } of nodes) {
+      if (id === 'orders_OFFLINE') simpleFields.fieldConfigList = '[{"name":"note","indexTypes":["TEXT"]}]';
+    }
+    engine.json(path, nodes);
+    const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
+    expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
+    expect(outcome.findings[0]?.message).toContain('`text-index` of `note`');
+  });
+
+  it('says that primary keys are an estimate', async () => {
+    expect((await outcomeOf(engine, 'HIGH_UPSERT_PRIMARY_KEYS_CHECK')).message).toContain('estimated by a query');
+  });
+});
