@@ -14,7 +14,7 @@ import type { ServiceDefinition } from './wiring/service.ts';
 export const gateway: ServiceDefinition = { name: 'gateway', defaultHost: '0.0.0.0', compose };
 
 async function compose(boot: Boot): Promise<number> {
-  const { settings, log, closers, readiness } = boot;
+  const { settings, live, log, closers, readiness } = boot;
   const transport = openTransport(settings);
   closers.defer('transport', () => transport.close());
   const store = openKubernetesStore(transport, log);
@@ -26,6 +26,8 @@ async function compose(boot: Boot): Promise<number> {
     storeKind: 'kubernetes',
     engine,
     before: await tokenFile(boot),
+    // Without a credential for the gateways the operator's cleaner cannot call them.
+    cleansResults: live.get()['controller.admin.auth.url'] === undefined,
     after: settings['kubernetes-tokens'] ? [kubernetesTokens(boot, transport)] : [],
   });
   // What was once read is served while the API is away: its age is a metric, not a reason to be taken out.

@@ -72,6 +72,11 @@ function send(reply: FastifyReply, error: HttpError, path: string, now: Date): F
     .send(errorBody(error.statusCode, error.message, path, now));
 }
 
+/** The 404 of a path that there is not. */
+export function notFound(request: FastifyRequest): HttpError {
+  return new HttpError(404, `there is no \`${request.method} ${request.url.split('?', 1)[0] ?? ''}\``);
+}
+
 /** Makes every error of `app` an Error body: thrown, not found, or refused by the framework itself. */
 export function registerErrors(app: FastifyInstance, now: () => Date): void {
   app.setErrorHandler((error, request, reply) => {
@@ -80,8 +85,7 @@ export function registerErrors(app: FastifyInstance, now: () => Date): void {
     return send(reply, answer, request.url, now());
   });
   app.setNotFoundHandler((request, reply) => {
-    const path = errorBody(404, '', request.url, now()).path;
-    return send(reply, new HttpError(404, `there is no \`${request.method} ${path}\``), request.url, now());
+    return send(reply, notFound(request), request.url, now());
   });
 }
 

@@ -13,7 +13,7 @@ import { auditToLog, type Audit } from './audit.ts';
 import './context.ts';
 import { registerDocs } from './docs.ts';
 import { HttpError } from './errors.ts';
-import { methodGuard } from './methods.ts';
+import { keepOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
 
 /** Registers the routes of one interface. */
@@ -102,6 +102,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await registerOpenApi(app, parts.version);
   await app.register(registerDocs);
   for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));
+  keepOwnPaths(app);
   refuseOtherMethods();
   return app;
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify';
+import { notFound } from './app-errors.ts';
 import { HttpError } from './errors.ts';
 
 declare module 'fastify' {
@@ -43,4 +44,22 @@ export function methodGuard(app: FastifyInstance): () => void {
       });
     }
   };
+}
+
+/** Paths below which there is nothing but this program's own: what has no route there is 404, not a question to the engine. */
+const OWN_PATHS = ['/api/v1/*', '/docs/*'];
+
+/** Keeps a route that takes every path from answering for these. */
+export function keepOwnPaths(app: FastifyInstance): void {
+  for (const url of OWN_PATHS) {
+    app.all(url, {
+      config: { public: true },
+      schema: { hide: true },
+      // Before a body is read, as for any path that there is not.
+      onRequest: async (request) => {
+        throw notFound(request);
+      },
+      handler: () => undefined,
+    });
+  }
 }

@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../config/schema.ts';
 import { createEngine } from '../../engine/connection.ts';
 import { credentialFromFile } from '../../engine/credential.ts';
-import type { Engine } from '../../engine/types.ts';
+import type { Engine, KnownTables } from '../../engine/types.ts';
 
 /** The Pinot cluster that the settings name. Nothing is connected yet. @throws {Error} where the file of authorities cannot be read */
-export async function openEngine(settings: Settings, log: Logger): Promise<Engine> {
+export async function openEngine(settings: Settings, log: Logger): Promise<Engine & KnownTables> {
   const onProblem = (message: string): void => log.warn({ part: 'engine' }, message);
   const credentialFile = settings['engine-credential-file'];
   const caFile = settings['engine-ca-file'];

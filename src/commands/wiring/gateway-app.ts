@@ -6,9 +6,10 @@ import type { Authenticator } from '../../access/authenticator.ts';
 import { ServiceTokenAuthenticator } from '../../access/authenticators/service-token.ts';
 import { Directory } from '../../access/directory.ts';
 import { RbacManager } from '../../access/manager.ts';
-import type { Engine } from '../../engine/types.ts';
+import type { Engine, KnownTables } from '../../engine/types.ts';
 import { buildApp, type RegisterRoutes } from '../../http/app.ts';
 import { clusterHealthRoutes } from '../../http/cluster-health/index.ts';
+import { engineProxy } from '../../http/engine-proxy/index.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../http/gateway-info/index.ts';
 import { countDecisions, observeRequests, observeStore } from '../../http/metrics.ts';
 import type { QueryService } from '../../http/query/service.ts';
@@ -24,7 +25,7 @@ import { identityOf, openQueryService } from './queries.ts';
 export interface GatewayParts {
   readonly store: ResourceStore;
   readonly storeKind: 'kubernetes' | 'folder';
-  readonly engine: Engine;
+  readonly engine: Engine & KnownTables;
   /** Those that recognise their tokens by form or content; asked before OIDC. */
   readonly before?: readonly Authenticator[];
   /** Those that must ask an authority about any token; asked last. */
@@ -51,6 +52,8 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
     ...(await uiRoutes(boot)),
+    // Takes every path that is left.
+    (app) => engineProxy(app, { engine }),
   ];
   return buildApp({
     logger: log,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { tablesOfSql } from '../../access/sql-tables.ts';
 import type { Settings } from '../../config/schema.ts';
 import { credentialFromFile } from '../../engine/credential.ts';
-import type { Engine } from '../../engine/types.ts';
+import type { Engine, KnownTables } from '../../engine/types.ts';
 import type { PeerClientOptions } from '../../http/query/peer-client.ts';
 import { createQueryService, type QueryService } from '../../http/query/service.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
@@ -28,7 +28,11 @@ export function identityOf(settings: Settings): GatewayIdentity {
  * The paginated queries of this process.
  * @param cleansItself true where no operator calls this gateway to delete what has expired
  */
-export async function openQueryService(boot: Boot, engine: Engine, cleansItself: boolean): Promise<QueryService> {
+export async function openQueryService(
+  boot: Boot,
+  engine: Engine & KnownTables,
+  cleansItself: boolean,
+): Promise<QueryService> {
   const { settings, live, log, registry, closers } = boot;
   const gateways = gatewaysOf(settings);
   const service = await createQueryService({
@@ -37,6 +41,7 @@ export async function openQueryService(boot: Boot, engine: Engine, cleansItself:
     store: resultStoreSettings(live.get()),
     settings: mapped(() => live.get(), paginationSettings),
     tablesOfSql,
+    resolveTables: (tables, signal) => engine.actualTables(tables, signal),
     cleansItself,
     registry,
     log,
@@ -57,11 +62,12 @@ export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> 
   const gateways = gatewaysOf(settings);
   if (gateways === undefined) return [];
   const url = live.get()['controller.admin.auth.url'];
-  const credential = url === undefined ? undefined : credentialOf(url, boot);
-  if (credential === undefined) {
-    log.warn('`controller.admin.auth.url` is not set: the gateways will refuse the cleaner of expired results');
+  if (url === undefined) {
+    log.info('`controller.admin.auth.url` is not set: each gateway deletes its expired results by itself');
+    return [];
   }
-  const client = createGatewayClient({ ...(await transportOf(settings)), credential: credential ?? (() => undefined) });
+  const credential = credentialOf(url, boot);
+  const client = createGatewayClient({ ...(await transportOf(settings)), credential });
   closers.defer('result cleaner', () => client.close());
   return [
     resultCleanerTask({

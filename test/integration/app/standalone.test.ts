@@ -146,7 +146,13 @@ describe('standalone', () => {
       }
     }
     expect(checked).toBeGreaterThan(30);
-    await expectErrorBody(await service.call('GET', '/nowhere/at/all'), '/nowhere/at/all');
+    const unknown = await service.call('POST', '/api/v1/nowhere', 'a', { 'content-type': 'text/csv' });
+    expect(unknown.status).toBe(404);
+    await expectErrorBody(unknown, '/api/v1/nowhere');
+    // What is not this program's own is the engine's, which is away here.
+    const engines = await service.call('GET', '/nowhere/at/all');
+    expect(engines.status).toBe(502);
+    await expectErrorBody(engines, '/nowhere/at/all');
   });
 
   it('answers what is no HTTP with the Error body too', async () => {
@@ -194,8 +200,10 @@ describe('the end', () => {
   let service: Standalone | undefined;
   beforeAll(async () => {
     waiting = [];
-    broker = createServer((_request, response) => {
-      waiting.push(response);
+    broker = createServer((request, response) => {
+      if (request.method === 'POST') waiting.push(response);
+      else if (request.url === '/tables/livebrokers') response.end('{"t_OFFLINE":[]}');
+      else response.writeHead(404).end();
     }).listen(0, '127.0.0.1');
     await once(broker, 'listening');
   });
@@ -206,13 +214,14 @@ describe('the end', () => {
   });
 
   const start = (flags: Record<string, string>): Promise<Standalone> =>
-    startStandalone({ brokers: `http://127.0.0.1:${(broker.address() as AddressInfo).port}`, ...flags });
+    startStandalone({ brokers: engineUrl(), controllers: engineUrl(), ...flags });
+  const engineUrl = (): string => `http://127.0.0.1:${(broker.address() as AddressInfo).port}`;
 
   it('is not ready first, takes no new connection, and lets a request under way end', async () => {
     service = await start({});
     let answer: Response | undefined;
     const pending = (async () => {
-      answer = await service!.call('POST', '/query/sql', { sql: 'SELECT 1 FROM t' });
+      answer = await service?.call('POST', '/query/sql', { sql: 'SELECT 1 FROM t' });
     })();
     await expect.poll(() => waiting.length).toBe(1);
     const stopped = service.stop();
