@@ -67,7 +67,7 @@ function roleOutcome({ missing, invalid }: RoleObserved): Outcome {
     return {
       class: 'waiting',
       reason: 'InvalidPolicy',
-      message: `${listNames('policy', 'policies', invalid)} cannot be enforced, so the role allows nothing: see the status there`,
+      message: `${listNames('policy', 'policies', invalid)} cannot be enforced, so whoever has the role is denied everything: see the status there`,
     };
   }
   return READY;
