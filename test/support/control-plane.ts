@@ -76,7 +76,7 @@ export class ControlPlaneClient {
     options: { audience?: string; durationSeconds?: number } = {},
   ): Promise<string> {
     const created = await this.kubectl(['create', 'serviceaccount', name, '-n', namespace]);
-    if (created.code !== 0 && !created.stderr.includes('AlreadyExists')) throw commandError(created);
+    if (created.code !== 0 && !created.stderr.includes('already exists')) throw commandError(created);
     const args = ['create', 'token', name, '-n', namespace, '--duration', `${options.durationSeconds ?? 3600}s`];
     if (options.audience !== undefined) args.push('--audience', options.audience);
     return (await this.mustKubectl(args)).stdout.trim();
