@@ -73,19 +73,21 @@ image: deps ## the container image (IMAGE=name:tag) by docker, podman or buildah
 	done; \
 	mkdir -p build && $(NODE) && node web/build.ts && exec node tools/image/oci-archive.ts build/image.tar $(IMAGE)
 
-##@ Kubernetes (the cluster of the current kubectl context)
-NAMESPACE ?= olap-warden
+##@ Kubernetes (the cluster of the current kubectl context; namespace olap)
 .PHONY: manifests install deploy undeploy
 manifests: generate ## the same as generate
 
 install: ## apply the custom resource definitions
 	kubectl apply --server-side -f crds/
+	kubectl wait --for=condition=Established --timeout=60s -f crds/
 
 deploy: install ## apply the operator and the gateway
-	kubectl apply --server-side -n $(NAMESPACE) -f manifests/install.yaml
+	kubectl apply --server-side -k manifests/
 
-undeploy: ## remove the operator and the gateway; custom resources and their definitions stay
-	kubectl delete --ignore-not-found -n $(NAMESPACE) -f manifests/install.yaml
+# Without the namespace: its end would be that of the custom resources in it.
+undeploy: ## remove the operator and the gateway; namespace, custom resources and their definitions stay
+	kubectl delete --ignore-not-found -n olap -f manifests/gateway.yaml -f manifests/operator.yaml -f manifests/settings.yaml \
+	  -f manifests/rbac/ -f manifests/admission/
 
 ##@ Housekeeping
 .PHONY: deps clean clean-data
