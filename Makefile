@@ -66,7 +66,7 @@ lint-chart: ## the rules of helm on the chart
 bench: deps ## measure, beside what does the same (ONLY=decisions,…)
 	@$(NODE) node bench/main.ts $(ONLY)
 
-IMAGE ?= olap-warden:dev
+IMAGE ?= olap-warden:$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
 image: deps ## the container image (IMAGE=name:tag) by docker, podman or buildah; without any of them as build/image.tar
 	@for tool in docker podman buildah; do \
 	  if $$tool info >/dev/null 2>&1; then exec $$tool build -f Containerfile -t $(IMAGE) .; fi; \
