@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { freePorts } from '../../support/kubernetes/processes.ts';
+import { Program } from '../../support/processes.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const NAMESPACE = 'olap';
+const ROLES = '/api/v1/rbac-manager/roles';
+const SLOW = { timeout: 30_000, interval: 100 };
+
+let api: ControlPlane;
+let operator: Running;
+let gateway: Running;
+let admin: string;
+const programs: Program[] = [];
+
+interface Running {
+  readonly program: Program;
+  readonly url: string;
+  readonly metricsUrl: string;
+}
+
+/** One of the processes, with the rights of its own service account, and an engine that is not there. */
+async function start(command: 'operator' | 'gateway', ...flags: string[]): Promise<Running> {
+  const [port, metricsPort] = (await freePorts(2)) as [number, number];
+  const kubeconfig = await api.serviceAccountKubeconfig(NAMESPACE, `olap-warden-${command}`);
+  const all = {
+    host: '127.0.0.1',
+    port,
+    'metrics-port': metricsPort,
+    kubeconfig,
+    namespace: NAMESPACE,
+    controllers: 'http://127.0.0.1:9',
+  };
+  const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
+  const program = new Program(process.execPath, ['bin/olap-warden.js', command, ...args, ...flags], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] },
+  });
+  programs.push(program);
+  const running = { program, url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}` };
+  await vi.waitFor(async () => {
+    const answer = await fetch(`${running.metricsUrl}/readyz`).catch(() => undefined);
+    if (answer?.status !== 200) throw new Error(`${command} does not get ready:\n${program.output}`);
+  }, SLOW);
+  return running;
+}
+
+beforeAll(async () => {
+  api = await startControlPlane();
+  await api.applyCrds();
+  await api.mustKubectl(['create', 'namespace', NAMESPACE]);
+  await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
+  admin = await api.serviceAccountToken(NAMESPACE, 'admin', { audience: 'olap-warden' });
+  operator = await start('operator', `--admin-subject=user-email:system:serviceaccount:${NAMESPACE}:admin`);
+  gateway = await start('gateway');
+});
+afterAll(async () => {
+  for (const program of programs) program.signalGroup('SIGKILL');
+  await api.stop();
+});
+
+function call(method: string, path: string, body?: object, token = admin): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+async function get(kind: string, name: string): Promise<{ metadata: Record<string, unknown>; status?: unknown }> {
+  const { stdout } = await api.mustKubectl(['-n', NAMESPACE, 'get', `${kind}.olapwarden.io`, name, '-o', 'json']);
+  return JSON.parse(stdout) as { metadata: Record<string, unknown> };
+}
+
+describe('operator and gateway as two processes, each with the rights of the manifests', () => {
+  it('take the administrator that the setting names', async () => {
+    await expect.poll(async () => (await call('GET', ROLES)).status, SLOW).toBe(200);
+    const whoami = (await (await call('GET', '/api/v1/rbac-manager/whoami')).json()) as { srn: string };
+    expect(whoami).toMatchObject({
+      srn: `srn2:user#system:serviceaccount:${NAMESPACE}:admin`,
+      authenticator: 'kubernetes',
+    });
+  });
+
+  it('show a Role of kubectl, with the status that the operator gives it', async () => {
+    const manifest = `apiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata: {name: by-kubectl}\nspec: {description: from git}\n`;
+    await api.mustKubectl(['-n', NAMESPACE, 'apply', '-f', '-'], { input: manifest });
+    await expect
+      .poll(async () => (await get('roles', 'by-kubectl')).status, SLOW)
+      .toMatchObject({
+        srn: 'srn2:role#by-kubectl',
+        observedGeneration: 1,
+        conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'True' })]),
+      });
+    const shown = await call('GET', `${ROLES}/srn2:role%23by-kubectl`);
+    expect(await shown.json()).toMatchObject({ srn: 'srn2:role#by-kubectl', description: 'from git' });
+  });
+
+  it('write what REST creates to the Kubernetes API, with its author', async () => {
+    const created = await call('POST', ROLES, { name: 'by-rest', description: 'from a script' });
+    expect(created.status, await created.clone().text()).toBe(200);
+    const role = await get('roles', 'by-rest');
+    expect(role.metadata['annotations']).toMatchObject({
+      'olapwarden.io/created-by': `srn2:user#system:serviceaccount:${NAMESPACE}:admin`,
+    });
+    expect((await call('POST', ROLES, { name: 'by-rest' })).status).toBe(409);
+    await expect
+      .poll(async () => (await get('roles', 'by-rest')).status, SLOW)
+      .toMatchObject({ srn: 'srn2:role#by-rest' });
+  });
+
+  it('refuse tokens for others, and callers without a role', async () => {
+    const forApiServer = await api.serviceAccountToken(NAMESPACE, 'admin');
+    const refused = await call('GET', ROLES, undefined, forApiServer);
+    expect([refused.status, ((await refused.json()) as { message: string }).message]).toEqual([
+      401,
+      expect.stringContaining('token'),
+    ]);
+    const nobody = await api.serviceAccountToken(NAMESPACE, 'nobody', { audience: 'olap-warden' });
+    expect((await call('POST', ROLES, { name: 'x' }, nobody)).status).toBe(403);
+    expect((await call('GET', ROLES, undefined, 'not-a-token')).status).toBe(401);
+  });
+
+  it('ask for a run of the health checks through the resource, which the operator answers', async () => {
+    const answer = await call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask&wait=true');
+    expect(await answer.json()).toMatchObject({ taskId: expect.stringMatching(/^api-[0-9a-f]{8}$/) });
+    const report = (await (await call('GET', '/clusterHealth')).json()) as { status: string; checks: unknown[] };
+    expect(report.status).toBe('FAIL');
+    expect(report.checks).toHaveLength(33);
+    const metrics = await (await fetch(`${operator.metricsUrl}/metrics`)).text();
+    expect(metrics).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK"} 0');
+    expect(metrics).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
+  });
+
+  it('go on deciding and serving while the Kubernetes API is away, and say so', async () => {
+    const issued = (await (
+      await call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'job' })
+    ).json()) as { accessKey: string; bearerToken: string };
+    await call('POST', `${ROLES}/srn2:role%23rbac-admin/create-assignment`, {
+      subject: issued.accessKey,
+      subjectType: 'service-token',
+    });
+    await api.stopApiserver();
+    try {
+      const shown = await call('GET', `${ROLES}/srn2:role%23by-rest`, undefined, issued.bearerToken);
+      expect(shown.status).toBe(200);
+      expect((await call('GET', '/clusterHealth', undefined, issued.bearerToken)).status).toBe(403);
+      expect((await fetch(`${gateway.metricsUrl}/readyz`)).status).toBe(200);
+      const write = await call('POST', ROLES, { name: 'later' }, issued.bearerToken);
+      expect([write.status, write.headers.has('retry-after')]).toEqual([503, true]);
+      const unknown = await call('GET', ROLES, undefined, 'never-seen-before');
+      expect(unknown.status).toBe(503);
+      const age = async (): Promise<number> => {
+        const text = await (await fetch(`${gateway.metricsUrl}/metrics`)).text();
+        return Number(/^olap_warden_store_age_seconds (.+)$/m.exec(text)?.[1]);
+      };
+      await expect.poll(age, SLOW).toBeGreaterThan(1);
+    } finally {
+      await api.startApiserver();
+    }
+    const later = async (): Promise<number> =>
+      (await call('POST', ROLES, { name: 'later' }, issued.bearerToken)).status;
+    await expect.poll(later, SLOW).toBe(200);
+  });
+
+  it('end well when they are told to', async () => {
+    for (const { program } of [gateway, operator]) program.signalGroup('SIGTERM');
+    expect(await Promise.all([gateway.program.exited, operator.program.exited])).toEqual([0, 0]);
+    expect(gateway.program.output).not.toContain(admin);
+  });
+});
