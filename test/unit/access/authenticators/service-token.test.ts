@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { ServiceTokenAuthenticator } from '../../../../src/access/authenticators/service-token.ts';
+import { Directory } from '../../../../src/access/directory.ts';
+import { buildHashSecret, hashSecretKey } from '../../../../src/access/service-token.ts';
+import { role, roleAssignment, serviceToken, stored } from '../../../builders/resources.ts';
+import { MemoryStore } from '../memory-store.ts';
+
+const ACCESS = 'abcdefghij012345';
+const SECRET = 'abcdefghijklmnopqrstuvwxyz012345';
+const OLD_SECRET = '543210zyxwvutsrqponmlkjihgfedcba';
+const NOW = new Date('2026-11-01T12:00:00Z');
+
+function setUp(options: { expiresAt?: string; assigned?: boolean; previousExpiresAt?: string } = {}) {
+  const { expiresAt, assigned = true, previousExpiresAt } = options;
+  const store = new MemoryStore();
+  const token = serviceToken('ci', expiresAt === undefined ? {} : { expiresAt }, stored());
+  store.seed(
+    token,
+    role('r'),
+    buildHashSecret(token, {
+      accessKey: ACCESS,
+      secretHash: hashSecretKey(SECRET),
+      ...(previousExpiresAt === undefined ? {} : { previousHash: hashSecretKey(OLD_SECRET), previousExpiresAt }),
+    }),
+  );
+  if (assigned) store.seed(roleAssignment('a', { role: 'r', subjects: [{ type: 'service-token', name: 'ci' }] }));
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
+  return { store, authenticator: new ServiceTokenAuthenticator(directory, () => NOW) };
+}
+
+const bearer = (token: string) => ({ scheme: 'bearer', token }) as const;
+const basic = (username: string, password: string) => ({ scheme: 'basic', username, password }) as const;
+
+describe('ServiceTokenAuthenticator', () => {
+  it('lets a token in, as Bearer and as Basic', async () => {
+    const { authenticator } = setUp();
+    for (const credential of [bearer(`svc-${ACCESS}-${SECRET}`), basic(ACCESS, SECRET)]) {
+      expect(await authenticator.authenticate(credential)).toEqual({
+        outcome: 'authenticated',
+        principal: {
+          kind: 'service-token',
+          srn: 'srn2:service-token#ci',
+          id: 'ci',
+          groups: [],
+          domain: undefined,
+          authenticator: 'service-token',
+        },
+      });
+    }
+  });
+
+  it.each([bearer('eyJhbGciOiJSUzI1NiJ9.e30.x'), bearer('sha'), basic('admin', 'verysecret'), basic(ACCESS, 'short')])(
+    'leaves other credentials to others: %j',
+    async (credential) => {
+      expect(await setUp().authenticator.authenticate(credential)).toEqual({ outcome: 'not-mine' });
+    },
+  );
+
+  it.each([
+    `svc-${ACCESS}`,
+    `svc-${ACCESS}-${SECRET}x`,
+    `svc-${ACCESS.toUpperCase()}-${SECRET}`,
+    `svc-${ACCESS}-${SECRET}\n`,
+  ])('says that %j is malformed', async (token) => {
+    const result = await setUp().authenticator.authenticate(bearer(token));
+    expect(result).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('malformed') });
+  });
+
+  it('answers an unknown key and a wrong secret alike, and repeats neither', async () => {
+    const { authenticator } = setUp();
+    const unknown = await authenticator.authenticate(bearer(`svc-${'z'.repeat(16)}-${SECRET}`));
+    const wrong = await authenticator.authenticate(bearer(`svc-${ACCESS}-${'z'.repeat(32)}`));
+    expect(unknown).toEqual(wrong);
+    expect(unknown).toMatchObject({ outcome: 'rejected' });
+    expect(JSON.stringify([unknown, wrong])).not.toMatch(/zzzz|abcdef/);
+  });
+
+  it('says that a token has expired or has no role, but only to who knows the secret', async () => {
+    const expired = setUp({ expiresAt: '2026-11-01T12:00:00Z' });
+    expect(await expired.authenticator.authenticate(basic(ACCESS, SECRET))).toEqual({
+      outcome: 'rejected',
+      message: 'the service token `ci` expired at 2026-11-01T12:00:00Z',
+    });
+    const unassigned = setUp({ assigned: false });
+    expect(await unassigned.authenticator.authenticate(basic(ACCESS, SECRET))).toMatchObject({
+      outcome: 'rejected',
+      message: expect.stringContaining('has no role'),
+    });
+    for (const { authenticator } of [expired, unassigned]) {
+      expect(await authenticator.authenticate(basic(ACCESS, 'z'.repeat(32)))).toMatchObject({
+        message: expect.stringContaining('unknown'),
+      });
+    }
+    const later = setUp({ expiresAt: '2026-11-01T12:00:01Z' });
+    expect(await later.authenticator.authenticate(basic(ACCESS, SECRET))).toMatchObject({ outcome: 'authenticated' });
+  });
+
+  it('does not count a role that does not exist', async () => {
+    const { store, authenticator } = setUp();
+    await store.delete('Role', 'r');
+    expect(await authenticator.authenticate(basic(ACCESS, SECRET))).toMatchObject({ outcome: 'rejected' });
+  });
+
+  it('takes both secrets of a rotation until the grace is over', async () => {
+    const within = setUp({ previousExpiresAt: '2026-11-01T12:00:01Z' });
+    const after = setUp({ previousExpiresAt: '2026-11-01T12:00:00Z' });
+    const broken = setUp({ previousExpiresAt: 'soon' });
+    const outcome = async ({ authenticator }: typeof within, secret: string) =>
+      (await authenticator.authenticate(basic(ACCESS, secret))).outcome;
+    expect(await outcome(within, OLD_SECRET)).toBe('authenticated');
+    expect(await outcome(within, SECRET)).toBe('authenticated');
+    expect(await outcome(after, OLD_SECRET)).toBe('rejected');
+    expect(await outcome(after, SECRET)).toBe('authenticated');
+    expect(await outcome(broken, OLD_SECRET)).toBe('rejected');
+  });
+
+  it('forgets a token with its object, and with its Secret', async () => {
+    for (const [kind, name] of [
+      ['ServiceToken', 'ci'],
+      ['Secret', 'ci-hash'],
+    ] as const) {
+      const { store, authenticator } = setUp();
+      await store.delete(kind, name);
+      expect(await authenticator.authenticate(basic(ACCESS, SECRET))).toMatchObject({ outcome: 'rejected' });
+    }
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
+import type { Principal } from '../../../src/access/principal.ts';
+import { buildHashSecret } from '../../../src/access/service-token.ts';
+import { tableResource } from '../../../src/access/srn.ts';
+import { policy, role, roleAssignment, serviceToken, statement, stored } from '../../builders/resources.ts';
+import { MemoryStore } from './memory-store.ts';
+
+const ADA: Principal = {
+  kind: 'user',
+  srn: 'srn2:user#ada@example.com',
+  id: 'ada@example.com',
+  groups: [],
+  domain: undefined,
+  authenticator: 'test',
+};
+const ada = { type: 'user-email', name: 'ada@example.com' } as const;
+
+function setUp() {
+  const store = new MemoryStore();
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
+  return { store, directory, mayQuery: (who = ADA) => directory.isAllowed(who, 'Query', tableResource('events')) };
+}
+
+describe('Directory', () => {
+  it('decides anew after each change, in any order of arrival', async () => {
+    const { store, directory, mayQuery } = setUp();
+    expect(mayQuery()).toBe(false);
+    store.seed(roleAssignment('a', { role: 'analysts', subjects: [ada] }));
+    expect(mayQuery()).toBe(false);
+    store.seed(role('analysts', { policies: ['read'] }));
+    expect(mayQuery()).toBe(false);
+    store.seed(policy('read'));
+    expect(mayQuery()).toBe(true);
+    store.seed(policy('read', { statements: [statement({ effect: 'deny' })] }));
+    expect(mayQuery()).toBe(false);
+    store.seed(policy('read'));
+    store.seed(role('analysts', { policies: [] }));
+    expect(mayQuery()).toBe(false);
+    store.seed(role('analysts', { policies: ['read'] }));
+    expect(mayQuery()).toBe(true);
+    await store.delete('Policy', 'read');
+    expect(mayQuery()).toBe(false);
+    store.seed(policy('read'));
+    await store.delete('Role', 'analysts');
+    expect(mayQuery()).toBe(false);
+    store.seed(role('analysts', { policies: ['read'] }));
+    await store.delete('RoleAssignment', 'a');
+    expect(mayQuery()).toBe(false);
+    expect(directory.subjectCount('analysts')).toBe(0);
+  });
+
+  it('keeps a role that two assignments give until both are gone', async () => {
+    const { store, directory, mayQuery } = setUp();
+    store.seed(
+      policy('read'),
+      role('analysts', { policies: ['read'] }),
+      roleAssignment('a', { role: 'analysts', subjects: [ada] }),
+      roleAssignment('b', { role: 'analysts', subjects: [ada, { type: 'group', name: 'data' }] }),
+    );
+    expect(directory.rolesOf(ADA)).toEqual(['analysts']);
+    await store.delete('RoleAssignment', 'a');
+    expect(mayQuery()).toBe(true);
+    store.seed(roleAssignment('b', { role: 'analysts', subjects: [{ type: 'group', name: 'data' }] }));
+    expect(mayQuery()).toBe(false);
+    expect(directory.subjectCount('analysts')).toBe(1);
+  });
+
+  it('follows a token whose parts arrive in any order, and whose access key changes', () => {
+    const { store, directory, mayQuery } = setUp();
+    const token = serviceToken('ci', {}, stored());
+    store.seed(
+      policy('read'),
+      role('analysts', { policies: ['read'] }),
+      roleAssignment('a', { role: 'analysts', subjects: [{ type: 'service-token', name: 'key1' }] }),
+    );
+    const ci = tokenPrincipal('ci');
+    store.seed(buildHashSecret(token, { accessKey: 'key1', secretHash: 'sha256:x' }));
+    expect(directory.tokenByAccessKey('key1')).toBeUndefined();
+    store.seed(token);
+    expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'ci' });
+    expect(mayQuery(ci)).toBe(true);
+    store.seed(buildHashSecret(token, { accessKey: 'key2', secretHash: 'sha256:x' }));
+    expect(directory.tokenByAccessKey('key1')).toBeUndefined();
+    expect(directory.tokenByAccessKey('key2')).toMatchObject({ name: 'ci' });
+    expect(mayQuery(ci)).toBe(false);
+  });
+
+  it('keeps deciding by its last state once it is closed', () => {
+    const { store, directory, mayQuery } = setUp();
+    store.seed(
+      policy('read'),
+      role('analysts', { policies: ['read'] }),
+      roleAssignment('a', { role: 'analysts', subjects: [ada] }),
+    );
+    directory.close();
+    store.seed(policy('read', { statements: [statement({ effect: 'deny' })] }));
+    expect(mayQuery()).toBe(true);
+  });
+});
