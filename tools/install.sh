@@ -128,6 +128,19 @@ build_sample() {
   "$node/bin/node" "$here/pinot/build-sample.ts" "$1"
 }
 
+# Prometheus and promtool of Debian, unpacked rather than installed: no service is started, and no other place is touched.
+build_prometheus() {
+  need apt-get 'take Prometheus and promtool 2.42 or newer from https://prometheus.io and put them on the PATH'
+  say 'fetching Prometheus'
+  (
+    cd "$1"
+    apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; } || die 'apt-get has no package prometheus; run `apt-get update` as root'
+    dpkg-deb -x prometheus_*.deb unpacked
+    mv unpacked/usr/bin/prometheus unpacked/usr/bin/promtool .
+    rm -rf unpacked prometheus_*.deb
+  )
+}
+
 case ${1:-} in
   node) ensure "$cache/node-$node_version" build_node ;;
   kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
@@ -137,5 +150,7 @@ case ${1:-} in
   sample) ensure "$cache/sample-$(pins "$here"/pinot/{sample-tables.ts,build-sample.ts,SegmentBuilder.java})" build_sample ;;
   s3) ensure "$cache/versitygw-$(pins "$here"/object-stores/s3/go.{mod,sum})" build_s3 ;;
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes helm pinot pinot-tools sample s3 gcs" ;;
+  prometheus)
+    if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes helm pinot pinot-tools sample s3 gcs prometheus" ;;
 esac
