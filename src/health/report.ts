@@ -109,18 +109,32 @@ export function conditionSetter(
 }
 
 const RUNNING = 'Running';
-const RUN_ID = /^run `([^`]{1,128})` is under way$/u;
+const RUN = /^run `([^`]{1,128})` is under way(?:, ([0-9]{1,9}) of ([0-9]{1,9}) reads done)?$/u;
 
-/** The status while a run is under way: the latest report stays, a condition names the run. */
+/** How far a run has read the cluster; the total grows while tables are found. */
+export interface RunProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** A run that is under way; without `progress` where nothing was read yet. */
+export interface RunningRun {
+  readonly id: string;
+  readonly progress?: RunProgress;
+}
+
+/** The status while a run is under way: the latest report stays, a condition names the run and how far it is. */
 export function withRunning(
   status: ClusterHealthReportStatus | undefined,
-  runId: string,
+  run: RunningRun,
   generation: number | undefined,
   now: Date,
 ): ClusterHealthReportStatus {
   const set = conditionSetter(status?.conditions, generation, now);
   const others = (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling');
-  return { ...status, conditions: [...others, set('Reconciling', 'True', RUNNING, `run \`${runId}\` is under way`)] };
+  const reads = run.progress ? `, ${run.progress.done} of ${run.progress.total} reads done` : '';
+  const message = `run \`${run.id}\` is under way${reads}`;
+  return { ...status, conditions: [...others, set('Reconciling', 'True', RUNNING, message)] };
 }
 
 /** The status without the mark of a run, for a run that ended without a report. */
@@ -128,10 +142,17 @@ export function withoutRunning(status: ClusterHealthReportStatus | undefined): C
   return { ...status, conditions: (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling') };
 }
 
+/** The run that is under way; undefined where none is. */
+export function runningRun(status: ClusterHealthReportStatus | undefined): RunningRun | undefined {
+  const condition = status?.conditions?.find(({ type, status }) => type === 'Reconciling' && status === 'True');
+  const [, id, done, total] = (condition?.reason === RUNNING && RUN.exec(condition.message)) || [];
+  if (id === undefined) return undefined;
+  return done === undefined ? { id } : { id, progress: { done: Number(done), total: Number(total) } };
+}
+
 /** The id of the run that is under way; undefined where none is. */
 export function runningId(status: ClusterHealthReportStatus | undefined): string | undefined {
-  const condition = status?.conditions?.find(({ type, status }) => type === 'Reconciling' && status === 'True');
-  return condition?.reason === RUNNING ? (RUN_ID.exec(condition.message)?.[1] ?? undefined) : undefined;
+  return runningRun(status)?.id;
 }
 
 export interface Turn {

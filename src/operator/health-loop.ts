@@ -8,6 +8,7 @@ import { REPORT_NAME, type ClusterHealthReportStatus } from '../resources/cluste
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
+import { ProgressWriter } from './health-progress.ts';
 import { healthSchedule, type HealthSchedule } from './health-schedule.ts';
 
 export interface HealthLoopOptions {
@@ -177,15 +178,19 @@ class Loop {
     const settings = resolveSettings(report.spec);
     const problems = [...settings.problems, ...this.#schedule.problems(report)];
     this.#schedule.ran();
-    await this.#writeStatus((status, generation) => withRunning(status, request.id, generation, now()));
+    await this.#writeStatus((status, generation) => withRunning(status, { id: request.id }, generation, now()));
+    const progress = this.#progressOf(request.id);
     const deadline = AbortSignal.timeout(this.#options.deadlineMs ?? DEADLINE_MS);
     let result: RunResult;
     try {
       const signal = AbortSignal.any([this.#stopping.signal, deadline]);
-      result = await runChecks({ gather: this.#gather, settings, signal, now });
+      result = await runChecks({ gather: this.#gather, settings, signal, now, onProgress: progress.report });
     } catch (error) {
       this.#metrics.run('error');
       throw error;
+    } finally {
+      // The report is written after the last word on the progress, never before.
+      await progress.end();
     }
     this.#stopping.signal.throwIfAborted();
     if (!this.#options.isLeader()) return;
@@ -199,6 +204,18 @@ class Loop {
     const { pass, fail } = written.status ?? {};
     log.info({ runId: request.id, result: end, durationMs: result.durationMs, pass, fail }, 'the health checks ran');
     for (const turn of turnedChecks(before, written.status ?? {})) this.#options.events?.(written, turn);
+  }
+
+  #progressOf(id: string): ProgressWriter {
+    const { now, isLeader, log } = this.#options;
+    return new ProgressWriter({
+      now: () => now().getTime(),
+      write: async (progress) => {
+        if (!isLeader()) return;
+        await this.#writeStatus((status, generation) => withRunning(status, { id, progress }, generation, now()));
+      },
+      onProblem: (error) => log.warn({ err: error, runId: id }, 'the progress of a health run could not be told'),
+    });
   }
 
   /** Writes the whole status, computed from the object as it is; again where somebody changed it meanwhile. */

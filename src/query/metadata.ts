@@ -73,7 +73,7 @@ function typeOf(json: string): string {
   return first === '-' || (first >= '0' && first <= '9') ? 'n' : first;
 }
 
-/** An entry of the listing, by the specification. */
+/** An entry of the listing, by the specification; `owner` and `bytes` are additions. */
 export interface ListingItem {
   readonly requestId: string;
   readonly brokerId: string;
@@ -85,15 +85,21 @@ export interface ListingItem {
     readonly dataFile: string;
     readonly metadataFile: string;
   }[];
+  /** SRN of the principal that submitted the query. */
+  readonly owner: string;
+  /** Bytes that the result takes up in the store. */
+  readonly bytes: number;
 }
 
-export function listingItem({ record, dataFile, metadataFile }: StoredResultSummary): ListingItem {
-  const { requestId, brokerId, submissionTimeMs, expirationTimeMs, rowCount } = record;
+export function listingItem({ record, bytes, dataFile, metadataFile }: StoredResultSummary): ListingItem {
+  const { requestId, brokerId, submissionTimeMs, expirationTimeMs, rowCount, owner } = record;
   return {
     requestId,
     brokerId,
     submissionTimeMs,
     expirationTimeMs,
     responseMetadata: [{ type: 'resultTable', numRows: rowCount, dataFile, metadataFile }],
+    owner,
+    bytes,
   };
 }

@@ -13,6 +13,8 @@ import { storeAnswer, type SubmitOutcome } from './submit.ts';
  */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
+const MB = 1024 * 1024;
+
 /** This gateway as it names itself in answers: the broker of the specification. */
 export interface GatewayIdentity {
   /** `brokerId`; unique among the gateways and the same after a restart. */
@@ -40,6 +42,14 @@ export interface QueryOrigin {
   readonly owner: string;
   /** Raw names. */
   readonly tables: readonly string[];
+}
+
+/** How full the store is for this gateway, and the marks of the storage cleaner. */
+export interface StoreUsage {
+  readonly usedBytes: number;
+  readonly quotaBytes: number;
+  readonly criticalPercent: number;
+  readonly targetPercent: number;
 }
 
 /** Run once, page many. Knows who owns a result; whether a caller may have it is decided above. */
@@ -153,6 +163,16 @@ export class PaginatedQueries {
   }
 
   /** @throws {QueryError} not-found */
+  /** What this gateway's own results take up: they alone count against its quota. @throws {QueryError} store-unavailable */
+  async usage(signal: AbortSignal): Promise<StoreUsage> {
+    let usedBytes = 0;
+    for await (const { record, bytes } of this.#store.list(signal)) {
+      if (record.brokerId === this.#identity.id) usedBytes += bytes;
+    }
+    const { maxStorageMb, criticalPercent, targetPercent } = this.#settings().storageCleaner;
+    return { usedBytes, quotaBytes: maxStorageMb * MB, criticalPercent, targetPercent };
+  }
+
   async delete(record: ResultRecord, signal: AbortSignal): Promise<void> {
     const { requestId, expirationTimeMs } = record;
     if (!(await this.#store.delete(requestId, signal))) throw notFound(requestId);

@@ -18,6 +18,8 @@ export interface RoleView extends Reference {
   readonly lastUpdatedAt: string;
   readonly createdBy: string;
   readonly lastUpdatedBy: string;
+  /** What else writes the resource, such as `kubectl` or `argocd-controller`; absent where nothing does. */
+  readonly managedBy?: readonly string[];
 }
 
 export interface PolicyView extends RoleView {
@@ -81,6 +83,9 @@ export function createdBy(metadata: Readonly<ObjectMeta>): string {
   return metadata.annotations?.[ANNOTATIONS.createdBy] ?? UNKNOWN_AUTHOR;
 }
 
+/** Operator and gateway name themselves so to the API server, by their user agent. */
+const OWN_MANAGER = /^olap-warden(?:-|$)/u;
+
 type Described = Role | Policy;
 
 function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference> {
@@ -94,7 +99,17 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
     lastUpdatedBy: platform
       ? PLATFORM_AUTHOR
       : (metadata.annotations?.[ANNOTATIONS.lastUpdatedBy] ?? createdBy(metadata)),
+    ...managedBy(metadata),
   };
+}
+
+/** The field managers but olap-warden's own, each once. */
+function managedBy(metadata: Readonly<ObjectMeta>): { managedBy?: string[] } {
+  const managers = new Set<string>();
+  for (const { manager, subresource } of metadata.managedFields ?? []) {
+    if (manager !== undefined && !subresource && !OWN_MANAGER.test(manager)) managers.add(manager);
+  }
+  return managers.size === 0 ? {} : { managedBy: [...managers].sort() };
 }
 
 /** The newest of what is known: the annotation of REST writes, and Kubernetes' own record of writes that were not to the status. */

@@ -1,4 +1,5 @@
 import { CATALOGUE } from '../../health/catalogue.ts';
+import { runningRun } from '../../health/report.ts';
 import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
 
@@ -11,11 +12,13 @@ const EMPTY: ClusterHealth = {
   summary: { pass: 0, fail: 0 },
   checks: [],
   healthCheckResult: {},
+  running: null,
 };
 
 /** The report as the interface tells it: what the stored status has, with the words of the catalogue. */
 export function clusterHealth(status: ClusterHealthReportStatus | undefined, query: HealthQuery): ClusterHealth {
-  if (status?.lastRunTime === undefined || status.checks === undefined) return EMPTY;
+  const running = runningPart(status);
+  if (status?.lastRunTime === undefined || status.checks === undefined) return { ...EMPTY, running };
   const checks = CATALOGUE.flatMap(({ name, title, category, remediation }): HealthCheckEntry[] => {
     const check = status.checks?.find((candidate) => candidate.name === name);
     return check === undefined ? [] : [{ ...entry(check), title, category, remediation }];
@@ -29,7 +32,16 @@ export function clusterHealth(status: ClusterHealthReportStatus | undefined, que
     summary: { pass: checks.length - fail, fail },
     checks: selected,
     healthCheckResult: byEntity(selected),
+    running,
   };
+}
+
+function runningPart(status: ClusterHealthReportStatus | undefined): ClusterHealth['running'] {
+  const run = runningRun(status);
+  if (run === undefined) return null;
+  return run.progress === undefined
+    ? { taskId: run.id, step: 'begins' }
+    : { taskId: run.id, step: 'reads the cluster', ...run.progress };
 }
 
 function entry(check: CheckStatus): Omit<HealthCheckEntry, 'title' | 'category' | 'remediation'> {

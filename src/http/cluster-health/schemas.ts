@@ -27,6 +27,18 @@ export const HealthCheckEntry = Type.Object(
 );
 export type HealthCheckEntry = Static<typeof HealthCheckEntry>;
 
+const Running = Type.Object(
+  {
+    taskId: Type.String({ description: 'Id of the run.' }),
+    step: Type.String({ description: 'What the run is at, in words.' }),
+    done: Type.Optional(Type.Integer({ description: 'Reads of the cluster that are done; absent before the first.' })),
+    total: Type.Optional(
+      Type.Integer({ description: 'Reads that are known to be needed; grows as tables are found.' }),
+    ),
+  },
+  { description: 'The run that is under way.' },
+);
+
 export const ClusterHealth = Type.Object(
   {
     runTimestamp: Type.Union([Type.Integer(), Type.Null()], {
@@ -43,6 +55,7 @@ export const ClusterHealth = Type.Object(
       Type.Record(Type.String(), Type.Record(Type.String(), Type.Object({ pass: Type.Boolean() }))),
       { description: 'By entity type, entity and check name: whether it passed.' },
     ),
+    running: Type.Union([Running, Type.Null()], { description: 'The run that is under way; null where none is.' }),
   },
   { $id: 'ClusterHealth' },
 );

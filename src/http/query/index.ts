@@ -15,6 +15,7 @@ import {
   PageQuerystring,
   QueryMetadata,
   RequestIdParams,
+  ResultStoreUsage,
   SqlBody,
   SqlQuerystring,
   StoredResultListing,
@@ -161,6 +162,22 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
       requireAllowed(request, 'GetResponseStore', clusterResource);
       const results = await queries.list(clientSignal(reply));
       return { resultMetadataList: results.map(listingItem) };
+    },
+  );
+  app.get(
+    '/query/resultStore/usage',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getResultStoreUsage',
+        tags: TAGS,
+        summary: 'How much of its quota the results of this gateway take up.',
+        response: { 200: ResultStoreUsage, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      requireAllowed(request, 'GetResponseStore', clusterResource);
+      return queries.usage(clientSignal(reply));
     },
   );
   app.delete<{ Params: RequestIdParams }>(

@@ -98,8 +98,20 @@ export const StoredResultListing = Type.Object(
             metadataFile: Type.String({ description: 'Where everything else of the answer lies.' }),
           }),
         ),
+        owner: Type.String({ description: 'SRN of the principal that submitted the query.' }),
+        bytes: Type.Integer({ description: 'Bytes that the result takes up.' }),
       }),
     ),
   },
   { $id: 'StoredResultListing' },
+);
+
+export const ResultStoreUsage = Type.Object(
+  {
+    usedBytes: Type.Integer({ description: 'Bytes of the results that this gateway stored.' }),
+    quotaBytes: Type.Integer({ description: 'Bytes that they may take up.' }),
+    criticalPercent: Type.Number({ description: 'Percent of the quota beyond which results are deleted for room.' }),
+    targetPercent: Type.Number({ description: 'Percent of the quota at which that ends.' }),
+  },
+  { $id: 'ResultStoreUsage' },
 );

@@ -39,6 +39,12 @@ const history = {
       'SRN of who made it, a Kubernetes user name for kubectl, `platform-rbac-manager` for what is predefined, or `unknown`.',
   }),
   lastUpdatedBy: Type.String({ description: 'Who last changed it, as createdBy.' }),
+  managedBy: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'What else writes it by the Kubernetes API, such as `kubectl`: a change made here may be changed back there.',
+    }),
+  ),
 };
 
 export const Role = Type.Object({ ...described('role'), ...history }, { $id: 'Role' });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tableResource } from '../../../src/access/srn.ts';
 import type { Principal } from '../../../src/access/principal.ts';
+import { API_VERSION } from '../../../src/resources/meta.ts';
+import { sharedControlPlane } from '../../support/control-plane.ts';
 import { folderDeployment, inPath, kubernetesDeployment, within, type Deployment, type Gateway } from './gateways.ts';
 
 const ADA: Principal = {
@@ -106,6 +108,31 @@ describe.each([
       await within(1000, async () => expect((await serviceTokens.authenticate(credential)).outcome).toBe('rejected'));
     }
     expect(first.store.list('Secret')).toEqual([]);
+  });
+
+  it('tells of a role that kubectl manages', async () => {
+    if (!('namespace' in deployment)) {
+      // A folder of manifests has no field managers: whoever edits a file is the author.
+      await first.call('POST', '/roles', { name: 'by-hand' });
+      expect((await first.call('GET', `/roles/${inPath('role', 'by-hand')}`)).body).not.toHaveProperty('managedBy');
+      return;
+    }
+    const plane = await sharedControlPlane();
+    const manifest = { apiVersion: API_VERSION, kind: 'Role', metadata: { name: 'from-git' }, spec: {} };
+    await plane.mustKubectl(['apply', '--server-side', '-n', String(deployment.namespace), '-f', '-'], {
+      input: JSON.stringify(manifest),
+    });
+    const managed = `/roles/${inPath('role', 'from-git')}`;
+    await within(2000, async () =>
+      expect((await first.call('GET', managed)).body).toMatchObject({ managedBy: ['kubectl'] }),
+    );
+    await first.call('PUT', managed, { description: 'edited here' });
+    expect((await first.call('GET', managed)).body).toMatchObject({
+      managedBy: ['kubectl'],
+      description: 'edited here',
+    });
+    await first.call('POST', '/roles', { name: 'made-here' });
+    expect((await first.call('GET', `/roles/${inPath('role', 'made-here')}`)).body).not.toHaveProperty('managedBy');
   });
 
   it('answers what is wrong by the document, too', async () => {

@@ -316,9 +316,28 @@ describe('paginated queries over HTTP', () => {
 
   it('refuses a body that holds no query', async () => {
     for (const payload of ['{', '{}', '{"sql":1}', '[]']) {
+      owner: ALICE.srn,
+      bytes: expect.any(Number),
       const headers = { 'content-type': 'application/json' };
       expect((await app.inject({ method: 'POST', url: '/query/sql', payload, headers })).statusCode).toBe(400);
     }
+  it('tells how much of the quota is used up, and by whom alone it may be asked', async () => {
+    const cleaner = { enabled: true, maxStorageMb: 3, criticalPercent: 90, targetPercent: 70 };
+    settings = { ...settings, storageCleaner: cleaner };
+    const empty = { usedBytes: 0, quotaBytes: 3 * 1024 * 1024, criticalPercent: 90, targetPercent: 70 };
+    expect((await app.inject('/query/resultStore/usage')).json()).toEqual(empty);
+    await submitted();
+    await submitted();
+    const { resultMetadataList } = (await app.inject('/query/resultStore')).json<{
+      resultMetadataList: { bytes: number }[];
+    }>();
+    const usedBytes = resultMetadataList.reduce((sum, { bytes }) => sum + bytes, 0);
+    expect(usedBytes).toBeGreaterThan(100);
+    expect((await app.inject('/query/resultStore/usage')).json()).toEqual({ ...empty, usedBytes });
+    denied.add('GetResponseStore srn2:');
+    expect((await app.inject('/query/resultStore/usage')).statusCode).toBe(403);
+  });
+
   });
 
   it('takes no more submissions at once than allowed', async () => {

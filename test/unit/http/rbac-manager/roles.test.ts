@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { API_VERSION } from '../../../../src/resources/meta.ts';
 import { roleAssignment } from '../../../builders/resources.ts';
 import { inPath, NOW, testGateway } from './gateway.ts';
 
@@ -25,6 +26,31 @@ describe('roles over REST', () => {
     expect(await call('GET', `/roles/${inPath('role', 'analysts')}`)).toMatchObject({
       status: 404,
       body: { error: 'Not Found', message: 'there is no role `analysts`' },
+    });
+  });
+
+  it('tells what else manages a role, and nothing where that is this program alone', async () => {
+    const { call, store } = await testGateway();
+    await call('POST', '/roles', { name: 'analysts' });
+    expect((await call('GET', `/roles/${inPath('role', 'analysts')}`)).body).not.toHaveProperty('managedBy');
+    store.seed({
+      apiVersion: API_VERSION,
+      kind: 'Role',
+      metadata: {
+        name: 'gitops',
+        managedFields: [
+          { manager: 'olap-warden', operation: 'Update' },
+          { manager: 'olap-warden-operator', operation: 'Update' },
+          { manager: 'kubectl-edit', operation: 'Update' },
+          { manager: 'argocd-controller', operation: 'Apply' },
+          { manager: 'argocd-controller', operation: 'Update' },
+          { manager: 'kube-controller-manager', operation: 'Update', subresource: 'status' },
+        ],
+      },
+      spec: { policies: [] },
+    });
+    expect((await call('GET', `/roles/${inPath('role', 'gitops')}`)).body).toMatchObject({
+      managedBy: ['argocd-controller', 'kubectl-edit'],
     });
   });
 
