@@ -5,7 +5,7 @@ import { type HolderAddress, type Page, type PageRequest, readPage, WHOLE_PAGE_B
 import { isRequestId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, StoredResultSummary } from './result-store.ts';
 import type { PaginationSettings } from './settings.ts';
-import { storeAnswer, type SubmitOutcome } from './submit.ts';
+import { type InspectAnswer, storeAnswer, type SubmitOutcome } from './submit.ts';
 
 /**
  * Bytes of pages that may be held in memory while their callers read them. Beyond it pages are streamed in small pieces, so that callers who read
@@ -84,13 +84,14 @@ export class PaginatedQueries {
   }
 
   /**
-   * Runs a query through `run` and stores its answer.
+   * Runs a query through `run` and stores its answer, unless `inspect` refuses it by throwing.
    * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
    */
   async submit(
     run: (signal: AbortSignal) => Promise<EngineResponse>,
     origin: QueryOrigin,
     signal: AbortSignal,
+    inspect: InspectAnswer = () => undefined,
   ): Promise<SubmitOutcome | { readonly kind: 'refused'; readonly response: EngineResponse }> {
     const { maxSubmissions, expirationMs } = this.#settings();
     if (this.#submissions >= maxSubmissions) {
@@ -115,7 +116,7 @@ export class PaginatedQueries {
         submissionTimeMs,
         expirationTimeMs: submissionTimeMs + expirationMs,
       };
-      const answer = await storeAnswer(response, this.#store, submission, signal);
+      const answer = await storeAnswer(response, this.#store, submission, signal, inspect);
       if (answer.kind === 'engine-answer') {
         outcome = 'not_stored';
         return answer;
@@ -162,7 +163,6 @@ export class PaginatedQueries {
     return all.sort((a, b) => a.record.submissionTimeMs - b.record.submissionTimeMs);
   }
 
-  /** @throws {QueryError} not-found */
   /** What this gateway's own results take up: they alone count against its quota. @throws {QueryError} store-unavailable */
   async usage(signal: AbortSignal): Promise<StoreUsage> {
     let usedBytes = 0;
@@ -173,6 +173,7 @@ export class PaginatedQueries {
     return { usedBytes, quotaBytes: maxStorageMb * MB, criticalPercent, targetPercent };
   }
 
+  /** @throws {QueryError} not-found */
   async delete(record: ResultRecord, signal: AbortSignal): Promise<void> {
     const { requestId, expirationTimeMs } = record;
     if (!(await this.#store.delete(requestId, signal))) throw notFound(requestId);

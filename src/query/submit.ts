@@ -4,6 +4,7 @@ import type { EngineResponse } from '../engine/types.ts';
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './result-store.ts';
 import { AnswerScanner, type ScannedAnswer } from './scanner/answer-scanner.ts';
+import type { RawField } from './scanner/fields.ts';
 
 /** Chunks of the engine are gathered to pieces of this size before they go to the store. */
 const WRITE_BYTES = 512 * 1024;
@@ -19,6 +20,9 @@ export type SubmitOutcome =
   /** Nothing was stored: the answer, as the engine gave it, goes to the caller. Must be read to its end or returned. */
   | { readonly kind: 'engine-answer'; readonly length: number; readonly body: AsyncIterable<Uint8Array> };
 
+/** Looks at the engine's fields beside the rows before anybody sees the result; throws where nobody may. */
+export type InspectAnswer = (fields: readonly RawField[]) => void;
+
 /**
  * Stores the engine's answer while it streams in: scan, index, write; a slow store slows the engine. An answer with exceptions, or without
  * rows to speak of, is not stored but handed back.
@@ -30,6 +34,7 @@ export async function storeAnswer(
   store: ResultStore,
   submission: Submission,
   signal: AbortSignal,
+  inspect: InspectAnswer = () => undefined,
 ): Promise<SubmitOutcome> {
   const body = decoded(response);
   const writer = await store.begin(submission.requestId, signal).catch((error: unknown) => {
@@ -39,6 +44,7 @@ export async function storeAnswer(
   let kept = false;
   try {
     const answer = await scanInto(writer, body, signal);
+    inspect(answer.fields);
     await writer.seal(answer.index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
       kept = true;

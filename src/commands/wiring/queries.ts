@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { tablesOfSql } from '../../access/sql-tables.ts';
 import type { Settings } from '../../config/schema.ts';
 import { credentialFromFile } from '../../engine/credential.ts';
 import type { Engine, KnownTables } from '../../engine/types.ts';
@@ -40,8 +39,6 @@ export async function openQueryService(
     identity: identityOf(settings),
     store: resultStoreSettings(live.get()),
     settings: mapped(() => live.get(), paginationSettings),
-    tablesOfSql,
-    resolveTables: (tables, signal) => engine.actualTables(tables, signal),
     cleansItself,
     registry,
     log,

@@ -70,7 +70,7 @@ function submission(app: FastifyInstance, options: PaginatedQueriesOptions): voi
         ...responses,
       },
     },
-    (request, reply) => runSql(request, reply, request.body.sql, options),
+    (request, reply) => runSql(request, reply, options),
   );
   app.get<{ Querystring: SqlQuerystring }>(
     '/query/sql',
@@ -84,7 +84,7 @@ function submission(app: FastifyInstance, options: PaginatedQueriesOptions): voi
         ...responses,
       },
     },
-    (request, reply) => runSql(request, reply, request.query.sql, options),
+    (request, reply) => runSql(request, reply, options),
   );
 }
 

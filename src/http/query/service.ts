@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Engine } from '../../engine/types.ts';
+import type { Engine, KnownTables } from '../../engine/types.ts';
 import { prometheusQueryMetrics } from '../../query/metrics.ts';
 import { type GatewayIdentity, PaginatedQueries } from '../../query/paginated-queries.ts';
 import { type GatewayAddress, type Peer, PeerDirectory } from '../../query/peers.ts';
@@ -12,15 +12,12 @@ import { measuredStore } from '../../query/stores/measured.ts';
 import type { RegisterRoutes } from '../app.ts';
 import { paginatedQueries } from './index.ts';
 import { PeerClient, type PeerClientOptions } from './peer-client.ts';
-import type { SubmitOptions, TablesOfSql } from './submit.ts';
 
 export interface QueryServiceOptions {
-  readonly engine: Engine;
+  readonly engine: Engine & KnownTables;
   readonly identity: GatewayIdentity;
   readonly store: ResultStoreSettings;
   readonly settings: () => PaginationSettings;
-  readonly tablesOfSql: TablesOfSql;
-  readonly resolveTables?: NonNullable<SubmitOptions['resolveTables']>;
   /** The gateways of the deployment; absent where this one is alone. */
   readonly gateways?: () => Promise<readonly GatewayAddress[]>;
   readonly peerClient?: PeerClientOptions;
@@ -52,7 +49,7 @@ const STORE_START_MS = 30_000;
  * @throws {TypeError} for settings that name no place; {QueryError} where the store cannot be used
  */
 export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
-  const { engine, identity, settings, tablesOfSql, resolveTables, gateways, log, now, monotonic } = options;
+  const { engine, identity, settings, gateways, log, now, monotonic } = options;
   const metrics = prometheusQueryMetrics(options.registry);
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
   const plain = await createResultStore(options.store, { gatewayId: identity.id, now, onProblem });
@@ -90,8 +87,6 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
         engine,
         queries,
         settings,
-        tablesOfSql,
-        ...(resolveTables && { resolveTables }),
         ...(directory && { peers: { directory, client } }),
       }),
     peers: () => directory?.peers ?? [],

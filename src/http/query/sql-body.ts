@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { HttpError } from '../errors.ts';
+import { readJsonBody } from '../engine-proxy/sql-request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -8,16 +8,20 @@ declare module 'fastify' {
   }
 }
 
-/** JSON bodies are kept as they came beside what they say: the engine gets the caller's bytes, not a second printing of them. */
+/**
+ * Bodies are kept as they came beside what they say: the engine gets the caller's bytes, not a second printing of them. Like the engine, this takes
+ * JSON under any content type.
+ */
 export function keepRawJson(app: FastifyInstance): void {
   app.decorateRequest('rawBody', undefined);
-  app.removeContentTypeParser('application/json');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    request.rawBody = body;
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      done(null, JSON.parse(body.toString('utf8')));
-    } catch {
-      done(new HttpError(400, 'the body is not valid JSON: send an object such as `{"sql": "SELECT …"}`'), undefined);
+      const value = readJsonBody(request, body);
+      request.rawBody = body;
+      done(null, value);
+    } catch (error) {
+      done(error as Error, undefined);
     }
   });
 }

@@ -1,26 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Engine, EngineResponse } from '../../engine/types.ts';
+import type { Engine, EngineResponse, KnownTables } from '../../engine/types.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
+import type { RawField } from '../../query/scanner/fields.ts';
 import type { PaginationSettings } from '../../query/settings.ts';
+import { readSqlRequest, requireQueryable } from '../engine-proxy/sql-request.ts';
+import { UnexpectedTables, unexpectedTables } from '../engine-proxy/tables-guard.ts';
+import { readTarget } from '../engine-proxy/target.ts';
 import { HttpError } from '../errors.ts';
 import { clientSignal, forwardToEngine, sendAnswer } from '../forward.ts';
 import { requireQuery } from './access.ts';
 import type { SubmitQuerystring } from './schemas.ts';
 import { sendPage, sendStream } from './send.ts';
 
-/** What a SQL text reads, or why that cannot be told: then the query is refused. */
-export type TablesOfSql = (
-  sql: string,
-  options?: { readonly database?: string | undefined; readonly queryOptions?: string | undefined },
-) => { readonly ok: true; readonly tables: readonly string[] } | { readonly ok: false; readonly reason: string };
-
 export interface SubmitOptions {
-  readonly engine: Engine;
+  readonly engine: Engine & KnownTables;
   readonly queries: PaginatedQueries;
   readonly settings: () => PaginationSettings;
-  readonly tablesOfSql: TablesOfSql;
-  /** From names as a text spells them to those that the engine knows, where it compares them without case. */
-  readonly resolveTables?: (tables: readonly string[], signal: AbortSignal) => Promise<readonly string[]>;
 }
 
 /** Of the caller's headers only these reach the engine with a paginated query; the rest is about the way to the gateway. */
@@ -31,30 +26,28 @@ const OWN_PARAMETERS = ['doPaginate', 'getCursor', 'numRows'];
 
 const MAX_TABLE_HINTS = 64;
 
-/** Runs `sql` for the caller: stored and paged, or passed through. */
-export async function runSql(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  sql: string,
-  options: SubmitOptions,
-): Promise<unknown> {
+/** Runs the query of a request for its caller: stored and paged, or passed through. */
+export async function runSql(request: FastifyRequest, reply: FastifyReply, options: SubmitOptions): Promise<unknown> {
+  const { engine } = options;
   const signal = clientSignal(reply);
-  const spelled = tablesOf(request, sql, options.tablesOfSql);
-  const tables = (await options.resolveTables?.(spelled, signal)) ?? spelled;
+  const target = readTarget(request.url);
+  const tables = await requireQueryable(request, readSqlRequest(request, target, request.rawBody), engine);
   const served = [...new Set([...tables, ...tableHints(request)])];
   requireQuery(request, served);
   const query = request.query as SubmitQuerystring;
-  const endpoint = await options.engine.brokerFor(served, signal);
+  const endpoint = await engine.brokerFor(served, signal);
   const call = engineCall(request);
   if (!(query.doPaginate ?? false) && !(query.getCursor ?? false))
-    return forwardToEngine(request, reply, endpoint, call);
+    return forwardToEngine(request, reply, endpoint, { ...call, allowedTables: tables });
 
   const run = (): Promise<EngineResponse> =>
     endpoint.request({ ...call, headers: engineHeaders(request), signal }).catch((error: unknown) => {
       throw signal.aborted ? new HttpError(499, 'the caller went away', { cause: error }) : error;
     });
   const { pageSize, maxPageSize } = options.settings();
-  const outcome = await options.queries.submit(run, { owner: request.principal.srn, tables }, signal);
+  const outcome = await options.queries.submit(run, { owner: request.principal.srn, tables }, signal, (fields) =>
+    requireExpected(request, fields, tables),
+  );
   if (outcome.kind === 'refused') return sendAnswer(reply, outcome.response);
   if (outcome.kind === 'engine-answer') return sendStream(reply, outcome.length, outcome.body);
   try {
@@ -66,24 +59,14 @@ export async function runSql(
   }
 }
 
-function tablesOf(request: FastifyRequest, sql: string, tablesOfSql: TablesOfSql): readonly string[] {
-  const { database } = request.headers;
-  const found = tablesOfSql(sql, {
-    database: typeof database === 'string' ? database : undefined,
-    queryOptions: queryOptions(request),
-  });
-  if (found.ok) return found.tables;
-  throw new HttpError(
-    400,
-    `the tables that the query reads cannot be told, so that access to them cannot be checked: ${found.reason}`,
-  );
-}
-
-/** Options of the engine beside the text, which may name a database. */
-function queryOptions(request: FastifyRequest): string | undefined {
-  const { queryOptions: options } = (request.body ?? request.query) as { queryOptions?: unknown };
-  if (options === undefined || typeof options === 'string') return options;
-  throw new HttpError(400, '`queryOptions` must be a text such as `timeoutMs=1000;enableNullHandling=true`');
+/** The engine says which tables it has read: more than were checked would be a defect of the check, and is not handed out. */
+function requireExpected(request: FastifyRequest, fields: readonly RawField[], allowed: readonly string[]): void {
+  const queried = fields.find(({ name }) => name === 'tablesQueried');
+  if (queried === undefined) return;
+  const tables = unexpectedTables(`"tablesQueried":${queried.value}`, allowed);
+  if (tables.length === 0) return;
+  request.log.error({ tables, allowed }, 'defect: a query read tables that its caller was not asked about');
+  throw new UnexpectedTables(tables);
 }
 
 /** `FORWARD_TABLE`, repeatable: more tables that the broker must serve. They are checked like those of the query. */

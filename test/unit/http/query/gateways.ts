@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { Authorizer } from '../../../../src/access/authorizer.ts';
-import type { Engine, EngineEndpoint } from '../../../../src/engine/types.ts';
+import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/engine/types.ts';
 import { createQueryService, type QueryService } from '../../../../src/http/query/service.ts';
 import { createLogger } from '../../../../src/logging.ts';
 import type { GatewayAddress } from '../../../../src/query/peers.ts';
@@ -24,17 +24,18 @@ export interface TestGateway {
 }
 
 /** An engine whose every broker is this endpoint. */
-export function engineOf(endpoint: EngineEndpoint): Engine {
+export function engineOf(endpoint: EngineEndpoint): Engine & KnownTables {
   return {
     controller: endpoint,
     brokerFor: async () => endpoint,
     endpoint: () => endpoint,
     close: async () => undefined,
+    actualTables: async (names) => names,
   };
 }
 
 export interface GatewaysOptions {
-  readonly engine: Engine;
+  readonly engine: Engine & KnownTables;
   readonly store: (gateway: number) => Partial<ResultStoreSettings>;
   readonly authorizer?: Authorizer;
 }
@@ -53,7 +54,6 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
         identity: { id, host: '127.0.0.1', port },
         store: { ...DEFAULT_RESULT_STORE_SETTINGS, ...options.store(index) },
         settings: () => DEFAULT_PAGINATION_SETTINGS,
-        tablesOfSql: () => ({ ok: true, tables: ['orders'] }),
         gateways: async () => addresses,
         registry,
         log: createLogger('silent'),

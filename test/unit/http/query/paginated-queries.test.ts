@@ -48,11 +48,10 @@ describe('paginated queries over HTTP', () => {
             brokerFor: async () => endpoint,
             endpoint: () => endpoint,
             close: async () => undefined,
+            actualTables: async (names) => names,
           },
           queries,
           settings: () => settings,
-          tablesOfSql: (sql) =>
-            sql.includes('orders') ? { ok: true, tables: ['orders'] } : { ok: false, reason: 'no table is named' },
         }),
     });
   });
@@ -223,9 +222,21 @@ describe('paginated queries over HTTP', () => {
   });
 
   it('refuses a query whose tables cannot be told', async () => {
-    const answer = await submit('doPaginate=true', 'SELECT 1');
-    expect(answer.statusCode).toBe(400);
-    expect(answer.json<{ message: string }>().message).toContain('no table is named');
+    const answer = await submit('doPaginate=true', 'SELECT * FROM orders WHERE (');
+    expect(answer.statusCode).toBe(403);
+    expect(answer.json<{ message: string }>().message).toContain('cannot be told for sure');
+    expect(endpoint.requests).toHaveLength(0);
+  });
+
+  it('keeps nothing of a query that read other tables than were checked, and hands nothing out', async () => {
+    const text = answerText(rowTexts(5)).replace('"traceInfo"', '"tablesQueried":["orders","secrets"],"traceInfo"');
+    for (const body of [text, text.replace('"exceptions":[]', '"exceptions":[{"errorCode":1}]')]) {
+      endpoint.answer = () => responseOf(body);
+      const answer = await submit();
+      expect(answer.statusCode).toBe(403);
+      expect(answer.body).not.toContain('900719925474');
+    }
+    expect(store.usedBytes).toBe(0);
   });
 
   it('checks the tables of FORWARD_TABLE, too', async () => {
@@ -305,22 +316,11 @@ describe('paginated queries over HTTP', () => {
           metadataFile: expect.stringContaining(first),
         },
       ],
+      owner: ALICE.srn,
+      bytes: expect.any(Number),
     });
   });
 
-  it('passes a query without pagination through', async () => {
-    const answer = await submit('numRows=2');
-    expect(answer.body).toBe(answerText(rowTexts(10)));
-    expect(store.usedBytes).toBe(0);
-  });
-
-  it('refuses a body that holds no query', async () => {
-    for (const payload of ['{', '{}', '{"sql":1}', '[]']) {
-      owner: ALICE.srn,
-      bytes: expect.any(Number),
-      const headers = { 'content-type': 'application/json' };
-      expect((await app.inject({ method: 'POST', url: '/query/sql', payload, headers })).statusCode).toBe(400);
-    }
   it('tells how much of the quota is used up, and by whom alone it may be asked', async () => {
     const cleaner = { enabled: true, maxStorageMb: 3, criticalPercent: 90, targetPercent: 70 };
     settings = { ...settings, storageCleaner: cleaner };
@@ -338,6 +338,17 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject('/query/resultStore/usage')).statusCode).toBe(403);
   });
 
+  it('passes a query without pagination through', async () => {
+    const answer = await submit('numRows=2');
+    expect(answer.body).toBe(answerText(rowTexts(10)));
+    expect(store.usedBytes).toBe(0);
+  });
+
+  it('refuses a body that holds no query', async () => {
+    for (const payload of ['{', '{}', '{"sql":1}', '[]']) {
+      const headers = { 'content-type': 'application/json' };
+      expect((await app.inject({ method: 'POST', url: '/query/sql', payload, headers })).statusCode).toBe(400);
+    }
   });
 
   it('takes no more submissions at once than allowed', async () => {

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Nginx {
+  readonly url: string;
+  /** Of the one process that serves. */
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx'].find((path) => existsSync(path));
+
+/** nginx with one process over a folder of files, or undefined where it is not installed (`apt-get install nginx-light`). */
+export async function startNginx(directory: string, files: string, port: number): Promise<Nginx | undefined> {
+  if (NGINX === undefined) return undefined;
+  await mkdir(directory, { recursive: true });
+  const config = join(directory, 'nginx.conf');
+  await writeFile(
+    config,
+    `daemon off; master_process off; user root; pid ${directory}/nginx.pid; error_log ${directory}/error.log;
+events { worker_connections 64; }
+http {
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; default_type application/json;
+  client_body_temp_path ${directory}/body; proxy_temp_path ${directory}/proxy; fastcgi_temp_path ${directory}/fastcgi;
+  uwsgi_temp_path ${directory}/uwsgi; scgi_temp_path ${directory}/scgi;
+  server { listen 127.0.0.1:${port}; root ${files}; }
+}`,
+  );
+  const child = spawn(NGINX, ['-p', directory, '-c', config], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const url = `http://127.0.0.1:${port}`;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    if (
+      await fetch(url).then(
+        () => true,
+        () => false,
+      )
+    )
+      break;
+    await sleep(50);
+  }
+  return {
+    url,
+    pid: child.pid ?? 0,
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** Milliseconds of CPU that a process has used, user and system; in steps of 10. */
+export async function cpuOf(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}

@@ -1,0 +1,53 @@
+// A gateway of its own process, so that its CPU time is not mixed with that of whoever asks. Prints its port; ends with its standard input.
+// Arguments: folder of the store, rows of the results it makes (comma-separated). For each result it prints `<rows> <requestId>`.
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { createQueryService } from '../../src/http/query/service.ts';
+import { createLogger } from '../../src/logging.ts';
+import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../src/query/settings.ts';
+import { systemTimers } from '../../src/query/retention-loop.ts';
+import { TEST_HEADERS, testApp } from '../../test/support/app.ts';
+import { endpointOf } from './result.ts';
+
+const [folder = '', counts = ''] = process.argv.slice(2);
+let rows = 0;
+const endpoint = endpointOf(() => rows);
+const service = await createQueryService({
+  engine: {
+    controller: endpoint,
+    brokerFor: async () => endpoint,
+    endpoint: () => endpoint,
+    close: async () => undefined,
+    actualTables: async (names) => names,
+  },
+  identity: { id: 'bench', host: '127.0.0.1', port: 8080 },
+  store: {
+    ...DEFAULT_RESULT_STORE_SETTINGS,
+    protocol: 'file',
+    fileDataDir: `${folder}/data`,
+    tempDir: `${folder}/temp`,
+  },
+  settings: () => DEFAULT_PAGINATION_SETTINGS,
+  registry: new Registry(),
+  log: createLogger('silent'),
+  now: Date.now,
+  monotonic: () => performance.now(),
+  random: (bytes) => randomBytes(bytes),
+  timers: systemTimers,
+});
+const app = await testApp({ register: service.register });
+await app.listen({ host: '127.0.0.1', port: 0 });
+const { port } = app.server.address() as AddressInfo;
+for (const count of counts.split(',')) {
+  rows = Number(count);
+  const submitted = await fetch(`http://127.0.0.1:${port}/query/sql?doPaginate=true&numRows=1`, {
+    method: 'POST',
+    headers: { ...TEST_HEADERS, 'content-type': 'application/json' },
+    body: '{"sql":"SELECT * FROM orders"}',
+  });
+  const { requestId } = (await submitted.json()) as { requestId: string };
+  process.stdout.write(`${count} ${requestId}\n`);
+}
+process.stdout.write(`ready ${port}\n`);
+process.stdin.on('end', () => process.exit(0)).resume();

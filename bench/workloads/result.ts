@@ -1,0 +1,38 @@
+import type { EngineEndpoint, EngineResponse } from '../../src/engine/types.ts';
+import { Readable } from 'node:stream';
+
+const CITIES = ['New York', 'Zürich', 'São Paulo', '"quoted", Inc', '東京'].map((city) => JSON.stringify(city));
+const DATA_SCHEMA =
+  '{"columnNames":["orderId","city","ts","tags","price","customer","quantity","status"],' +
+  '"columnDataTypes":["LONG","STRING","LONG","STRING_ARRAY","DOUBLE","STRING","INT","STRING"]}';
+const HEAD = `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[`;
+const TAIL = ']},"exceptions":[],"numServersQueried":3,"numDocsScanned":1000000,"timeUsedMs":1234,"traceInfo":{}}';
+const CHUNK_BYTES = 64 * 1024;
+
+/** A row of 8 columns, about 106 bytes, whose id no double can hold. */
+export function row(number: number): string {
+  return (
+    `[${9007199254740993n + BigInt(number)},${CITIES[number % 5]},${1760200000000 + number * 500},["t${number % 5}","t${number % 3}"],` +
+    `${(number % 100_000) / 100},"customer-${number}@example.com",${number % 97},"status-${number % 7}"]`
+  );
+}
+
+/** An engine's answer of that many rows, in chunks as a socket gives them. */
+export function* answer(rows: number): Iterable<Buffer> {
+  let text = HEAD;
+  for (let number = 0; number < rows; number++) {
+    text += number === 0 ? row(number) : `,${row(number)}`;
+    if (text.length < CHUNK_BYTES) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  yield Buffer.from(text + TAIL);
+}
+
+/** An endpoint that answers every query with that many rows, made as they are read. */
+export function endpointOf(rows: () => number): EngineEndpoint {
+  return {
+    url: 'http://engine.bench',
+    request: async (): Promise<EngineResponse> => ({ status: 200, headers: {}, body: Readable.from(answer(rows())) }),
+  };
+}
