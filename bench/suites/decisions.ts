@@ -172,7 +172,7 @@ function askAll(engine: DecisionEngine, { principals }: Workload, questions: rea
   return measure(
     () =>
       questions.map(({ principal, action, resource }) => engine.isAllowed(principals[principal]!, action, resource)),
-    { rounds: 9, warmup: 3 },
+    { rounds: 15, warmup: 6 },
   );
 }
 

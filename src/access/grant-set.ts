@@ -56,8 +56,10 @@ export class GrantSet {
   /** The order of the rules: what cannot be read denies all, then one deny beats every allow, then nothing matched is a deny. */
   #reason(question: Question, found?: Set<CompiledStatement>): DecisionReason {
     if (this.#unreadable.length > 0) return 'invalidPolicy';
+    // Where no reasons are asked for, what nothing allows need not be held against the denies: most questions end here.
+    if (!found && !this.#allows.matches(question)) return 'implicitDeny';
     if (this.#denies.matches(question, found)) return 'explicitDeny';
-    return this.#allows.matches(question, found) ? 'allowed' : 'implicitDeny';
+    return !found || this.#allows.matches(question, found) ? 'allowed' : 'implicitDeny';
   }
 
   #matched(statement: CompiledStatement): MatchedStatement[] {
