@@ -1,0 +1,111 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { loadSettings } from '../../../src/config/settings.ts';
+import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
+import { COMBINATIONS, FOREIGN_KINDS } from '../../../tools/helm/combinations.ts';
+import { helmTools, render } from '../../../tools/helm/render.ts';
+
+/** The first use on a machine builds helm. */
+const BUILD_TIMEOUT_MS = 600_000;
+
+let api: ControlPlaneClient;
+let helm: string;
+let namespace: string;
+let folder: string;
+
+beforeAll(async () => {
+  helm = join(await helmTools(), 'helm');
+  api = await sharedControlPlane();
+  await api.applyCrds();
+  namespace = await api.createNamespace('chart');
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-chart-'));
+}, BUILD_TIMEOUT_MS);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Rendered {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+function objectsOf(manifest: string): Rendered[] {
+  return parseAllDocuments(manifest)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object !== null);
+}
+
+describe.each(COMBINATIONS)('the chart with $name', (combination) => {
+  it('is what a real API server takes, field by field', async () => {
+    const objects = objectsOf(await render(helm, combination, { namespace }));
+    const known = objects.filter(({ kind }) => !FOREIGN_KINDS.includes(kind));
+    expect(known.length).toBeGreaterThan(10);
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: known });
+    const flags = ['--server-side', '--dry-run=server', '--force-conflicts', '--validate=strict'];
+    const applied = await api.mustKubectl(['apply', ...flags, '-f', '-'], { input: list });
+    expect(applied.stderr).not.toContain('Warning');
+    expect(applied.stdout.trim().split('\n')).toHaveLength(known.length);
+  });
+
+  it('holds settings that the program takes', async () => {
+    const objects = objectsOf(await render(helm, combination, { namespace }));
+    const content = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'olap-warden');
+    const file = join(folder, 'settings.yaml');
+    await writeFile(file, content?.data?.['settings.yaml'] ?? '');
+    const { settings } = await loadSettings({ args: ['--config', file], env: {}, suggest: () => undefined });
+    expect(settings.controllers).toEqual(['http://pinot-controller.pinot:9000']);
+    expect(settings['peers-service']).toBe(`olap-warden-gateway-peers.${namespace}:8080`);
+  });
+});
+
+describe('releases side by side', () => {
+  /** One set for the whole cluster, whoever installs it. */
+  const DEFINITION = 'CustomResourceDefinition';
+  const CLUSTER_SCOPED = /^(ClusterRole|ClusterRoleBinding|(Mutating|Validating)AdmissionPolicy(Binding)?)$/;
+  const everything = { name: 'all', values: { admission: { bind: true } } };
+
+  it('share no name of an object of the whole cluster', async () => {
+    const [first, second] = await Promise.all(
+      ['first', 'second'].map(async (name) => {
+        const objects = objectsOf(await render(helm, everything, { name, namespace: name }));
+        return objects.filter(({ metadata }) => metadata.namespace === undefined);
+      }),
+    );
+    const own = (objects: readonly Rendered[] = []) =>
+      objects.filter(({ kind }) => kind !== DEFINITION).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(own(first).length).toBeGreaterThan(10);
+    expect(own(first).filter((name) => own(second).includes(name))).toEqual([]);
+    for (const { kind } of first ?? []) {
+      if (kind !== DEFINITION) expect(kind).toMatch(CLUSTER_SCOPED);
+    }
+  });
+
+  it('let their rules hold in their own namespaces, for their own gateways', async () => {
+    const manifest = await render(helm, everything, { name: 'first', namespace: 'one' });
+    const bindings = objectsOf(manifest).filter(({ kind }) => kind.endsWith('AdmissionPolicyBinding'));
+    expect(bindings).not.toEqual([]);
+    const selector = { matchLabels: { 'kubernetes.io/metadata.name': 'one' } };
+    for (const binding of bindings) {
+      expect(binding).toMatchObject({ spec: { matchResources: { namespaceSelector: selector } } });
+    }
+    expect(manifest).toContain(':first-olap-warden-gateway');
+    expect(manifest).not.toContain(':olap-warden-gateway');
+  });
+});
+
+describe('what the chart refuses', () => {
+  it.each([
+    ['no controller', { engine: { controllers: [] } }, 'controllers'],
+    ['a value that it does not know', { gatway: {} }, 'gatway'],
+    [
+      'gateways without names over results in memory',
+      { gateway: { kind: 'Deployment' } },
+      'olap.broker.pagination.protocol=s3 or gcs',
+    ],
+    ['a digest that is none', { image: { digest: 'latest' } }, 'digest'],
+  ])('%s', async (_, values, message) => {
+    await expect(render(helm, { name: '', values })).rejects.toThrow(message);
+  });
+});
