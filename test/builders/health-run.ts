@@ -1,0 +1,41 @@
+import type { Finding } from '../../src/resources/cluster-health-report.ts';
+import { CATALOGUE } from '../../src/health/catalogue.ts';
+import type { CheckResult, RunResult } from '../../src/health/run.ts';
+
+/** A result of one check: `fails` counts its findings. */
+export function checkResult(
+  name: string,
+  fails = 0,
+  more: { unread?: boolean; finding?: Partial<Finding> } = {},
+): CheckResult {
+  const findings = Array.from({ length: Math.min(200, fails) }, (_, i) => ({
+    entityType: 'table',
+    entity: `t${i}_OFFLINE`,
+    message: 'it is not well',
+    ...more.finding,
+  }));
+  return {
+    name,
+    durationMs: 1,
+    outcome: {
+      status: fails === 0 ? 'PASS' : 'FAIL',
+      message: fails === 0 ? 'all is well' : `${fails} are not well`,
+      findingCount: fails,
+      findings,
+      couldNotEvaluate: more.unread ?? false,
+    },
+  };
+}
+
+/** A run over all checks, of which those in `failing` have so many findings. */
+export function runResult(failing: Readonly<Record<string, number>> = {}, more: Partial<RunResult> = {}): RunResult {
+  return {
+    startedAt: new Date('2026-11-21T10:00:00Z'),
+    durationMs: 1_234,
+    clusterName: 'pinot',
+    engineVersion: '1.5.1',
+    unreachable: undefined,
+    results: CATALOGUE.map(({ name }) => checkResult(name, failing[name] ?? 0)),
+    ...more,
+  };
+}

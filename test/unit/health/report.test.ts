@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import {
+  buildStatus,
+  MAX_STATUS_BYTES,
+  runningId,
+  turnedChecks,
+  withoutRunning,
+  withRunning,
+} from '../../../src/health/report.ts';
+import type { RunResult } from '../../../src/health/run.ts';
+import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
+import { validateResource } from '../../../src/resources/validate.ts';
+import { checkResult, runResult } from '../../builders/health-run.ts';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
+
+const now = new Date('2026-11-21T10:00:05Z');
+
+function status(
+  result: RunResult,
+  more: { previous?: ClusterHealthReportStatus; maxFindings?: number; problems?: string[] } = {},
+) {
+  return buildStatus({
+    result,
+    previous: more.previous,
+    generation: 3,
+    runAt: 'api-00000001',
+    maxFindings: more.maxFindings ?? 20,
+    problems: more.problems ?? [],
+    now,
+  });
+}
+
+const condition = (of: ClusterHealthReportStatus, type: string) =>
+  of.conditions?.find((candidate) => candidate.type === type);
+
+describe('the status of a report', () => {
+  it('counts, names and explains', () => {
+    const built = status(runResult({ REPLICATION_CHECK: 2 }));
+    expect(built).toMatchObject({
+      pass: 32,
+      fail: 1,
+      observedRunAt: 'api-00000001',
+      observedGeneration: 3,
+      durationMs: 1_234,
+      lastRunTime: '2026-11-21T10:00:00.000Z',
+    });
+    expect(condition(built, 'Healthy')).toMatchObject({
+      status: 'False',
+      reason: 'ChecksFailed',
+      message: '1 of 33 checks failed',
+    });
+    expect(condition(built, 'Ready')).toMatchObject({ status: 'True' });
+    expect(condition(built, 'Stalled')).toBeUndefined();
+    expect(built.checks?.map(({ name }) => name)).toEqual(CATALOGUE.map(({ name }) => name));
+  });
+
+  it('says since when a check has its status', () => {
+    const first = status(runResult({ REPLICATION_CHECK: 1 }));
+    const later = status(
+      runResult({ REPLICATION_CHECK: 3, SEGMENT_COUNT_CHECK: 1 }, { startedAt: new Date('2026-11-21T11:00:00Z') }),
+      { previous: first },
+    );
+    const since = (name: string) => later.checks?.find((check) => check.name === name)?.since;
+    expect(since('REPLICATION_CHECK')).toBe('2026-11-21T10:00:00.000Z');
+    expect(since('SEGMENT_COUNT_CHECK')).toBe('2026-11-21T11:00:00.000Z');
+    expect(condition(later, 'Healthy')?.lastTransitionTime).toBe(condition(first, 'Healthy')?.lastTransitionTime);
+    expect(turnedChecks(first, later)).toMatchObject([{ name: 'SEGMENT_COUNT_CHECK', status: 'FAIL' }]);
+    expect(turnedChecks(undefined, first)).toMatchObject([{ name: 'REPLICATION_CHECK', status: 'FAIL' }]);
+  });
+
+  it('cuts findings and counts them exactly', () => {
+    const check = status(runResult({ REPLICATION_CHECK: 150 }), { maxFindings: 5 }).checks?.find(
+      ({ name }) => name === 'REPLICATION_CHECK',
+    );
+    expect(check?.findingCount).toBe(150);
+    expect(check?.findings).toHaveLength(5);
+  });
+
+  it('stays far below what a Kubernetes object may have, and valid, whatever the cluster', () => {
+    const long = 'ä'.repeat(5_000);
+    const finding = { entity: long, message: long, observed: long, threshold: long };
+    const results = CATALOGUE.map(({ name }) => checkResult(name, 100_000, { finding }));
+    const built = status(runResult({}, { results }), { maxFindings: 200 });
+    expect(Buffer.byteLength(JSON.stringify(built))).toBeLessThanOrEqual(MAX_STATUS_BYTES);
+    expect(
+      built.checks?.every(({ findings, findingCount }) => (findings?.length ?? 0) >= 1 && findingCount === 100_000),
+    ).toBe(true);
+    const report = {
+      apiVersion: 'olapwarden.io/v1alpha1',
+      kind: 'ClusterHealthReport',
+      metadata: { name: 'cluster' },
+      spec: {},
+      status: built,
+    } as const;
+    expect(validateResource('ClusterHealthReport', report)).toMatchObject({ ok: true });
+  });
+
+  it('is not ready where the cluster was out of reach', () => {
+    expect(condition(status(runResult({}, { unreachable: 'ECONNREFUSED' })), 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'EngineUnreachable',
+    });
+  });
+
+  it('is stalled where the settings are wrong', () => {
+    expect(condition(status(runResult(), { problems: ['a is wrong', 'b too'] }), 'Stalled')).toMatchObject({
+      status: 'True',
+      message: 'a is wrong; b too; the defaults are used instead',
+    });
+  });
+
+  it('carries the run that is under way beside the latest report', () => {
+    const before = status(runResult());
+    const during = withRunning(before, { id: 'api-0000000f' }, 3, now);
+    expect(runningId(during)).toBe('api-0000000f');
+    expect(during.checks).toEqual(before.checks);
+    expect(runningId(withRunning(during, { id: 'run-2' }, 3, now))).toBe('run-2');
+    expect(withoutRunning(during)).toEqual(before);
+    expect(runningId(status(runResult(), { previous: during }))).toBeUndefined();
+    expect(runningId(undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { parseInterval, resolveSettings } from '../../../src/health/settings.ts';
+
+describe('settings of a report', () => {
+  it('are all checks by their defaults where nothing is said', () => {
+    expect(resolveSettings({})).toMatchObject({ overrides: {}, maxFindings: 20, problems: [] });
+    expect(resolveSettings({}).checks).toHaveLength(33);
+  });
+
+  it('leave out disabled checks', () => {
+    const { checks, problems } = resolveSettings({ disabledChecks: ['REPLICATION_CHECK'] });
+    expect(checks).toHaveLength(32);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    [{ disabledChecks: ['REPLICATION'] }, 'did you mean `REPLICATION_CHECK`'],
+    [{ thresholds: { NO_SUCH_CHECK: { a: 1 } } }, 'unknown check `NO_SUCH_CHECK`'],
+    [{ thresholds: { REPLICATION_CHECK: { minimum: 1 } } }, 'it knows `minReplication`'],
+    [{ thresholds: { SEGMENT_RETENTION_CHECK: { days: 1 } } }, 'this check has none'],
+    [{ thresholds: { REPLICATION_CHECK: { minReplication: -1 } } }, 'a number of 0 or more'],
+    [{ thresholds: { REPLICATION_CHECK: { minReplication: Number.NaN } } }, 'a finite number'],
+    [{ thresholds: { SEGMENT_SIZE_CHECK: { maxSmallFraction: 1.5 } } }, 'between 0 and 1'],
+    [{ thresholds: { DATA_SIZE_SKEW_CHECK: { minSkew: 3 } } }, '`minSkew` 3 is above `maxSkew` 2'],
+  ])('%j is said to be wrong, and the default stays', (spec, words) => {
+    const settings = resolveSettings(spec);
+    expect(settings.problems).toHaveLength(1);
+    expect(settings.problems[0]).toContain(words);
+    expect(Object.values(settings.overrides).every((values) => Object.keys(values).length === 0)).toBe(true);
+  });
+
+  it('keep what is right beside what is wrong', () => {
+    const { overrides } = resolveSettings({
+      thresholds: { SEGMENT_SIZE_CHECK: { minSizeMB: 1, maxSmallFraction: 9 } },
+    });
+    expect(overrides).toEqual({ SEGMENT_SIZE_CHECK: { minSizeMB: 1 } });
+  });
+
+  it('allow a negative skew', () => {
+    expect(resolveSettings({ thresholds: { DATA_SIZE_SKEW_CHECK: { minSkew: -5, maxSkew: -1 } } }).problems).toEqual(
+      [],
+    );
+  });
+});
+
+describe('an interval', () => {
+  it.each([
+    ['20m', 1_200_000],
+    ['1h30m', 5_400_000],
+    ['1000ms', 1_000],
+    ['24d', 2_073_600_000],
+    ['999ms', undefined],
+    ['25d', undefined],
+    ['', undefined],
+    ['20', undefined],
+    ['m', undefined],
+    ['20 m', undefined],
+    ['-1s', undefined],
+  ])('%j', (text, ms) => {
+    expect(parseInterval(text)).toBe(ms);
+  });
+});

@@ -1,0 +1,293 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Turn } from '../../../src/health/report.ts';
+import { runningId } from '../../../src/health/report.ts';
+import type { Gather, GatherRequest } from '../../../src/health/run.ts';
+import type { RunEnd } from '../../../src/health/metrics.ts';
+import { createHealthLoop, type HealthLoop, type HealthLoopOptions } from '../../../src/operator/health-loop.ts';
+import { REPORT_NAME, type ClusterHealthReportSpec } from '../../../src/resources/cluster-health-report.ts';
+import { ANNOTATIONS } from '../../../src/resources/meta.ts';
+import { readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
+import { snapshot, table } from '../../builders/snapshot.ts';
+import { ReplayEngine } from '../../support/replay-engine.ts';
+import { MemoryStore } from '../access/memory-store.ts';
+
+/** A cluster in which every check passes but for what is wrong with the tables. */
+const cluster = (tables: readonly TableSnapshot[] = []): ClusterSnapshot => snapshot(tables, { instances: readOk([]) });
+
+let store: MemoryStore;
+let runs: GatherRequest[];
+let ends: RunEnd[];
+let turns: Turn[];
+let loop: HealthLoop | undefined;
+let leads: boolean;
+/** What the next runs read; a test that holds one back replaces it. */
+let gather: Gather;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: new Date('2026-11-21T10:00:00Z'), toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  store = new MemoryStore();
+  runs = [];
+  ends = [];
+  turns = [];
+  leads = true;
+  gather = async () => cluster();
+});
+
+afterEach(async () => {
+  await loop?.stop();
+  vi.useRealTimers();
+});
+
+function start(more: Partial<HealthLoopOptions> = {}): void {
+  loop = createHealthLoop({
+    store,
+    engine: new ReplayEngine('1.5.1'),
+    now: () => new Date(),
+    random: () => 0.5,
+    log: pino({ level: 'silent' }),
+    metrics: { run: (end) => void ends.push(end), engineCall: () => undefined },
+    isLeader: () => leads,
+    events: (_, turn) => void turns.push(turn),
+    gather: (request) => {
+      runs.push(request);
+      return gather(request);
+    },
+    ...more,
+  });
+  loop.start();
+}
+
+const report = () => store.get('ClusterHealthReport', REPORT_NAME);
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const settle = () => pass(1);
+
+async function setSpec(spec: ClusterHealthReportSpec): Promise<void> {
+  const current = report();
+  if (current === undefined) throw new Error('there is no report');
+  await store.update('ClusterHealthReport', { ...current, spec });
+}
+
+async function annotate(value: string): Promise<void> {
+  const current = report();
+  if (current === undefined) throw new Error('there is no report');
+  const metadata = {
+    ...current.metadata,
+    annotations: { ...current.metadata.annotations, [ANNOTATIONS.runAt]: value },
+  };
+  await store.update('ClusterHealthReport', { ...current, metadata });
+}
+
+describe('the health task', () => {
+  it('makes the report where there is none, and runs soon after its start', async () => {
+    start();
+    await settle();
+    expect(report()).toMatchObject({ spec: {} });
+    expect(runs).toHaveLength(0);
+    await pass(5_000);
+    expect(runs).toHaveLength(1);
+    expect(report()?.status).toMatchObject({ pass: 33, fail: 0 });
+    expect(runningId(report()?.status)).toBeUndefined();
+    expect(ends).toEqual(['success']);
+  });
+
+  it('runs every 20 minutes', async () => {
+    start();
+    await pass(5_100);
+    await pass(20 * 60_000 - 500);
+    expect(runs).toHaveLength(1);
+    await pass(600);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('follows a changed interval', async () => {
+    start();
+    await pass(5_100);
+    await setSpec({ interval: '10s' });
+    await pass(30_100);
+    expect(runs).toHaveLength(4);
+  });
+
+  it('follows a cron expression', async () => {
+    start();
+    await pass(5_100);
+    await setSpec({ schedule: '*/5 * * * *' });
+    await pass(15 * 60_000);
+    expect(runs).toHaveLength(4);
+    expect(report()?.status?.lastRunTime).toMatch(/^2026-11-21T10:15:00/u);
+  });
+
+  it('is not to be stopped by a wrong schedule, and says what is wrong', async () => {
+    start();
+    await settle();
+    await setSpec({ schedule: 'every now and then' });
+    await pass(5_100);
+    const stalled = () => report()?.status?.conditions?.find(({ type }) => type === 'Stalled');
+    expect(stalled()?.message).toContain('no cron expression');
+    await pass(20 * 60_000);
+    expect(runs).toHaveLength(2);
+    await setSpec({});
+    await annotate('again');
+    await pass(100);
+    expect(stalled()).toBeUndefined();
+  });
+
+  it('rests while it is suspended, and still runs on demand', async () => {
+    start();
+    await settle();
+    await setSpec({ suspend: true });
+    await pass(60 * 60_000);
+    expect(runs).toHaveLength(0);
+    await annotate('api-00000001');
+    await pass(100);
+    expect(runs).toHaveLength(1);
+    expect(report()?.status?.observedRunAt).toBe('api-00000001');
+    await setSpec({ suspend: false });
+    await pass(20 * 60_000);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('runs once for each new value of the annotation', async () => {
+    start();
+    await pass(5_100);
+    await annotate('now');
+    await pass(100);
+    await pass(1_000);
+    expect(runs).toHaveLength(2);
+    expect(report()?.status?.observedRunAt).toBe('now');
+    await annotate('once more');
+    await pass(100);
+    expect(runs).toHaveLength(3);
+  });
+
+  it('never runs twice at once, and answers a demand that came meanwhile afterwards', async () => {
+    const held = Promise.withResolvers<ClusterSnapshot>();
+    gather = () => held.promise;
+    start();
+    await pass(5_100);
+    expect(runningId(report()?.status)).toMatch(/^run-[0-9a-f]{8}$/u);
+    await annotate('api-0000000a');
+    await pass(60 * 60_000);
+    expect(runs).toHaveLength(1);
+    gather = async () => cluster();
+    held.resolve(cluster());
+    await pass(100);
+    expect(runs).toHaveLength(2);
+    expect(report()?.status?.observedRunAt).toBe('api-0000000a');
+  });
+
+  it('tells by its condition which run is under way', async () => {
+    const held = Promise.withResolvers<ClusterSnapshot>();
+    start();
+    await pass(5_100);
+    gather = () => held.promise;
+    await annotate('api-0000000b');
+    await pass(100);
+    expect(runningId(report()?.status)).toBe('api-0000000b');
+    expect(report()?.status).toMatchObject({ pass: 33 });
+    held.resolve(cluster());
+    await pass(100);
+    expect(runningId(report()?.status)).toBeUndefined();
+  });
+
+  it('says which checks turned', async () => {
+    start();
+    await pass(5_100);
+    expect(turns).toEqual([]);
+    gather = async () =>
+      cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
+    await annotate('1');
+    await pass(100);
+    expect(turns).toMatchObject([{ name: 'REPLICATION_CHECK', status: 'FAIL' }]);
+    gather = async () => cluster();
+    await annotate('2');
+    await pass(100);
+    expect(turns).toMatchObject([{ status: 'FAIL' }, { name: 'REPLICATION_CHECK', status: 'PASS' }]);
+  });
+
+  it('hands its thresholds to the checks', async () => {
+    gather = async () =>
+      cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
+    start();
+    await settle();
+    await setSpec({
+      thresholds: { REPLICATION_CHECK: { minReplication: 1 } },
+      disabledChecks: ['SEGMENT_COUNT_CHECK'],
+    });
+    await pass(5_100);
+    expect(report()?.status).toMatchObject({ pass: 32, fail: 0 });
+  });
+
+  it('writes nothing once it no longer leads', async () => {
+    const held = Promise.withResolvers<ClusterSnapshot>();
+    gather = () => held.promise;
+    start();
+    await pass(5_100);
+    leads = false;
+    held.resolve(cluster());
+    await pass(100);
+    expect(report()?.status?.lastRunTime).toBeUndefined();
+  });
+
+  it('ends without a report when it is stopped', async () => {
+    gather = (request) =>
+      new Promise((resolve) => request.signal.addEventListener('abort', () => resolve(cluster()), { once: true }));
+    start();
+    await pass(5_100);
+    await loop?.stop();
+    expect(report()?.status?.lastRunTime).toBeUndefined();
+  });
+
+  it('clears the mark of a run whose process is gone', async () => {
+    start();
+    await pass(5_100);
+    await loop?.stop();
+    const current = report();
+    if (current?.status === undefined) throw new Error('there is no report');
+    const dead = {
+      type: 'Reconciling',
+      status: 'True',
+      reason: 'Running',
+      message: 'run `api-dead` is under way',
+      lastTransitionTime: '2026-11-21T10:00:00Z',
+    } as const;
+    await store.updateStatus('ClusterHealthReport', {
+      ...current,
+      spec: { suspend: true },
+      status: { ...current.status, conditions: [dead] },
+    });
+    start();
+    await pass(100);
+    expect(runningId(report()?.status)).toBeUndefined();
+  });
+
+  it('tries again, later and later, what the store refused', async () => {
+    store.beforeWrite = () => {
+      throw new Error('the store is away');
+    };
+    start();
+    await pass(30_000);
+    expect(report()).toBeUndefined();
+    store.beforeWrite = () => undefined;
+    await pass(70_000);
+    expect(report()?.status).toMatchObject({ pass: 33 });
+  });
+
+  it('makes the report again where somebody deleted it', async () => {
+    start();
+    await pass(5_100);
+    await store.delete('ClusterHealthReport', REPORT_NAME);
+    await pass(100);
+    expect(report()).toBeDefined();
+  });
+
+  it('writes over a change that came meanwhile, and keeps the change', async () => {
+    gather = async () => {
+      await setSpec({ maxFindings: 3 });
+      return cluster();
+    };
+    start();
+    await pass(5_100);
+    expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: 33 } });
+  });
+});
