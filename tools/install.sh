@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
 #
-#   tools/install.sh node|kubernetes|helm|pinot|pinot-tools|sample|s3|gcs
+#   tools/install.sh node|kubernetes|helm|pinot|pinot-tools|sample|s3|gcs|prometheus
 #
 # Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
 # every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a

@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import { installed } from '../../../tools/pinot/jvm.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+}
+
+const root = resolve(import.meta.dirname, '../../..');
+const rulesFile = join(root, 'charts/olap-warden/files/alerts.yaml');
+const run = promisify(execFile);
+
+let promtool: string;
+let folder: string;
+let rules: Rule[];
+
+beforeAll(async () => {
+  promtool = join(await installed('prometheus'), 'promtool');
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-alerts-'));
+  const { groups } = parse(await readFile(rulesFile, 'utf8')) as { groups: { rules: Rule[] }[] };
+  rules = groups.flatMap((group) => group.rules);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const series = (check: string, values: string) => ({
+  series: `olap_warden_health_check_status{check="${check}"}`,
+  values,
+});
+const ruleOf = (check: string): Rule => {
+  const found = rules.find(({ expr }) => expr.includes(`"${check}"`));
+  if (found === undefined) throw new Error(`no alert for ${check}`);
+  return found;
+};
+
+async function promtoolTest(tests: readonly object[]): Promise<string> {
+  const file = join(folder, 'tests.yaml');
+  await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '30s', tests }));
+  const { stdout, stderr } = await run(promtool, ['test', 'rules', file]);
+  return stdout + stderr;
+}
+
+const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, string>) => ({
+  alertname: rule.alert,
+  eval_time: expected ? '30m' : '60m',
+  exp_alerts: expected ? [{ exp_labels: { ...rule.labels, ...metricLabels }, exp_annotations: rule.annotations }] : [],
+});
+
+describe('the alerts', () => {
+  it('are rules that promtool accepts, one for each check and two for the task', async () => {
+    const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
+    expect(stdout).toContain(`${CATALOGUE.length + 2} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 2);
+  });
+
+  it('point at runbooks that exist', async () => {
+    for (const { annotations } of rules) {
+      const path = annotations['runbook_url']?.replace(/^.*\/docs\//, 'docs/').replace(/#.*$/, '') ?? '';
+      expect((await stat(join(root, path))).isFile(), path).toBe(true);
+    }
+  });
+
+  // Half an hour of FAIL fires each of them; half an hour of PASS after it resolves each of them.
+  it.each(CATALOGUE.map(({ name }) => name))('fires and resolves for %s', async (check) => {
+    const rule = ruleOf(check);
+    const labels = { check };
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [series(check, '0x60 1x60')],
+        alert_rule_test: [firing(rule, true, labels), firing(rule, false, labels)],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('do not fire for a check that fails for one run only, unless it is critical', async () => {
+    const check = 'SEGMENT_COUNT_CHECK';
+    const quiet = { alertname: ruleOf(check).alert, eval_time: '20m', exp_alerts: [] };
+    const output = await promtoolTest([
+      { interval: '30s', input_series: [series(check, '1x10 0x39 1x40')], alert_rule_test: [quiet] },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('tell of a report that is old, and of runs that fail', async () => {
+    const [stale, failing] = ['OlapHealthReportStale', 'OlapHealthTaskFailing'].map((name) =>
+      rules.find(({ alert }) => alert === name),
+    );
+    if (!stale || !failing) throw new Error('the alerts of the task are missing');
+    const at = (rule: Rule, eval_time: string, labels: Record<string, string> | undefined) => ({
+      alertname: rule.alert,
+      eval_time,
+      exp_alerts:
+        labels === undefined ? [] : [{ exp_labels: { ...rule.labels, ...labels }, exp_annotations: rule.annotations }],
+    });
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [{ series: 'olap_warden_health_last_run_timestamp_seconds', values: '0x240' }],
+        alert_rule_test: [at(stale, '59m', undefined), at(stale, '70m', {})],
+      },
+      {
+        interval: '30s',
+        input_series: [
+          { series: 'olap_warden_health_runs_total{result="unreachable"}', values: '0x20 1x40 2x40 3x100' },
+        ],
+        alert_rule_test: [at(failing, '9m', undefined), at(failing, '60m', { result: 'unreachable' })],
+      },
+      {
+        interval: '30s',
+        input_series: [{ series: 'olap_warden_health_runs_total{result="success"}', values: '0+1x240' }],
+        alert_rule_test: [at(failing, '60m', undefined)],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+});

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import { ROWS } from '../../../tools/generate/dashboard.ts';
+import { startPinot, type Pinot } from '../../support/pinot.ts';
+import { startPrometheus, type Prometheus } from '../../support/prometheus.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+
+const ALERT = 'OlapInstanceHealthApi';
+const RUN = '/periodictask/run?taskName=ClusterHealthCheckTask&wait=true';
+
+let pinot: Pinot;
+let service: Standalone;
+let prometheus: Prometheus;
+
+beforeAll(async () => {
+  pinot = await startPinot({ servers: 2, tables: ['types'] });
+  service = await startStandalone({ controllers: pinot.controllerUrl });
+  const rules = await readFile(
+    join(resolve(import.meta.dirname, '../../..'), 'charts/olap-warden/files/alerts.yaml'),
+    'utf8',
+  );
+  // The same alerts without their waiting times, which promtool tests by a clock of its own.
+  prometheus = await startPrometheus([new URL(service.metricsUrl).host], rules.replaceAll(/^( +for: ).*$/gm, '$10s'));
+}, 240_000);
+
+afterAll(async () => {
+  await prometheus.stop();
+  await service.stop();
+  await pinot.stop();
+});
+
+const alertIsFiring = async (): Promise<boolean> =>
+  (await prometheus.alerts()).some(({ labels, state }) => labels['alertname'] === ALERT && state === 'firing');
+
+describe('a real Prometheus', () => {
+  it('sees one series for each check', async () => {
+    expect((await service.call('GET', RUN)).status).toBe(200);
+    await expect
+      .poll(async () => (await prometheus.query('olap_warden_health_check_status')).length, { timeout: 20_000 })
+      .toBe(CATALOGUE.length);
+  });
+
+  it('fires the alert when a server stops, and resolves it when the server is back', async () => {
+    expect(await alertIsFiring()).toBe(false);
+    await pinot.stopServer(1);
+    await expect
+      .poll(
+        async () => {
+          await service.call('GET', RUN);
+          return alertIsFiring();
+        },
+        { timeout: 90_000, interval: 2000 },
+      )
+      .toBe(true);
+    await pinot.startServer(1);
+    await expect
+      .poll(
+        async () => {
+          await service.call('GET', RUN);
+          return alertIsFiring();
+        },
+        { timeout: 90_000, interval: 2000 },
+      )
+      .toBe(false);
+  }, 200_000);
+
+  it('has data for every panel of the dashboard', async () => {
+    await service.call('POST', '/query/sql?doPaginate=true', { sql: 'SELECT * FROM types LIMIT 5' });
+    await service.call('POST', '/api/v1/rbac-manager/roles', { name: 'somebody' });
+    const queries = ROWS.flatMap(({ panels }) => panels).flatMap(({ title, queries }) =>
+      queries.map(({ expr }) => ({ title, expr })),
+    );
+    for (const { title, expr } of queries) {
+      const asked = expr.replaceAll('$namespace', '.*');
+      await expect
+        .poll(async () => (await prometheus.query(asked)).length, { timeout: 20_000, message: `${title}: ${asked}` })
+        .toBeGreaterThan(0);
+    }
+  }, 120_000);
+});
