@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-const METHODS: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
+const METHODS: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE'];
 
 /**
  * Remembers the routes that are registered from now on; the function that it returns gives each URL a 405 with `Allow` for the methods it lacks.

@@ -74,6 +74,7 @@ const COMMON_ERRORS: readonly (readonly [status: string, description: string])[]
   ['413', 'The body is too large.'],
   ['415', 'The content type is not supported.'],
   ['429', 'Too many requests or failed attempts; `Retry-After` says when to try again.'],
+  ['431', 'The address or the headers of the request are too large.'],
   ['503', 'What the answer needs is away for the moment.'],
 ];
 
