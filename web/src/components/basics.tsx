@@ -143,6 +143,45 @@ export function BusyButton(props: {
   );
 }
 
+/** A button for what cannot be taken back: the first press asks, the second does it; leaving it or Escape takes the question back. */
+export function DangerButton(props: {
+  label: string;
+  /** What the deed is done to, for those who do not see where the button stands. */
+  about?: string;
+  onConfirm: () => Promise<void>;
+  small?: boolean;
+  disabled?: boolean;
+}): JSX.Element {
+  const [asked, setAsked] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const label = asked ? `Really ${props.label.charAt(0).toLowerCase()}${props.label.slice(1)}?` : props.label;
+  return (
+    <button
+      type="button"
+      class={`danger${props.small ? ' small' : ''}${asked ? ' asked' : ''}`}
+      disabled={props.disabled === true || busy}
+      aria-busy={busy}
+      aria-label={props.about === undefined ? undefined : `${label} (${props.about})`}
+      onBlur={() => setAsked(false)}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') setAsked(false);
+      }}
+      onClick={() => {
+        if (!asked) {
+          setAsked(true);
+          return;
+        }
+        setAsked(false);
+        setBusy(true);
+        void props.onConfirm().finally(() => setBusy(false));
+      }}
+    >
+      {label}
+      {busy && <span class="spinner" aria-hidden="true" />}
+    </button>
+  );
+}
+
 /** Copies a text; says so. */
 export function CopyButton(props: { text: string; label?: string }): JSX.Element {
   const [done, setDone] = useState(false);

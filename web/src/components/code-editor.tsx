@@ -13,6 +13,8 @@ export function CodeEditor(props: {
   language: EditorOptions['language'];
   completions?: EditorOptions['completions'];
   lint?: EditorOptions['lint'];
+  /** Errors are looked for again when this changes, not only with the text. */
+  problem?: string | undefined;
   tables?: EditorOptions['tables'];
   onRun?: () => void;
 }): JSX.Element {
@@ -34,7 +36,7 @@ export function CodeEditor(props: {
           onChange: (value) => latest.current.onChange(value),
           onRun: () => latest.current.onRun?.(),
           completions: latest.current.completions,
-          lint: latest.current.lint,
+          lint: (text) => latest.current.lint?.(text) ?? [],
           tables: latest.current.tables,
         });
         setPlain(false);
@@ -48,6 +50,8 @@ export function CodeEditor(props: {
   }, []);
   useEffect(() => handle.current?.setValue(props.value), [props.value]);
   useEffect(() => handle.current?.setTables(props.tables ?? {}), [props.tables]);
+
+  useEffect(() => handle.current?.lint(), [props.problem]);
 
   return (
     <div class="editor">

@@ -7,8 +7,14 @@ import {
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
 import { sql, StandardSQL } from '@codemirror/lang-sql';
-import { bracketMatching, defaultHighlightStyle, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
-import { linter, lintGutter, type Diagnostic } from '@codemirror/lint';
+import {
+  bracketMatching,
+  defaultHighlightStyle,
+  ensureSyntaxTree,
+  HighlightStyle,
+  syntaxHighlighting,
+} from '@codemirror/language';
+import { linter, lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
@@ -20,7 +26,8 @@ export interface EditorOptions {
   readonly onChange: (value: string) => void;
   readonly onRun: () => void;
   readonly completions: ((context: CompletionContext) => CompletionResult | null) | undefined;
-  readonly lint: ((text: string) => Diagnostic[]) | undefined;
+  /** What is wrong with the meaning of a text; asked only where its syntax is right. */
+  readonly lint: (text: string) => Diagnostic[];
   /** Table name → its columns, for completion in SQL. */
   readonly tables: Record<string, string[]> | undefined;
 }
@@ -28,6 +35,8 @@ export interface EditorOptions {
 export interface EditorHandle {
   setValue(value: string): void;
   setTables(tables: Record<string, string[]>): void;
+  /** Looks for errors now. */
+  lint(): void;
   destroy(): void;
 }
 
@@ -56,6 +65,32 @@ function languageOf(options: EditorOptions, tables: Record<string, string[]>): E
   return options.language === 'sql' ? sql({ dialect: StandardSQL, schema: tables, upperCaseKeywords: true }) : json();
 }
 
+/** The first place where a text is no JSON: JSON.parse tells what is wrong, the syntax tree where. */
+function jsonErrors(state: EditorState): Diagnostic[] {
+  const text = state.doc.toString();
+  try {
+    JSON.parse(text);
+    return [];
+  } catch (error) {
+    let at = text.length;
+    ensureSyntaxTree(state, text.length, 200)?.iterate({
+      enter: (node) => {
+        if (node.type.isError) at = Math.min(at, node.from);
+      },
+    });
+    const line = state.doc.lineAt(at);
+    const message = error instanceof Error ? error.message : String(error);
+    return [
+      {
+        from: Math.min(at, Math.max(line.from, line.to - 1)),
+        to: Math.min(line.to, at + 1),
+        severity: 'error',
+        message,
+      },
+    ];
+  }
+}
+
 /**
  * Puts an editor into `host`. It lives in a shadow root: there it brings its styles by adoptedStyleSheets, which a strict
  * Content-Security-Policy allows, where a style element would be refused.
@@ -65,6 +100,8 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
   const parent = document.createElement('div');
   root.replaceChildren(parent);
   const language = new Compartment();
+  // True while the page itself puts a text in: that is nothing that somebody typed.
+  let putting = false;
   const extensions: Extension[] = [
     lineNumbers(),
     history(),
@@ -76,7 +113,7 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ 'aria-label': options.label }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) options.onChange(update.state.doc.toString());
+      if (update.docChanged && !putting) options.onChange(update.state.doc.toString());
     }),
     // Before the default keys, and no Tab: who comes by keyboard must be able to leave.
     keymap.of([
@@ -87,20 +124,26 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     ]),
     autocompletion(options.completions ? { override: [options.completions] } : {}),
   ];
-  const { lint } = options;
-  if (lint)
-    extensions.push(
-      lintGutter(),
-      linter((view) => lint(view.state.doc.toString()), { delay: 300 }),
-    );
+  const lint = ({ state }: EditorView): Diagnostic[] => {
+    const syntax = jsonErrors(state);
+    return syntax.length > 0 ? syntax : options.lint(state.doc.toString());
+  };
+  // SQL is judged by the engine, which knows its dialect.
+  if (options.language === 'json') extensions.push(lintGutter(), linter(lint, { delay: 300 }));
   const view = new EditorView({ state: EditorState.create({ doc: options.value, extensions }), parent, root });
   return {
     setValue(value) {
       const old = view.state.doc.toString();
-      if (old !== value) view.dispatch({ changes: { from: 0, to: old.length, insert: value } });
+      if (old === value) return;
+      putting = true;
+      view.dispatch({ changes: { from: 0, to: old.length, insert: value } });
+      putting = false;
     },
     setTables(tables) {
       view.dispatch({ effects: language.reconfigure(languageOf(options, tables)) });
+    },
+    lint() {
+      if (options.language === 'json') view.dispatch(setDiagnostics(view.state, lint(view)));
     },
     destroy: () => view.destroy(),
   };

@@ -4,7 +4,7 @@ import { call, callText, messageOfError } from '../lib/api.ts';
 import { bytes, whole } from '../lib/format.ts';
 import type { StoredResult } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
-import { BusyButton, ErrorNote, When } from './basics.tsx';
+import { DangerButton, ErrorNote, When } from './basics.tsx';
 
 interface Listing {
   readonly resultMetadataList: readonly StoredResult[];
@@ -34,6 +34,9 @@ function UsageBar(props: { usage: Usage }): JSX.Element {
   );
 }
 
+/** Rows that a table without virtual scrolling bears. */
+const MAX_SHOWN = 200;
+
 export function StoredResults(props: { turn: number }): JSX.Element {
   const list = useData('stored', (signal) => call<Listing>('/query/resultStore', { signal }), 30_000);
   const usage = useData('usage', (signal) => call<Usage>('/query/resultStore/usage', { signal }), 30_000);
@@ -58,7 +61,7 @@ export function StoredResults(props: { turn: number }): JSX.Element {
   return (
     <section class="card" aria-labelledby="stored">
       <h2 id="stored">Stored results</h2>
-      {usage.value && <UsageBar usage={usage.value} />}
+      {usage.value ? <UsageBar usage={usage.value} /> : <ErrorNote message={list.error ? undefined : usage.error} />}
       <ErrorNote message={error ?? list.error} retry={list.reload} />
       {list.value && results.length === 0 && <p class="muted">No result is stored.</p>}
       {results.length > 0 && (
@@ -78,30 +81,38 @@ export function StoredResults(props: { turn: number }): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              {results.map((result) => (
+              {results.slice(-MAX_SHOWN).map((result) => (
                 <tr key={result.requestId}>
                   <td>
                     <code>{result.requestId}</code>
                   </td>
                   <td class="number">{whole(result.responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
-                  <td class="number">{result.bytes === undefined ? '' : bytes(result.bytes)}</td>
+                  <td class="number">{bytes(result.bytes)}</td>
                   <td>
                     <When time={result.submissionTimeMs} />
                   </td>
                   <td>
                     <When time={result.expirationTimeMs} />
                   </td>
-                  <td>{result.owner?.replace(/^srn2:[^#]*#/, '')}</td>
+                  <td>{result.owner.replace(/^srn2:[^#]*#/, '')}</td>
                   <td>
-                    <BusyButton class="small danger" onPress={() => remove(result.requestId)}>
-                      Delete
-                    </BusyButton>
+                    <DangerButton
+                      small
+                      label="Delete"
+                      about={`the result ${result.requestId}`}
+                      onConfirm={() => remove(result.requestId)}
+                    />
                   </td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
+      )}
+      {results.length > MAX_SHOWN && (
+        <p class="muted">
+          The newest {whole(MAX_SHOWN)} of {whole(results.length)} results are shown.
+        </p>
       )}
     </section>
   );

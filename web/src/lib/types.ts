@@ -24,15 +24,15 @@ export interface CheckEntry {
 
 export interface HealthReport {
   readonly runTimestamp: number | null;
-  readonly durationMs?: number | null;
-  readonly status?: 'PASS' | 'FAIL' | null;
-  readonly summary?: { readonly pass: number; readonly fail: number };
+  readonly durationMs: number | null;
+  readonly status: 'PASS' | 'FAIL' | null;
+  readonly summary: { readonly pass: number; readonly fail: number };
   readonly checks: readonly CheckEntry[];
-  readonly running?: {
+  readonly running: {
     readonly taskId: string;
+    readonly step: string;
     readonly done?: number;
     readonly total?: number;
-    readonly step?: string;
   } | null;
 }
 
@@ -68,17 +68,23 @@ export interface PolicySummary {
 export interface Assignment {
   readonly subject: string;
   readonly subjectType: string;
-  readonly createdAt: string;
-  readonly createdBy: string;
+  readonly createdAt?: string;
+  readonly createdBy?: string;
+}
+/** Name and resource name of a role or policy. */
+export interface Reference {
+  readonly name: string;
+  readonly srn: string;
 }
 export interface ServiceToken {
   readonly srn: string;
-  readonly accessKey: string;
-  readonly description?: string;
+  /** Absent while the operator has not made the token yet. */
+  readonly accessKey?: string;
+  readonly description: string;
   readonly createdAt: string;
   readonly createdBy: string;
-  readonly expiresAt?: string | null;
-  readonly roles: readonly string[];
+  readonly expiresAt: string | null;
+  readonly roles: readonly Reference[];
   readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
 }
 export interface NewServiceToken {
@@ -89,9 +95,11 @@ export interface NewServiceToken {
 }
 export interface Whoami {
   readonly srn: string;
-  readonly roles: readonly string[];
-  readonly policies: readonly string[];
-  readonly subjects?: readonly { readonly type: string; readonly name: string }[];
+  readonly kind: 'user' | 'service-token';
+  readonly authenticator: string;
+  readonly roles: readonly Reference[];
+  readonly policies: readonly Reference[];
+  readonly subjects: readonly { readonly subject: string; readonly subjectType: string }[];
 }
 export interface SimulatedDecision {
   readonly decision: 'ALLOW' | 'DENY';
@@ -130,8 +138,7 @@ export interface StoredResult {
     readonly numRows: number;
     readonly dataFile: string;
     readonly metadataFile: string;
-    readonly bytes?: number;
   }[];
-  readonly owner?: string;
-  readonly bytes?: number;
+  readonly owner: string;
+  readonly bytes: number;
 }

@@ -5,7 +5,7 @@ import { VirtualList } from '../components/virtual-list.tsx';
 import { call, messageOfError } from '../lib/api.ts';
 import { duration, fromUpper, whole } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
-import type { CheckEntry, Finding, HealthReport } from '../lib/types.ts';
+import type { CheckDefinition, CheckEntry, Finding, HealthReport } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 
 interface Filters {
@@ -84,7 +84,37 @@ function Findings(props: { check: CheckEntry }): JSX.Element | null {
   );
 }
 
-function CheckRow(props: { check: CheckEntry; open: boolean; onToggle: () => void }): JSX.Element {
+/** What the check is, and what to do where it fails. */
+function Runbook(props: { check: CheckEntry; definition: CheckDefinition | undefined }): JSX.Element {
+  const { check, definition } = props;
+  const thresholds = Object.entries(definition?.defaultThresholds ?? {});
+  return (
+    <dl class="runbook">
+      {definition && (
+        <div>
+          <dt>Fails when</dt>
+          <dd>
+            {definition.description}
+            {thresholds.length > 0 && (
+              <span class="muted"> Defaults: {thresholds.map(([name, value]) => `${name} ${value}`).join(', ')}.</span>
+            )}
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>What to do</dt>
+        <dd>{check.remediation}</dd>
+      </div>
+    </dl>
+  );
+}
+
+function CheckRow(props: {
+  check: CheckEntry;
+  definition: CheckDefinition | undefined;
+  open: boolean;
+  onToggle: () => void;
+}): JSX.Element {
   const { check } = props;
   const failing = check.status === 'FAIL';
   const id = `check-${check.name}`;
@@ -111,12 +141,7 @@ function CheckRow(props: { check: CheckEntry; open: boolean; onToggle: () => voi
           </p>
           <p>{check.message}</p>
           <Findings check={check} />
-          {failing && (
-            <p>
-              <strong>What to do: </strong>
-              {check.remediation}
-            </p>
-          )}
+          <Runbook check={check} definition={props.definition} />
         </div>
       )}
     </li>
@@ -127,10 +152,9 @@ function Glance(props: { report: HealthReport; onRun: () => Promise<void> }): JS
   const { report } = props;
   const failing = report.checks.filter((check) => check.status === 'FAIL');
   const well = report.runTimestamp !== null && failing.length === 0;
-  const since = failing
-    .map((check) => check.since)
-    .filter((time) => time !== undefined)
-    .toSorted()[0];
+  // Not well since the first of what fails began to; well since the last that failed ceased to.
+  const times = (well ? report.checks : failing).map((check) => check.since).filter((time) => time !== undefined);
+  const since = times.toSorted().at(well ? -1 : 0);
   const { running } = report;
   return (
     <section
@@ -148,7 +172,7 @@ function Glance(props: { report: HealthReport; onRun: () => Promise<void> }): JS
         <p>
           {since !== undefined && (
             <>
-              not well since <When time={since} /> ·{' '}
+              {well ? 'well' : 'not well'} since <When time={since} /> ·{' '}
             </>
           )}
           {report.runTimestamp === null ? (
@@ -161,9 +185,11 @@ function Glance(props: { report: HealthReport; onRun: () => Promise<void> }): JS
         </p>
         {running && (
           <p role="status">
-            <progress max={running.total ?? 33} value={running.done} aria-label="Progress of the run" />{' '}
-            {running.step ?? 'A run is under way'}
-            {running.done !== undefined && running.total !== undefined ? ` (${running.done} of ${running.total})` : ''}
+            <progress max={running.total ?? 1} value={running.done} aria-label="Progress of the run" /> A run{' '}
+            {running.step}
+            {running.done !== undefined && running.total !== undefined
+              ? `: ${whole(running.done)} of ${whole(running.total)} reads`
+              : ''}
           </p>
         )}
       </div>
@@ -210,6 +236,7 @@ export function HealthPage(): JSX.Element {
   const { query } = useLocation();
   const [fast, setFast] = useState(false);
   const data = useData('health', (signal) => call<HealthReport>('/clusterHealth', { signal }), fast ? 700 : 15_000);
+  const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
   const [error, setError] = useState<string>();
   const running = Boolean(data.value?.running);
   useEffect(() => setFast(running), [running]);
@@ -272,6 +299,7 @@ export function HealthPage(): JSX.Element {
                 <CheckRow
                   key={check.name}
                   check={check}
+                  definition={definitions.value?.find(({ name }) => name === check.name)}
                   open={open === check.name}
                   onToggle={() => setQuery({ open: open === check.name ? undefined : check.name })}
                 />

@@ -1,8 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { whole } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
-import { ErrorNote, Loading } from '../../components/basics.tsx';
+import { ErrorNote, Loading, When } from '../../components/basics.tsx';
 import type { Authored } from '../../lib/types.ts';
-import { When } from '../../components/basics.tsx';
+
+/** Entries that a list without virtual scrolling bears. */
+const MAX_SHOWN = 300;
 
 /** A searchable list at the left, what is chosen at the right; the choice and the search stand in the URL. */
 export function MasterDetail(props: {
@@ -33,7 +36,7 @@ export function MasterDetail(props: {
         <ErrorNote message={props.error} retry={props.reload} />
         {props.items === undefined && props.error === undefined && <Loading what={props.what} />}
         <ul>
-          {shown.map((item) => (
+          {shown.slice(0, MAX_SHOWN).map((item) => (
             <li key={item.name}>
               <button
                 type="button"
@@ -47,6 +50,11 @@ export function MasterDetail(props: {
             </li>
           ))}
         </ul>
+        {shown.length > MAX_SHOWN && (
+          <p class="muted">
+            The first {whole(MAX_SHOWN)} of {whole(shown.length)} are shown: search for others.
+          </p>
+        )}
         {props.items !== undefined && shown.length === 0 && <p class="muted">Nothing found.</p>}
       </section>
       <section class="master-detail" aria-live="polite">

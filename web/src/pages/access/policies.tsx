@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { BusyButton, Dialog, ErrorNote, Field, Loading } from '../../components/basics.tsx';
+import { useState } from 'preact/hooks';
+import { BusyButton, DangerButton, Dialog, ErrorNote, Field, Loading } from '../../components/basics.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
 import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
-import { completePolicy, lintPolicy, locate } from './policy-assist.ts';
+import { completePolicy, locate } from './policy-assist.ts';
 
 const EXAMPLE = JSON.stringify(
   { version: 'v1', statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'] }] },
@@ -21,8 +21,7 @@ function DocumentEditor(props: {
   onChange: (value: string) => void;
   refusal: string | undefined;
 }): JSX.Element {
-  const refusal = useRef(props.refusal);
-  refusal.current = props.refusal;
+  const { refusal } = props;
   return (
     <CodeEditor
       value={props.value}
@@ -30,10 +29,8 @@ function DocumentEditor(props: {
       label="Policy document"
       language="json"
       completions={completePolicy}
-      lint={(text) => {
-        const own = lintPolicy(text);
-        return own.length > 0 || refusal.current === undefined ? own : locate(text, refusal.current);
-      }}
+      problem={refusal}
+      lint={(text) => (refusal === undefined ? [] : locate(text, refusal))}
     />
   );
 }
@@ -67,7 +64,14 @@ function NewPolicy(props: { onDone: (name: string | undefined) => void }): JSX.E
       <Field label="Description">
         {(id) => <input id={id} value={description} onInput={(event) => setDescription(event.currentTarget.value)} />}
       </Field>
-      <DocumentEditor value={text} onChange={setText} refusal={error} />
+      <DocumentEditor
+        value={text}
+        onChange={(value) => {
+          setText(value);
+          setError(undefined);
+        }}
+        refusal={error}
+      />
       <ErrorNote message={error} />
       <BusyButton class="primary" onPress={create} disabled={name === ''}>
         Create
@@ -135,7 +139,14 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
           />
         )}
       </Field>
-      <DocumentEditor value={text ?? pretty(policy.policyDocumentJson)} onChange={setText} refusal={error} />
+      <DocumentEditor
+        value={text ?? pretty(policy.policyDocumentJson)}
+        onChange={(value) => {
+          setText(value);
+          setError(undefined);
+        }}
+        refusal={error}
+      />
       <ErrorNote message={error} />
       <footer class="row">
         <BusyButton
@@ -145,15 +156,13 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
         >
           Save
         </BusyButton>
-        <BusyButton
-          class="danger"
+        <DangerButton
+          label="Delete the policy"
           disabled={fixed}
-          onPress={async () => {
+          onConfirm={async () => {
             if (await attempt(() => call(path, { method: 'DELETE' }))) setQuery({ name: undefined });
           }}
-        >
-          Delete the policy
-        </BusyButton>
+        />
       </footer>
     </article>
   );

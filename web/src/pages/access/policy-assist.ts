@@ -75,19 +75,6 @@ export function completePolicy(context: CompletionContext): CompletionResult | n
   return { from: word.from + 1, options: choices.map((label) => ({ label })), validFor: /^[^"\n]*$/ };
 }
 
-/** JSON errors at their place; errors of meaning come from the gateway when it is saved. */
-export function lintPolicy(text: string): Diagnostic[] {
-  try {
-    JSON.parse(text);
-    return [];
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const position = Number(/position (\d+)/.exec(message)?.[1] ?? text.length);
-    const at = Math.min(position, text.length);
-    return [{ from: Math.max(0, at - 1), to: at, severity: 'error', message }];
-  }
-}
-
 /**
  * The place that a message of the gateway names, such as `statements[1].actions[0]`, as an error at that line.
  * @returns nothing where the place cannot be found in the text

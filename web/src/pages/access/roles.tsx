@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, Dialog, ErrorNote, Field, Link, Loading, When } from '../../components/basics.tsx';
+import { BusyButton, DangerButton, Dialog, ErrorNote, Field, Link, Loading, When } from '../../components/basics.tsx';
 import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
@@ -148,17 +148,17 @@ function RoleSubjects(props: { base: string }): JSX.Element {
             <span class="muted">
               since <When time={assignment.createdAt} />
             </span>
-            <BusyButton
-              class="small danger"
-              onPress={async () => {
+            <DangerButton
+              small
+              label="Revoke"
+              about={assignment.subject}
+              onConfirm={async () => {
                 await change(`${props.base}/delete-assignment`, 'POST', {
                   subject: assignment.subject,
                   subjectType: assignment.subjectType,
                 });
               }}
-            >
-              Revoke
-            </BusyButton>
+            />
           </li>
         ))}
       </ul>
@@ -236,15 +236,13 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
       <RolePolicies base={base} fixed={fixed} />
       <RoleSubjects base={base} />
       <footer>
-        <BusyButton
-          class="danger"
+        <DangerButton
+          label="Delete the role"
           disabled={fixed}
-          onPress={async () => {
+          onConfirm={async () => {
             if (await change(base, 'DELETE')) setQuery({ name: undefined });
           }}
-        >
-          Delete the role
-        </BusyButton>
+        />
       </footer>
     </article>
   );

@@ -4,16 +4,18 @@ import {
   Badge,
   BusyButton,
   CopyButton,
+  DangerButton,
   Dialog,
   download,
   ErrorNote,
   Field,
+  Link,
   Loading,
   When,
 } from '../../components/basics.tsx';
 import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
-import type { NewServiceToken, ServiceToken } from '../../lib/types.ts';
+import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
 import { MasterDetail } from './master-detail.tsx';
 
@@ -95,29 +97,75 @@ function NewToken(props: { onDone: (accessKey: string | undefined) => void }): J
 
 const TONES = { ACTIVE: 'good', UNASSIGNED: 'warn', EXPIRED: 'bad' } as const;
 
+function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.Element {
+  const { token, onChanged } = props;
+  const all = useData('roles', (signal) => call<Role[]>(rbac('/roles'), { signal }));
+  const [pick, setPick] = useState('');
+  const [error, setError] = useState<string>();
+  const change = async (role: string, verb: 'create' | 'delete'): Promise<void> => {
+    const body = { subject: token.accessKey, subjectType: 'service-token' };
+    try {
+      await call(rbac(`/roles/${encodeSrn(role)}/${verb}-assignment`), { method: 'POST', body });
+      setError(undefined);
+      setPick('');
+    } catch (failure) {
+      setError(messageOfError(failure));
+    }
+    onChanged();
+  };
+  return (
+    <section aria-labelledby="token-roles">
+      <h3 id="token-roles">Roles</h3>
+      {token.roles.length === 0 && <p class="muted">None yet: the token does not work.</p>}
+      <ul class="rows">
+        {token.roles.map((role) => (
+          <li key={role.srn}>
+            <Link to={`/access?tab=roles&name=${encodeURIComponent(role.name)}`}>{role.name}</Link>
+            <DangerButton small label="Revoke" about={role.name} onConfirm={() => change(role.srn, 'delete')} />
+          </li>
+        ))}
+      </ul>
+      <ErrorNote message={error ?? all.error} />
+      <div class="row">
+        <label class="inline">
+          <span>Role</span>
+          <select value={pick} onChange={(event) => setPick(event.currentTarget.value)}>
+            <option value="">choose…</option>
+            {(all.value ?? [])
+              .filter((role) => !token.roles.some((held) => held.srn === role.srn))
+              .map((role) => (
+                <option key={role.srn} value={role.srn}>
+                  {role.name}
+                </option>
+              ))}
+          </select>
+        </label>
+        <BusyButton disabled={pick === '' || token.accessKey === undefined} onPress={() => change(pick, 'create')}>
+          Assign
+        </BusyButton>
+      </div>
+    </section>
+  );
+}
+
 function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX.Element {
   const { token } = props;
   const [error, setError] = useState<string>();
   return (
     <article class="card">
       <h2>
-        <code>{token.accessKey}</code> <Badge tone={TONES[token.status]}>{token.status}</Badge>
+        <code>{token.accessKey ?? 'being made'}</code> <Badge tone={TONES[token.status]}>{token.status}</Badge>
       </h2>
       <p>{token.description}</p>
       <p class="muted">
         made <When time={token.createdAt} /> by {token.createdBy} · expires <When time={token.expiresAt} />
       </p>
-      <h3>Roles</h3>
-      {token.roles.length === 0 ? (
-        <p class="muted">None yet: the token does not work. Assign a role to it on the page of the role.</p>
-      ) : (
-        <p>{token.roles.join(', ')}</p>
-      )}
+      <TokenRoles token={token} onChanged={props.onChanged} />
       <ErrorNote message={error} />
       <footer>
-        <BusyButton
-          class="danger"
-          onPress={async () => {
+        <DangerButton
+          label="Revoke the token"
+          onConfirm={async () => {
             try {
               await call(rbac(`/service-tokens/${encodeSrn(token.srn)}`), { method: 'DELETE' });
               setQuery({ name: undefined });
@@ -126,9 +174,7 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
             }
             props.onChanged();
           }}
-        >
-          Revoke the token
-        </BusyButton>
+        />
       </footer>
     </article>
   );
@@ -139,11 +185,11 @@ export function TokensTab(): JSX.Element {
   const chosen = query.get('name') ?? undefined;
   const list = useData('tokens', (signal) => call<ServiceToken[]>(rbac('/service-tokens'), { signal }));
   const [adding, setAdding] = useState(false);
-  const token = list.value?.find((item) => item.accessKey === chosen);
+  const token = list.value?.find((item) => (item.accessKey ?? item.srn) === chosen);
   return (
     <MasterDetail
       what="Service tokens"
-      items={list.value?.map((item) => ({ name: item.accessKey, note: item.description }))}
+      items={list.value?.map((item) => ({ name: item.accessKey ?? item.srn, note: item.description }))}
       error={list.error}
       reload={list.reload}
       search={query.get('search') ?? ''}
@@ -156,7 +202,7 @@ export function TokensTab(): JSX.Element {
     >
       {chosen === undefined && <p class="muted">Choose a token, or make one.</p>}
       {chosen !== undefined && !token && list.loading && <Loading what="the token" />}
-      {token && <TokenDetail key={token.accessKey} token={token} onChanged={list.reload} />}
+      {token && <TokenDetail key={token.srn} token={token} onChanged={list.reload} />}
       {adding && (
         <NewToken
           onDone={(accessKey) => {
