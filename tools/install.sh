@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
 #
-#   tools/install.sh node|kubernetes|helm|pinot|pinot-tools|sample|s3|gcs|prometheus|browser
+#   tools/install.sh node|kubernetes|helm|pinot|pinot-tools|sample|s3|gcs|prometheus
 #
 # Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
 # every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a
 # temporary name and renamed when it is whole: a build that was interrupted is never taken for a finished one.
-# Progress goes to stderr; stdout holds the folder alone (for `browser` the program itself, which the system installs).
+# Progress goes to stderr; stdout holds the folder alone.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,6 +15,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/olap-warden
 node_version=24.21.0
 kubernetes_version=v1.37.1
 helm_version=v4.3.1
+containerd_version=v2.4.2
 pinot_version=0.11.0
 
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
@@ -62,13 +63,19 @@ go_build() { # module folder, output, ldflags, packages…
     go build -gcflags=all=-dwarf=false -ldflags "-s -w $ldflags" -o "$out" "$@")
 }
 
+# The linker flags that make a program of Kubernetes tell its version.
+kubernetes_stamp() {
+  local package
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    printf ' -X %s' "$package.gitVersion=$kubernetes_version" "$package.gitMajor=1" "$package.gitMinor=37" \
+      "$package.gitTreeState=clean" "$package.gitCommit=module" "$package.buildDate=1970-01-01T00:00:00Z"
+  done
+}
+
 build_kubernetes() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
-  local stamp='' package
-  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-    stamp+=" -X $package.gitVersion=$kubernetes_version -X $package.gitMajor=1 -X $package.gitMinor=37"
-    stamp+=" -X $package.gitTreeState=clean -X $package.gitCommit=module -X $package.buildDate=1970-01-01T00:00:00Z"
-  done
+  local stamp package
+  stamp=$(kubernetes_stamp)
   local n=0
   for package in go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kubectl}; do
     n=$((n + 1))
@@ -79,6 +86,44 @@ build_kubernetes() {
     esac
   done
   "$1/kube-apiserver" --version | grep -qx "Kubernetes $kubernetes_version" || die 'kube-apiserver does not report its version'
+}
+
+# What makes a machine a Kubernetes node, beside the control plane's parts: see test/support/node.ts.
+build_node_parts() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  local kubernetes=k8s.io/kubernetes/cmd containerd=github.com/containerd/containerd/v2 plugins=github.com/containernetworking/plugins/plugins
+  mkdir -p "$1/cni"
+  say 'building kubelet, kube-proxy and kube-scheduler (1 of 3; the first build on a machine takes 2 to 6 minutes in all)'
+  go_build kubernetes "$1/" "$(kubernetes_stamp)" $kubernetes/kubelet $kubernetes/kube-proxy $kubernetes/kube-scheduler
+  say 'building containerd (2 of 3)'
+  go_build containerd "$1/" "-X $containerd/version.Version=$containerd_version" -tags 'no_btrfs no_devmapper no_zfs' \
+    $containerd/cmd/containerd $containerd/cmd/ctr $containerd/cmd/containerd-shim-runc-v2
+  say 'building the network plugins and the pause image (3 of 3)'
+  go_build cni "$1/cni/" '' $plugins/main/bridge $plugins/main/loopback $plugins/ipam/host-local $plugins/meta/portmap
+  go_build kubernetes "$1/pause" '' ./pause
+  "$here/kubernetes/pause/image.sh" "$1/pause" "$1/pause.tar" olap-warden.test/pause:1
+  rm "$1/pause"
+}
+
+build_coredns() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  say 'building CoreDNS (the first time 3 to 6 minutes)'
+  go_build coredns "$1/" '' github.com/coredns/coredns
+}
+
+# runc and the network tools are Debian's; they are not of the cache, so each call looks for them.
+need_node_commands() {
+  local missing=() pair
+  for pair in runc:runc nft:nftables conntrack:conntrack ip:iproute2; do
+    PATH=$PATH:/usr/sbin:/sbin command -v "${pair%:*}" >/dev/null || missing+=("${pair#*:}")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  local wanted="the packages \`${missing[*]}\`"
+  [ "$(id -u)" = 0 ] || die "a node needs $wanted: install them, or call this as root on Debian or Ubuntu"
+  command -v apt-get >/dev/null || die "a node needs $wanted, and there is no \`apt-get\` to install them: install them by hand"
+  say "installing $wanted"
+  { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"; } >&2 \
+    || die "\`apt-get\` could not install $wanted; its message stands above"
 }
 
 # helm, and what checks a chart: kubeconform and helm-unittest.
@@ -141,25 +186,14 @@ build_prometheus() {
   )
 }
 
-# A Chromium for the tests of the dashboard: that of CHROMIUM, else of the PATH, else Debian's package.
-find_browser() {
-  local name
-  for name in ${CHROMIUM:+"$CHROMIUM"} chromium-headless-shell chromium chromium-browser google-chrome; do
-    if command -v "$name"; then return; fi
-  done
-  [ -z "${CHROMIUM:-}" ] || die "CHROMIUM=\`$CHROMIUM\` is no program"
-  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    die 'no Chromium was found: install chromium (or chromium-headless-shell), or set CHROMIUM to its program'
-  fi
-  say 'installing chromium-headless-shell (Debian)'
-  { apt-get install -y -qq chromium-headless-shell || { apt-get update -qq && apt-get install -y -qq chromium-headless-shell; }; } >&2 \
-    || die 'apt-get has no package chromium-headless-shell: set CHROMIUM to the program of a Chromium'
-  command -v chromium-headless-shell
-}
-
 case ${1:-} in
   node) ensure "$cache/node-$node_version" build_node ;;
   kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
+  node-parts)
+    need_node_commands
+    ensure "$cache/node-parts-$kubernetes_version-$(pins "$here"/{kubernetes,containerd,cni}/go.{mod,sum} "$here"/kubernetes/pause/*)" build_node_parts
+    ;;
+  coredns) ensure "$cache/coredns-$(pins "$here"/coredns/go.{mod,sum})" build_coredns ;;
   helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;
   pinot) ensure "$cache/pinot-$pinot_version-$(pins "$here/pinot/pom.xml")" build_pinot ;;
   pinot-tools) ensure "$cache/pinot-tools-$(pins "$here"/pinot/{pom.xml,*.java})" build_pinot_tools ;;
@@ -168,6 +202,5 @@ case ${1:-} in
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
-  browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes helm pinot pinot-tools sample s3 gcs prometheus browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns helm pinot pinot-tools sample s3 gcs prometheus" ;;
 esac

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# image.sh BINARY OUT.tar NAME:TAG — packs one static binary as an OCI image archive, without any container tool.
+# Times and owners are fixed, so that the same binary gives the same digest.
+set -euo pipefail
+
+binary=$(realpath "$1") out=$(realpath -m "$2") name=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/image/blobs/sha256"
+cd "$work/image"
+
+fixed_tar() { tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --format=gnu "$@"; }
+# add_blob FILE MEDIA_TYPE: moves the file among the blobs and prints its descriptor, without the closing brace.
+add_blob() {
+  local digest
+  digest=$(sha256sum "$1" | cut -d' ' -f1)
+  printf '{"mediaType":"application/vnd.oci.image.%s","digest":"sha256:%s","size":%s' "$2" "$digest" "$(stat -c %s "$1")"
+  mv "$1" "blobs/sha256/$digest"
+}
+
+platform="\"architecture\":\"$(go env GOARCH)\",\"os\":\"linux\""
+install -m 755 "$binary" "$work/entrypoint"
+fixed_tar -cf "$work/layer.tar" -C "$work" entrypoint
+layer_digest=$(sha256sum "$work/layer.tar" | cut -d' ' -f1)
+printf '{%s,"rootfs":{"type":"layers","diff_ids":["sha256:%s"]},"config":{"Entrypoint":["/entrypoint"],"User":"65535:65535"}}' \
+  "$platform" "$layer_digest" >"$work/config.json"
+layer=$(add_blob "$work/layer.tar" layer.v1.tar)
+config=$(add_blob "$work/config.json" config.v1+json)
+printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":%s},"layers":[%s}]}' \
+  "$config" "$layer" >"$work/manifest.json"
+manifest=$(add_blob "$work/manifest.json" manifest.v1+json)
+printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[%s,"platform":{%s},"annotations":{"io.containerd.image.name":"%s"}}]}' \
+  "$manifest" "$platform" "$name" >index.json
+printf '{"imageLayoutVersion":"1.0.0"}' >oci-layout
+fixed_tar -cf "$out" oci-layout index.json blobs
