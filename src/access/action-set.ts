@@ -65,3 +65,12 @@ export function speaksOf(set: ActionSet, action: AskedAction): boolean {
   if (index >= 0) return (set.bits[index >>> 5]! & (1 << (index & 31))) !== 0;
   return set.globs.some((glob) => globMatches(glob, lower));
 }
+
+/** Whether every known action is meant, one by one or by stars. */
+export function coversEveryAction(set: ActionSet): boolean {
+  if (set.all) return true;
+  for (let index = 1; index < ACTION_COUNT; index++) {
+    if ((set.bits[index >>> 5]! & (1 << (index & 31))) === 0) return false;
+  }
+  return true;
+}

@@ -114,9 +114,9 @@ export class DecisionEngine implements Authorizer {
     return [...(this.#holders.get(policy) ?? [])].sort();
   }
 
-  /** Whether the stored policy has a statement that allows everything on everything. */
+  /** Whether the stored policy has a statement that allows everything on everything, however it is spelt. */
   policyAllowsEverything(name: string): boolean {
-    return this.#compiled(name)?.allowsEverything ?? false;
+    return this.#compiled(name)?.amountsToEverything ?? false;
   }
 
   #question(action: string, resource: Srn): Question {

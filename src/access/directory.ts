@@ -25,12 +25,16 @@ export class Directory implements Authorizer {
     this.#store = store;
     this.#engine = new DecisionEngine(deployment, this);
     this.#unsubscribe = [
-      store.subscribe('Policy', ({ type, object: { metadata, spec } }) => {
-        if (type === 'deleted') this.#engine.removePolicy(metadata.name);
+      store.subscribe('Policy', (event) => {
+        if (specUnchanged(event)) return;
+        const { metadata, spec } = event.object;
+        if (event.type === 'deleted') this.#engine.removePolicy(metadata.name);
         else this.#engine.setPolicy(metadata.name, spec);
       }),
-      store.subscribe('Role', ({ type, object: { metadata, spec } }) => {
-        if (type === 'deleted') this.#engine.removeRole(metadata.name);
+      store.subscribe('Role', (event) => {
+        if (specUnchanged(event)) return;
+        const { metadata, spec } = event.object;
+        if (event.type === 'deleted') this.#engine.removeRole(metadata.name);
         else this.#engine.setRole(metadata.name, spec.policies ?? []);
       }),
       store.subscribe('RoleAssignment', (event) => this.#onAssignment(event)),
@@ -130,13 +134,22 @@ export class Directory implements Authorizer {
     return shadowed ? [name] : [name, accessKey];
   }
 
-  #onAssignment({ type, object, previous }: StoreEvent<'RoleAssignment'>): void {
+  #onAssignment(event: StoreEvent<'RoleAssignment'>): void {
+    const { type, object, previous } = event;
+    if (specUnchanged(event)) return;
     // What the index holds is the state before, even where the last state that is reported at a deletion is newer.
     const before = previous ?? (type === 'deleted' ? object : undefined);
     if (before) forEachSubject(before, (role, subject) => this.#subjects.remove(role, subject));
     if (type !== 'deleted') forEachSubject(object, (role, subject) => this.#subjects.add(role, subject));
     this.#engine.rolesReassigned();
   }
+}
+
+/** An operator writes the status of every object; nothing here depends on it. The generation tells, where a store counts it. */
+function specUnchanged({ type, object, previous }: StoreEvent): boolean {
+  if (type !== 'modified' || !previous) return false;
+  const { generation, uid } = object.metadata;
+  return generation !== undefined && generation === previous.metadata.generation && uid === previous.metadata.uid;
 }
 
 /** The principal that a service token stands for. @param name the name of its object */

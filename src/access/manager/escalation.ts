@@ -17,7 +17,7 @@ export class EscalationGuard {
 
   /** @throws {ManagerError} forbidden */
   requireMayWritePolicy(caller: Principal, name: string, spec: unknown): void {
-    if (compilePolicy(name, spec).allowsEverything) this.#require(caller, `writing policy \`${name}\``);
+    if (compilePolicy(name, spec).amountsToEverything) this.#require(caller, `writing policy \`${name}\``);
   }
 
   /** @throws {ManagerError} forbidden */

@@ -240,14 +240,18 @@ export class QueryParser {
     if (key === ',' || key === ')' || key === ']' || key === ';' || CLAUSES.has(key)) return true;
     if (key === 'ON' || key === 'USING' || key === 'MATCH_CONDITION') return true;
     if (key === 'OPTION') return at.key(1) === '(';
-    // `LEFT(text, 3)` and `RIGHT(text, 3)` are functions.
-    return JOIN_WORDS.has(key) && at.key(1) !== '(' && (key !== 'ASOF' || at.key(1) === 'JOIN');
+    return beginsJoin(key, at.key(1));
   }
 
   /** One token of an expression, or all that a pair of brackets holds. */
   #operand(scope: Scope | undefined, call: string): void {
     const at = this.#at;
     if (this.#distinctFrom()) return;
+    if (at.key() === 'WITHIN' && at.key(1) === 'GROUP' && at.key(2) === '(') {
+      // `LISTAGG(…) WITHIN GROUP (ORDER BY …)`: no clause begins here.
+      at.next();
+      at.next();
+    }
     const { kind, key, text } = at.peek();
     if (NOT_IN_EXPRESSIONS.has(key) && !isTypeOrWrapper(key, at.key(1)))
       throw at.unexpected('an expression was expected');
@@ -293,9 +297,15 @@ export class QueryParser {
     if (kind === 'end' || key === ';' || key === ')' || key === ']') throw at.unexpected('a bracket is still open');
     if (SET_OPERATORS.has(key)) return this.#tail(scope);
     if (key === 'FROM' && !FROM_IN_CALL.has(call)) throw at.unexpected('an expression was expected');
-    if (JOIN_WORDS.has(key) && at.key(1) !== '(' && key !== 'ASOF') throw at.unexpected('an expression was expected');
+    if (beginsJoin(key, at.key(1))) throw at.unexpected('an expression was expected');
     this.#operand(scope, '');
   }
+}
+
+/** `LEFT(text, 3)` and `RIGHT(text, 3)` are functions, and `ASOF` alone is a name in older versions. */
+function beginsJoin(key: string, next: string): boolean {
+  if (key === 'LEFT' || key === 'RIGHT') return next !== '(';
+  return JOIN_WORDS.has(key) && (key !== 'ASOF' || next === 'JOIN');
 }
 
 function seen(name: string, scope: Scope | undefined): boolean {

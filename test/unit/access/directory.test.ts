@@ -86,6 +86,25 @@ describe('Directory', () => {
     expect(mayQuery(ci)).toBe(false);
   });
 
+  it('lets a change of the status alone pass, and nothing else', () => {
+    const { store, directory, mayQuery } = setUp();
+    store.seed(
+      policy('read', {}, stored({ generation: 1 })),
+      role('analysts', { policies: ['read'] }),
+      roleAssignment('a', { role: 'analysts', subjects: [ada] }),
+    );
+    expect(mayQuery()).toBe(true);
+    const grants = directory.grantsOf(ADA);
+    const { metadata, ...rest } = store.get('Policy', 'read')!;
+    // As a status update of a store that keeps uid and generation.
+    const update = (fields: object, spec = rest.spec) =>
+      store.replace({ ...rest, spec, metadata: { ...metadata, ...fields } });
+    update({});
+    expect(directory.grantsOf(ADA)).toBe(grants);
+    update({ generation: 2 }, { statements: [statement({ effect: 'deny' })] });
+    expect(mayQuery()).toBe(false);
+  });
+
   it('keeps deciding by its last state once it is closed', () => {
     const { store, directory, mayQuery } = setUp();
     store.seed(

@@ -58,6 +58,11 @@ export class MemoryStore implements ResourceStore {
     }
   }
 
+  /** As `seed`, for the same object: the uid stays. */
+  replace(object: ResourceByKind[ResourceKind]): void {
+    this.#write(object.kind, this.#accepted(object, {}));
+  }
+
   async create<K extends ResourceKind>(kind: K, object: ResourceByKind[K]): Promise<ResourceByKind[K]> {
     await this.beforeWrite('create', kind, object.metadata.name);
     const checked = validateResource(kind, object);

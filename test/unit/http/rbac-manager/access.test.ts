@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { Writable } from 'node:stream';
 import { ServiceTokenAuthenticator } from '../../../../src/access/authenticators/service-token.ts';
 import type { Decision } from '../../../../src/access/authorizer.ts';
-import { formatSrn } from '../../../../src/access/srn.ts';
+import { matchesAnyAction } from '../../../../src/access/actions.ts';
+import { formatSrn, SRN_KINDS } from '../../../../src/access/srn.ts';
 import { createLogger } from '../../../../src/logging.ts';
 import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
@@ -252,6 +253,12 @@ describe('rights', () => {
         subjectType: 'email',
       }),
     ];
+    // Spelt out instead of by stars, it is the same.
+    const letters = Array.from('abcdefghijklmnopqrstuvwxyz', (letter) => `${letter}*`);
+    const actions = letters.filter((pattern) => matchesAnyAction(pattern));
+    const resources = SRN_KINDS.map((kind) => `srn2:${kind}#*`);
+    const spelt = { version: 'v1', statements: [{ effect: 'allow', actions, resources }] };
+    refusals.push(await call('POST', '/policies', { name: 'p', policyDocument: spelt }));
     for (const { status, body } of refusals) {
       expect([status, body.message]).toEqual([403, expect.stringContaining('gives everything on everything')]);
     }
