@@ -177,6 +177,84 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
     ],
   },
+  {
+    title: 'Paginated queries',
+    panels: [
+      {
+        title: 'Stored results, bytes',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'bytes',
+        queries: [
+          {
+            expr: `sum by (pod, instance) (olap_warden_pagination_stored_bytes{${SCOPE}})`,
+            legend: '{{pod}} {{instance}}',
+          },
+        ],
+      },
+      {
+        title: 'Stored results',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'short',
+        queries: [
+          {
+            expr: `sum by (pod, instance) (olap_warden_pagination_stored_results{${SCOPE}})`,
+            legend: '{{pod}} {{instance}}',
+          },
+        ],
+      },
+      {
+        title: 'Submissions by outcome',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'reqps',
+        queries: [
+          {
+            expr: `sum by (outcome) (rate(olap_warden_pagination_submissions_total{${SCOPE}}[5m]))`,
+            legend: '{{outcome}}',
+          },
+        ],
+      },
+      {
+        title: 'Pages',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'reqps',
+        queries: [{ expr: `sum(rate(olap_warden_pagination_pages_total{${SCOPE}}[5m]))`, legend: 'pages' }],
+      },
+      {
+        title: 'Deletions by reason',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 'short',
+        queries: [
+          {
+            expr: `sum by (reason) (increase(olap_warden_pagination_deletions_total{${SCOPE}}[1h]))`,
+            legend: '{{reason}}',
+          },
+        ],
+      },
+      {
+        title: 'Time of a call of the store, 99 of 100',
+        type: 'timeseries',
+        width: 8,
+        height: 8,
+        unit: 's',
+        queries: [
+          {
+            expr: `histogram_quantile(0.99, sum by (le, operation) (rate(olap_warden_pagination_store_duration_seconds_bucket{${SCOPE}}[5m])))`,
+            legend: '{{operation}}',
+          },
+        ],
+      },
+    ],
+  },
 ];
 
 const COLUMNS = 24;

@@ -67,7 +67,12 @@ describe('a real Prometheus', () => {
   }, 200_000);
 
   it('has data for every panel of the dashboard', async () => {
-    await service.call('POST', '/query/sql?doPaginate=true', { sql: 'SELECT * FROM types LIMIT 5' });
+    const submit = async (): Promise<string> => {
+      const answer = await service.call('POST', '/query/sql?doPaginate=true', { sql: 'SELECT * FROM types LIMIT 5' });
+      return ((await answer.json()) as { requestId: string }).requestId;
+    };
+    await service.call('DELETE', `/query/resultStore/${await submit()}`);
+    await service.call('GET', `/query/${await submit()}/results?offset=0`);
     await service.call('POST', '/api/v1/rbac-manager/roles', { name: 'somebody' });
     const queries = ROWS.flatMap(({ panels }) => panels).flatMap(({ title, queries }) =>
       queries.map(({ expr }) => ({ title, expr })),
