@@ -46,15 +46,15 @@ export async function run(args: readonly string[], context: Omit<CommandContext,
     );
     return EXIT.usage;
   }
+  if (command !== 'check' && rest.some((flag) => flag === '--help' || flag === '-h')) {
+    context.stdout(serviceHelp(command));
+    return EXIT.ok;
+  }
   return (await LOAD[command]())({ ...context, args: rest });
 }
 
 function asCommand(definition: ServiceDefinition): Command {
   return async (context) => {
-    if (context.args.includes('--help') || context.args.includes('-h')) {
-      context.stdout(serviceHelp(definition.name));
-      return EXIT.ok;
-    }
     const signals = endSignals(process, (code) => process.exit(code));
     try {
       const service = await Promise.race([startService(definition, context), signals.ended]);

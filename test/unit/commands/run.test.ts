@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run } from '../../../src/commands/run.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-run-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function call(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const printed = { out: '', err: '' };
+  const code = await run(args, {
+    env: {},
+    stdout: (text) => void (printed.out += text),
+    stderr: (text) => void (printed.err += text),
+  });
+  return { code, ...printed };
+}
+
+describe('the command line', () => {
+  it('explains itself', async () => {
+    const { code, out } = await call('--help');
+    expect(code).toBe(0);
+    for (const command of ['standalone', 'gateway', 'operator', 'check']) expect(out).toContain(`  ${command}`);
+    expect((await call()).code).toBe(2);
+    const help = await call('gateway', '--help');
+    expect(help.out).toContain('--kubernetes-audiences');
+    expect(help.out).toContain('OLAP_WARDEN_LOG_LEVEL');
+  });
+
+  it('tells its version', async () => {
+    expect(await call('--version')).toEqual({ code: 0, out: '0.1.0\n', err: '' });
+  });
+
+  it.each([
+    [['standalon'], '`standalon` is not a command; did you mean `standalone`?\n'],
+    [['frobnicate'], '`frobnicate` is not a command; the commands are standalone, gateway, operator, check\n'],
+    [['standalone', '--prt', '1'], '`--prt` is not a known flag; did you mean `--port`?\n'],
+    [
+      ['operator', '--port', 'x', '--log-level', 'loud'],
+      'flag --port: `port`: `x` is not a whole number\nflag --log-level: ',
+    ],
+  ])('says what is wrong with %j', { timeout: 60_000 }, async (args, message) => {
+    const { code, err } = await call(...args);
+    expect(code).toBe(2);
+    expect(err.startsWith(message), err).toBe(true);
+  });
+
+  it('says that a port is taken, and which setting chooses another', { timeout: 60_000 }, async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const common = ['standalone', '--log-level=silent', `--data-dir=${folder}`];
+    const first = await call(...common, '--port=0', `--metrics-port=${port}`);
+    expect([first.code, first.err]).toEqual([
+      1,
+      `the address 127.0.0.1:${port} is taken by another program; \`--metrics-port\` chooses another port\n`,
+    ]);
+    const second = await call(...common, '--metrics-port=0', `--port=${port}`);
+    expect([second.code, second.err]).toEqual([
+      1,
+      `the address 127.0.0.1:${port} is taken by another program; \`--port\` chooses another port\n`,
+    ]);
+    other.close();
+  });
+});
+
+describe('the launcher', { timeout: 60_000 }, () => {
+  it('runs the program', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['bin/olap-warden.js', '--version'], { cwd: ROOT });
+    expect(stdout).toBe('0.1.0\n');
+  });
+
+  it('tells an older Node what is needed, before it reads a line of TypeScript', async () => {
+    const pretend = `Object.defineProperty(process, 'versions', {value: {node: '18.20.4'}});Object.defineProperty(process, 'version', {value: 'v18.20.4'})`;
+    const failed = promisify(execFile)(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, 'bin/olap-warden.js', 'standalone'],
+      { cwd: ROOT },
+    );
+    await expect(failed).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('olap-warden needs Node 24 or newer; this is v18.20.4'),
+    });
+  });
+});
