@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
 #
-#   tools/install.sh node|kubernetes|helm|pinot|pinot-tools|sample|s3|gcs|prometheus
+#   tools/install.sh node|kubernetes|node-parts|coredns|helm|pinot|pinot-tools|sample|s3|gcs|prometheus|browser
 #
 # Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
 # every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a
 # temporary name and renamed when it is whole: a build that was interrupted is never taken for a finished one.
-# Progress goes to stderr; stdout holds the folder alone.
+# Progress goes to stderr; stdout holds the folder alone (for `browser` the program itself, which the system installs).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -186,6 +186,22 @@ build_prometheus() {
   )
 }
 
+# A Chromium for the tests of the dashboard: that of CHROMIUM, else of the PATH, else Debian's package.
+find_browser() {
+  local name
+  for name in ${CHROMIUM:+"$CHROMIUM"} chromium-headless-shell chromium chromium-browser google-chrome; do
+    if command -v "$name"; then return; fi
+  done
+  [ -z "${CHROMIUM:-}" ] || die "CHROMIUM=\`$CHROMIUM\` is no program"
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    die 'no Chromium was found: install chromium (or chromium-headless-shell), or set CHROMIUM to its program'
+  fi
+  say 'installing chromium-headless-shell (Debian)'
+  { apt-get install -y -qq chromium-headless-shell || { apt-get update -qq && apt-get install -y -qq chromium-headless-shell; }; } >&2 \
+    || die 'apt-get has no package chromium-headless-shell: set CHROMIUM to the program of a Chromium'
+  command -v chromium-headless-shell
+}
+
 case ${1:-} in
   node) ensure "$cache/node-$node_version" build_node ;;
   kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
@@ -202,5 +218,6 @@ case ${1:-} in
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns helm pinot pinot-tools sample s3 gcs prometheus" ;;
+  browser) find_browser ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns helm pinot pinot-tools sample s3 gcs prometheus browser" ;;
 esac
