@@ -189,10 +189,13 @@ build_prometheus() {
 # A Chromium for the tests of the dashboard: that of CHROMIUM, else of the PATH, else Debian's package.
 find_browser() {
   local name
-  for name in ${CHROMIUM:+"$CHROMIUM"} chromium-headless-shell chromium chromium-browser google-chrome; do
+  if [ -n "${CHROMIUM:-}" ]; then
+    command -v "$CHROMIUM" || die "CHROMIUM=\`$CHROMIUM\` is no program"
+    return
+  fi
+  for name in chromium-headless-shell chromium chromium-browser google-chrome; do
     if command -v "$name"; then return; fi
   done
-  [ -z "${CHROMIUM:-}" ] || die "CHROMIUM=\`$CHROMIUM\` is no program"
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     die 'no Chromium was found: install chromium (or chromium-headless-shell), or set CHROMIUM to its program'
   fi
