@@ -110,7 +110,15 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
       schema: {
         ...route('runPeriodicTask', 'Runs a periodic task at once, or joins its run that is under way.'),
         querystring: RunQuery,
-        response: { 200: TaskRun, 400: ErrorBody, 404: ErrorBody, 503: ErrorBody, 504: ErrorBody, ...errors },
+        response: {
+          200: TaskRun,
+          400: ErrorBody,
+          404: ErrorBody,
+          502: ErrorBody,
+          503: ErrorBody,
+          504: ErrorBody,
+          ...errors,
+        },
       },
     },
     async (request, reply) => {

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { access, mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedPinot } from '../support/pinot.ts';
+import { Program } from '../support/processes.ts';
+import { startStandalone, type Standalone } from '../support/service.ts';
+
+const VERSION = '4.32.5';
+const CACHE = join(
+  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  'olap-warden',
+  `schemathesis-${VERSION}`,
+);
+const execute = promisify(execFile);
+
+async function works(file: string, ...args: string[]): Promise<boolean> {
+  return execute(file, args).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Path of schemathesis, installed from PyPI into the cache. */
+async function install(): Promise<string> {
+  const program = join(CACHE, 'bin/st');
+  if (await works(program, '--version')) return program;
+  await mkdir(CACHE, { recursive: true });
+  await execute('python3', ['-m', 'venv', '--clear', CACHE]);
+  await execute(join(CACHE, 'bin/pip'), ['install', '--quiet', `schemathesis==${VERSION}`], { timeout: 240_000 });
+  await access(program);
+  return program;
+}
+
+// The module `venv` is a package of its own on some systems.
+const python = await works('python3', '-c', 'import venv, ensurepip');
+
+describe.skipIf(!python)('the live gateway, by its own OpenAPI document', () => {
+  let schemathesis: string;
+  let service: Standalone;
+
+  beforeAll(async () => {
+    schemathesis = await install();
+    service = await startStandalone({
+      controllers: (await sharedPinot()).controllerUrl,
+      'max-failed-attempts': 1_000_000,
+    });
+  });
+  afterAll(() => service?.stop());
+
+  it(
+    'never answers with an error of its own, nor with what the document does not say',
+    { timeout: 600_000 },
+    async () => {
+      const run = new Program(
+        schemathesis,
+        [
+          '--config-file',
+          join(import.meta.dirname, 'schemathesis.toml'),
+          'run',
+          `${service.url}/openapi.json`,
+          '--header',
+          `Authorization: Bearer ${service.token}`,
+          '--max-examples=25',
+          '--workers=1',
+          '--seed=1',
+          '--no-color',
+        ],
+        { cwd: service.dataDir, env: process.env },
+      );
+      const code = await run.exited;
+      expect(code, run.output).toBe(0);
+      // Each operation was really called.
+      expect(run.output).toMatch(/Operations: +(\d+) selected \/ \1 total/);
+    },
+  );
+});
