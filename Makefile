@@ -38,7 +38,7 @@ parts: ## build or fetch the real parts that tests need (first time: about ten m
 	@$(MAKE) -j2 parts-built parts-pinot
 
 parts-built:
-	@for part in kubernetes s3 gcs; do tools/install.sh $$part >/dev/null || exit 1; done
+	@for part in kubernetes helm s3 gcs; do tools/install.sh $$part >/dev/null || exit 1; done
 
 parts-pinot:
 	@tools/install.sh sample >/dev/null
@@ -60,8 +60,8 @@ verify: deps ## fail when something generated is out of date
 web: deps ## build the dashboard into web/dist
 	@$(NODE) node web/build.ts
 
-lint-chart: ## the rules of helm on the chart
-	@"$$(tools/install.sh helm)/helm" lint --strict --set 'engine.controllers={http://pinot-controller:9000}' charts/olap-warden
+lint-chart: deps ## helm lint, kubeconform and helm-unittest on every combination of the chart's switches that matters
+	@$(NODE) node tools/helm/lint.ts
 
 bench: deps ## measure, beside what does the same (ONLY=decisions,…)
 	@$(NODE) node bench/main.ts $(ONLY)

@@ -73,7 +73,8 @@ async function all(folder: string): Promise<Count> {
   const installed = await parts;
   // Without the parts nothing else can run; that failure is counted.
   if (installed.failed > 0) return add([...quick, installed]);
-  return add([...quick, installed, await vitest(folder, ['integration', 'e2e'])]);
+  const chart = await step('lint: the chart', process.execPath, ['tools/helm/lint.ts']);
+  return add([...quick, installed, chart, await vitest(folder, ['integration', 'e2e'])]);
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'olap-warden-test-'));

@@ -27,7 +27,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 interface Rendered {
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -57,6 +61,43 @@ describe.each(COMBINATIONS)('the chart with $name', (combination) => {
     const { settings } = await loadSettings({ args: ['--config', file], env: {}, suggest: () => undefined });
     expect(settings.controllers).toEqual(['http://pinot-controller.pinot:9000']);
     expect(settings['peers-service']).toBe(`olap-warden-gateway-peers.${namespace}:8080`);
+  });
+});
+
+describe('values of the chart', () => {
+  interface Pods {
+    readonly spec: {
+      readonly template: { readonly metadata: { readonly annotations: Readonly<Record<string, string>> } };
+    };
+  }
+  async function checksum(values: Readonly<Record<string, unknown>>): Promise<string | undefined> {
+    const objects = objectsOf(await render(helm, { name: '', values }));
+    const pods = objects.find(({ kind }) => kind === 'StatefulSet') as (Rendered & Pods) | undefined;
+    return pods?.spec.template.metadata.annotations['checksum/settings'];
+  }
+
+  it('restart the pods with a setting, but not with a property, which they follow', async () => {
+    const [first, property, setting] = await Promise.all([
+      checksum({}),
+      checksum({ properties: { 'olap.broker.pagination.protocol': 'file' } }),
+      checksum({ settings: { 'log-level': 'debug' } }),
+    ]);
+    expect(first).toMatch(/^[0-9a-f]{64}$/);
+    expect(property).toBe(first);
+    expect(setting).not.toBe(first);
+  });
+
+  it.each([
+    [{}, 5, 5],
+    [{ keep: false }, 5, 0],
+    [{ enabled: false }, 0, 0],
+  ])('say whether the definitions come with it, and stay: %j', async (crds, rendered, kept) => {
+    const definitions = objectsOf(await render(helm, { name: '', values: { crds } })).filter(
+      ({ kind }) => kind === 'CustomResourceDefinition',
+    );
+    expect(definitions).toHaveLength(rendered);
+    const keeping = definitions.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
+    expect(keeping).toHaveLength(kept);
   });
 });
 

@@ -1,0 +1,19 @@
+// `make lint-chart`: helm lint, kubeconform and helm-unittest, over every combination of switches that matters. Needs no network and no cluster.
+import { join } from 'node:path';
+import { COMBINATIONS, FOREIGN_KINDS, REQUIRED } from './combinations.ts';
+import { CHART, helmTools, output, render } from './render.ts';
+
+/** Schemas of the kinds that every cluster knows, as schemas.ts made them. */
+const SCHEMAS = join(import.meta.dirname, 'schemas/{{ .ResourceKind }}.json');
+
+const tools = await helmTools();
+const helm = join(tools, 'helm');
+const conform = ['-strict', '-summary', '-skip', FOREIGN_KINDS.join(','), '-schema-location', SCHEMAS, '-'];
+
+for (const combination of COMBINATIONS) {
+  const values = JSON.stringify({ ...REQUIRED, ...combination.values });
+  await output(helm, ['lint', '--strict', '--quiet', '--values', '-', CHART], values);
+  const checked = await output(join(tools, 'kubeconform'), conform, await render(helm, combination));
+  process.stdout.write(`✓ ${combination.name}: ${checked.trim()}\n`);
+}
+process.stdout.write(await output(join(tools, 'helm-unittest'), ['--strict', CHART]));
