@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedPinot } from '../../support/pinot.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+import { javaClients, pythonWithPinotdb, run } from './install.ts';
+
+// Each client asks real Pinot through the gateway with a service token that may query `orders` and nothing else.
+const HERE = import.meta.dirname;
+const COUNT = 'SELECT count(*) FROM orders';
+const FORBIDDEN = 'SELECT count(*) FROM customers';
+
+let gateway: Standalone;
+let host: string;
+let port: string;
+let token: { accessKey: string; secretKey: string; bearerToken: string };
+let orders: number;
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const answer = await gateway.call('POST', `/api/v1/rbac-manager${path}`, body);
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+beforeAll(async () => {
+  const pinot = await sharedPinot();
+  const answer = JSON.parse(await pinot.query(COUNT)) as { resultTable: { rows: number[][] } };
+  orders = answer.resultTable.rows[0]?.[0] ?? -1;
+  gateway = await startStandalone({ controllers: pinot.controllerUrl });
+  ({ hostname: host, port } = new URL(gateway.url));
+  const table = {
+    actions: ['Query', 'GetSchema', 'GetTableConfig'],
+    effect: 'allow',
+    resources: ['srn2:table#orders'],
+  };
+  // JDBC asks the controller for the brokers of its tenant.
+  const cluster = { actions: ['GetBroker'], effect: 'allow', resources: ['srn2:cluster#*'] };
+  const policyDocument = { version: 'v1', statements: [table, cluster] };
+  await post('/policies', { name: 'orders-only', policyDocument });
+  await post('/roles', { name: 'orders-reader', description: 'reads orders' });
+  await post('/roles/srn2:role%23orders-reader/attach-policy', { policySrn: 'srn2:policy#orders-only' });
+  token = await post('/service-tokens', { description: 'a client under test' });
+  const assignment = { subject: token.accessKey, subjectType: 'service-token' };
+  await post('/roles/srn2:role%23orders-reader/create-assignment', assignment);
+});
+
+afterAll(() => gateway.stop());
+
+describe('pinotdb', () => {
+  it('connects, lists, reflects and queries by DB-API and SQLAlchemy; a forbidden table raises', async () => {
+    const packages = await pythonWithPinotdb();
+    const keys = [token.accessKey, token.secretKey, 'orders', 'customers'];
+    const { stdout } = await run('python3', [join(HERE, 'python/ask.py'), host, port, ...keys], {
+      env: { ...process.env, PYTHONPATH: packages },
+      timeout: 60_000,
+    });
+    const report = JSON.parse(stdout) as Record<string, unknown>;
+    expect(report).toMatchObject({ count: [[orders]], alchemyCount: [[orders]], tables: ['orders'] });
+    expect(report['columns']).toContain('orderId');
+    expect(report['forbidden']).toMatchObject({ error: 'DatabaseError' });
+    expect(report['alchemyForbidden']).toMatchObject({ error: 'DatabaseError' });
+    expect(report['forbiddenColumns']).toHaveProperty('error');
+  }, 400_000);
+});
+
+describe('the Java clients', () => {
+  it('query by the broker’s address and by JDBC; a forbidden table throws', async () => {
+    const classpath = await javaClients();
+    const keys = [token.accessKey, token.secretKey];
+    const { stdout } = await run('java', ['-cp', classpath, 'Ask', host, port, ...keys, COUNT, FORBIDDEN], {
+      timeout: 120_000,
+    });
+    const lines = stdout.split('\n').filter((line) => /^(?:broker|jdbc)\t/.test(line));
+    const [direct, jdbc, directForbidden, jdbcForbidden] = lines.map((line) => line.split('\t')[1]);
+    expect([direct, jdbc]).toEqual([String(orders), String(orders)]);
+    expect(directForbidden).toMatch(/^! .*403/);
+    expect(jdbcForbidden).toMatch(/^! /);
+  }, 400_000);
+});
+
+describe('curl', () => {
+  const curl = async (...flags: string[]) => {
+    const { stdout } = await run('curl', ['-sS', '-w', '\n%{http_code}', ...flags], { timeout: 60_000 });
+    const cut = stdout.lastIndexOf('\n');
+    return { status: Number(stdout.slice(cut + 1)), body: stdout.slice(0, cut) };
+  };
+  const bearer = () => ['-H', `Authorization: Bearer ${token.bearerToken}`];
+  const sql = (text: string) => ['-H', 'Content-Type: application/json', '-d', JSON.stringify({ sql: text })];
+
+  it('queries with a bearer token and with Basic credentials', async () => {
+    for (const path of ['/query/sql', '/query', '/sql']) {
+      const { status, body } = await curl(...bearer(), ...sql(COUNT), gateway.url + path);
+      expect([path, status]).toEqual([path, path === '/query' ? 404 : 200]);
+      if (path !== '/query') expect(JSON.parse(body)).toMatchObject({ resultTable: { rows: [[orders]] } });
+      expect((await curl(...bearer(), ...sql(FORBIDDEN), gateway.url + path)).status).toBe(403);
+    }
+    const basic = ['-u', `${token.accessKey}:${token.secretKey}`];
+    expect((await curl(...basic, '-G', '--data-urlencode', `sql=${COUNT}`, `${gateway.url}/query/sql`)).status).toBe(
+      200,
+    );
+  });
+
+  it('gets nothing without a credential, and no more of the controller than its role allows', async () => {
+    expect((await curl(...sql(COUNT), `${gateway.url}/query/sql`)).status).toBe(401);
+    expect(JSON.parse((await curl(...bearer(), `${gateway.url}/tables`)).body)).toEqual({ tables: ['orders'] });
+    expect((await curl(...bearer(), `${gateway.url}/tables/orders/schema`)).status).toBe(200);
+    expect((await curl(...bearer(), `${gateway.url}/tables/customers/schema`)).status).toBe(403);
+    expect((await curl(...bearer(), '-X', 'DELETE', `${gateway.url}/tables/orders`)).status).toBe(403);
+    expect((await curl(...bearer(), `${gateway.url}/zk/ls?path=/`)).status).toBe(403);
+  });
+});

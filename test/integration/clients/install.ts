@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export const run = promisify(execFile);
+
+const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'olap-warden');
+const HERE = import.meta.dirname;
+
+const PINOTDB = '9.2.2';
+const SQLALCHEMY = '2.1.9';
+
+/** Builds a folder of the cache once; a folder that is there is whole. */
+async function once(name: string, build: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(CACHE, name);
+  try {
+    await access(folder);
+    return folder;
+  } catch {
+    await mkdir(CACHE, { recursive: true });
+  }
+  const part = `${folder}.part-${process.pid}`;
+  await rm(part, { recursive: true, force: true });
+  await build(part);
+  await rename(part, folder);
+  return folder;
+}
+
+/** A Python interpreter with pinotdb and SQLAlchemy from PyPI. */
+export async function pythonWithPinotdb(): Promise<string> {
+  // A virtual environment does not bear being moved: its packages go into a folder that PYTHONPATH names.
+  return once(`pinotdb-${PINOTDB}-${SQLALCHEMY}`, async (folder) => {
+    const packages = [`pinotdb==${PINOTDB}`, `sqlalchemy==${SQLALCHEMY}`];
+    const venv = `${folder}-venv`;
+    await run('python3', ['-m', 'venv', venv]);
+    await run(join(venv, 'bin/pip'), ['install', '-q', '--target', folder, ...packages], { timeout: 300_000 });
+    await rm(venv, { recursive: true, force: true });
+  });
+}
+
+/** The class path of Pinot's Java and JDBC clients from Maven Central, with `Ask` compiled. */
+export async function javaClients(): Promise<string> {
+  const pins = createHash('sha256');
+  for (const file of ['pom.xml', 'Ask.java']) pins.update(await readFile(join(HERE, 'java', file)));
+  const folder = await once(`pinot-clients-${pins.digest('hex').slice(0, 12)}`, async (part) => {
+    const maven = ['-q', '-B', '-f', join(HERE, 'java/pom.xml'), `-Dmaven.repo.local=${join(CACHE, 'maven')}`];
+    await run('mvn', [...maven, 'dependency:copy-dependencies', `-DoutputDirectory=${join(part, 'lib')}`], {
+      timeout: 300_000,
+    });
+    await run('javac', ['-cp', join(part, 'lib/*'), '-d', part, join(HERE, 'java/Ask.java')], { timeout: 120_000 });
+  });
+  return `${folder}:${join(folder, 'lib/*')}`;
+}
