@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Program } from '../support/processes.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+let dataDir: string;
+let engine: Server;
+let asked: number;
+let program: Program;
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-end-'));
+  asked = 0;
+  engine = createServer((request, response) => {
+    // Queries never end; everything else is not there.
+    if (request.method === 'POST') asked += 1;
+    else if (request.url === '/tables/livebrokers') response.end('{"t_OFFLINE":[]}');
+    else response.writeHead(404).end();
+  }).listen(0, '127.0.0.1');
+  await once(engine, 'listening');
+  const engineUrl = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
+  const flags = { port: 0, 'metrics-port': 0, 'data-dir': dataDir, controllers: engineUrl, brokers: engineUrl };
+  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+  program = new Program(process.execPath, ['bin/olap-warden.js', 'standalone', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] },
+  });
+  await program.printed('"msg":"started"', 60_000);
+});
+afterEach(async () => {
+  program.signalGroup('SIGKILL');
+  engine.closeAllConnections();
+  engine.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function startSlowQuery(): Promise<void> {
+  const port = /"port":(\d+)/.exec(program.output)?.[1] ?? '';
+  const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  fetch(`http://127.0.0.1:${port}/query/sql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"sql":"SELECT 1 FROM t"}',
+  }).catch(() => undefined); // It is cut: that is what the test is about.
+  await expect.poll(() => asked, { timeout: 10_000 }).toBe(1);
+}
+
+it('ends at once with 0 when nothing is under way', async () => {
+  program.signalGroup('SIGTERM');
+  expect(await program.exited).toBe(0);
+});
+
+it('waits for what is under way, and gives up at a second signal', async () => {
+  await startSlowQuery();
+  process.kill(program.pid, 'SIGTERM');
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1000);
+  });
+  let ended = false;
+  void program.exited.then(() => {
+    ended = true;
+  });
+  expect(ended).toBe(false);
+  process.kill(program.pid, 'SIGTERM');
+  expect(await program.exited).toBe(143);
+});
+
+it('prints no credential but the one that it shows once', async () => {
+  await startSlowQuery();
+  const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  expect(program.output.split(token)).toHaveLength(2);
+});
