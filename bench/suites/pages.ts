@@ -28,7 +28,7 @@ export async function run(bench: Bench): Promise<void> {
 }
 
 /** Finding and checking every row of an answer that is in memory, CPU of all threads. */
-async function benchIndexing(bench: Bench): Promise<void> {
+export async function benchIndexing(bench: Bench): Promise<void> {
   const chunks = [...answer(ROWS)];
   const whole = Buffer.concat(chunks);
   const megabytes = whole.length / MB;
@@ -124,7 +124,7 @@ function atMostTimes(times: number): Goal {
 
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-async function benchPages(bench: Bench): Promise<void> {
+export async function benchPages(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
   bench.note('results of 10 MB, 106 MB and 1 GB are stored');
   const gateway = await startGateway(folder, SIZES);

@@ -201,7 +201,7 @@ export class PaginatedQueries {
       index: (signal) => reader.index(signal),
       read: (from, to, signal) => reader.read(from, to, signal),
       stream: (from, to, signal) => reader.stream(from, to, signal),
-      close: async () => {
+      close: async (reuse) => {
         if (open) {
           open = false;
           this.#hold(tracked, 0);
@@ -209,7 +209,7 @@ export class PaginatedQueries {
           if (left === 0) this.#reading.delete(id);
           else this.#reading.set(id, left);
         }
-        await reader.close();
+        await reader.close(reuse);
       },
     };
     return tracked;

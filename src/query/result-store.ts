@@ -59,7 +59,8 @@ export interface ResultReader {
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** The same, a bounded piece at a time. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
-  close(): Promise<void>;
+  /** @param reuse true where nobody holds what `read` gave any more, so that its memory may be used again */
+  close(reuse?: boolean): Promise<void>;
 }
 
 /** Where results lie. Every implementation passes test/contract/result-store.ts. */

@@ -108,14 +108,15 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
       if (await passedOn(request, reply, peers)) return reply;
       const signal = clientSignal(reply);
       const reader = await queries.open(request.params.requestId, signal);
+      let sent = false;
       try {
         requireRead(request, reader.record);
         const { pageSize, maxPageSize } = settings();
         const numRows = Math.min(request.query.numRows ?? pageSize, maxPageSize);
-        await sendPage(reply, await queries.page(reader, { offset: request.query.offset, numRows }, signal));
+        sent = await sendPage(reply, await queries.page(reader, { offset: request.query.offset, numRows }, signal));
         return reply;
       } finally {
-        await reader.close();
+        await reader.close(sent);
       }
     },
   );

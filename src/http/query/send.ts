@@ -7,18 +7,28 @@ const JSON_TYPE = 'application/json';
 
 /**
  * Sends a page by a gather-write: head, views of the stored bytes, tail; no copy is made of them here. Resolves when the last byte
- * is handed to the socket or the caller has gone.
+ * is handed to the system or the caller has gone.
+ * @returns whether the whole page is out, and nobody holds views of its bytes any more
  */
-export async function sendPage(reply: FastifyReply, page: Page): Promise<void> {
+export async function sendPage(reply: FastifyReply, page: Page): Promise<boolean> {
   const raw = begin(reply, page.length);
   const { head, rows, tail } = page;
-  if (!isList(rows)) return sendPieces(reply, joined(head, rows, tail));
+  if (!isList(rows)) {
+    await sendPieces(reply, joined(head, rows, tail));
+    return false;
+  }
   raw.cork();
   raw.write(head);
   for (const piece of rows) raw.write(piece);
   raw.end(tail);
   raw.uncork();
-  await finished(raw).catch(ignorePrematureClose);
+  try {
+    await finished(raw);
+    return true;
+  } catch (error) {
+    if (isPrematureClose(error)) return false;
+    throw error;
+  }
 }
 
 /** Sends an answer of known length piece by piece, no faster than the caller reads. */
@@ -59,8 +69,4 @@ function isList(rows: Page['rows']): rows is readonly Uint8Array[] {
 function isPrematureClose(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'EPIPE';
-}
-
-function ignorePrematureClose(error: unknown): void {
-  if (!isPrematureClose(error)) throw error;
 }

@@ -50,12 +50,13 @@ export async function runSql(request: FastifyRequest, reply: FastifyReply, optio
   );
   if (outcome.kind === 'refused') return sendAnswer(reply, outcome.response);
   if (outcome.kind === 'engine-answer') return sendStream(reply, outcome.length, outcome.body);
+  let sent = false;
   try {
     const numRows = Math.min(query.numRows ?? pageSize, maxPageSize);
     const page = await options.queries.page(outcome.reader, { offset: 0, numRows }, signal);
-    await sendPage(reply, page);
+    sent = await sendPage(reply, page);
   } finally {
-    await outcome.reader.close();
+    await outcome.reader.close(sent);
   }
 }
 

@@ -105,8 +105,8 @@ class JsWalk implements RowWalk {
       const byte = chunk[i] as number;
       i++;
       if (byte === QUOTE) {
-        // Most strings end in the same chunk and hold no backslash: no state is touched for them.
-        const end = plainStringEnd(chunk, i);
+        // Most strings end in the same chunk: no state is touched for them.
+        const end = stringEnd(chunk, i);
         if (end === 0) {
           this.#inString = true;
           return i;
@@ -137,13 +137,16 @@ function isSpace(byte: number): boolean {
   return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** The offset behind the closing quote; 0 where a backslash, a control character or the end of the chunk comes first. */
-function plainStringEnd(chunk: Uint8Array, from: number): number {
+/** The offset behind the closing quote; 0 where a control character or the end of the chunk comes first. */
+function stringEnd(chunk: Uint8Array, from: number): number {
   const length = chunk.length;
   for (let i = from; i < length; i++) {
     const byte = chunk[i] as number;
     if (byte === QUOTE) return i + 1;
-    if (byte === BACKSLASH || byte < SPACE) return 0;
+    if (byte === BACKSLASH) {
+      i++;
+      if (i === length || (chunk[i] as number) < SPACE) return 0;
+    } else if (byte < SPACE) return 0;
   }
   return 0;
 }

@@ -19,17 +19,25 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Reads exactly the bytes `from` to `to`. @throws {QueryError} store-unavailable where the file is shorter */
-export async function readRange(descriptor: number, from: number, to: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(to - from);
+/**
+ * Reads exactly the bytes `from` to `to` into the beginning of `buffer`.
+ * @throws {QueryError} store-unavailable where the file is shorter
+ */
+export async function readInto(descriptor: number, buffer: Buffer, from: number, to: number): Promise<Buffer> {
+  const length = to - from;
   let filled = 0;
-  while (filled < buffer.length) {
-    const { bytesRead } = await readSome(descriptor, buffer, filled, buffer.length - filled, from + filled);
-    if (bytesRead === 0)
+  while (filled < length) {
+    const { bytesRead } = await readSome(descriptor, buffer, filled, length - filled, from + filled);
+    if (bytesRead === 0) {
       throw new QueryError('store-unavailable', 'the stored result is damaged: its file is too short');
+    }
     filled += bytesRead;
   }
-  return buffer;
+  return buffer.subarray(0, length);
+}
+
+export function readRange(descriptor: number, from: number, to: number): Promise<Buffer> {
+  return readInto(descriptor, Buffer.allocUnsafeSlow(to - from), from, to);
 }
 
 export async function writeAll(descriptor: number, bytes: Uint8Array, at: number): Promise<void> {

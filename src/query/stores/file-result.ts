@@ -1,8 +1,9 @@
 import { rm } from 'node:fs/promises';
 import type { ResultReader, ResultRecord, ResultWriter } from '../result-store.ts';
 import { decodeIndex, encodeIndex, type RowIndex } from '../row-index.ts';
-import { asStoreError, closeFile, readRange, syncFile, writeAll } from './file-io.ts';
-import type { CachedResult } from './result-cache.ts';
+import type { BufferPool } from './buffer-pool.ts';
+import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
+import type { OpenFile } from './open-files.ts';
 
 const STREAM_BYTES = 256 * 1024;
 const BYTES_PER_CHECKPOINT = 8;
@@ -78,27 +79,32 @@ export class FileWriter implements ResultWriter {
   }
 }
 
+/** What a reader shares with the others of its store. */
+export interface FileReaderParts {
+  readonly pool: BufferPool;
+  readonly release: (file: OpenFile) => Promise<void>;
+}
+
 /** The rows of one file. */
 export class FileReader implements ResultReader {
   readonly record: ResultRecord;
-  readonly #cached: CachedResult;
-  readonly #descriptor: number;
+  readonly #file: OpenFile;
+  readonly #parts: FileReaderParts;
+  readonly #buffers: Buffer[] = [];
   #open = true;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(cached: CachedResult, descriptor: number) {
-    this.record = cached.record;
-    this.#cached = cached;
-    this.#descriptor = descriptor;
+  constructor(file: OpenFile, parts: FileReaderParts) {
+    this.record = file.cached.record;
+    this.#file = file;
+    this.#parts = parts;
   }
 
   async index(): Promise<RowIndex> {
+    const { cached } = this.#file;
     const { rowBytes, stride, checkpoints } = this.record;
-    this.#cached.index ??= decodeIndex(
-      await this.#range(rowBytes, rowBytes + checkpoints * BYTES_PER_CHECKPOINT),
-      stride,
-    );
-    return this.#cached.index;
+    cached.index ??= decodeIndex(await this.#range(rowBytes, rowBytes + checkpoints * BYTES_PER_CHECKPOINT), stride);
+    return cached.index;
   }
 
   async read(from: number, to: number): Promise<readonly Uint8Array[]> {
@@ -106,19 +112,28 @@ export class FileReader implements ResultReader {
   }
 
   async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
-    for (let at = from; at < to; at += STREAM_BYTES) yield await this.#range(at, Math.min(to, at + STREAM_BYTES));
+    for (let at = from; at < to; at += STREAM_BYTES) {
+      yield await this.#tracked(readRange(this.#file.descriptor, at, Math.min(to, at + STREAM_BYTES)));
+    }
   }
 
-  async close(): Promise<void> {
+  async close(reuse = false): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
     // The number of a closed descriptor is given to the next file: a read that is under way must not end up there.
     await this.#reading.catch(() => undefined);
-    await closeFile(this.#descriptor);
+    if (reuse) for (const buffer of this.#buffers) this.#parts.pool.give(buffer);
+    await this.#parts.release(this.#file);
   }
 
   #range(from: number, to: number): Promise<Uint8Array> {
-    const reading = readRange(this.#descriptor, from, to).catch((error: unknown) => {
+    const buffer = this.#parts.pool.take(to - from);
+    this.#buffers.push(buffer);
+    return this.#tracked(readInto(this.#file.descriptor, buffer, from, to));
+  }
+
+  #tracked(work: Promise<Uint8Array>): Promise<Uint8Array> {
+    const reading = work.catch((error: unknown) => {
       throw asStoreError(error);
     });
     this.#reading = Promise.allSettled([this.#reading, reading]);

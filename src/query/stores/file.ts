@@ -4,8 +4,10 @@ import { pathToFileURL } from 'node:url';
 import { recordFromJson, recordToJson } from '../record-json.ts';
 import { holderOf, isRequestId } from '../request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../result-store.ts';
+import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, hasCode, openFile, syncFile, syncFolder, writeAll } from './file-io.ts';
-import { FileReader, FileWriter } from './file-result.ts';
+import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
+import { OpenFiles } from './open-files.ts';
 import { type CachedResult, ResultCache } from './result-cache.ts';
 
 const ROWS = '.rows';
@@ -35,7 +37,10 @@ export class FileStore implements ResultStore {
   readonly protocol = 'file';
   readonly local = true;
   readonly #options: FileStoreOptions;
+  /** Records and indexes of the results that were read last; their files stay open. */
   readonly #cache = new ResultCache();
+  readonly #files = new OpenFiles();
+  readonly #parts: FileReaderParts = { pool: new BufferPool(), release: (file) => this.#files.release(file) };
   #incoming: string;
 
   constructor(options: FileStoreOptions) {
@@ -68,6 +73,8 @@ export class FileStore implements ResultStore {
   }
 
   async open(requestId: string): Promise<ResultReader | undefined> {
+    const file = this.#files.acquire(requestId);
+    if (file !== undefined) return new FileReader(file, this.#parts);
     const cached = this.#cache.get(requestId) ?? (await this.#load(requestId));
     return cached === undefined ? undefined : this.#reader(cached);
   }
@@ -83,6 +90,7 @@ export class FileStore implements ResultStore {
 
   async delete(requestId: string): Promise<boolean> {
     this.#cache.delete(requestId);
+    this.#files.forget(requestId);
     try {
       await unlink(this.#path(requestId, RECORD));
     } catch (error) {
@@ -95,6 +103,7 @@ export class FileStore implements ResultStore {
 
   async close(): Promise<void> {
     this.#cache.clear();
+    this.#files.close();
   }
 
   #path(requestId: string, suffix: string): string {
@@ -118,7 +127,7 @@ export class FileStore implements ResultStore {
     try {
       const descriptor = await openFile(this.#path(requestId, ROWS), 'r');
       this.#cache.set(cached);
-      return new FileReader(cached, descriptor);
+      return new FileReader(this.#files.add(descriptor, cached), this.#parts);
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw asStoreError(error);
       this.#cache.delete(requestId);

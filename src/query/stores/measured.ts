@@ -19,7 +19,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
     index: (signal) => timed('read', () => inner.index(signal)),
     read: (from, to, signal) => timed('read', () => inner.read(from, to, signal)),
     stream: (from, to, signal) => inner.stream(from, to, signal),
-    close: () => inner.close(),
+    close: (reuse) => inner.close(reuse),
   });
   const writer = (inner: ResultWriter): ResultWriter => ({
     write: (bytes) => timed('write', () => inner.write(bytes)),
