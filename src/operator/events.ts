@@ -1,9 +1,16 @@
 import type { Logger } from 'pino';
+import type { ObjectMeta } from '../resources/meta.ts';
 import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
 import type { OperatorClock } from './clock.ts';
-import type { EventSubject } from './executor.ts';
 import { microTime } from './lease-client.ts';
 import type { OperatorMetrics } from './metrics.ts';
+
+/** The object that an Event is about. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Readonly<ObjectMeta>;
+}
 
 /** Tells people what happened to an object: `kubectl describe` shows it. Never blocks and never fails. */
 export interface EventRecorder {

@@ -1,16 +1,8 @@
 import type { ResourceKind } from '../resources/kinds.ts';
-import type { ObjectMeta } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
-import type { EventRecorder } from './events.ts';
+import type { EventRecorder, EventSubject } from './events.ts';
 import { StalledError } from './outcome.ts';
 import type { Action } from './plan.ts';
-
-/** The object that an Event is about. */
-export interface EventSubject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Readonly<ObjectMeta>;
-}
 
 export interface ExecutorPorts {
   readonly store: ResourceStore;
