@@ -46,7 +46,7 @@ parts-pinot:
 ##@ Change
 .PHONY: lint format generate verify web lint-chart bench image
 lint: deps ## rules, types and format
-	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/oxfmt --check
+	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/tsc --noEmit -p web && $(BIN)/oxfmt --check
 
 format: deps ## format every file
 	@$(NODE) $(BIN)/oxfmt
@@ -56,6 +56,7 @@ generate: deps ## write what is generated: crds/, manifests, OpenAPI
 
 verify: deps ## fail when something generated is out of date
 	@$(NODE) node tools/generate.ts --check
+	@$(NODE) node tools/generate/install-manifest.ts --check
 
 web: deps ## build the dashboard into web/dist
 	@$(NODE) node web/build.ts
@@ -66,7 +67,7 @@ lint-chart: deps ## helm lint, kubeconform and helm-unittest on every combinatio
 bench: deps ## measure, beside what does the same (ONLY=decisions,…)
 	@$(NODE) node bench/main.ts $(ONLY)
 
-IMAGE ?= olap-warden:$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
+IMAGE ?= ghcr.io/olap-warden/olap-warden:$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
 image: deps ## the container image (IMAGE=name:tag) by docker, podman or buildah; without any of them as build/image.tar
 	@for tool in docker podman buildah; do \
 	  if $$tool info >/dev/null 2>&1; then exec $$tool build -f Containerfile -t $(IMAGE) .; fi; \
@@ -75,19 +76,19 @@ image: deps ## the container image (IMAGE=name:tag) by docker, podman or buildah
 
 ##@ Kubernetes (the cluster of the current kubectl context; namespace olap)
 .PHONY: manifests install deploy undeploy
-manifests: generate ## the same as generate
+manifests: generate ## write manifests/install.yaml, from the chart
+	@$(NODE) node tools/generate/install-manifest.ts
 
 install: ## apply the custom resource definitions
 	kubectl apply --server-side -f crds/
 	kubectl wait --for=condition=Established --timeout=60s -f crds/
 
-deploy: install ## apply the operator and the gateway
+deploy: ## apply everything: namespace, definitions, operator, gateway
 	kubectl apply --server-side -k manifests/
 
-# Without the namespace: its end would be that of the custom resources in it.
+# Without the namespace and the definitions, which carry no such label: their end would be that of the custom resources.
 undeploy: ## remove the operator and the gateway; namespace, custom resources and their definitions stay
-	kubectl delete --ignore-not-found -n olap -f manifests/gateway.yaml -f manifests/operator.yaml -f manifests/settings.yaml \
-	  -f manifests/rbac/ -f manifests/admission/
+	kubectl delete --ignore-not-found -f manifests/install.yaml -l app.kubernetes.io/instance=olap-warden
 
 ##@ Housekeeping
 .PHONY: deps clean clean-data

@@ -65,6 +65,7 @@ async function all(folder: string): Promise<Count> {
   const quick = [
     await step('lint: rules', join(bin, 'oxlint'), ['--type-aware', '--deny-warnings']),
     await step('lint: types', join(bin, 'tsc'), ['--noEmit']),
+    await step('lint: types of the dashboard', join(bin, 'tsc'), ['--noEmit', '-p', 'web']),
     await step('lint: format', join(bin, 'oxfmt'), ['--check']),
     await step('verify: what is generated is up to date', process.execPath, ['tools/generate.ts', '--check']),
     await step('the dashboard builds', process.execPath, ['web/build.ts']),
