@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Pki } from '../../support/kubernetes/pki.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+
+const SERVER = 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth';
+let folder: string;
+let pki: Pki;
+let service: Standalone;
+let ca: string;
+
+async function install(name: string): Promise<void> {
+  // The key first: for a moment the two do not fit together, as when a Secret is being replaced.
+  await copyFile(pki.path(`${name}.key`), join(folder, 'tls.key'));
+  await copyFile(pki.path(`${name}.crt`), join(folder, 'tls.crt'));
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-tls-'));
+  pki = new Pki(folder);
+  await pki.createAuthority();
+  for (const name of ['first', 'second']) await pki.issue(name, [['CN', name]], SERVER);
+  ca = await readFile(pki.path('ca.crt'), 'utf8');
+  await install('first');
+  service = await startStandalone({
+    'tls-cert-file': join(folder, 'tls.crt'),
+    'tls-key-file': join(folder, 'tls.key'),
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const port = (): number => Number(new URL(service.url).port);
+
+/** Common name of the certificate that a new connection gets. */
+async function served(): Promise<string | string[] | undefined> {
+  const socket = connect({ host: '127.0.0.1', port: port(), ca });
+  await once(socket, 'secureConnect');
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return subject.CN;
+}
+
+it('serves HTTPS, and takes a renewed certificate without a restart', async () => {
+  const status = await new Promise((resolve, reject) => {
+    get(`https://127.0.0.1:${port()}/openapi.json`, { ca, agent: false }, (response) => {
+      response.resume();
+      resolve([response.statusCode, 'strict-transport-security' in response.headers]);
+    }).once('error', reject);
+  });
+  expect(status).toEqual([200, true]);
+  expect(await served()).toBe('first');
+  await install('second');
+  await expect.poll(served, { timeout: 30_000, interval: 250 }).toBe('second');
+});
