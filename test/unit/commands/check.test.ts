@@ -1,0 +1,150 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { runCheck, type CheckIo } from '../../../src/commands/check.ts';
+import { ReplayEngine } from '../../support/replay-engine.ts';
+
+let engine: ReplayEngine;
+let server: Server;
+let url: string;
+let stdout: string;
+let stderr: string;
+
+/** The recorded controller behind a socket, for a command that brings its own client. */
+beforeEach(async () => {
+  engine = new ReplayEngine('1.5.1');
+  server = createServer((request, response) => {
+    void (async () => {
+      const body = await text(request);
+      const answer = await engine.controller.request({
+        method: request.method ?? 'GET',
+        path: request.url ?? '',
+        body,
+      });
+      response.writeHead(
+        answer.status,
+        answer.headers['pinot-controller-version'] === undefined
+          ? {}
+          : { 'pinot-controller-version': String(answer.headers['pinot-controller-version']) },
+      );
+      response.end(await text(answer.body));
+    })();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  stdout = '';
+  stderr = '';
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const run = (argv: readonly string[], more: Partial<CheckIo> = {}): Promise<number> =>
+  runCheck(argv, {
+    stdout: (part) => void (stdout += part),
+    stderr: (part) => void (stderr += part),
+    stdoutIsTty: false,
+    stderrIsTty: false,
+    width: 80,
+    env: {},
+    now: () => new Date('2026-11-21T10:00:00Z'),
+    random: () => 0.5,
+    signal: new AbortController().signal,
+    ...more,
+  });
+
+const passing = ['--only', 'SEGMENT_COUNT_CHECK,TABLE_COLUMN_COUNT_CHECK'];
+const failing = ['--only', 'REPLICATION_CHECK'];
+
+describe('olap-warden check', () => {
+  it('exits 0 where the checks pass, and says so in a table', async () => {
+    expect(await run(['--controller', url, ...passing])).toBe(0);
+    expect(stdout).toContain('PASS  SEGMENT_COUNT_CHECK');
+    expect(stdout).toContain('2 passed, 0 failed on `hc` (Apache Pinot 1.5.1)');
+    expect(stderr).toBe('');
+  });
+
+  it('exits 1 where one fails', async () => {
+    expect(await run(['--controller', url, ...failing])).toBe(1);
+    expect(stdout).toContain('orders_OFFLINE: the replication is 2');
+  });
+
+  it('takes thresholds', async () => {
+    expect(await run(['--controller', url, ...failing, '--threshold', 'REPLICATION_CHECK.minReplication=2'])).toBe(0);
+  });
+
+  it('exits 2 where the cluster cannot be reached', async () => {
+    server.close();
+    server.closeAllConnections();
+    expect(await run(['--controller', url, '--timeout', '5s'])).toBe(2);
+    expect(stderr).toContain(`the cluster at \`${url}\` could not be reached`);
+    expect(stdout).toBe('');
+  });
+
+  it('exits 2 where the user gives up', async () => {
+    expect(await run(['--controller', url], { signal: AbortSignal.abort() })).toBe(2);
+    expect(stderr).toContain('given up');
+  });
+
+  it.each([
+    [[], '`--controller` is missing'],
+    [['--controller', 'localhost:9000'], 'is no http or https URL'],
+    [['--controller', 'http://x', '-o', 'xml'], 'one of table, json, yaml, junit, prometheus, markdown'],
+    [['--controller', 'http://x', '--only', 'REPLICATION'], 'did you mean `REPLICATION_CHECK`'],
+    [['--controller', 'http://x', '--threshold', 'REPLICATION_CHECK=2'], 'NAME.key=VALUE'],
+    [['--controller', 'http://x', '--threshold', 'NO_CHECK.a=2'], 'unknown check `NO_CHECK`'],
+    [['--controller', 'http://x', '--threshold', 'REPLICATION_CHECK.minReplication=many'], 'a finite number'],
+    [['--controller', 'http://x', '--timeout', 'soon'], 'such as `90s`'],
+    [['--controller', 'http://x', '--nonsense'], '--nonsense'],
+    [['--controller', 'http://x', 'argument'], 'argument'],
+  ])('exits 2 for %j, and says what would be right', async (argv, words) => {
+    expect(await run(argv)).toBe(2);
+    expect(stderr).toContain(words);
+    expect(stderr).toContain('Usage: olap-warden check');
+  });
+
+  it('explains itself', async () => {
+    expect(await run(['--help'])).toBe(0);
+    expect(stdout).toContain('Usage: olap-warden check');
+  });
+
+  it('shows progress, and colours, to a terminal alone', async () => {
+    await run(['--controller', url, ...failing], { stdoutIsTty: true, stderrIsTty: true });
+    expect(stderr).toMatch(/^\r\S.*%/u);
+    expect(stderr.endsWith('\r\u{1B}[K')).toBe(true);
+    expect(stdout).toContain('\u{1B}[31mFAIL');
+    stdout = '';
+    await run(['--controller', url, ...failing], { stdoutIsTty: true, env: { NO_COLOR: '1' } });
+    expect(stdout).not.toContain('\u{1B}');
+  });
+
+  it('speaks JSON and YAML in the shape of the REST interface', async () => {
+    await run(['--controller', url, ...failing, '-o', 'json']);
+    const json = JSON.parse(stdout) as unknown;
+    expect(json).toMatchObject({
+      status: 'FAIL',
+      summary: { pass: 0, fail: 1 },
+      checks: [{ name: 'REPLICATION_CHECK', findingCount: 4 }],
+    });
+    stdout = '';
+    await run(['--controller', url, ...failing, '-o', 'yaml']);
+    expect(parse(stdout)).toEqual(json);
+  });
+
+  it('speaks JUnit, Prometheus and Markdown', async () => {
+    await run(['--controller', url, ...failing, '-o', 'junit']);
+    expect(stdout).toContain('<failure message="4 tables have a replication below 3">');
+    stdout = '';
+    await run(['--controller', url, ...failing, '-o', 'prometheus']);
+    expect(stdout).toContain('olap_warden_health_check_status{check="REPLICATION_CHECK"} 0');
+    stdout = '';
+    await run(['--controller', url, ...failing, '-o', 'markdown']);
+    expect(stdout).toContain('| ❌ | REPLICATION_CHECK |');
+  });
+});

@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
+
+const FOLDER = join(import.meta.dirname, '../../../docs/checks');
+
+describe('the runbooks', () => {
+  it('are one for each check, and none besides', () => {
+    expect(readdirSync(FOLDER).toSorted()).toEqual(CATALOGUE.map(({ name }) => `${name}.md`).toSorted());
+  });
+
+  it.each(CATALOGUE)('of $name has all chapters and names every threshold', ({ name, defaultThresholds }) => {
+    const text = readFileSync(join(FOLDER, `${name}.md`), 'utf8');
+    expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([
+      `# ${name}`,
+      '## Meaning',
+      '## Impact',
+      '## Diagnosis',
+      '## Mitigation',
+    ]);
+    for (const threshold of Object.keys(defaultThresholds)) expect(text).toContain(`\`${threshold}\``);
+  });
+
+  it('name no check that does not exist', () => {
+    const known = new Set(CATALOGUE.map(({ name }) => name));
+    for (const { name } of CATALOGUE) {
+      for (const [other] of readFileSync(join(FOLDER, `${name}.md`), 'utf8').matchAll(/[A-Z][A-Z_]+_CHECK/gu))
+        expect(known).toContain(other);
+    }
+  });
+});
