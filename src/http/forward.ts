@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { responseHeaders } from '../engine/headers.ts';
 import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
+import './limits.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../engine/types.ts';
 
 export interface ForwardOptions {
@@ -72,7 +73,12 @@ function guarded(reply: FastifyReply, answer: EngineResponse, allowed: readonly 
 }
 
 function engineRequest(request: FastifyRequest, reply: FastifyReply, options: ForwardOptions): EngineRequest {
-  const { path = request.url, body = ownBody(request), repeatable, headersTimeoutMs } = options;
+  const {
+    path = request.url,
+    body = ownBody(request),
+    repeatable,
+    headersTimeoutMs = request.queryTimeoutMs,
+  } = options;
   return {
     method: request.method,
     path,

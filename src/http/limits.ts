@@ -1,0 +1,161 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../access/principal.ts';
+import { HttpError } from './errors.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Milliseconds until the engine must have begun to answer; undefined for the connection's own. */
+    queryTimeoutMs?: number | undefined;
+  }
+}
+
+/** What one caller may ask for. */
+export interface CallerLimits {
+  /** Requests a second, over a minute's tenth: a burst of ten seconds' worth is borne. 0 for no limit. */
+  readonly requestsPerSecond: number;
+  /** Queries at once. 0 for no limit. */
+  readonly concurrentQueries: number;
+  /** Milliseconds until the engine must have begun to answer a query. 0 for the engine connection's own. */
+  readonly queryTimeoutMs: number;
+}
+
+/** Generous for people and dashboards, and still a bound on a script that runs wild. */
+export const DEFAULT_CALLER_LIMITS: CallerLimits = {
+  requestsPerSecond: 200,
+  concurrentQueries: 64,
+  queryTimeoutMs: 0,
+};
+
+export interface LimitsOptions {
+  /** For callers that no other line is about. */
+  readonly defaults?: Partial<CallerLimits>;
+  /** By name of a role; where a caller has several of them, the most generous value of each counts. */
+  readonly byRole?: Readonly<Record<string, Partial<CallerLimits>>>;
+  /** By name of a service token, or id of a user; wins over those of roles. */
+  readonly byCaller?: Readonly<Record<string, Partial<CallerLimits>>>;
+  readonly rolesOf: (principal: Principal) => readonly string[];
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+}
+
+const BURST_SECONDS = 10;
+/** Callers that are remembered; the one that was silent longest is forgotten first. */
+const MAX_CALLERS = 10_000;
+
+interface Caller {
+  /** Requests that are still free, as of `at`. */
+  tokens: number;
+  at: number;
+  queries: number;
+}
+
+/** Counts what each caller does, and refuses what is more than it may. */
+export class Limits {
+  readonly #options: LimitsOptions;
+  readonly #callers = new Map<string, Caller>();
+
+  constructor(options: LimitsOptions) {
+    this.#options = options;
+  }
+
+  /** What holds for a caller now. */
+  of(principal: Principal): CallerLimits {
+    const { byCaller, byRole, defaults, rolesOf } = this.#options;
+    const base = { ...DEFAULT_CALLER_LIMITS, ...defaults };
+    const roles = byRole === undefined ? [] : rolesOf(principal).map((role) => byRole[role] ?? {});
+    return { ...base, ...mostGenerous(roles), ...byCaller?.[principal.id] };
+  }
+
+  /** @throws {HttpError} 429 */
+  countRequest(principal: Principal): void {
+    const { requestsPerSecond: rate } = this.of(principal);
+    if (rate === 0) return;
+    const caller = this.#caller(principal.srn, rate);
+    const now = this.#options.now();
+    caller.tokens = Math.min(rate * BURST_SECONDS, caller.tokens + ((now - caller.at) / 1000) * rate);
+    caller.at = now;
+    if (caller.tokens < 1) {
+      throw tooMany(`more than ${rate} requests a second`, Math.ceil((1 - caller.tokens) / rate));
+    }
+    caller.tokens -= 1;
+  }
+
+  /**
+   * Counts a query until the function that it returns is called.
+   * @throws {HttpError} 429
+   */
+  beginQuery(principal: Principal): () => void {
+    const { concurrentQueries: max, requestsPerSecond: rate } = this.of(principal);
+    const caller = this.#caller(principal.srn, rate);
+    if (max !== 0 && caller.queries >= max) throw tooMany(`more than ${max} queries at once`, 1);
+    caller.queries++;
+    let ended = false;
+    return () => {
+      if (!ended) caller.queries--;
+      ended = true;
+    };
+  }
+
+  #caller(srn: string, rate: number): Caller {
+    const known = this.#callers.get(srn);
+    const caller = known ?? { tokens: rate * BURST_SECONDS, at: this.#options.now(), queries: 0 };
+    // Last in the map is who was here last.
+    this.#callers.delete(srn);
+    this.#callers.set(srn, caller);
+    if (this.#callers.size > MAX_CALLERS) this.#forgetOne();
+    return caller;
+  }
+
+  #forgetOne(): void {
+    for (const [srn, { queries }] of this.#callers) {
+      // Whoever has a query under way stays, so that it is taken off the right count.
+      if (queries > 0) continue;
+      this.#callers.delete(srn);
+      return;
+    }
+  }
+}
+
+/** 0 is no limit, and so the most. */
+function mostGenerous(list: readonly Partial<CallerLimits>[]): Partial<CallerLimits> {
+  const most: { -readonly [Key in keyof CallerLimits]?: number } = {};
+  for (const limits of list) {
+    for (const [key, value] of Object.entries(limits) as [keyof CallerLimits, number][]) {
+      const known = most[key];
+      most[key] = known === undefined ? value : known === 0 || value === 0 ? 0 : Math.max(known, value);
+    }
+  }
+  return most;
+}
+
+function tooMany(what: string, seconds: number): HttpError {
+  return new HttpError(429, `${what} are too many for this caller: try again in ${seconds} s`, {
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+const QUERY_PATH = /^\/(?:query|sql)(?:[/?]|$)/;
+
+/** Whether a request asks the engine to run a query, by its address. */
+function isQuery(request: FastifyRequest): boolean {
+  return QUERY_PATH.test(request.url) && (request.method === 'POST' || /[?&]sql=/.test(request.url));
+}
+
+/**
+ * Counts every authenticated request of `app`, and queries until their answers are out. Register it on the root, after authentication and before the
+ * routes.
+ */
+export function registerLimits(app: FastifyInstance, limits: Limits): void {
+  app.decorateRequest('queryTimeoutMs', undefined);
+  app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
+    // Null on routes that anyone may call, whatever the type says.
+    const principal = request.principal as Principal | null;
+    if (principal === null) return;
+    limits.countRequest(principal);
+    if (!isQuery(request)) return;
+    const { queryTimeoutMs } = limits.of(principal);
+    if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
+    const end = limits.beginQuery(principal);
+    reply.raw.once('close', end);
+  });
+}

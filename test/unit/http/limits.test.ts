@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { HttpError } from '../../../src/http/errors.ts';
+import { Limits, type LimitsOptions } from '../../../src/http/limits.ts';
+import { ALICE } from '../../support/app.ts';
+
+let now = 0;
+const limits = (options: Partial<LimitsOptions> = {}) => new Limits({ rolesOf: () => [], now: () => now, ...options });
+
+const retryAfter = (call: () => unknown): string | undefined => {
+  try {
+    call();
+  } catch (error) {
+    expect(error).toBeInstanceOf(HttpError);
+    expect((error as HttpError).statusCode).toBe(429);
+    return (error as HttpError).headers['retry-after'];
+  }
+  return undefined;
+};
+
+describe('requests a second', () => {
+  it('bears a burst of ten seconds, then the rate', () => {
+    const counted = limits({ defaults: { requestsPerSecond: 2 } });
+    for (let request = 0; request < 20; request++) counted.countRequest(ALICE);
+    expect(retryAfter(() => counted.countRequest(ALICE))).toBe('1');
+    now += 1000;
+    counted.countRequest(ALICE);
+    counted.countRequest(ALICE);
+    expect(retryAfter(() => counted.countRequest(ALICE))).toBe('1');
+  });
+
+  it('counts each caller alone, and none where there is no limit', () => {
+    const counted = limits({ defaults: { requestsPerSecond: 0.1 } });
+    counted.countRequest(ALICE);
+    expect(retryAfter(() => counted.countRequest(ALICE))).toBe('10');
+    counted.countRequest({ ...ALICE, srn: 'srn2:user#bob' });
+    const free = limits({ defaults: { requestsPerSecond: 0 } });
+    for (let request = 0; request < 100; request++) free.countRequest(ALICE);
+  });
+});
+
+describe('queries at once', () => {
+  it('are counted until they end, once each', () => {
+    const counted = limits({ defaults: { concurrentQueries: 2 } });
+    const [first] = [counted.beginQuery(ALICE), counted.beginQuery(ALICE)];
+    expect(retryAfter(() => counted.beginQuery(ALICE))).toBe('1');
+    first?.();
+    first?.();
+    const third = counted.beginQuery(ALICE);
+    expect(retryAfter(() => counted.beginQuery(ALICE))).toBe('1');
+    third();
+  });
+});
+
+describe('whose limits count', () => {
+  it('is the caller’s own, else the most generous of its roles, else the default', () => {
+    const counted = limits({
+      defaults: { concurrentQueries: 1, queryTimeoutMs: 5 },
+      byRole: {
+        a: { concurrentQueries: 3 },
+        b: { concurrentQueries: 2, requestsPerSecond: 0 },
+        c: { concurrentQueries: 99 },
+      },
+      byCaller: { [ALICE.id]: { queryTimeoutMs: 7 } },
+      rolesOf: () => ['a', 'b'],
+    });
+    expect(counted.of(ALICE)).toEqual({ concurrentQueries: 3, requestsPerSecond: 0, queryTimeoutMs: 7 });
+    expect(counted.of({ ...ALICE, id: 'bob' })).toEqual({
+      concurrentQueries: 3,
+      requestsPerSecond: 0,
+      queryTimeoutMs: 5,
+    });
+  });
+});
