@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (const name of ['operator', 'gateway'] as const) {
     kubeconfigs[name] = await api.serviceAccountKubeconfig(namespace, `olap-warden-${name}`);
   }
-  await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
+  await api.mustKubectl(['apply', '--server-side', '-k', join(ROOT, 'manifests')]);
 });
 afterAll(async () => {
   for (const program of programs) program.signalGroup('SIGKILL');

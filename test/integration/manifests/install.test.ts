@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { policy } from '../../builders/resources.ts';
+import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { INSTALL_MANIFEST, renderInstallManifest } from '../../../tools/generate/install-manifest.ts';
+import { helmTools } from '../../../tools/helm/render.ts';
+
+// Its own control plane: the manifest installs things for the whole cluster.
+let api: ControlPlane;
+
+beforeAll(async () => {
+  api = await startControlPlane({ controllerManager: true });
+});
+afterAll(() => api.stop());
+
+describe('manifests/install.yaml', () => {
+  it('is what the chart renders', { timeout: 600_000 }, async () => {
+    const content = await renderInstallManifest(join(await helmTools(), 'helm'));
+    // Compared as a whole: a difference of a thousand lines helps nobody.
+    expect((await readFile(INSTALL_MANIFEST, 'utf8')) === content, 'run `make manifests`').toBe(true);
+  });
+
+  it('installs everything with one command, and goes again but for what people made', async () => {
+    await api.mustKubectl(['apply', '--server-side', '-f', INSTALL_MANIFEST]);
+    await api.mustKubectl(['-n', 'olap', 'rollout', 'status', 'deploy/olap-warden-operator', '--watch=false']);
+    await api.mustKubectl([
+      'wait',
+      '--for=condition=Established',
+      '--timeout=30s',
+      'crd',
+      '-l=app.kubernetes.io/part-of=olap-warden',
+    ]);
+    await api.mustKubectl(['-n', 'olap', 'apply', '-f', '-'], { input: JSON.stringify(policy('mine')) });
+
+    await api.mustKubectl(['delete', '-f', INSTALL_MANIFEST, '-l', 'app.kubernetes.io/instance=olap-warden']);
+    const left = await api.mustKubectl(['-n', 'olap', 'get', 'all,policies.olapwarden.io', '-o', 'name']);
+    expect(left.stdout.trim()).toBe('policy.olapwarden.io/mine');
+    const rules = 'clusterroles,clusterrolebindings,mutatingadmissionpolicies,validatingadmissionpolicies';
+    const global = await api.mustKubectl(['get', rules, '-l', 'app.kubernetes.io/part-of=olap-warden', '-o', 'name']);
+    expect(global.stdout).toBe('');
+  });
+});
