@@ -186,6 +186,23 @@ export const SettingsSchema = Type.Object({
     minimum: 1,
     maximum: 1_000_000,
   }),
+  'max-requests-per-second': integer({
+    description:
+      'Requests a second of one caller; ten seconds’ worth may come at once. Beyond them 429. 0 for no limit.',
+    default: 200,
+    minimum: 0,
+    maximum: 1_000_000,
+  }),
+  'max-concurrent-queries': integer({
+    description: 'Queries at once of one caller; another one is 429. 0 for no limit.',
+    default: 64,
+    minimum: 0,
+    maximum: 1_000_000,
+  }),
+  'query-timeout': duration({
+    description: 'How long a query may take until the engine begins to answer. `0` for that of the connection.',
+    default: 0,
+  }),
   'leader-lease': text({ description: 'Name of the operators’ Lease.', default: 'olap-warden-operator' }),
   'token-grace': duration({
     description: 'How long the token before a rotation works on.',

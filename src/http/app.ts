@@ -13,6 +13,7 @@ import { auditToLog, type Audit } from './audit.ts';
 import './context.ts';
 import { registerDocs } from './docs.ts';
 import { HttpError } from './errors.ts';
+import { registerLimits, type Limits } from './limits.ts';
 import { keepOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
 
@@ -31,6 +32,8 @@ export interface AppParts {
   /** Told of each answer: the route's pattern (never the path itself), and how long it took in seconds. */
   readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
   readonly limits?: AppLimits;
+  /** What one caller may ask for; without bounds where absent. */
+  readonly callerLimits?: Limits;
   /** Addresses of proxies whose `X-Forwarded-For` is believed; none where absent. */
   readonly trustProxy?: boolean | string | readonly string[];
   /** Reads the key and certificate for TLS; plain HTTP where absent. */
@@ -99,6 +102,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       maxFailuresPerMinute: parts.limits.maxFailuresPerMinute,
     }),
   });
+  if (parts.callerLimits) registerLimits(app, parts.callerLimits);
   await registerOpenApi(app, parts.version);
   await app.register(registerDocs);
   for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));

@@ -46,6 +46,7 @@ describe.skipIf(!python)('the live gateway, by its own OpenAPI document', () => 
     service = await startStandalone({
       controllers: (await sharedPinot()).controllerUrl,
       'max-failed-attempts': 1_000_000,
+      'max-requests-per-second': 0,
     });
   });
   afterAll(() => service?.stop());

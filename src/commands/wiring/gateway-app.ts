@@ -11,6 +11,7 @@ import { buildApp, type RegisterRoutes } from '../../http/app.ts';
 import { clusterHealthRoutes } from '../../http/cluster-health/index.ts';
 import { engineProxy } from '../../http/engine-proxy/index.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../http/gateway-info/index.ts';
+import { Limits } from '../../http/limits.ts';
 import { countDecisions, observeRequests, observeStore } from '../../http/metrics.ts';
 import type { QueryService } from '../../http/query/service.ts';
 import { rbacManager } from '../../http/rbac-manager/index.ts';
@@ -68,6 +69,15 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
     plugins,
     observe: observeRequests(registry),
     limits: { maxFailuresPerMinute: settings['max-failed-attempts'] },
+    callerLimits: new Limits({
+      defaults: {
+        requestsPerSecond: settings['max-requests-per-second'],
+        concurrentQueries: settings['max-concurrent-queries'],
+        queryTimeoutMs: settings['query-timeout'],
+      },
+      rolesOf: (principal) => directory.rolesOf(principal),
+      now: () => performance.now(),
+    }),
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
   });
