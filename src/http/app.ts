@@ -54,6 +54,8 @@ const BODY_LIMIT_BYTES = MB;
 /** An SRN with several levels of long names, percent-encoded. */
 const MAX_PARAM_LENGTH = 2048;
 const MAX_EVENT_LOOP_DELAY_MS = 3000;
+/** Loading modules and reading the resources holds up the event loop at the start: that says nothing about the load. */
+const START_MS = 5000;
 const REQUEST_TIMEOUT_MS = 300_000;
 /** Longer than the idle time-outs of usual load balancers (60 s), so that they never reuse a connection that closes. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
@@ -136,9 +138,11 @@ function registerAccessLog(app: FastifyInstance, { observe }: AppParts): void {
 
 async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: number): Promise<void> {
   if (maxEventLoopDelay === 0) return;
+  const begun = performance.now();
   await app.register(underPressure.default, {
     maxEventLoopDelay,
     pressureHandler: () => {
+      if (performance.now() - begun < START_MS) return;
       throw new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
         headers: { 'retry-after': '5' },
       });

@@ -28,7 +28,7 @@ const CONTENT_SECURITY_POLICY = [
 
 const YEAR_SECONDS = 31_536_000;
 
-/** The dashboard at `/ui/`, and the session that its sign-in opens. */
+/** The dashboard at `/ui/` (where `/` leads), and the session that its sign-in opens. */
 export async function ui(app: FastifyInstance, options: UiOptions): Promise<void> {
   const page = await readFile(join(options.folder, 'index.html'), 'utf8');
 
@@ -55,6 +55,8 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
       .type('text/html; charset=utf-8')
       .send(page);
   const open = { config: { public: true }, schema: { hide: true } };
+  // Who types the address of the gateway is a person.
+  app.get('/', open, (_request, reply) => reply.redirect('/ui/', 302));
   app.get('/ui', open, (_request, reply) => reply.redirect('/ui/', 302));
   app.get('/ui/*', open, (_request, reply) => sendPage(reply));
 

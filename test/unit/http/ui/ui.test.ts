@@ -41,6 +41,11 @@ describe('the dashboard', () => {
     },
   );
 
+  it.each(['/', '/ui'])('leads from %s to the dashboard', async (url) => {
+    const answer = await app.inject({ url, headers: NOBODY });
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/ui/']);
+  });
+
   it('serves its assets without a credential, to be kept for good', async () => {
     const answer = await app.inject({ url: '/ui/assets/main-ABC.js', headers: NOBODY });
     expect(answer.statusCode).toBe(200);
