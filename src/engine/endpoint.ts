@@ -107,7 +107,8 @@ export class PooledEndpoint implements EngineEndpoint {
       throw toEngineError(error, this.url, deadline, headersTimeoutMs);
     }
     deadline.headersArrived();
-    if (answer.statusCode === 401) this.#credential.refused();
+    // Older versions say 403 to a wrong credential.
+    if (answer.statusCode === 401 || answer.statusCode === 403) this.#credential.refused();
     // undici reports a body that is destroyed before its end as an error. Whoever reads it learns of it by its own means; without any
     // listener it would end the process.
     answer.body.on('error', () => undefined);

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { responseHeaders } from '../engine/headers.ts';
 import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
+import { HttpError } from './errors.ts';
 import './limits.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../engine/types.ts';
 
