@@ -39,42 +39,18 @@ function states(table: number): string {
   return isRealtime(table) ? `{"OFFLINE":null,"REALTIME":${body}}` : `{"OFFLINE":${body},"REALTIME":null}`;
 }
 
+/** As `GET /segments/{table}/zkmetadata` tells it. */
 function metadata(table: number): string {
-  const nodes: string[] = [];
+  const segments: string[] = [];
   for (let i = 0; i < SEGMENTS; i += 1) {
     const name = segmentName(table, i);
     const start = 1_760_000_000_000 + i * STEP_MS;
     const fields = isConsuming(table, i)
-      ? `    "segment.creation.time" : "1795218403189",
-    "segment.flush.threshold.size" : "6666",
-    "segment.realtime.numReplicas" : "2",
-    "segment.realtime.startOffset" : "${i * 6_666}",
-    "segment.realtime.status" : "IN_PROGRESS"`
-      : `    "segment.crc" : "1261875136",
-    "segment.creation.time" : "1795218403189",
-    "segment.data.crc" : "1604873215",
-    "segment.download.url" : "http://127.0.0.1:19000/segments/${rawName(table)}/${name}",
-    "segment.end.time" : "${start + STEP_MS - 500}",
-    "segment.index.version" : "v3",
-    "segment.realtime.endOffset" : "6666",
-    "segment.realtime.numReplicas" : "2",
-    "segment.realtime.startOffset" : "0",
-    "segment.realtime.status" : "DONE",
-    "segment.size.in.bytes" : "22425900",
-    "segment.start.time" : "${start}",
-    "segment.time.unit" : "MILLISECONDS",
-    "segment.total.docs" : "100000",
-    "segment.use.data.crc" : "true"`;
-    nodes.push(`{
-  "id" : "${name}",
-  "simpleFields" : {
-${fields}
-  },
-  "mapFields" : { },
-  "listFields" : { }
-}`);
+      ? `"segment.creation.time":"1795218403189","segment.flush.threshold.size":"6666","segment.realtime.numReplicas":"2","segment.realtime.startOffset":"${i * 6_666}","segment.realtime.status":"IN_PROGRESS"`
+      : `"segment.crc":"52903070","segment.creation.time":"1795218456089","segment.data.crc":"2038560524","segment.download.url":"http://127.0.0.1:19000/segments/${rawName(table)}/${name}","segment.end.time":"${start + STEP_MS - 500}","segment.flush.threshold.size":"6666","segment.index.version":"v3","segment.realtime.endOffset":"13332","segment.realtime.numReplicas":"2","segment.realtime.startOffset":"6666","segment.realtime.status":"DONE","segment.size.in.bytes":"22425900","segment.start.time":"${start}","segment.time.unit":"MILLISECONDS","segment.total.docs":"100000","segment.use.data.crc":"true"`;
+    segments.push(`"${name}":{${fields}}`);
   }
-  return `[ ${nodes.join(', ')} ]`;
+  return `{${segments.join(',')}}`;
 }
 
 function tableConfigs(): object[] {
@@ -165,7 +141,7 @@ function fixed(): Map<string, object> {
 
 function ofTable(path: string, table: number): string | undefined {
   if (path.endsWith('/idealstate') || path.endsWith('/externalview')) return states(table);
-  if (path.includes('/PROPERTYSTORE/SEGMENTS/')) return metadata(table);
+  if (path.endsWith('/zkmetadata')) return metadata(table);
   if (path.includes('/size?')) {
     const total = (SEGMENTS * 2 * 30_000_000).toFixed(0);
     return `{"tableName":"${fullName(table)}","reportedSizeInBytes":${total},"estimatedSizeInBytes":${total},"offlineSegments":null,"realtimeSegments":null}`;
@@ -175,7 +151,18 @@ function ofTable(path: string, table: number): string | undefined {
     return JSON.stringify({ needReload: false, serverToSegmentsCheckReloadList: list });
   }
   if (path.includes('/rebalance?')) {
-    return `{"jobId":"9509bdc4-8efe-410e-b1f2-5d6eab418585","status":"NO_OP","description":"Table is already balanced","segmentAssignment":${states(table)}}`;
+    const unchanged = Object.fromEntries(
+      servers.map((id) => [
+        id,
+        { serverStatus: 'UNCHANGED', segmentsAdded: 0, segmentsDeleted: 0, segmentsUnchanged: 80 },
+      ]),
+    );
+    return JSON.stringify({
+      jobId: '9509bdc4-8efe-410e-b1f2-5d6eab418585',
+      status: 'NO_OP',
+      description: 'Table is already balanced',
+      rebalanceSummaryResult: { serverInfo: { serverSegmentChangeInfo: unchanged } },
+    });
   }
   if (path.includes('/consumingSegmentsInfo')) return '{"_segmentToConsumingInfoMap":{}}';
   if (path.endsWith('/metadata')) {

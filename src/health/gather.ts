@@ -84,6 +84,7 @@ class Gatherer {
       engine: this.#options.engine,
       request: this.#request,
       schemas,
+      version: cluster.value.version,
       settleMs: this.#options.settleMs ?? SETTLE_MS,
       progress: (count, more) => this.#step(count, more),
     });

@@ -154,7 +154,8 @@ export class ReplayEngine implements Engine {
       this.#deriveSegments(table, version, raw);
       const dryRun = readRecording(version, `rebal_${raw}`);
       const consuming = type === 'REALTIME' ? '&includeConsuming=true' : '';
-      this.on('POST', 'controller', `/tables/${raw}/rebalance?type=${type}&dryRun=true${consuming}`, dryRun);
+      const summary = version.startsWith('0.') ? '' : '&summary=true';
+      this.on('POST', 'controller', `/tables/${raw}/rebalance?type=${type}&dryRun=true${consuming}${summary}`, dryRun);
       this.on(
         'POST',
         'broker',

@@ -90,6 +90,11 @@ export class ClusterCalls {
     return this.#zk('getChildren', `PROPERTYSTORE/SEGMENTS/${table}`, 'segment_metadata');
   }
 
+  terseMetadata(table: string): Call {
+    const path = `/segments/${encodeURIComponent(table)}/zkmetadata`;
+    return this.call('segment_metadata', path, { timeoutMs: CHILDREN_TIMEOUT_MS });
+  }
+
   /** A call to the controller. @param name the endpoint's name in metrics */
   call(name: string, path: string, more: Partial<Call> = {}): Call {
     return { name, path, endpoint: this.#engine.controller, ...more };

@@ -24,7 +24,11 @@ export class TableCalls {
   /** Whether this version of the engine tells reloads; asked once, by whoever comes first. */
   #reloadEndpoint: Promise<boolean> | undefined;
 
-  constructor(reader: Reader, engine: Engine, calls: ClusterCalls) {
+  readonly #summaries: boolean;
+
+  /** @param summaries true where the engine can be asked for the summary of a dry run alone; older ones do not know the parameter */
+  constructor(reader: Reader, engine: Engine, calls: ClusterCalls, summaries: boolean) {
+    this.#summaries = summaries;
     this.#reader = reader;
     this.#engine = engine;
     this.#calls = calls;
@@ -155,7 +159,8 @@ export class TableCalls {
 
   async rebalance(table: TableEntry): Promise<RebalanceSummary> {
     const consuming = table.type === 'REALTIME' ? '&includeConsuming=true' : '';
-    const path = `/tables/${encodeURIComponent(table.rawName)}/rebalance?type=${table.type}&dryRun=true${consuming}`;
+    const summary = this.#summaries ? '&summary=true' : '';
+    const path = `/tables/${encodeURIComponent(table.rawName)}/rebalance?type=${table.type}&dryRun=true${consuming}${summary}`;
     const call = this.#calls.call('rebalance_dry_run', path, { method: 'POST', timeoutMs: FAN_OUT_TIMEOUT_MS });
     const { status, description } = await this.#reader.stream(call, () => new RebalanceVisitor());
     if (status === 'NO_OP') return { needed: false, detail: description };

@@ -29,7 +29,7 @@ export class Layout {
   readonly sets: number[][] = [];
   /** By segment: 1 while it is consuming. */
   readonly consuming: number[] = [];
-  readonly #setByWeight = new Map<number, number>();
+  readonly #setByKey = new Map<number | string, number>();
   readonly #weights: number[][] = [];
 
   /** A number of 42 bits that stands for one replica, so that the sum over two thousand of them is exact; two sums are equal by chance once in 2⁴². */
@@ -41,11 +41,12 @@ export class Layout {
   add(segment: number, replicas: Replicas): void {
     this.weights[segment] = replicas.weight;
     this.consuming[segment] = replicas.consuming ? 1 : 0;
-    let set = this.#setByWeight.get(replicas.serverWeight);
+    const key = setKey(replicas.servers);
+    let set = this.#setByKey.get(key);
     if (set === undefined) {
       set = this.sets.length;
       this.sets.push(replicas.servers.slice());
-      this.#setByWeight.set(replicas.serverWeight, set);
+      this.#setByKey.set(key, set);
     }
     this.setOf[segment] = set;
   }
@@ -136,6 +137,17 @@ export function partitionOf(segment: string): number | undefined {
   return partition !== undefined && /^[0-9]+$/u.test(partition) ? Number(partition) : undefined;
 }
 
+/** What stands for a list of servers: for up to three of the first thousand a small integer, which a map finds fastest. */
+function setKey(servers: readonly number[]): number | string {
+  if (servers.length > 3) return servers.join(' ');
+  let key = servers.length;
+  for (const server of servers) {
+    if (server >= 512) return servers.join(' ');
+    key = key * 512 + server;
+  }
+  return key;
+}
+
 /** Two rounds of a 32-bit finaliser over the pair, put together to 42 bits. */
 function scattered(server: number, state: number): number {
   const seed = Math.imul(server + 1, 0x9e3779b1) ^ Math.imul(state + 1, 0x85ebca6b);
@@ -153,7 +165,6 @@ function finalised(value: number): number {
 interface Replicas {
   readonly servers: readonly number[];
   readonly weight: number;
-  readonly serverWeight: number;
   readonly consuming: boolean;
 }
 
@@ -167,7 +178,6 @@ abstract class StateVisitor implements JsonVisitor {
   #server = 0;
   readonly #servers: number[] = [];
   #weight = 0;
-  #serverWeight = 0;
   #consuming = false;
 
   constructor(layout: Layout, type: string) {
@@ -185,7 +195,6 @@ abstract class StateVisitor implements JsonVisitor {
       this.found = true;
       this.#servers.length = 0;
       this.#weight = 0;
-      this.#serverWeight = 0;
       this.#consuming = false;
       this.segment(bytes, start, end);
     } else if (depth === 3) {
@@ -198,8 +207,7 @@ abstract class StateVisitor implements JsonVisitor {
     if (!this.#relevant || depth !== 3 || tokenIs(bytes, start, end, OFFLINE)) return;
     const { layout } = this;
     this.#servers.push(this.#server);
-    this.#weight += layout.replicaWeight(this.#server, layout.states.intern(bytes, start, end) + 1);
-    this.#serverWeight += layout.replicaWeight(this.#server, 0);
+    this.#weight += layout.replicaWeight(this.#server, layout.states.intern(bytes, start, end));
     if (tokenIs(bytes, start, end, CONSUMING)) this.#consuming = true;
   }
 
@@ -210,7 +218,6 @@ abstract class StateVisitor implements JsonVisitor {
       this.done({
         servers: this.#servers,
         weight: this.#weight,
-        serverWeight: this.#serverWeight,
         consuming: this.#consuming,
       });
     }

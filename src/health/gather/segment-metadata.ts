@@ -13,9 +13,13 @@ const NAMES = FIELDS.map((field) => Buffer.from(`segment.${field}`));
 const STATUS = Buffer.from('segment.realtime.status');
 
 /**
- * Reads the metadata of all segments of a table, an array of
- * `{"id": segment, "simpleFields": {"segment.start.time": "…", …}, "mapFields": {}, "listFields": {}}`.
+ * The two shapes in which the engine tells the metadata of all segments of a table: `nodes`, an array of
+ * `{"id": segment, "simpleFields": {"segment.start.time": "…", …}, "mapFields": {}, "listFields": {}}`, and the terser `map`,
+ * `{segment: {"segment.start.time": "…", …}}`.
  */
+export type MetadataShape = 'nodes' | 'map';
+
+/** Reads the metadata of all segments of a table. */
 export class SegmentMetadataVisitor implements JsonVisitor {
   /** Where each consuming segment began to read its stream. */
   readonly consumingOffsets = new Map<string, number>();
@@ -35,8 +39,13 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   #atId = false;
   #field = -1;
 
+  /** Depth at which the fields of a segment are. */
+  readonly #fieldDepth: number;
+
   /** @param limit bytes below which a segment is small */
-  constructor(layout: Layout, limit: number) {
+  constructor(layout: Layout, limit: number, shape: MetadataShape) {
+    this.#fieldDepth = shape === 'nodes' ? 3 : 2;
+    this.#inFields = shape === 'map';
     this.#layout = layout;
     this.#limit = limit;
     this.#documents = new Float64Array(layout.sets.length);
@@ -44,8 +53,10 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   }
 
   key(bytes: Buffer, start: number, end: number, depth: number): void {
-    if (depth === 3) {
+    if (depth === this.#fieldDepth) {
       this.#field = this.#inFields ? fieldOf(bytes, start, end) : -1;
+    } else if (depth === 1) {
+      this.#segment = this.#layout.segments.lookup(bytes, start, end);
     } else if (depth === 2) {
       this.#atId = tokenIs(bytes, start, end, ID);
       this.#inFields = tokenIs(bytes, start, end, SIMPLE_FIELDS);
@@ -53,7 +64,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   }
 
   scalar(bytes: Buffer, start: number, end: number, depth: number): void {
-    if (depth === 3) {
+    if (depth === this.#fieldDepth) {
       if (this.#field >= FIELDS.length) this.#inProgress = tokenIs(bytes, start, end, IN_PROGRESS);
       else if (this.#field >= 0) this.#values[this.#field] = tokenNumber(bytes, start, end);
     } else if (depth === 2 && this.#atId) {

@@ -20,7 +20,7 @@ import { TableCalls } from './fan-outs.ts';
 import { sampleOf, type Layout } from './layout.ts';
 import { ExternalViewReading, IdealStateReading } from './state-readings.ts';
 import { StatusError, type Reader } from './reader.ts';
-import { SegmentMetadataVisitor } from './segment-metadata.ts';
+import { SegmentMetadataVisitor, type MetadataShape } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
 
 /** How many tables are read at once: each holds the names of its segments while it is read. */
@@ -33,6 +33,8 @@ export interface TablesGathererOptions {
   readonly engine: Engine;
   readonly request: GatherRequest;
   readonly schemas: Read<ReadonlyMap<string, SchemaEntry>>;
+  /** Of the engine; undefined where it does not tell. */
+  readonly version: string | undefined;
   readonly settleMs: number;
   /** So many steps were done, and so many more are to do. */
   readonly progress: (done: number, more?: number) => void;
@@ -62,11 +64,19 @@ export class TablesGatherer {
   readonly #options: TablesGathererOptions;
   readonly #reader: Reader;
   readonly #tableCalls: TableCalls;
+  /** Releases since 1.0 tell segments' metadata in a quarter fewer bytes; one that does not is asked for it once. */
+  #hasTerseMetadata: boolean;
 
   constructor(options: TablesGathererOptions) {
     this.#options = options;
     this.#reader = options.reader;
-    this.#tableCalls = new TableCalls(options.reader, options.engine, options.calls);
+    this.#hasTerseMetadata = majorVersion(options.version) >= 1;
+    this.#tableCalls = new TableCalls(
+      options.reader,
+      options.engine,
+      options.calls,
+      majorVersion(options.version) >= 1,
+    );
   }
 
   async gather(entries: readonly TableEntry[]): Promise<GatheredTables> {
@@ -181,12 +191,20 @@ export class TablesGatherer {
   }
 
   async #segmentMetadata(entry: TableEntry, layout: Layout): Promise<SegmentMetadataVisitor> {
-    const visitor = () => new SegmentMetadataVisitor(layout, this.#options.request.smallSegmentBytes);
+    const { calls, request } = this.#options;
+    const visitor = (shape: MetadataShape) => new SegmentMetadataVisitor(layout, request.smallSegmentBytes, shape);
     try {
-      return await this.#reader.stream(this.#options.calls.segmentMetadata(entry.name), visitor);
+      if (this.#hasTerseMetadata)
+        return await this.#reader.stream(calls.terseMetadata(entry.name), () => visitor('map'));
+    } catch (error) {
+      if (!(error instanceof StatusError && error.status === 404)) throw error;
+      this.#hasTerseMetadata = false;
+    }
+    try {
+      return await this.#reader.stream(calls.segmentMetadata(entry.name), () => visitor('nodes'));
     } catch (error) {
       // A table that never had a segment has no node for them.
-      if (error instanceof StatusError && error.status === 404 && layout.setOf.length === 0) return visitor();
+      if (error instanceof StatusError && error.status === 404 && layout.setOf.length === 0) return visitor('nodes');
       throw error;
     }
   }
@@ -305,6 +323,10 @@ export class TablesGatherer {
     const names = await this.#reader.read(() => this.#options.calls.tableNames());
     return names.ok ? tables.filter(({ name }) => names.value.has(name)) : tables;
   }
+}
+
+function majorVersion(version: string | undefined): number {
+  return Number.parseInt(version ?? '0', 10);
 }
 
 function isDoubtful(state: TableState, viewRead: boolean): boolean {

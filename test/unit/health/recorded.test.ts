@@ -61,6 +61,15 @@ describe('a recorded cluster of 1.5.1', () => {
     for (const request of posts) expect(request).toMatch(/dryRun=true|^POST broker \/query\/sql$/u);
   });
 
+  it('falls back to the nodes of segments where the terser metadata is not served', async () => {
+    for (const table of ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME']) {
+      engine.json(`/segments/${table}/zkmetadata`, { code: 404, error: 'not found' }, 404);
+    }
+    const outcome = await outcomeOf(engine, 'SEGMENTS_TIME_PARTITION_CHECK');
+    expect(entities(outcome)).toEqual(['ev_REALTIME', 'up_REALTIME']);
+    expect(outcome.couldNotEvaluate).toBe(false);
+  });
+
   it('reads for one check only what that check needs', async () => {
     await runOn(engine, 'REPLICATION_CHECK');
     expect(engine.requests.toSorted()).toEqual([
@@ -151,7 +160,7 @@ describe('a recorded cluster of 1.5.1', () => {
   });
 
   it('sees a rebalance that is needed, and none where only instances were assigned anew', async () => {
-    const path = '/tables/orders/rebalance?type=OFFLINE&dryRun=true';
+    const path = '/tables/orders/rebalance?type=OFFLINE&dryRun=true&summary=true';
     engine.on('POST', 'controller', path, readRecording('1.5.1', 'scen/rebal_needed'));
     expect(entities(await outcomeOf(engine, 'TABLE_SEGMENT_ASSIGNMENT_CHECK'))).toEqual(['orders_OFFLINE']);
     engine.on('POST', 'controller', path, readRecording('1.5.1', 'scen/rebal_rg'));
