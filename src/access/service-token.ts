@@ -8,7 +8,7 @@ export const SECRET_KEY_LENGTH = 32;
 const TOKEN_PREFIX = 'svc-';
 const TOKEN_FORM = new RegExp(`^svc-([a-z0-9]{${ACCESS_KEY_LENGTH}})-([a-z0-9]{${SECRET_KEY_LENGTH}})$`);
 
-/** Value of the label `olapwarden.io/part` on the Secrets that hold hashes. */
+/** Value of the label `olapwarden.io/part` on the Secrets that hold hashes; those that hold tokens have another. */
 export const HASH_SECRET_PART = 'service-token';
 
 /** The two halves of a service token. `secretKey` is a credential: it is shown once and never stored. */

@@ -3,6 +3,7 @@ import type { Authenticator } from '../access/authenticator.ts';
 import { KubernetesAuthenticator } from '../access/authenticators/kubernetes.ts';
 import { TokenFileAuthenticator } from '../access/authenticators/token-file.ts';
 import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
+import { SERVICE_TOKEN_PART } from '../store/secret-label.ts';
 import type { Boot } from './wiring/boot.ts';
 import { openEngine } from './wiring/engine.ts';
 import { composeGateway } from './wiring/gateway-app.ts';
@@ -17,7 +18,8 @@ async function compose(boot: Boot): Promise<number> {
   const { settings, live, log, closers, readiness } = boot;
   const transport = openTransport(settings);
   closers.defer('transport', () => transport.close());
-  const store = openKubernetesStore(transport, log);
+  // Hashes alone: what faces people holds no token.
+  const store = openKubernetesStore(transport, log, [SERVICE_TOKEN_PART]);
   closers.defer('store', () => store.close());
   const engine = await openEngine(settings, log);
   closers.defer('engine', () => engine.close());

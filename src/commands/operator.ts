@@ -1,4 +1,5 @@
 import { observeStore } from '../http/metrics.ts';
+import { SECRET_PARTS } from '../store/secret-label.ts';
 import type { Boot } from './wiring/boot.ts';
 import { openEngine } from './wiring/engine.ts';
 import { openKubernetesStore, openTransport } from './wiring/kubernetes.ts';
@@ -16,7 +17,7 @@ async function compose(boot: Boot): Promise<undefined> {
   const { settings, log, closers, readiness, registry } = boot;
   const transport = openTransport(settings);
   closers.defer('transport', () => transport.close());
-  const store = openKubernetesStore(transport, log);
+  const store = openKubernetesStore(transport, log, SECRET_PARTS);
   closers.defer('store', () => store.close());
   observeStore(registry, () => store.health());
   const engine = await openEngine(settings, log);

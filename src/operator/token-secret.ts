@@ -1,6 +1,7 @@
-import { formatBearerToken, HASH_SECRET_PART, parseBearerToken, type TokenKeys } from '../access/service-token.ts';
+import { formatBearerToken, parseBearerToken, type TokenKeys } from '../access/service-token.ts';
 import type { Secret, ServiceToken } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, GROUP, LABELS } from '../resources/meta.ts';
+import { SERVICE_TOKEN_SECRET_PART } from '../store/secret-label.ts';
 import type { Outcome } from './outcome.ts';
 
 /** When the token in the Secret was drawn to replace another, RFC 3339. */
@@ -43,7 +44,7 @@ export function buildTokenSecret(owner: ServiceToken, name: string, keys: TokenK
     kind: 'Secret',
     metadata: {
       name,
-      labels: { [LABELS.part]: HASH_SECRET_PART, [LABELS.managedBy]: 'olap-warden' },
+      labels: { [LABELS.part]: SERVICE_TOKEN_SECRET_PART, [LABELS.managedBy]: 'olap-warden' },
       annotations: annotations(marks),
       ownerReferences: [{ apiVersion: API_VERSION, kind: 'ServiceToken', name: ownerName, uid, controller: true }],
     },

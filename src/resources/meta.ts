@@ -20,7 +20,7 @@ export const ANNOTATIONS = {
 
 export const LABELS = {
   managedBy: 'app.kubernetes.io/managed-by',
-  /** `service-token-hash` on the Secrets that hold the hash of a service token. */
+  /** On Secrets: `service-token` where they hold the hash of a service token, `service-token-secret` where they hold the token itself. */
   part: `${GROUP}/part`,
   /** `true` on the predefined policies and roles. */
   predefined: `${GROUP}/predefined`,

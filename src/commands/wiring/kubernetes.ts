@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.ts';
 import type { Settings } from '../../config/schema.ts';
 import { KubernetesStore } from '../../store/kubernetes/kubernetes-store.ts';
+import type { SecretPart } from '../../store/secret-label.ts';
 import { KubernetesTransport } from '../../store/kubernetes/transport.ts';
 import { VERSION } from '../version.ts';
 
@@ -17,10 +18,15 @@ export function openTransport(settings: Settings): KubernetesTransport {
   return new KubernetesTransport(load, { namespace: settings.namespace, userAgent: `olap-warden/${VERSION}` });
 }
 
-/** The resources of the namespace, followed from now on. */
-export function openKubernetesStore(transport: KubernetesTransport, log: Logger): KubernetesStore {
+/** The resources of the namespace, followed from now on. @param secretParts the Secrets among them, by their label */
+export function openKubernetesStore(
+  transport: KubernetesTransport,
+  log: Logger,
+  secretParts: readonly SecretPart[],
+): KubernetesStore {
   return new KubernetesStore({
     transport,
+    secretParts,
     onError: (error, { kind, during }) =>
       log.warn({ err: error, kind, during }, 'the view of the resources is not current'),
   });

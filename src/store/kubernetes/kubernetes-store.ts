@@ -2,7 +2,7 @@ import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { systemClock, type StoreClock } from '../clock.ts';
 import { assertObjectName, assertVersion, isObjectName, notFound } from '../preconditions.ts';
 import type { DeleteOptions, ResourceStore, StoreEvent, StoreHealth, WriteOptions } from '../resource-store.ts';
-import { withPartLabel } from '../secret-label.ts';
+import { SECRET_PARTS, withPartLabel, type SecretPart } from '../secret-label.ts';
 import { STORED_KINDS, Views } from '../views.ts';
 import { KindCache } from './kind-cache.ts';
 import { apiResource, fromApi, toApi, type ApiResource, type RawObject } from './objects.ts';
@@ -16,6 +16,8 @@ export interface KubernetesStoreOptions {
   /** Stays the caller's: close() of the store does not close it. */
   readonly transport: StoreTransport;
   readonly clock?: StoreClock;
+  /** The Secrets that the store sees, by their label; all of olap-warden's by default. */
+  readonly secretParts?: readonly SecretPart[];
   readonly tuning?: Partial<ReflectorTuning>;
   /** Called with what the store gets over by itself: failed lists and watches, listeners that throw. For the log. */
   readonly onError?: (error: unknown, context: { readonly kind: ResourceKind; readonly during: string }) => void;
@@ -35,16 +37,18 @@ export class KubernetesStore implements ResourceStore {
   readonly #transport: StoreTransport;
   readonly #clock: StoreClock;
   readonly #views: Views;
+  readonly #secretParts: readonly SecretPart[];
   readonly #slots: { readonly [K in ResourceKind]: Slot<K> };
 
   constructor(options: KubernetesStoreOptions) {
-    const { transport, clock = systemClock, tuning, onError } = options;
+    const { transport, clock = systemClock, secretParts = SECRET_PARTS, tuning, onError } = options;
     this.#transport = transport;
     this.#clock = clock;
+    this.#secretParts = secretParts;
     const views = new Views((error, kind) => onError?.(error, { kind, during: 'a listener' }));
     this.#views = views;
     const slot = <K extends ResourceKind>(kind: K): Slot<K> => {
-      const resource = apiResource(kind, transport.namespace);
+      const resource = apiResource(kind, transport.namespace, secretParts);
       const cache = new KindCache(views.of(kind));
       const reflector = new Reflector<ResourceByKind[K]>({
         transport,
@@ -104,7 +108,7 @@ export class KubernetesStore implements ResourceStore {
   ): Promise<ResourceByKind[K]> {
     const { name } = object.metadata;
     assertObjectName(kind, name);
-    const labelled = withPartLabel(kind, object);
+    const labelled = withPartLabel(kind, object, this.#secretParts);
     const metadata = { ...labelled.metadata };
     delete metadata.resourceVersion; // an API server refuses to create an object that has them
     delete metadata.uid;
@@ -119,7 +123,13 @@ export class KubernetesStore implements ResourceStore {
     const { name } = object.metadata;
     if (!isObjectName(name)) throw notFound(kind, name);
     assertVersion(kind, object.metadata);
-    return this.#write({ method: 'PUT', kind, path: `/${name}`, object: withPartLabel(kind, object), options });
+    return this.#write({
+      method: 'PUT',
+      kind,
+      path: `/${name}`,
+      object: withPartLabel(kind, object, this.#secretParts),
+      options,
+    });
   }
 
   async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(

@@ -1,6 +1,6 @@
 import { KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from '../../resources/kinds.ts';
 import { API_VERSION, GROUP, LABELS, VERSION, type ObjectMeta } from '../../resources/meta.ts';
-import { SERVICE_TOKEN_PART } from '../secret-label.ts';
+import { SECRET_PARTS, type SecretPart } from '../secret-label.ts';
 
 /** Where a kind lives in the Kubernetes API, and which of its objects belong to olap-warden. */
 export interface ApiResource<K extends ResourceKind = ResourceKind> {
@@ -13,10 +13,15 @@ export interface ApiResource<K extends ResourceKind = ResourceKind> {
   readonly labelSelector: string | undefined;
 }
 
-export function apiResource<K extends ResourceKind>(kind: K, namespace: string): ApiResource<K> {
+/** @param parts the Secrets that are seen, by their label */
+export function apiResource<K extends ResourceKind>(
+  kind: K,
+  namespace: string,
+  parts: readonly SecretPart[] = SECRET_PARTS,
+): ApiResource<K> {
   const within = `namespaces/${encodeURIComponent(namespace)}`;
   if (kind === 'Secret') {
-    const labelSelector = `${LABELS.part}=${SERVICE_TOKEN_PART}`;
+    const labelSelector = `${LABELS.part} in (${parts.join(',')})`;
     return { kind, apiVersion: 'v1', name: 'secrets', path: `/api/v1/${within}/secrets`, labelSelector };
   }
   const { plural } = KINDS[kind as CustomKind];

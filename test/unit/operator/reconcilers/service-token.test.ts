@@ -68,9 +68,10 @@ describe('a first token', () => {
     expect(given['bearerToken']).toBe(`svc-${given['accessKey']}-${given['secretKey']}`);
     expect(works(store, given['bearerToken']!)).toBe('now');
     const owner = { kind: 'ServiceToken', name: 'job', uid: store.get('ServiceToken', 'job')!.metadata.uid };
-    for (const name of ['job-token', 'job-hash']) {
+    const parts = { 'job-token': 'service-token-secret', 'job-hash': 'service-token' };
+    for (const [name, part] of Object.entries(parts)) {
       expect(store.get('Secret', name)?.metadata.ownerReferences).toEqual([expect.objectContaining(owner)]);
-      expect(store.get('Secret', name)?.metadata.labels).toMatchObject({ 'olapwarden.io/part': 'service-token' });
+      expect(store.get('Secret', name)?.metadata.labels).toMatchObject({ 'olapwarden.io/part': part });
     }
     expect(token(store)).toMatchObject({
       state: 'Unassigned',

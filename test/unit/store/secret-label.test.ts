@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import type { Secret } from '../../../src/resources/kinds.ts';
+import { LABELS } from '../../../src/resources/meta.ts';
+import { SERVICE_TOKEN_PART, SERVICE_TOKEN_SECRET_PART, withPartLabel } from '../../../src/store/secret-label.ts';
+import { apiResource } from '../../../src/store/kubernetes/objects.ts';
+
+function secret(part?: string): Secret {
+  const labels = part === undefined ? {} : { labels: { [LABELS.part]: part } };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', ...labels } };
+}
+
+describe('the label of a Secret', () => {
+  it('is that of a hash where none is given', () => {
+    expect(withPartLabel('Secret', secret()).metadata.labels).toEqual({ [LABELS.part]: SERVICE_TOKEN_PART });
+  });
+
+  it('stays where the store sees such Secrets', () => {
+    for (const part of [SERVICE_TOKEN_PART, SERVICE_TOKEN_SECRET_PART]) {
+      expect(withPartLabel('Secret', secret(part)).metadata.labels).toEqual({ [LABELS.part]: part });
+    }
+  });
+
+  it('is refused where the store would never see the Secret again', () => {
+    const write = (part: string) => () => withPartLabel('Secret', secret(part), [SERVICE_TOKEN_PART]);
+    expect(write(SERVICE_TOKEN_SECRET_PART)).toThrow(
+      'Secret `a`: the label `olapwarden.io/part` is `service-token-secret`; it must be `service-token` or missing',
+    );
+    expect(write('other')).toThrow('`other`');
+  });
+});
+
+describe('the Secrets that a store lists', () => {
+  it('are those with tokens only where it asks for them', () => {
+    expect(apiResource('Secret', 'olap').labelSelector).toBe(
+      'olapwarden.io/part in (service-token,service-token-secret)',
+    );
+    expect(apiResource('Secret', 'olap', [SERVICE_TOKEN_PART]).labelSelector).toBe(
+      'olapwarden.io/part in (service-token)',
+    );
+  });
+});
