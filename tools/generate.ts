@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { generateAlerts } from './generate/alerts.ts';
 import { generateChartCrds, generateChartManifests, generateChartReadme } from './generate/chart-files.ts';
 import { generateConfiguration } from './generate/configuration.ts';
+import { generateCheckIndex } from './generate/check-index.ts';
 import { generateCrds } from './generate/crds.ts';
 import { generateDashboard } from './generate/dashboard.ts';
 import { generateFieldReference } from './generate/field-reference.ts';
@@ -20,6 +21,7 @@ const GENERATORS: readonly Generator[] = [
   generateChartManifests,
   generateChartReadme,
   generateConfiguration,
+  generateCheckIndex,
   generateCrds,
   generateDashboard,
   generateFieldReference,

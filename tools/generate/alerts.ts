@@ -21,7 +21,7 @@ const ADVICE: ReadonlySet<string> = new Set([
   'TABLE_COLUMN_COUNT_CHECK',
 ]);
 
-function severity(check: string): string {
+export function severity(check: string): string {
   if (CRITICAL.has(check)) return 'critical';
   return ADVICE.has(check) ? 'info' : 'warning';
 }
