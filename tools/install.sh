@@ -100,9 +100,9 @@ build_node_parts() {
     $containerd/cmd/containerd $containerd/cmd/ctr $containerd/cmd/containerd-shim-runc-v2
   say 'building the network plugins and the pause image (3 of 3)'
   go_build cni "$1/cni/" '' $plugins/main/bridge $plugins/main/loopback $plugins/ipam/host-local $plugins/meta/portmap
-  go_build kubernetes "$1/pause" '' ./pause
-  "$here/kubernetes/pause/image.sh" "$1/pause" "$1/pause.tar" olap-warden.test/pause:1
-  rm "$1/pause"
+  go_build kubernetes "$1/pause-image/pause" '' ./pause
+  "$here/kubernetes/image.sh" "$1/pause-image" "$1/pause.tar" olap-warden.test/pause:1 /pause
+  rm -r "$1/pause-image"
 }
 
 build_coredns() {
@@ -210,7 +210,7 @@ case ${1:-} in
   kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
   node-parts)
     need_node_commands
-    ensure "$cache/node-parts-$kubernetes_version-$(pins "$here"/{kubernetes,containerd,cni}/go.{mod,sum} "$here"/kubernetes/pause/*)" build_node_parts
+    ensure "$cache/node-parts-$kubernetes_version-$(pins "$here"/{kubernetes,containerd,cni}/go.{mod,sum} "$here"/kubernetes/{pause/main.go,image.sh})" build_node_parts
     ;;
   coredns) ensure "$cache/coredns-$(pins "$here"/coredns/go.{mod,sum})" build_coredns ;;
   helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;

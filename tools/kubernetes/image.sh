@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# image.sh BINARY OUT.tar NAME:TAG — packs one static binary as an OCI image archive, without any container tool.
-# Times and owners are fixed, so that the same binary gives the same digest.
+# image.sh FOLDER OUT.tar NAME:TAG COMMAND… — packs a folder as the root file system of an OCI image archive, without any container tool.
+# COMMAND is the image's entry point, which runs as nobody. Times and owners are fixed and names sorted, so that the same files give the same digest.
 set -euo pipefail
 
-binary=$(realpath "$1") out=$(realpath -m "$2") name=$3
+folder=$(realpath "$1") out=$(realpath -m "$2") name=$3
+shift 3
+entrypoint=$(printf ',"%s"' "$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/image/blobs/sha256"
@@ -18,12 +20,12 @@ add_blob() {
   mv "$1" "blobs/sha256/$digest"
 }
 
-platform="\"architecture\":\"$(go env GOARCH)\",\"os\":\"linux\""
-install -m 755 "$binary" "$work/entrypoint"
-fixed_tar -cf "$work/layer.tar" -C "$work" entrypoint
+case $(uname -m) in x86_64) architecture=amd64 ;; aarch64 | arm64) architecture=arm64 ;; *) architecture=$(uname -m) ;; esac
+platform="\"architecture\":\"$architecture\",\"os\":\"linux\""
+fixed_tar -cf "$work/layer.tar" -C "$folder" .
 layer_digest=$(sha256sum "$work/layer.tar" | cut -d' ' -f1)
-printf '{%s,"rootfs":{"type":"layers","diff_ids":["sha256:%s"]},"config":{"Entrypoint":["/entrypoint"],"User":"65535:65535"}}' \
-  "$platform" "$layer_digest" >"$work/config.json"
+printf '{%s,"rootfs":{"type":"layers","diff_ids":["sha256:%s"]},"config":{"Entrypoint":[%s],"User":"65532:65532"}}' \
+  "$platform" "$layer_digest" "${entrypoint#,}" >"$work/config.json"
 layer=$(add_blob "$work/layer.tar" layer.v1.tar)
 config=$(add_blob "$work/config.json" config.v1+json)
 printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":%s},"layers":[%s}]}' \
