@@ -1,0 +1,7 @@
+// The program of the pods that the tests of the node start: answers every request with the name of its pod.
+import { createServer } from 'node:http';
+import { hostname } from 'node:os';
+
+createServer((_request, response) => response.end(hostname())).listen(8080, () => {
+  process.stdout.write('listening on 8080\n');
+});
