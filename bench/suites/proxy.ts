@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TEST_HEADERS } from '../../test/support/app.ts';
+import { freePorts } from '../../test/support/kubernetes/processes.ts';
+import { atLeastTimes, median, type Bench, type Goal } from '../harness.ts';
+import { cpuOf, NGINX } from '../peers/nginx.ts';
+
+interface Side {
+  readonly url: string;
+  readonly pid: number;
+  stop(): void;
+}
+
+const SQL = JSON.stringify({
+  sql: "SELECT a, sum(b) FROM orders WHERE c > 5 AND d = 'x' GROUP BY a ORDER BY sum(b) DESC LIMIT 100",
+});
+const CONNECTIONS = 8;
+/** CPU is counted in steps of 10 ms: a round is long enough for that not to matter. */
+const ROUNDS = 5;
+
+/** `POST /query/sql` passed through, CPU of the process in the middle. */
+export async function run(bench: Bench): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-proxy-'));
+  const engine = await startProcess('engine');
+  const sides: Side[] = [engine];
+  try {
+    const ours = await startProcess('ours', engine.url);
+    const plugin = await startProcess('plugin', engine.url);
+    const nginx = await startProxyNginx(folder, engine.url);
+    sides.push(ours, plugin, ...(nginx ? [nginx] : []));
+    if (nginx === undefined) bench.note('nginx is not installed (`apt-get install nginx-light`): it is left out');
+    for (const [kilobytes, requests, times] of [
+      [10, 2000, 1 / 3],
+      [1024, 200, 1 / 1.5],
+    ] as const) {
+      const peers: [string, Side | undefined, Goal][] = [
+        ['nginx', nginx, atLeastTimes(Math.round(times * 100) / 100)],
+        ['@fastify/http-proxy', plugin, atLeastTimes(1)],
+      ];
+      await comparePeers(bench, { kilobytes, requests, ours, peers });
+    }
+  } finally {
+    for (const side of sides) side.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Work {
+  readonly kilobytes: number;
+  readonly requests: number;
+  readonly ours: Side;
+  readonly peers: readonly (readonly [name: string, side: Side | undefined, goal: Goal])[];
+}
+
+/** Sides take turns in each round, so that a change of the machine's mood meets all of them. */
+async function comparePeers(bench: Bench, { kilobytes, requests, ours, peers }: Work): Promise<void> {
+  const all = [ours, ...peers.flatMap(([, side]) => (side ? [side] : []))];
+  const costs = new Map(all.map((side) => [side, [] as number[]]));
+  const answers = new Map<Side, string>();
+  for (const side of all) await load(side, kilobytes, requests / 2);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const side of all) {
+      const before = await cpuOf(side.pid);
+      answers.set(side, await load(side, kilobytes, requests));
+      costs.get(side)?.push(((await cpuOf(side.pid)) - before) / requests);
+    }
+  }
+  const cost = (side: Side) => median(costs.get(side) ?? []);
+  for (const [peer, side, goal] of peers) {
+    if (side === undefined) continue;
+    bench.add({
+      work: `pass-through of POST /query/sql, ${kilobytes} KB, all checks on`,
+      unit: 'ms CPU a query',
+      better: 'less',
+      ours: cost(ours),
+      peer,
+      theirs: cost(side),
+      answers: [answers.get(ours), answers.get(side)],
+      goal,
+    });
+  }
+}
+
+/** Asks that often over a few connections. @returns a hash of the last answer of each connection, all alike */
+async function load(side: Side, kilobytes: number, requests: number): Promise<string> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  let left = requests;
+  const hashes = new Set<string>();
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      let last = '';
+      while (left-- > 0) last = await ask(agent, `${side.url}/query/sql?kb=${kilobytes}`);
+      if (last !== '') hashes.add(last);
+    }),
+  );
+  agent.destroy();
+  return [...hashes].join(' ');
+}
+
+function ask(agent: Agent, url: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const headers = { ...TEST_HEADERS, 'content-type': 'application/json', 'content-length': Buffer.byteLength(SQL) };
+  const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+    const hash = createHash('sha1').update(String(response.statusCode));
+    response.on('data', (chunk: Buffer) => hash.update(chunk));
+    response.on('end', () => resolve(hash.digest('hex')));
+    response.on('error', reject);
+  });
+  sent.on('error', reject);
+  sent.end(SQL);
+  return promise;
+}
+
+async function startProcess(...flags: string[]): Promise<Side> {
+  const program = join(import.meta.dirname, '../workloads/proxy-process.ts');
+  const child = spawn(process.execPath, [program, ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
+  for await (const port of createInterface(child.stdout)) {
+    return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, stop: () => child.stdin.end() };
+  }
+  throw new Error(`the process \`${flags.join(' ')}\` did not start`);
+}
+
+/** One process that proxies over kept connections; undefined where nginx is not installed. */
+async function startProxyNginx(directory: string, engine: string): Promise<Side | undefined> {
+  if (NGINX === undefined) return undefined;
+  const [port = 0] = await freePorts(1);
+  await mkdir(directory, { recursive: true });
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  await writeFile(
+    join(directory, 'nginx.conf'),
+    `daemon off; master_process off; user root; pid ${directory}/nginx.pid; error_log ${directory}/error.log;
+events { worker_connections 256; }
+http {
+  access_log off; tcp_nodelay on; keepalive_requests 10000000;
+  ${paths.map((name) => `${name}_temp_path ${directory}/${name};`).join(' ')}
+  upstream engine { server ${new URL(engine).host}; keepalive 64; keepalive_requests 10000000; }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass http://engine; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }
+}`,
+  );
+  const child = spawn(NGINX, ['-p', directory, '-c', join(directory, 'nginx.conf')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const url = `http://127.0.0.1:${port}`;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const answered = await fetch(url, { signal: AbortSignal.timeout(1000) }).then(
+      () => true,
+      () => false,
+    );
+    if (answered) return { url, pid: child.pid ?? 0, stop: () => void child.kill('SIGTERM') };
+    await sleep(50);
+  }
+  child.kill('SIGTERM');
+  throw new Error('nginx did not start');
+}
