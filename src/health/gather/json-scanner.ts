@@ -87,15 +87,25 @@ export class JsonScanner {
   /** @returns how many of the bytes were used; the rest is the beginning of a token */
   #scan(bytes: Buffer, from: number): number {
     const { length } = bytes;
+    const visitor = this.#visitor;
     let at = from;
     while (at < length) {
       const byte = bytes[at] as number;
       if (byte <= SPACE) {
         at += 1;
       } else if (byte === QUOTE) {
-        const close = endOfString(bytes, at + 1);
-        if (close < 0) return at;
-        this.#string(bytes, at + 1, close);
+        const start = at + 1;
+        let close = start;
+        // Written out here, and not as a function: half of the time of a run is spent in this loop.
+        while (close < length && bytes[close] !== QUOTE) close += bytes[close] === BACKSLASH ? 2 : 1;
+        if (close >= length) return at;
+        if (this.#expectKey) {
+          this.#expectKey = false;
+          visitor.key(bytes, start, close, this.#depth);
+        } else {
+          this.#values += 1;
+          visitor.scalar(bytes, start, close, this.#depth);
+        }
         at = close + 1;
       } else if (this.#punctuation(byte)) {
         at += 1;
@@ -107,16 +117,6 @@ export class JsonScanner {
       }
     }
     return at;
-  }
-
-  #string(bytes: Buffer, start: number, end: number): void {
-    if (this.#expectKey) {
-      this.#expectKey = false;
-      this.#visitor.key(bytes, start, end, this.#depth);
-    } else {
-      this.#values += 1;
-      this.#visitor.scalar(bytes, start, end, this.#depth);
-    }
   }
 
   #word(bytes: Buffer, start: number, end: number): void {
@@ -165,16 +165,6 @@ export class JsonScanner {
     this.#values += 1;
     this.#expectKey = false;
   }
-}
-
-function endOfString(bytes: Buffer, from: number): number {
-  const { length } = bytes;
-  for (let at = from; at < length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) return at;
-    if (byte === BACKSLASH) at += 1;
-  }
-  return -1;
 }
 
 function endOfWord(bytes: Buffer, from: number): number {

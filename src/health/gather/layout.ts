@@ -6,7 +6,10 @@ import { tokenIs, type JsonVisitor } from './json-scanner.ts';
 const ABSENT = -1;
 const MAX_NAMES = 10;
 const OFFLINE = Buffer.from('OFFLINE');
+const ONLINE = Buffer.from('ONLINE');
 const CONSUMING = Buffer.from('CONSUMING');
+/** The state of nearly all replicas; others are numbered from 1. */
+const ONLINE_STATE = 0;
 const LOW_BITS = 2 ** 16;
 
 /**
@@ -203,12 +206,17 @@ abstract class StateVisitor implements JsonVisitor {
   }
 
   scalar(bytes: Buffer, start: number, end: number, depth: number): void {
-    // Offline in the ideal state and absent from the external view are the same.
-    if (!this.#relevant || depth !== 3 || tokenIs(bytes, start, end, OFFLINE)) return;
+    if (!this.#relevant || depth !== 3) return;
     const { layout } = this;
+    let state = ONLINE_STATE;
+    if (!tokenIs(bytes, start, end, ONLINE)) {
+      // Offline in the ideal state and absent from the external view are the same.
+      if (tokenIs(bytes, start, end, OFFLINE)) return;
+      if (tokenIs(bytes, start, end, CONSUMING)) this.#consuming = true;
+      state = 1 + layout.states.intern(bytes, start, end);
+    }
     this.#servers.push(this.#server);
-    this.#weight += layout.replicaWeight(this.#server, layout.states.intern(bytes, start, end));
-    if (tokenIs(bytes, start, end, CONSUMING)) this.#consuming = true;
+    this.#weight += layout.replicaWeight(this.#server, state);
   }
 
   endObject(depth: number): void {

@@ -20,8 +20,8 @@ export class IdealStateReading {
   push(chunk: Buffer): void {
     this.#scanner.push(chunk);
     this.#bytes += chunk.length;
-    // A copy: the chunk is a part of a larger buffer of the connection.
-    if (this.#bytes <= MAX_RAW_BYTES) this.#raw.push(Buffer.from(chunk));
+    // No copy: a chunk is all, or nearly all, of the buffer that the connection read it into, and nobody writes there again.
+    if (this.#bytes <= MAX_RAW_BYTES) this.#raw.push(chunk);
   }
 
   end(): Layout {
