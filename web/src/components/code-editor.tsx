@@ -19,6 +19,7 @@ export function CodeEditor(props: {
   onRun?: () => void;
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
+  const plainField = useRef<HTMLTextAreaElement>(null);
   const handle = useRef<EditorHandle | undefined>(undefined);
   const latest = useRef(props);
   latest.current = props;
@@ -39,6 +40,9 @@ export function CodeEditor(props: {
           lint: (text) => latest.current.lint?.(text) ?? [],
           tables: latest.current.tables,
         });
+        // Whoever has begun to type in the plain field goes on where they are.
+        const field = plainField.current;
+        if (field && field === document.activeElement) handle.current.focus(field.selectionStart);
         setPlain(false);
       },
       () => undefined,
@@ -57,6 +61,7 @@ export function CodeEditor(props: {
     <div class="editor">
       {plain && (
         <textarea
+          ref={plainField}
           aria-label={props.label}
           value={props.value}
           rows={8}

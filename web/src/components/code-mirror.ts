@@ -35,6 +35,8 @@ export interface EditorOptions {
 export interface EditorHandle {
   setValue(value: string): void;
   setTables(tables: Record<string, string[]>): void;
+  /** Puts the cursor there, an offset in the text. */
+  focus(at: number): void;
   /** Looks for errors now. */
   lint(): void;
   destroy(): void;
@@ -63,6 +65,18 @@ const theme = EditorView.theme({
 
 function languageOf(options: EditorOptions, tables: Record<string, string[]>): Extension {
   return options.language === 'sql' ? sql({ dialect: StandardSQL, schema: tables, upperCaseKeywords: true }) : json();
+}
+
+/**
+ * Types over a selection. Left to itself, Chromium keeps the look of coloured text that is typed over by a style attribute, which
+ * the Content-Security-Policy refuses and the console would tell of.
+ */
+function replaceSelection(event: InputEvent, view: EditorView): boolean {
+  const { state } = view;
+  if (event.inputType !== 'insertText' || event.data === null || state.selection.main.empty) return false;
+  event.preventDefault();
+  view.dispatch(state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true });
+  return true;
 }
 
 /** The first place where a text is no JSON: JSON.parse tells what is wrong, the syntax tree where. */
@@ -115,6 +129,7 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     EditorView.updateListener.of((update) => {
       if (update.docChanged && !putting) options.onChange(update.state.doc.toString());
     }),
+    EditorView.domEventHandlers({ beforeinput: replaceSelection }),
     // Before the default keys, and no Tab: who comes by keyboard must be able to leave.
     keymap.of([
       { key: 'Mod-Enter', run: () => (options.onRun(), true) },
@@ -141,6 +156,10 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     },
     setTables(tables) {
       view.dispatch({ effects: language.reconfigure(languageOf(options, tables)) });
+    },
+    focus(at) {
+      view.focus();
+      view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } });
     },
     lint() {
       if (options.language === 'json') view.dispatch(setDiagnostics(view.state, lint(view)));

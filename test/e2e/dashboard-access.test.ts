@@ -1,0 +1,307 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { signIn, startBrowser, typeInto, visit, type Visit } from '../support/browser.ts';
+import { startStandalone, type Standalone } from '../support/service.ts';
+
+const RBAC = '/api/v1/rbac-manager';
+
+let browser: Browser;
+let gateway: Standalone;
+let open: Visit;
+let page: Page;
+
+beforeAll(async () => {
+  gateway = await startStandalone();
+  browser = await startBrowser();
+  open = await visit(browser, gateway.url, '/ui/access');
+  ({ page } = open);
+  await signIn(page, gateway.token);
+});
+afterEach(() => {
+  expect(open.problems).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+const button = (name: string | RegExp, within: { getByRole: Page['getByRole'] } = page) =>
+  within.getByRole('button', { name, exact: true });
+
+/** Presses what cannot be taken back, and confirms. */
+async function confirm(label: string): Promise<void> {
+  await page.getByRole('button', { name: new RegExp(`^${label}`) }).click();
+  await page.getByRole('button', { name: /^Really/ }).click();
+}
+
+/** Makes a service token with a role by REST. @returns its bearer token */
+async function tokenWith(role: string): Promise<{ bearerToken: string; accessKey: string; srn: string }> {
+  const made = (await (await gateway.call('POST', `${RBAC}/service-tokens`, { description: 'test' })).json()) as {
+    bearerToken: string;
+    accessKey: string;
+    srn: string;
+  };
+  const subject = { subject: made.accessKey, subjectType: 'service-token' };
+  const answer = await gateway.call('POST', `${RBAC}/roles/srn2:role%23${role}/create-assignment`, subject);
+  expect(answer.status).toBe(200);
+  return made;
+}
+
+describe('roles', () => {
+  it('makes one, and shows what the gateway says of a wrong name, keeping what was typed', async () => {
+    await button('New role').click();
+    const dialog = page.getByRole('dialog', { name: 'New role' });
+    await dialog.getByLabel('Name').fill('Data Analysts');
+    await dialog.getByLabel('Description').fill('Who reads');
+    await button('Create', dialog).click();
+    expect(await dialog.getByRole('alert').textContent()).toContain('`data-analysts` would do');
+    expect(await dialog.getByLabel('Description').inputValue()).toBe('Who reads');
+    await dialog.getByLabel('Name').fill('data-analysts');
+    await button('Create', dialog).click();
+    await page.getByRole('heading', { level: 2, name: 'data-analysts' }).waitFor();
+    expect(new URL(page.url()).search).toContain('name=data-analysts');
+  });
+
+  it('finds it by search and edits it', async () => {
+    await page.getByRole('searchbox', { name: 'Search Roles' }).fill('who reads');
+    await expect.poll(() => page.locator('.item').count(), { timeout: 10_000 }).toBe(1);
+    await page.getByLabel('Description').fill('Who reads orders');
+    await button('Save').click();
+    await page.locator('.item', { hasText: 'Who reads orders' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search Roles' }).fill('');
+  });
+
+  it('does not offer to change what is predefined', async () => {
+    await page.locator('.item', { hasText: 'table-reader' }).click();
+    await page.getByText('Predefined: it can be assigned and attached, not changed.').waitFor();
+    expect(await page.getByRole('button', { name: 'Delete the role' }).isDisabled()).toBe(true);
+  });
+});
+
+describe('policies', () => {
+  const editor = () => page.getByRole('dialog').locator('.cm-content');
+
+  it('completes, and tells errors at their line while one types', async () => {
+    await page.getByRole('link', { name: 'Policies' }).click();
+    await button('New policy').click();
+    await editor().waitFor();
+    await typeInto(editor(), '{\n  "version": "v1",\n  "statements": [{ "effect": "allow", "actions": ["');
+    await page.keyboard.type('Que', { delay: 30 });
+    await page.locator('.cm-tooltip-autocomplete').getByText('Query', { exact: true }).click();
+    expect(await editor().textContent()).toContain('"Query');
+
+    await typeInto(editor(), '{\n  "version": "v1",\n  "statements": oops\n}');
+    const marker = page.locator('.cm-lint-marker-error');
+    await marker.waitFor();
+    expect(await lineOf(page)).toBe(3);
+  });
+
+  it('shows the gateway’s refusal at the line it is about', async () => {
+    const statement =
+      '{\n      "effect": "allow",\n      "actions": ["Qurey"],\n      "resources": ["srn2:table#orders"]\n    }';
+    await typeInto(editor(), `{\n  "version": "v1",\n  "statements": [\n    ${statement}\n  ]\n}`);
+    await page.getByRole('dialog').getByLabel('Name').fill('read-orders');
+    await button('Create', page.getByRole('dialog')).click();
+    const alert = page.getByRole('dialog').getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.textContent()).toContain('Qurey');
+    await page.locator('.cm-lint-marker-error').waitFor();
+    expect(await lineOf(page)).toBe(6);
+  });
+
+  it('makes one, attaches it to a role, and edits it', async () => {
+    const document = {
+      version: 'v1',
+      statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] }],
+    };
+    await typeInto(editor(), JSON.stringify(document));
+    await button('Create', page.getByRole('dialog')).click();
+    await page.getByRole('heading', { level: 2, name: 'read-orders' }).waitFor();
+
+    const detail = page.getByRole('article').locator('.cm-content');
+    await detail.waitFor();
+    document.statements[0]?.resources.push('srn2:table#customers');
+    await typeInto(detail, JSON.stringify(document));
+    await button('Save').click();
+    await expect
+      .poll(async () => (await gateway.call('GET', `${RBAC}/policies/srn2:policy%23read-orders`)).text(), {
+        timeout: 10_000,
+      })
+      .toContain('customers');
+    await page.reload();
+    await detail.getByText('srn2:table#customers').waitFor();
+
+    await page.getByRole('link', { name: 'Roles' }).click();
+    await page.locator('.item', { hasText: 'data-analysts' }).click();
+    await page.getByRole('combobox', { name: 'Policy' }).selectOption('read-orders');
+    await button('Attach').click();
+    await page.getByRole('region', { name: 'Policies' }).getByRole('link', { name: 'read-orders' }).waitFor();
+  });
+
+  it('says in which roles a policy is, where it cannot be deleted for that', async () => {
+    await page.getByRole('region', { name: 'Policies' }).getByRole('link', { name: 'read-orders' }).click();
+    await confirm('Delete the policy');
+    expect(await page.getByRole('article').getByRole('alert').textContent()).toContain('data-analysts');
+  });
+});
+
+/** The line, from 1, beside which the error's mark stands. */
+async function lineOf(where: Page): Promise<number> {
+  const mark = await where.locator('.cm-lint-marker-error').first().boundingBox();
+  const numbers = where.locator('.cm-lineNumbers .cm-gutterElement');
+  for (let index = 0; index < (await numbers.count()); index++) {
+    const box = await numbers.nth(index).boundingBox();
+    if (box && mark && box.height > 0 && mark.y >= box.y - 1 && mark.y < box.y + box.height)
+      return Number(await numbers.nth(index).textContent());
+  }
+  return 0;
+}
+
+describe('assignments', () => {
+  it('assigns and revokes', async () => {
+    await page.getByRole('link', { name: 'Roles' }).click();
+    await page.locator('.item', { hasText: 'data-analysts' }).click();
+    for (const [type, subject] of [
+      ['group', 'analysts'],
+      ['user-email', 'ada@example.com'],
+    ] as const) {
+      await page.getByLabel('Subject is').selectOption(type);
+      await page.getByLabel('Subject', { exact: true }).fill(subject);
+      await button('Assign').click();
+      await page.getByRole('region', { name: 'Assigned to' }).getByText(subject).waitFor();
+    }
+    await confirm('Revoke \\(ada@example.com\\)');
+    await page.getByText('ada@example.com').waitFor({ state: 'detached' });
+    const left = (await (
+      await gateway.call('GET', `${RBAC}/roles/srn2:role%23data-analysts/assignments`)
+    ).json()) as object[];
+    expect(left).toMatchObject([{ subject: 'analysts', subjectType: 'group' }]);
+  });
+});
+
+describe('service tokens', () => {
+  let bearerToken: string;
+
+  it('shows a new token once, to be copied and kept as a file', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('link', { name: 'Service tokens' }).click();
+    await button('New token').click();
+    await page.getByLabel('Description').fill('nightly import');
+    await button('Create', page.getByRole('dialog')).click();
+    const dialog = page.getByRole('dialog', { name: 'The new token' });
+    bearerToken = (await dialog.locator('.secret').textContent()) ?? '';
+    expect(bearerToken).toMatch(/^svc-[A-Za-z0-9]{16}-\S{20,}$/);
+    await button('Copy the token', dialog).click();
+    await dialog.getByText('Copied').waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(bearerToken);
+    const [file] = await Promise.all([page.waitForEvent('download'), button('Download', dialog).click()]);
+    expect(await readFile(await file.path(), 'utf8')).toBe(`${bearerToken}\n`);
+    await button('I have kept it', dialog).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain(bearerToken);
+    await page.getByText('None yet: the token does not work.').waitFor();
+  });
+
+  it('works once a role is assigned, and no more when it is revoked', async () => {
+    const status = async (): Promise<number> =>
+      (await gateway.call('GET', `${RBAC}/whoami`, undefined, { authorization: `Bearer ${bearerToken}` })).status;
+    expect(await status()).toBe(401);
+    await page.getByRole('combobox', { name: 'Role' }).selectOption('health-reader');
+    await button('Assign').click();
+    await page.getByText('ACTIVE').waitFor();
+    expect(await status()).toBe(200);
+    await confirm('Revoke the token');
+    await page.getByText('Choose a token, or make one.').waitFor();
+    expect(await status()).toBe(401);
+  });
+});
+
+describe('what is managed elsewhere', () => {
+  it('is said, with a warning before an edit', async () => {
+    const path = `${RBAC}/roles/srn2:role%23data-analysts`;
+    const role = (await (await gateway.call('GET', path)).json()) as object;
+    // Only the Kubernetes API has field managers; this gateway keeps its resources in a folder.
+    await page.route(/roles\/srn2(:|%3A)role%23data-analysts$/, (route) =>
+      route.fulfill({ json: { ...role, managedBy: ['argocd-controller', 'kubectl'] } }),
+    );
+    await page.goto(`${gateway.url}/ui/access?tab=roles&name=data-analysts`);
+    expect(await page.getByRole('note').textContent()).toMatch(
+      /managed by argocd-controller, kubectl\. .*changed back/,
+    );
+    await page.unrouteAll();
+  });
+});
+
+describe('who can do what', () => {
+  it('decides, and marks the statement that decided', async () => {
+    await page.getByRole('link', { name: 'Who can' }).click();
+    await page.getByLabel('Subject is').selectOption('group');
+    await page.getByLabel('Subject', { exact: true }).fill('analysts');
+    await page.getByLabel('Resource').fill('srn2:table#orders');
+    await button('Decide').click();
+    await page.locator('.decision').getByText('ALLOW').waitFor();
+    expect(await page.locator('pre.deciding').textContent()).toContain('srn2:table#orders');
+    expect(await page.locator('.statements').textContent()).toContain(
+      'statement 1 of policy read-orders, held by role data-analysts',
+    );
+    await page.getByLabel('Resource').fill('srn2:table#types');
+    await button('Decide').click();
+    await page.locator('.decision').getByText('DENY').waitFor();
+    await page.getByText('No statement matches; what nothing matches is denied.').waitFor();
+  });
+
+  it('shows who may query a table, and by which role', async () => {
+    await page.getByRole('textbox', { name: 'Table' }).fill('orders');
+    await button('Show').click();
+    const row = page.getByRole('row', { name: 'analysts group' });
+    await row.getByRole('link', { name: 'data-analysts' }).waitFor();
+    await page.getByRole('textbox', { name: 'Table' }).fill('types');
+    await button('Show').click();
+    await row.waitFor({ state: 'detached' });
+  });
+});
+
+describe('who may not', () => {
+  it('reads the message of the Error body where it happened', async () => {
+    const { bearerToken } = await tokenWith('table-reader');
+    const answer = await gateway.call('GET', '/clusterHealth', undefined, { authorization: `Bearer ${bearerToken}` });
+    const { message } = (await answer.json()) as { message: string };
+    expect(answer.status).toBe(403);
+    const other = await visit(browser, gateway.url, '/ui/health');
+    await signIn(other.page, bearerToken);
+    expect(await other.page.getByRole('alert').textContent()).toContain(message);
+    await other.page.getByRole('link', { name: 'Access' }).click();
+    await other.page.getByText('Nothing found.').waitFor();
+    await other.page.getByRole('button', { name: 'New role' }).click();
+    const dialog = other.page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('mine');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    expect(await dialog.getByRole('alert').textContent()).toContain('CreateRole');
+    expect(other.problems).toEqual([]);
+    await other.page.context().close();
+  });
+});
+
+describe('a session that ends', () => {
+  it('asks to sign in again, and loses nothing typed', async () => {
+    const token = await tokenWith('rbac-admin');
+    const other = await visit(browser, gateway.url, '/ui/access');
+    await signIn(other.page, token.bearerToken);
+    await other.page.getByRole('button', { name: 'New role' }).click();
+    const dialog = other.page.getByRole('dialog', { name: 'New role' });
+    await dialog.getByLabel('Name').fill('typed-before');
+    await dialog.getByLabel('Description').fill('Still here');
+    await gateway.call('DELETE', `${RBAC}/service-tokens/${encodeURIComponent(token.srn)}`);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const again = other.page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Token').fill(gateway.token);
+    await again.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await again.waitFor({ state: 'detached' });
+    expect(await dialog.getByLabel('Description').inputValue()).toBe('Still here');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await other.page.getByRole('heading', { level: 2, name: 'typed-before' }).waitFor();
+    expect(other.problems).toEqual([]);
+    await other.page.context().close();
+  });
+});

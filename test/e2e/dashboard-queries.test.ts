@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { signIn, startBrowser, typeInto, visit, type Visit } from '../support/browser.ts';
+import { sharedPinot } from '../support/pinot.ts';
+import { startStandalone, type Standalone } from '../support/service.ts';
+
+const RBAC = '/api/v1/rbac-manager';
+const SQL = 'SELECT orderId, city, price, tags FROM orders ORDER BY orderId LIMIT 2500';
+
+let browser: Browser;
+let gateway: Standalone;
+let open: Visit;
+let page: Page;
+
+beforeAll(async () => {
+  const { controllerUrl } = await sharedPinot();
+  gateway = await startStandalone({ controllers: controllerUrl });
+  browser = await startBrowser();
+  open = await visit(browser, gateway.url, '/ui/queries');
+  ({ page } = open);
+  await signIn(page, gateway.token);
+  await page.locator('.cm-content').waitFor();
+});
+afterEach(() => {
+  expect(open.problems).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+const press = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
+/** Long enough for a busy machine. */
+const PATIENCE = { timeout: 20_000 };
+
+const pager = (): Promise<string | null> =>
+  page.getByRole('navigation', { name: 'Pages of the result' }).getByRole('status').textContent();
+
+async function firstRow(): Promise<string[]> {
+  return page.locator('.grid-row[aria-rowindex]').first().locator('[role=cell]').allTextContents();
+}
+
+describe('a query', () => {
+  it('is written with the names of tables and columns at hand', async () => {
+    await page.getByText('3 tables you may see').waitFor();
+    await typeInto(page.locator('.cm-content'), 'SELECT * FROM ');
+    await page.keyboard.type('ord', { delay: 30 });
+    await page.locator('.cm-tooltip-autocomplete').getByText('orders', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  it('shows what the engine says of a wrong one, where it was run', async () => {
+    await typeInto(page.locator('.cm-content'), 'SELECT nonsense FROM orders LIMIT 5');
+    await press('Run');
+    expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toMatch(/nonsense/);
+  });
+
+  it('is run page by page, with every digit of its numbers', async () => {
+    await typeInto(page.locator('.cm-content'), SQL);
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
+    expect(await page.locator('.grid').getByRole('columnheader').allTextContents()).toEqual([
+      'row',
+      'orderId LONG',
+      'city STRING',
+      'price DOUBLE',
+      expect.stringMatching(/^tags STRING/),
+    ]);
+    expect((await firstRow())[0]).toBe('9007199254740993');
+    await press('Next');
+    await expect.poll(pager, PATIENCE).toBe('rows 101–200 of 2,500');
+    expect((await firstRow())[0]).toBe('9007199254741093');
+    await press('Previous');
+    await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
+    await press('Last');
+    await expect.poll(pager, PATIENCE).toBe('rows 2,401–2,500 of 2,500');
+    await page.getByLabel('Go to row').fill('1234');
+    await page.keyboard.press('Enter');
+    await expect.poll(pager, PATIENCE).toBe('rows 1,234–1,333 of 2,500');
+    expect((await firstRow())[0]).toBe('9007199254742226');
+    await page.getByLabel('Rows a page').selectOption('1,000');
+    await expect.poll(pager, PATIENCE).toBe('rows 1,234–2,233 of 2,500');
+    await press('First');
+    await expect.poll(pager, PATIENCE).toBe('rows 1–1,000 of 2,500');
+  });
+
+  it('gives its page as CSV and to the clipboard', async () => {
+    const [file] = await Promise.all([page.waitForEvent('download'), press('CSV of the page')]);
+    const lines = (await readFile(await file.path(), 'utf8')).split('\r\n');
+    expect(lines[0]).toBe('orderId,city,price,tags');
+    expect(lines[1]).toMatch(/^9007199254740993,/);
+    expect(lines.join('\n')).toContain('"""quoted"", Inc"');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await press('Copy the page');
+    await page.getByText('Copied').waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toMatch(/^orderId\tcity\tprice\ttags\n9007199254740993\t/);
+  });
+
+  it('tells the engine’s statistics', async () => {
+    await page.getByText('Statistics').click();
+    const statistics = await page.locator('.statistics').textContent();
+    expect(statistics).toMatch(/numDocsScanned\s*[1-9]/);
+    expect(statistics).toMatch(/timeUsedMs\s*\d/);
+  });
+});
+
+describe('stored results', () => {
+  it('are listed with size, age, expiry and owner, and the quota as a picture', async () => {
+    const row = page.getByRole('region', { name: 'Stored results', exact: true }).last().getByRole('row').nth(1);
+    expect(await row.textContent()).toMatch(/2,500\d+\.\d KB.*(ago|just now).*in .*admin@localhost/);
+    expect(await page.getByRole('img', { name: /of .* GB.*; cleaning begins at 90 %/ }).count()).toBe(1);
+  });
+
+  it('are deleted', async () => {
+    await page.getByRole('button', { name: /^Delete \(the result/ }).click();
+    await page.getByRole('button', { name: /^Really delete/ }).click();
+    await page.getByText('No result is stored.').waitFor();
+    await press('Next');
+    expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toContain(
+      'there are no query results',
+    );
+  });
+});
+
+describe('a session that ends', () => {
+  it('asks to sign in again and keeps the query that was typed', async () => {
+    const made = (await (await gateway.call('POST', `${RBAC}/service-tokens`, { description: 'short' })).json()) as {
+      bearerToken: string;
+      accessKey: string;
+      srn: string;
+    };
+    await gateway.call('POST', `${RBAC}/roles/srn2:role%23cluster-admin/create-assignment`, {
+      subject: made.accessKey,
+      subjectType: 'service-token',
+    });
+    const other = await visit(browser, gateway.url, '/ui/queries');
+    await signIn(other.page, made.bearerToken);
+    const editor = other.page.locator('.cm-content');
+    await typeInto(editor, 'SELECT orderId FROM orders ORDER BY orderId LIMIT 3');
+    await gateway.call('DELETE', `${RBAC}/service-tokens/${encodeURIComponent(made.srn)}`);
+    await other.page.getByRole('button', { name: 'Run', exact: true }).click();
+    const again = other.page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Token').fill(gateway.token);
+    await other.page.keyboard.press('Enter');
+    await again.waitFor({ state: 'detached' });
+    expect(await editor.textContent()).toBe('SELECT orderId FROM orders ORDER BY orderId LIMIT 3');
+    await other.page.getByRole('button', { name: 'Run', exact: true }).click();
+    await other.page.getByText('rows 1–3 of 3').waitFor();
+    expect(other.problems).toEqual([]);
+    await other.page.context().close();
+  });
+});

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { signIn, startBrowser, visit, type Visit } from '../support/browser.ts';
+import { sharedPinot } from '../support/pinot.ts';
+import { startStandalone, type Standalone } from '../support/service.ts';
+
+/** Stands before the controller and lets it answer `delayMs` later, so that a run takes long enough to be watched. */
+class SlowController {
+  delayMs = 0;
+  readonly #server: Server;
+
+  constructor(target: string) {
+    this.#server = createServer((incoming, outgoing) => {
+      setTimeout(() => {
+        const options = { method: incoming.method, headers: incoming.headers };
+        const passed = httpRequest(target + (incoming.url ?? ''), options, (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(outgoing);
+        });
+        passed.on('error', () => outgoing.destroy());
+        incoming.pipe(passed);
+      }, this.delayMs);
+    });
+  }
+
+  async listen(): Promise<string> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+let browser: Browser;
+let controller: SlowController;
+let gateway: Standalone;
+let open: Visit;
+let page: Page;
+
+beforeAll(async () => {
+  const pinot = await sharedPinot();
+  controller = new SlowController(pinot.controllerUrl);
+  gateway = await startStandalone({ controllers: await controller.listen() });
+  browser = await startBrowser();
+  open = await visit(browser, gateway.url);
+  ({ page } = open);
+});
+afterEach(() => {
+  expect(open.problems).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gateway?.stop();
+  controller?.close();
+});
+
+describe('signing in', () => {
+  it('shows what the gateway says of a wrong token, where it was typed', async () => {
+    const refusal = await gateway.call('GET', '/api/v1/rbac-manager/whoami', undefined, {
+      authorization: 'Bearer svc-0000000000000000-wrong',
+    });
+    const { message } = (await refusal.json()) as { message: string };
+    await page.getByLabel('Token').fill('svc-0000000000000000-wrong');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    expect(await page.locator('form [role=alert]').textContent()).toBe(message);
+  });
+
+  it('opens a session that no script can read', async () => {
+    await signIn(page, gateway.token);
+    await page.waitForURL('**/ui/health');
+    const held = await page.evaluate<unknown>('[document.cookie, localStorage.length, sessionStorage.length]');
+    expect(held).toEqual(['', 0, 0]);
+    const cookies = await page.context().cookies();
+    expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
+    // The cookie alone is no credential: a page of another site could send it.
+    const forged = await page.evaluate<number>("fetch('/api/v1/rbac-manager/whoami').then(({ status }) => status)");
+    expect(forged).toBe(401);
+  });
+
+  it('keeps the session over a reload', async () => {
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  });
+});
+
+describe('health', () => {
+  it('runs now, and shows how far the run is', async () => {
+    // The first run of the start is over, so that the next one is that of the button.
+    await expect
+      .poll(
+        async () =>
+          ((await (await gateway.call('GET', '/clusterHealth')).json()) as { runTimestamp: unknown }).runTimestamp,
+        { timeout: 60_000 },
+      )
+      .not.toBeNull();
+    controller.delayMs = 250;
+    const button = page.getByRole('button', { name: 'Run now' });
+    await button.click();
+    await page.getByText(/A run reads the cluster: \d+ of \d+ reads/).waitFor();
+    await page.getByRole('progressbar', { name: 'Progress of the run' }).waitFor();
+    controller.delayMs = 0;
+    await page.getByRole('progressbar', { name: 'Progress of the run' }).waitFor({ state: 'detached' });
+    await page.getByText(/checked just now|checked \d+ seconds? ago/).waitFor();
+    expect(await page.locator('li.check').count()).toBe(33);
+  });
+
+  it('says at a glance whether the cluster is well, failing checks first', async () => {
+    const { checks } = (await (await gateway.call('GET', '/clusterHealth')).json()) as { checks: { status: string }[] };
+    const failing = checks.filter(({ status }) => status === 'FAIL').length;
+    expect(failing).toBeGreaterThan(0);
+    const heading = page.getByRole('heading', { level: 1 });
+    expect(await heading.textContent()).toMatch(new RegExp(`^${failing} of 33 checks fails?$`));
+    for (const family of await page.locator('ul.checks').all()) {
+      const classes = await family.locator('li.check').evaluateAll((items) => items.map((item) => item.className));
+      expect(classes).toEqual(classes.toSorted());
+    }
+  });
+
+  it('holds filters and what is open in the address', async () => {
+    await page.getByRole('button', { name: /^Failing/ }).click();
+    await expect.poll(() => page.url(), { timeout: 10_000 }).toContain('status=FAIL');
+    const failing = await page.locator('li.check').count();
+    expect(await page.locator('li.check-fail').count()).toBe(failing);
+    const title = (await page.locator('.check-fail .check-title').first().textContent()) ?? '';
+    await page.getByRole('searchbox', { name: 'Text' }).fill(title);
+    await page.locator('.check-head').first().click();
+    await expect.poll(() => new URL(page.url()).search, { timeout: 10_000 }).toMatch(/text=.*open=/);
+    await page.reload();
+    expect(await page.getByRole('searchbox', { name: 'Text' }).inputValue()).toBe(title);
+    const body = page.locator('.check-body');
+    await body.waitFor();
+    expect(await body.textContent()).toMatch(/Fails when.*What to do/s);
+    await page.getByRole('searchbox', { name: 'Text' }).fill('');
+    await page.getByRole('button', { name: /^All/ }).click();
+    await page.getByRole('searchbox', { name: 'Table' }).fill('orders');
+    await expect.poll(() => new URL(page.url()).search, { timeout: 10_000 }).toContain('table=orders');
+    for (const head of await page.locator('.check-head').all()) {
+      if ((await head.getAttribute('aria-expanded')) === 'false') await head.click();
+      expect(await page.locator('.check-body .finding').first().textContent()).toContain('orders');
+    }
+    await page.getByRole('searchbox', { name: 'Table' }).fill('no-such-table');
+    await page.getByText('No check meets these filters.').waitFor();
+  });
+});
+
+describe('the gateway page', () => {
+  it('tells the version, the engine and how fresh the view is', async () => {
+    await page.getByRole('link', { name: 'Gateway' }).click();
+    const info = (await (await gateway.call('GET', '/api/v1/gateway')).json()) as { version: string; brokerId: string };
+    await page.getByText(info.version, { exact: true }).waitFor();
+    expect(await page.getByRole('region', { name: 'Engine' }).textContent()).toContain('reachable');
+    expect(await page.getByRole('region', { name: 'Resources' }).textContent()).toContain('in step');
+    expect(await page.getByRole('row', { name: 'this one' }).textContent()).toContain(info.brokerId);
+  });
+});
+
+describe('signing out', () => {
+  it('ends the session', async () => {
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    await page.reload();
+    await page.getByLabel('Token').waitFor();
+  });
+});

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
+
+/** Nothing that calls home, and what a container lacks. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+];
+
+/** A headless Chromium; close it. */
+export async function startBrowser(): Promise<Browser> {
+  const install = resolve(import.meta.dirname, '../../tools/install.sh');
+  const { stdout } = await promisify(execFile)(install, ['browser'], { timeout: 300_000 });
+  return chromium.launch({ executablePath: stdout.trim(), args: FLAGS });
+}
+
+export interface Visit {
+  readonly page: Page;
+  /** What must not happen on any page: requests to another origin, breaches of the content security policy, errors of scripts. */
+  readonly problems: readonly string[];
+}
+
+/** A window of its own, with cookies of its own, at a path of the gateway. */
+export async function visit(
+  browser: Browser,
+  gatewayUrl: string,
+  path = '/ui/',
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const problems: string[] = [];
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== gatewayUrl && protocol !== 'data:' && protocol !== 'blob:')
+      problems.push(`request to ${request.url()}`);
+  });
+  page.on('console', (message) => {
+    if (/content security policy|refused to/i.test(message.text())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  await page.goto(gatewayUrl + path);
+  return { page, problems };
+}
+
+/** Signs in with a token on the page that asks for one; resolves when the dashboard is there. */
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+/** Replaces the text of an editor as a person does: everything marked, then typed over. */
+export async function typeInto(editor: Locator, text: string): Promise<void> {
+  await editor.click();
+  await editor.press('ControlOrMeta+a');
+  await editor.page().keyboard.insertText(text);
+}
