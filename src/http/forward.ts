@@ -28,7 +28,8 @@ export function clientSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const { raw } = reply;
   const gone = () => {
-    if (!raw.writableFinished) controller.abort();
+    // An answer that was ended is on its way, whatever becomes of the connection.
+    if (!raw.writableEnded) controller.abort();
   };
   if (raw.destroyed) controller.abort();
   else raw.once('close', gone);
@@ -48,6 +49,11 @@ export async function forwardToEngine(
 ): Promise<FastifyReply> {
   const answer = await endpoint.request(engineRequest(request, reply, options));
   options.onAnswer?.(answer);
+  if (answer.status === 401) {
+    // It is about the gateway's credential: the caller's is good, and must not be thrown away for this.
+    answer.body.destroy();
+    throw new HttpError(502, 'the engine refuses the credential of the gateway: its administrator must set another');
+  }
   return sendAnswer(
     reply,
     options.allowedTables === undefined ? answer : guarded(reply, answer, options.allowedTables),

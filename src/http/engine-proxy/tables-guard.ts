@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { Transform, type TransformCallback } from 'node:stream';
-import { callbackify } from 'node:util';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { tableNames } from '../../access/sql-tables.ts';
 import { HttpError } from '../errors.ts';
@@ -69,17 +67,17 @@ export class TablesGuard extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    callbackify(() => this.#finish())(done);
+    if (this.#gunzip === undefined) return done(this.#finish());
+    this.#gunzip.once('end', () => done(this.#finish()));
+    this.#gunzip.end();
   }
 
-  async #finish(): Promise<void> {
-    if (this.#gunzip !== undefined) {
-      this.#gunzip.end();
-      if (!this.#gunzip.readableEnded) await once(this.#gunzip, 'end');
-    }
+  /** Lets the held end go, or says why not. */
+  #finish(): Error | null {
     const unexpected = unexpectedTables(this.#unpacked.text(), this.#allowed);
-    if (unexpected.length > 0) throw new UnexpectedTables(unexpected);
+    if (unexpected.length > 0) return new UnexpectedTables(unexpected);
     for (const chunk of this.#held.chunks) this.push(chunk);
+    return null;
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -107,6 +105,8 @@ class Tail {
   }
 
   text(): string {
-    return Buffer.concat(this.chunks).subarray(-TAIL_BYTES).toString('latin1');
+    const [only, ...more] = this.chunks;
+    const bytes = only !== undefined && more.length === 0 ? only : Buffer.concat(this.chunks);
+    return bytes.subarray(-TAIL_BYTES).toString('latin1');
   }
 }

@@ -230,6 +230,13 @@ describe('an address as it comes from the wire', () => {
   });
 });
 
+describe('the gateway’s own credential', () => {
+  it('is not the caller’s to mend: the engine’s 401 becomes 502', async () => {
+    fake.engine.json('GET /tables/events/size', {}, 401);
+    expect((await app.inject('/tables/events/size')).statusCode).toBe(502);
+  });
+});
+
 describe('lists', () => {
   it('are cut down to what the caller may see', async () => {
     fake.engine.json('GET /tables', { tables: ['events', 'Secret', 'sales.orders'] });
