@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { keysOf, resolve, type Resolution, type Written } from './keys.ts';
-import { bytes, choice, duration, flag, integer, text } from './value.ts';
+import { bytes, choice, duration, flag, integer, text, texts } from './value.ts';
 
 const HOUR_MS = 3_600_000;
 const MB = 1024 * 1024;
@@ -129,6 +129,24 @@ export const PropertiesSchema = Type.Object({
       unsetWord: 'random',
     }),
   ),
+  'controller.replication.threshold': Type.Optional(
+    integer({
+      description:
+        'Replication below which `REPLICATION_CHECK` fails. The report’s `spec.thresholds` rank above it, the engine’s own cluster configuration below it.',
+      computedDefault: '3',
+      minimum: 1,
+      maximum: 1000,
+      live: true,
+    }),
+  ),
+  'controller.cluster.health.thresholds': texts({
+    description:
+      'Thresholds of health checks, each `CHECK.threshold=value`, such as `SEGMENT_COUNT_CHECK.maxSegments=100000`. The report’s `spec.thresholds` rank above them.',
+    default: [],
+    pattern: '^[A-Z0-9_]+\\.[A-Za-z]+=-?[0-9]+(\\.[0-9]+)?$',
+    expected: '`CHECK.threshold=value`',
+    live: true,
+  }),
   'controller.admin.auth.provider.class': Type.Optional(
     text({
       description:

@@ -9,6 +9,9 @@ const MIN_INTERVAL_MS = 1_000;
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 export const DEFAULT_MAX_FINDINGS = 20;
 
+/** The property that thresholds of the process' own configuration stand in. */
+export const CONFIGURED_THRESHOLDS = 'controller.cluster.health.thresholds';
+
 /** Overrides by check name, then by threshold name. */
 export type ThresholdOverrides = Readonly<Record<string, Thresholds>>;
 
@@ -23,8 +26,11 @@ export interface CheckSettings {
 
 type SettingsSource = Pick<ClusterHealthReportSpec, 'thresholds' | 'disabledChecks' | 'maxFindings'>;
 
-/** Settings from a report's spec: what is wrong is left at its default and said in `problems`. */
-export function resolveSettings(spec: SettingsSource): CheckSettings {
+/**
+ * Settings from a report's spec: what is wrong is left at its default and said in `problems`.
+ * @param configured thresholds of the process' own configuration, below the spec's
+ */
+export function resolveSettings(spec: SettingsSource, configured: ThresholdOverrides = {}): CheckSettings {
   const problems: string[] = [];
   const disabled = new Set<string>();
   for (const name of spec.disabledChecks ?? []) {
@@ -32,10 +38,16 @@ export function resolveSettings(spec: SettingsSource): CheckSettings {
     else disabled.add(name);
   }
   const overrides: Record<string, Thresholds> = {};
-  for (const [name, values] of Object.entries(spec.thresholds ?? {})) {
-    const check = findCheck(name);
-    if (check === undefined) problems.push(`spec.thresholds: ${unknownCheck(name)}`);
-    else overrides[name] = validThresholds(check, values, problems);
+  const sources = [
+    { place: CONFIGURED_THRESHOLDS, thresholds: configured },
+    { place: 'spec.thresholds', thresholds: spec.thresholds ?? {} },
+  ];
+  for (const { place, thresholds } of sources) {
+    for (const [name, values] of Object.entries(thresholds)) {
+      const check = findCheck(name);
+      if (check === undefined) problems.push(`${place}: ${unknownCheck(name)}`);
+      else overrides[name] = { ...overrides[name], ...validThresholds(check, values, place, problems) };
+    }
   }
   return {
     checks: CATALOGUE.filter((check) => !disabled.has(check.name)),
@@ -45,17 +57,17 @@ export function resolveSettings(spec: SettingsSource): CheckSettings {
   };
 }
 
-function validThresholds(check: CheckDefinition, values: Thresholds, problems: string[]): Thresholds {
+function validThresholds(check: CheckDefinition, values: Thresholds, place: string, problems: string[]): Thresholds {
   const valid: Record<string, number> = {};
   for (const [key, value] of Object.entries(values)) {
     const problem = thresholdProblem(check, key, value);
     if (problem === undefined) valid[key] = value;
-    else problems.push(`spec.thresholds.${check.name}: ${problem}`);
+    else problems.push(`${place}.${check.name}: ${problem}`);
   }
   const low = valid.minSkew ?? check.defaultThresholds.minSkew ?? Number.NEGATIVE_INFINITY;
   const high = valid.maxSkew ?? check.defaultThresholds.maxSkew ?? Number.POSITIVE_INFINITY;
   if (low <= high) return valid;
-  problems.push(`spec.thresholds.${check.name}: \`minSkew\` ${low} is above \`maxSkew\` ${high}`);
+  problems.push(`${place}.${check.name}: \`minSkew\` ${low} is above \`maxSkew\` ${high}`);
   return {};
 }
 
@@ -98,4 +110,14 @@ export function parseInterval(text: string): number | undefined {
     total += Number(amount) * (UNITS[unit ?? ''] ?? Number.NaN);
   }
   return total >= MIN_INTERVAL_MS && total <= MAX_INTERVAL_MS ? total : undefined;
+}
+
+/** Overrides from texts of the form `CHECK.threshold=value`. Names are checked by `resolveSettings`. */
+export function parseThresholds(texts: readonly string[]): ThresholdOverrides {
+  const overrides: Record<string, Record<string, number>> = {};
+  for (const text of texts) {
+    const [, check = '', threshold = '', value = ''] = /^([^.]+)\.([^=]+)=(.+)$/u.exec(text) ?? [];
+    (overrides[check] ??= {})[threshold] = Number(value);
+  }
+  return overrides;
 }

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Engine } from '../../engine/types.ts';
+import type { Properties } from '../../config/properties.ts';
 import { healthMetrics } from '../../health/metrics.ts';
+import { parseThresholds, type ThresholdOverrides } from '../../health/settings.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
 import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
@@ -30,7 +32,14 @@ export function composeOperator(boot: Boot, parts: OperatorParts): Operator {
     leaseName: settings['leader-lease'],
     tokenGraceMs: settings['token-grace'],
     tasks: [
-      healthTask({ engine, log, registry, store, isLeader: () => operator.isLeader() }),
+      healthTask({
+        engine,
+        log,
+        registry,
+        store,
+        isLeader: () => operator.isLeader(),
+        thresholds: () => thresholdsOf(boot.live.get()),
+      }),
       administratorsTask(settings['admin-subject'].map(parseSubject), log),
       ...tasks,
     ],
@@ -46,10 +55,11 @@ interface HealthTaskParts {
   readonly registry: Registry;
   readonly store: ResourceStore;
   readonly isLeader: () => boolean;
+  readonly thresholds: () => ThresholdOverrides;
 }
 
 /** The health checks, on whoever leads; only the leader tells their metrics. */
-function healthTask({ engine, log, registry, store, isLeader }: HealthTaskParts): LeaderTask {
+function healthTask({ engine, log, registry, store, isLeader, thresholds }: HealthTaskParts): LeaderTask {
   const metrics = healthMetrics(registry, () =>
     isLeader() ? store.get('ClusterHealthReport', REPORT_NAME)?.status : undefined,
   );
@@ -63,6 +73,7 @@ function healthTask({ engine, log, registry, store, isLeader }: HealthTaskParts)
         random: Math.random,
         log,
         metrics,
+        thresholds,
         isLeader: () => !signal.aborted,
         events: (report, { name, status, message }) =>
           ports.recorder.record(
@@ -80,4 +91,12 @@ function healthTask({ engine, log, registry, store, isLeader }: HealthTaskParts)
       await loop.stop();
     },
   };
+}
+
+/** The thresholds that the properties hold; `controller.replication.threshold` is the older spelling of one of them. */
+function thresholdsOf(properties: Properties): ThresholdOverrides {
+  const overrides = parseThresholds(properties['controller.cluster.health.thresholds']);
+  const minReplication = properties['controller.replication.threshold'];
+  if (minReplication === undefined) return overrides;
+  return { ...overrides, REPLICATION_CHECK: { minReplication, ...overrides['REPLICATION_CHECK'] } };
 }

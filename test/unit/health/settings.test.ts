@@ -1,10 +1,41 @@
 import { describe, expect, it } from 'vitest';
-import { parseInterval, resolveSettings } from '../../../src/health/settings.ts';
+import { parseInterval, parseThresholds, resolveSettings } from '../../../src/health/settings.ts';
 
 describe('settings of a report', () => {
   it('are all checks by their defaults where nothing is said', () => {
     expect(resolveSettings({})).toMatchObject({ overrides: {}, maxFindings: 20, problems: [] });
     expect(resolveSettings({}).checks).toHaveLength(33);
+  });
+
+  it('take the thresholds of the configuration, and above them those of the report', () => {
+    const configured = parseThresholds([
+      'REPLICATION_CHECK.minReplication=2',
+      'SEGMENT_SIZE_CHECK.minSizeMB=1.5',
+      'SEGMENT_SIZE_CHECK.maxSmallFraction=0.5',
+    ]);
+    const { overrides, problems } = resolveSettings(
+      { thresholds: { SEGMENT_SIZE_CHECK: { minSizeMB: 7 } } },
+      configured,
+    );
+    expect(problems).toEqual([]);
+    expect(overrides).toEqual({
+      REPLICATION_CHECK: { minReplication: 2 },
+      SEGMENT_SIZE_CHECK: { minSizeMB: 7, maxSmallFraction: 0.5 },
+    });
+  });
+
+  it('say where a threshold of the configuration is wrong', () => {
+    const { overrides, problems } = resolveSettings(
+      {},
+      parseThresholds(['NO_SUCH_CHECK.a=1', 'REPLICATION_CHECK.minimum=2']),
+    );
+    expect(problems).toEqual([
+      expect.stringContaining('controller.cluster.health.thresholds: unknown check `NO_SUCH_CHECK`') as string,
+      expect.stringContaining(
+        'controller.cluster.health.thresholds.REPLICATION_CHECK: unknown threshold `minimum`',
+      ) as string,
+    ]);
+    expect(overrides['REPLICATION_CHECK']).toEqual({});
   });
 
   it('leave out disabled checks', () => {
