@@ -38,6 +38,7 @@ export async function writeConfiguration(folders: NodeFolders, dns: boolean): Pr
   }
 
   await writeFile(join(directory, 'resolv.conf'), `nameserver ${DNS_SERVICE}\n`);
+  await writeFile(join(directory, 'hosts'), `127.0.0.1 localhost\n${NODE_ADDRESS} ${NODE_NAME}\n`);
   await writeJson(join(directory, 'kubelet.json'), kubeletConfiguration(directory, pki));
   await writeJson(join(directory, 'kube-proxy.json'), proxyConfiguration(directory));
   await writeFile(join(directory, 'containerd.toml'), containerdConfiguration(folders));
@@ -281,7 +282,8 @@ state = '/run/containerd/state'
 
 /** CoreDNS is a process of the node, as the control plane's parts are; its Service has the address that the kubelet gives to pods. */
 async function writeDns(directory: string): Promise<void> {
-  const corefile = `.:53 {
+  // Names of elsewhere do not exist, said at once: nothing of this network could ask for them.
+  const corefile = `cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {
   bind ${NODE_ADDRESS}
   errors
   ready ${NODE_ADDRESS}:8181
@@ -289,6 +291,10 @@ async function writeDns(directory: string): Promise<void> {
     kubeconfig ${directory}/node-admin.kubeconfig
     ttl 1
   }
+}
+.:53 {
+  bind ${NODE_ADDRESS}
+  errors
   template ANY ANY {
     rcode NXDOMAIN
   }
