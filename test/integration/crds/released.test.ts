@@ -1,0 +1,51 @@
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { CustomKind, ResourceByKind } from '../../../src/resources/kinds.ts';
+import { validateResource } from '../../../src/resources/validate.ts';
+import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+
+const RELEASED = join(import.meta.dirname, '../../fixtures/released');
+const RELEASES = readdirSync(RELEASED, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? [entry.name] : [],
+);
+
+it('keeps what was released', () => {
+  expect(RELEASES).toContain('v0.1.0');
+});
+
+describe.each(RELEASES)('a cluster with the objects of %s', (release) => {
+  const folder = join(RELEASED, release);
+  // Its own control plane: the definitions hold for a whole cluster.
+  let api: ControlPlane;
+
+  beforeAll(async () => {
+    api = await startControlPlane();
+    await api.mustKubectl(['apply', '--server-side', '-f', join(folder, 'crds')]);
+    await api.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', join(folder, 'crds')]);
+    await api.mustKubectl(['apply', '-f', join(folder, 'samples')]);
+    await api.applyCrds();
+  });
+  afterAll(() => api.stop());
+
+  it('keeps them valid under the definitions of today: stored, applied again, written again', async () => {
+    const samples = readdirSync(join(folder, 'samples'));
+    const stored = await api.mustKubectl(['get', 'olap', '-o', 'json']);
+    const { items } = JSON.parse(stored.stdout) as { items: object[] };
+    expect(items).toHaveLength(samples.length);
+    const applied = await api.mustKubectl(['apply', '--validate=strict', '-f', join(folder, 'samples')]);
+    expect(applied.stderr).toBe('');
+    expect(applied.stdout.match(/ unchanged$/gm)).toHaveLength(samples.length);
+    const replaced = await api.mustKubectl(['replace', '--validate=strict', '-f', '-'], { input: stored.stdout });
+    expect(replaced.stdout.match(/ replaced$/gm)).toHaveLength(samples.length);
+  });
+
+  it('has nothing that the store of folders would refuse today', async () => {
+    for (const name of readdirSync(join(folder, 'samples'))) {
+      const object = parse(await readFile(join(folder, 'samples', name), 'utf8')) as ResourceByKind[CustomKind];
+      expect(() => validateResource(object.kind, object), name).not.toThrow();
+    }
+  });
+});
