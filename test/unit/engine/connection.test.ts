@@ -78,7 +78,7 @@ describe('the credential in a file', () => {
       await writeFile(path, 'Bearer abc');
       expect(credential.header()).toBe('Basic YWRtaW46dmVyeXNlY3JldA==');
       now += 10_000;
-      credential.header();
+      void credential.header();
       await expect.poll(() => credential.header()).toBe('Bearer abc');
       await writeFile(path, 'token');
       now += 1_000;
