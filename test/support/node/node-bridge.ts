@@ -66,7 +66,8 @@ export class NodeBridge {
   }
 
   #ask(request: Omit<BridgeRequest, 'id'>): Promise<void> {
-    const id = this.#lastId;
+    // Several may be under way: none may take the number of another.
+    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       this.#child.send({ ...request, id }, (error) => {
