@@ -1,0 +1,224 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { policy, role, roleAssignment, serviceToken } from '../builders/resources.ts';
+import { canHoldNode } from '../support/node/machine.ts';
+import { startNode, type KubernetesNode } from '../support/node.ts';
+import { sharedPinot } from '../support/pinot.ts';
+import { Release } from '../support/release/release.ts';
+import { Traffic } from '../support/release/traffic.ts';
+
+const IMAGE = { repository: 'olap-warden.test/olap-warden', tag: 'e2e', pullPolicy: 'Never' };
+const NAMESPACE = 'olap';
+/** The first time on a machine, the node's programs and the sample cluster are built. */
+const SETUP_LIMIT_MS = 1_500_000;
+const STEP_LIMIT_MS = 300_000;
+/** A lease of 15 s runs out, its holder having gone without a word. */
+const TAKEOVER_LIMIT_MS = 45_000;
+const ORDERS = 'SELECT orderId, city FROM orders ORDER BY orderedAt LIMIT 500';
+
+const obstacle = canHoldNode();
+if (obstacle !== undefined) process.stderr.write(`a release on a real cluster is not tested: ${obstacle}\n`);
+
+async function until(what: string, limitMs: number, met: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!(await met())) {
+    if (Date.now() > deadline) throw new Error(`${what}: did not come within ${limitMs} ms`);
+    await sleep(250);
+  }
+}
+
+// The steps follow each other, as the life of a release does.
+describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle ?? 'this machine holds one'})`, () => {
+  let node: KubernetesNode;
+  let release: Release;
+  let values: Record<string, unknown>;
+  /** The Service, from this machine. */
+  let url: string;
+  let token: string;
+
+  beforeAll(async () => {
+    const pinot = await sharedPinot();
+    node = await startNode();
+    release = new Release(node, NAMESPACE);
+    await release.loadImage(`${IMAGE.repository}:${IMAGE.tag}`);
+    await node.mustKubectl(['create', 'namespace', NAMESPACE]);
+    await node.mustKubectl(['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted']);
+    values = {
+      image: IMAGE,
+      engine: {
+        controllers: [await node.expose(pinot.controllerUrl)],
+        brokers: await Promise.all(pinot.brokerUrls.map((broker) => node.expose(broker))),
+      },
+      firstAdministrator: { name: `system:serviceaccount:${NAMESPACE}:admin` },
+    };
+  }, SETUP_LIMIT_MS);
+  afterAll(async () => {
+    await node?.stop();
+  });
+
+  function ask(base: string, path: string, credential: string, body?: object): Promise<Response> {
+    return fetch(base + path, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/json', connection: 'close' },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    });
+  }
+
+  it(
+    'is installed under the restricted pod security level, and passes `helm test`',
+    { timeout: STEP_LIMIT_MS },
+    async () => {
+      await release.deploy(values);
+      const pods = [...(await release.pods('operator')), ...(await release.pods('gateway'))];
+      expect(pods.map(({ ready, restarts }) => [ready, restarts])).toEqual(Array.from({ length: 4 }, () => [true, 0]));
+      expect(await release.helm(['test', release.name, '--timeout', '120s'])).toContain('Phase:          Succeeded');
+      const address = await release.kubectl('get', 'service', release.name, '-o', 'jsonpath={.spec.clusterIP}');
+      url = await node.reach(`http://${address}`);
+    },
+  );
+
+  it('lets a Role be applied and used with a token from a Secret', { timeout: STEP_LIMIT_MS }, async () => {
+    const statement = { effect: 'allow' as const, actions: ['Query'], resources: ['srn2:table#orders'] };
+    await release.apply(
+      policy('read-orders', { statements: [statement] }),
+      role('readers', { policies: ['read-orders'] }),
+      serviceToken('job', { secretName: 'job-token' }),
+      roleAssignment('job', { role: 'readers', subjects: [{ type: 'service-token', name: 'job' }] }),
+    );
+    await release.kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'roles.olapwarden.io/readers');
+    await release.kubectl('wait', '--for=jsonpath={.status.state}=Active', '--timeout=60s', 'otoken/job');
+    const secret = await release.kubectl('get', 'secret', 'job-token', '-o', 'jsonpath={.data.bearerToken}');
+    token = Buffer.from(secret, 'base64').toString();
+    const query = (table: string, credential = token) =>
+      ask(url, '/query/sql', credential, { sql: `SELECT COUNT(*) FROM ${table}` });
+    // Each gateway learns of the token by a watch of its own.
+    let inARow = 0;
+    await until('the token works', 30_000, async () => {
+      inARow = (await query('orders')).status === 200 ? inARow + 1 : 0;
+      return inARow >= 10;
+    });
+    const answer = (await (await query('orders')).json()) as { resultTable: { rows: number[][] } };
+    expect(answer.resultTable.rows[0]?.[0]).toBeGreaterThan(0);
+    expect((await query('customers')).status).toBe(403);
+    expect((await query('orders', 'svc-no-such')).status).toBe(401);
+  });
+
+  it('runs the health checks when it is asked to', { timeout: STEP_LIMIT_MS }, async () => {
+    await release.kubectl('annotate', 'chr', 'cluster', 'olapwarden.io/run-at=now', '--overwrite');
+    await release.kubectl('wait', '--for=jsonpath={.status.observedRunAt}=now', '--timeout=120s', 'chr/cluster');
+    const report = JSON.parse(await release.kubectl('get', 'chr', 'cluster', '-o', 'json')) as {
+      status: { pass: number; fail: number; checks: unknown[] };
+    };
+    expect(report.status.checks.length).toBeGreaterThan(10);
+    expect(report.status.pass + report.status.fail).toBe(report.status.checks.length);
+    expect(report.status.pass).toBeGreaterThan(report.status.fail);
+    const admin = (await release.kubectl('create', 'serviceaccount', 'admin')) && (await adminToken());
+    expect((await ask(url, '/clusterHealth', admin)).status).toBe(200);
+    expect((await ask(url, '/clusterHealth', token)).status).toBe(403);
+  });
+
+  async function adminToken(): Promise<string> {
+    return (await release.kubectl('create', 'token', 'admin', '--audience', 'olap-warden')).trim();
+  }
+
+  it('serves the pages of a result through each of its gateways', { timeout: STEP_LIMIT_MS }, async () => {
+    const gateways = await Promise.all(
+      (await release.pods('gateway')).map(({ ip }) => node.reach(`http://${ip}:8080`)),
+    );
+    expect(gateways).toHaveLength(2);
+    const [first = '', second = ''] = gateways;
+    const direct = (await (await ask(first, '/query/sql', token, { sql: ORDERS })).json()) as Rows;
+    const paged = '/query/sql?doPaginate=true&numRows=100';
+    const started = (await (await ask(first, paged, token, { sql: ORDERS })).json()) as Rows & { requestId: string };
+    const rows = [...started.resultTable.rows];
+    for (let offset = 100; offset < 500; offset += 100) {
+      const path = `/query/${started.requestId}/results?offset=${offset}&numRows=100`;
+      const answer = await ask(offset % 200 === 0 ? first : second, path, token);
+      expect(answer.status, path).toBe(200);
+      rows.push(...((await answer.json()) as Rows).resultTable.rows);
+    }
+    expect(rows).toEqual(direct.resultTable.rows);
+  });
+
+  interface Rows {
+    readonly resultTable: { readonly rows: readonly unknown[] };
+  }
+
+  it('has another leader when the pod of the leader is killed', { timeout: STEP_LIMIT_MS }, async () => {
+    const before = await release.leader();
+    const pods = (await release.pods('operator')).map(({ name }) => name);
+    expect(pods).toContain(before);
+    await release.kill(before);
+    await until('another pod leads', TAKEOVER_LIMIT_MS, async () => (await release.leader()) !== before);
+    await release.apply(role('after-the-leader', { policies: ['read-orders'] }));
+    await release.kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'roles.olapwarden.io/after-the-leader');
+    await release.kubectl('rollout', 'status', 'deploy/olap-warden-operator', '--timeout=120s');
+  });
+
+  it('serves on when a gateway is killed, which comes back under its name', { timeout: STEP_LIMIT_MS }, async () => {
+    const [victim] = await release.pods('gateway');
+    await release.kill(victim?.name ?? '');
+    await until('the Service leaves the dead gateway out', 20_000, async () => {
+      const { addresses } = await endpoints();
+      return !addresses.includes(victim?.ip ?? '');
+    });
+    // The rules of kube-proxy follow the endpoints a moment later.
+    await sleep(2_000);
+    for (let attempt = 0; attempt < 20; attempt++) {
+      expect((await ask(url, '/query/sql', token, { sql: ORDERS })).status).toBe(200);
+    }
+    await until('the gateway is back', 120_000, async () => {
+      const pods = await release.pods('gateway');
+      return pods.length === 2 && pods.every(({ ready }) => ready) && !pods.some(({ uid }) => uid === victim?.uid);
+    });
+    expect((await release.pods('gateway')).map(({ name }) => name)).toContain(victim?.name);
+  });
+
+  async function endpoints(): Promise<{ addresses: string[] }> {
+    const template = 'jsonpath={.items[*].endpoints[?(@.conditions.ready==true)].addresses[0]}';
+    const slices = ['get', 'endpointslices', '-l', `kubernetes.io/service-name=${release.name}`, '-o', template];
+    return { addresses: (await release.kubectl(...slices)).split(' ').filter(Boolean) };
+  }
+
+  it('is upgraded under traffic without one failed request', { timeout: 2 * STEP_LIMIT_MS }, async () => {
+    const before = new Set((await release.pods('gateway')).map(({ uid }) => uid));
+    const traffic = new Traffic({
+      url: `${url}/query/sql`,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ sql: 'SELECT COUNT(*) FROM orders' }),
+      clients: 4,
+      pauseMs: 50,
+    });
+    await sleep(1_000);
+    try {
+      await release.deploy({ ...values, settings: { 'log-level': 'debug' } });
+      await sleep(1_000);
+    } finally {
+      const { answered, failures } = await traffic.end();
+      expect(failures).toEqual([]);
+      expect(answered).toBeGreaterThan(100);
+    }
+    const after = await release.pods('gateway');
+    expect(after.map(({ ready }) => ready)).toEqual([true, true]);
+    expect(after.filter(({ uid }) => before.has(uid))).toEqual([]);
+    await release.kubectl('wait', '--for=condition=Ready', '--timeout=10s', 'roles.olapwarden.io/readers');
+  });
+
+  it('leaves the custom resources when it is uninstalled', { timeout: STEP_LIMIT_MS }, async () => {
+    await release.helm(['uninstall', release.name, '--wait', '--timeout', '120s']);
+    const kinds =
+      'policies.olapwarden.io,roles.olapwarden.io,roleassignments.olapwarden.io,servicetokens.olapwarden.io';
+    const left = (await release.kubectl('get', kinds, '-o', 'name')).trim().split('\n');
+    expect(left).toEqual(expect.arrayContaining(['role.olapwarden.io/readers', 'servicetoken.olapwarden.io/job']));
+    await until('the pods are gone', 90_000, async () => (await release.kubectl('get', 'pods', '-o', 'name')) === '');
+    const rules = 'clusterroles,clusterrolebindings,validatingadmissionpolicies,mutatingadmissionpolicies';
+    const selector = ['-l', 'app.kubernetes.io/part-of=olap-warden'];
+    expect(await release.kubectl('get', rules, ...selector, '-o', 'name')).toBe('');
+  });
+
+  it('holds up the end of its namespace no longer than a moment', { timeout: STEP_LIMIT_MS }, async () => {
+    await node.mustKubectl(['delete', 'namespace', NAMESPACE, '--timeout=60s'], { timeoutMs: 70_000 });
+    expect((await node.kubectl(['get', 'namespace', NAMESPACE])).stderr).toContain('not found');
+  });
+});

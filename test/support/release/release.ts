@@ -1,0 +1,119 @@
+import { join, resolve } from 'node:path';
+import { runCommand } from '../node/command.ts';
+import type { KubernetesNode } from '../node.ts';
+import { helmTools } from '../../../tools/helm/render.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const CHART = join(ROOT, 'charts/olap-warden');
+const HELM_LIMIT_MS = 300_000;
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly status: {
+    readonly podIP?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly restartCount: number }[];
+  };
+}
+
+/** What a test knows of a pod. */
+export interface PodState {
+  readonly name: string;
+  readonly uid: string;
+  readonly ip: string;
+  readonly ready: boolean;
+  readonly restarts: number;
+}
+
+/** The chart on a real cluster, as a platform engineer handles it: by helm and kubectl. */
+export class Release {
+  readonly node: KubernetesNode;
+  readonly namespace: string;
+  readonly name = 'olap-warden';
+
+  constructor(node: KubernetesNode, namespace: string) {
+    this.node = node;
+    this.namespace = namespace;
+  }
+
+  /** Packs the sources as an image, without any container tool, and hands it to the node. @param image with a tag */
+  async loadImage(image: string): Promise<void> {
+    const archive = join(this.node.directory, 'image.tar');
+    const command = [process.execPath, join(ROOT, 'tools/image/oci-archive.ts'), archive, image];
+    const { code, stderr } = await runCommand(command, { timeoutMs: 300_000 });
+    if (code !== 0) throw new Error(`the image could not be packed: ${stderr}`);
+    await this.node.importImage(archive);
+  }
+
+  /** Runs helm against the node. @returns its output @throws with all that it wrote when it fails */
+  async helm(args: readonly string[], values: object = {}): Promise<string> {
+    const command = [join(await helmTools(), 'helm'), ...args, '--namespace', this.namespace];
+    const env = { KUBECONFIG: this.node.kubeconfigPath };
+    const input = JSON.stringify(values);
+    const { code, stdout, stderr } = await runCommand(command, { env, input, timeoutMs: HELM_LIMIT_MS });
+    if (code !== 0) throw new Error(`\`helm ${args.join(' ')}\` ended with ${code}: ${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** Installs or upgrades the release and waits until all of its pods are ready. */
+  async deploy(values: object): Promise<void> {
+    await this.helm(
+      ['upgrade', '--install', this.name, CHART, '--values', '-', '--wait', '--timeout', '240s'],
+      values,
+    ).catch(async (error: unknown) => {
+      throw new Error(`${String(error)}\n${await this.describePods()}`, { cause: error });
+    });
+  }
+
+  /** kubectl in the release's namespace. @throws when it fails */
+  async kubectl(...args: string[]): Promise<string> {
+    return (await this.node.mustKubectl(['-n', this.namespace, ...args], { timeoutMs: 120_000 })).stdout;
+  }
+
+  async apply(...objects: object[]): Promise<void> {
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+    await this.node.mustKubectl(['-n', this.namespace, 'apply', '-f', '-'], { input });
+  }
+
+  async pods(component: 'operator' | 'gateway'): Promise<PodState[]> {
+    const label = `app.kubernetes.io/component=${component}`;
+    const { items } = JSON.parse(await this.kubectl('get', 'pods', '-l', label, '-o', 'json')) as { items: Pod[] };
+    return items.map(({ metadata, status }) => ({
+      name: metadata.name,
+      uid: metadata.uid,
+      ip: status.podIP ?? '',
+      ready: status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false,
+      restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    }));
+  }
+
+  /** Kills a pod as a node that dies does: without a word. */
+  async kill(pod: string): Promise<void> {
+    await this.kubectl('delete', 'pod', pod, '--grace-period=0', '--force', '--wait=false');
+  }
+
+  /** The pod that leads. */
+  async leader(): Promise<string> {
+    const holder = await this.kubectl('get', 'lease', `${this.name}-operator`, '-o', 'jsonpath={.spec.holderIdentity}');
+    const pods = await this.pods('operator');
+    return pods.find(({ name }) => holder.startsWith(name))?.name ?? holder;
+  }
+
+  /** What there is to know when something did not come up. */
+  async describePods(): Promise<string> {
+    const parts = await Promise.all([
+      this.node.kubectl(['-n', this.namespace, 'get', 'pods', '-o', 'wide']),
+      this.node.kubectl(['-n', this.namespace, 'get', 'events', '--sort-by=.lastTimestamp']),
+      this.node.kubectl([
+        '-n',
+        this.namespace,
+        'logs',
+        '-l',
+        'app.kubernetes.io/name=olap-warden',
+        '--tail=15',
+        '--prefix',
+      ]),
+    ]);
+    return parts.map(({ stdout, stderr }) => stdout + stderr).join('\n');
+  }
+}
