@@ -6,7 +6,7 @@ import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 
 const RBAC = '/api/v1/rbac-manager';
-const SQL = 'SELECT orderId, city, price, tags FROM orders ORDER BY orderId LIMIT 2500';
+const SQL = 'SELECT orderId, city, price, tags FROM orders ORDER BY orderedAt LIMIT 2500';
 
 let browser: Browser;
 let gateway: Standalone;

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ErrorNote, Link, Loading } from './components/basics.tsx';
 import { ApiError, messageOfError, onSessionExpired } from './lib/api.ts';
+import { nameOf } from './lib/format.ts';
 import { navigate, useLocation } from './lib/router.ts';
 import { signOut, whoami } from './lib/session.ts';
 import type { Whoami } from './lib/types.ts';
@@ -69,7 +70,7 @@ function Shell(props: { me: Whoami; onSignOut: () => void }): JSX.Element {
           ))}
         </nav>
         <span class="who" title={props.me.srn}>
-          {props.me.srn.replace(/^srn2:[^#]*#/, '')}
+          {nameOf(props.me.srn)}
         </span>
         <Theme />
         <button type="button" class="small" onClick={props.onSignOut}>

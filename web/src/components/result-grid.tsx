@@ -13,37 +13,36 @@ export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null 
   const { columnNames, columnDataTypes } = table.dataSchema;
   const { rows } = table;
   const width = columnNames.length * COLUMN_WIDTH + 72;
-  const columns = { gridTemplateColumns: `72px repeat(${columnNames.length}, ${COLUMN_WIDTH}px)`, width: `${width}px` };
+  const columns = {
+    gridTemplateColumns: `72px repeat(${columnNames.length}, ${COLUMN_WIDTH}px)`,
+    width: `max(100%, ${width}px)`,
+  };
   return (
     <>
-      <div
-        class="grid"
-        role="table"
-        aria-rowcount={props.page.numRowsResultSet}
-        aria-colcount={columnNames.length}
-        aria-label="Rows"
-      >
+      <div class="grid">
         <VirtualList
           count={rows.length}
           rowHeight={28}
           maxHeight={480}
           width={width}
           label="Rows of this page"
-          role="rowgroup"
+          table={{ rows: props.page.numRowsResultSet + 1, columns: columnNames.length + 1 }}
           header={
-            <div class="grid-row grid-head" role="row" style={columns}>
-              <span role="columnheader" class="grid-number">
-                row
-              </span>
-              {columnNames.map((name, index) => (
-                <span role="columnheader" key={index} title={`${name} ${columnDataTypes[index] ?? ''}`}>
-                  {name} <span class="type">{columnDataTypes[index]}</span>
+            <div role="rowgroup" class="grid-head" style={{ width: columns.width }}>
+              <div class="grid-row" role="row" style={columns}>
+                <span role="columnheader" class="grid-number">
+                  row
                 </span>
-              ))}
+                {columnNames.map((name, index) => (
+                  <span role="columnheader" key={index} title={`${name} ${columnDataTypes[index] ?? ''}`}>
+                    {name} <span class="type">{columnDataTypes[index]}</span>
+                  </span>
+                ))}
+              </div>
             </div>
           }
           render={(index) => (
-            <div class="grid-row" role="row" key={index} style={columns} aria-rowindex={props.page.offset + index + 1}>
+            <div class="grid-row" role="row" key={index} style={columns} aria-rowindex={props.page.offset + index + 2}>
               <span role="rowheader" class="grid-number">
                 {props.page.offset + index + 1}
               </span>

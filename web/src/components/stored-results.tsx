@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, callText, messageOfError } from '../lib/api.ts';
-import { bytes, whole } from '../lib/format.ts';
+import { bytes, nameOf, whole } from '../lib/format.ts';
 import type { StoredResult } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { DangerButton, ErrorNote, When } from './basics.tsx';
@@ -94,7 +94,7 @@ export function StoredResults(props: { turn: number }): JSX.Element {
                   <td>
                     <When time={result.expirationTimeMs} />
                   </td>
-                  <td>{result.owner.replace(/^srn2:[^#]*#/, '')}</td>
+                  <td>{nameOf(result.owner)}</td>
                   <td>
                     <DangerButton
                       small

@@ -13,7 +13,8 @@ export function VirtualList(props: {
   label: string;
   header?: ComponentChildren;
   render: (index: number) => ComponentChildren;
-  role?: 'list' | 'rowgroup';
+  /** What it is where it is no list: a table of so many rows and columns in all, `header` among them. */
+  table?: { rows: number; columns: number };
   /** Pixels of all columns together, where the list scrolls sideways too. */
   width?: number;
 }): JSX.Element {
@@ -37,7 +38,9 @@ export function VirtualList(props: {
       ref={ref}
       class="virtual"
       tabIndex={0}
-      role="region"
+      role={props.table ? 'table' : 'region'}
+      aria-rowcount={props.table?.rows}
+      aria-colcount={props.table?.columns}
       aria-label={props.label}
       style={{ maxHeight: `${props.maxHeight}px` }}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
@@ -45,7 +48,7 @@ export function VirtualList(props: {
       {props.header}
       <div
         class="virtual-body"
-        role={props.role}
+        role={props.table ? 'rowgroup' : 'list'}
         style={{ height: `${props.count * props.rowHeight}px`, minWidth: props.width ? `${props.width}px` : undefined }}
       >
         <div class="virtual-window" style={{ transform: `translateY(${first * props.rowHeight}px)` }}>

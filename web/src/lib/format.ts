@@ -32,6 +32,9 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
+/** `ada@example.com` of `srn2:user#ada@example.com`; anything else as it is. */
+export const nameOf = (srn: string): string => srn.replace(/^srn2:[^#]*#/, '');
+
 const WHOLE = new Intl.NumberFormat('en');
 export const whole = (count: number): string => WHOLE.format(count);
 
@@ -45,4 +48,16 @@ export function duration(ms: number): string {
 export function fromUpper(name: string): string {
   const text = name.toLowerCase().replaceAll('_', ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const LINE = 90;
+/** JSON of two spaces a level; a list of short texts stands in one line. */
+export function prettyJson(value: unknown): string {
+  return JSON.stringify(value, undefined, 2).replace(
+    /\[\s+("(?:[^"\\]|\\.)*"(?:,\s+"(?:[^"\\]|\\.)*")*)\s+\]/g,
+    (list, items: string) => {
+      const line = `[${items.replace(/,\n\s+/g, ', ')}]`;
+      return line.length > LINE ? list : line;
+    },
+  );
 }

@@ -5,45 +5,12 @@ import { VirtualList } from '../components/virtual-list.tsx';
 import { call, messageOfError } from '../lib/api.ts';
 import { duration, fromUpper, whole } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
-import type { CheckDefinition, CheckEntry, Finding, HealthReport } from '../lib/types.ts';
+import type { CheckDefinition, CheckEntry, HealthReport } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
+import { filterChecks, type Filters } from './health/filter-checks.ts';
 
-interface Filters {
-  readonly status: string;
-  readonly table: string;
-  readonly instance: string;
-  readonly text: string;
-}
-
-const TABLE_KINDS = new Set(['table', 'segment']);
-const INSTANCE_KINDS = new Set(['server', 'broker', 'controller', 'instance', 'minion']);
-
-function concerns(finding: Finding, kinds: ReadonlySet<string>, wanted: string): boolean {
-  return kinds.has(finding.entityType.toLowerCase()) && finding.entity.toLowerCase().includes(wanted.toLowerCase());
-}
-
-/** The checks that the filters let through, each with the findings that they let through; failing ones first. */
-export function filterChecks(checks: readonly CheckEntry[], filters: Filters): CheckEntry[] {
-  const text = filters.text.toLowerCase();
-  const shown: CheckEntry[] = [];
-  for (const check of checks) {
-    if (filters.status !== '' && check.status !== filters.status) continue;
-    let findings = check.findings;
-    if (filters.table !== '') findings = findings.filter((finding) => concerns(finding, TABLE_KINDS, filters.table));
-    if (filters.instance !== '')
-      findings = findings.filter((finding) => concerns(finding, INSTANCE_KINDS, filters.instance));
-    if ((filters.table !== '' || filters.instance !== '') && findings.length === 0) continue;
-    const about = `${check.name} ${check.title} ${check.category} ${check.message}`.toLowerCase();
-    if (
-      text !== '' &&
-      !about.includes(text) &&
-      !findings.some((finding) => `${finding.entity} ${finding.message}`.toLowerCase().includes(text))
-    )
-      continue;
-    shown.push({ ...check, findings });
-  }
-  return shown.toSorted((a, b) => Number(a.status === 'PASS') - Number(b.status === 'PASS'));
-}
+/** Pixels of a finding, as in the styles. */
+const ROW_HEIGHT = 64;
 
 function Findings(props: { check: CheckEntry }): JSX.Element | null {
   const { findings, findingCount } = props.check;
@@ -52,23 +19,24 @@ function Findings(props: { check: CheckEntry }): JSX.Element | null {
     <>
       <VirtualList
         count={findings.length}
-        rowHeight={52}
-        maxHeight={364}
+        rowHeight={ROW_HEIGHT}
+        maxHeight={6 * ROW_HEIGHT}
         label={`Findings of ${props.check.title}`}
-        role="list"
         render={(index) => {
           const finding = findings[index];
           if (!finding) return null;
           return (
             <div class="finding" role="listitem" key={index}>
-              <span class="entity">
+              <span class="entity" title={finding.entity}>
                 <span class="muted">{finding.entityType}</span> <code>{finding.entity}</code>
               </span>
-              <span class="what">{finding.message}</span>
+              <span class="what" title={finding.message}>
+                {finding.message}
+              </span>
               {finding.observed !== undefined && (
-                <span class="measure">
-                  {finding.observed}
-                  {finding.threshold !== undefined && <span class="muted"> / {finding.threshold}</span>}
+                <span class="measure" title={`${finding.observed} / ${finding.threshold ?? ''}`}>
+                  <span>{finding.observed}</span>
+                  {finding.threshold !== undefined && <span class="muted">allowed: {finding.threshold}</span>}
                 </span>
               )}
             </div>

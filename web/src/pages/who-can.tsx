@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Badge, BusyButton, ErrorNote, Field, Link } from '../components/basics.tsx';
 import { call, messageOfError, rbac } from '../lib/api.ts';
+import { prettyJson } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
 import type { Policy, SimulatedDecision } from '../lib/types.ts';
 
@@ -44,7 +45,7 @@ function DecidingStatements(props: {
                 class={index === match.statementIndex ? 'deciding' : 'other'}
                 aria-current={index === match.statementIndex ? 'true' : undefined}
               >
-                {JSON.stringify(statement, undefined, 2)}
+                {prettyJson(statement)}
               </pre>
             ))}
           </li>

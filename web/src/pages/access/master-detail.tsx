@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { whole } from '../../lib/format.ts';
+import { nameOf, whole } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
 import { ErrorNote, Loading, When } from '../../components/basics.tsx';
 import type { Authored } from '../../lib/types.ts';
@@ -73,8 +73,8 @@ export function Authorship(props: { resource: Authored }): JSX.Element {
   return (
     <>
       <p class="muted">
-        made <When time={resource.createdAt} /> by {resource.createdBy} · changed <When time={resource.lastUpdatedAt} />{' '}
-        by {resource.lastUpdatedBy}
+        made <When time={resource.createdAt} /> by {nameOf(resource.createdBy)} · changed{' '}
+        <When time={resource.lastUpdatedAt} /> by {nameOf(resource.lastUpdatedBy)}
       </p>
       {isPredefined(resource) && <p class="muted">Predefined: it can be assigned and attached, not changed.</p>}
       {resource.managedBy && resource.managedBy.length > 0 && (

@@ -3,17 +3,17 @@ import { useState } from 'preact/hooks';
 import { BusyButton, DangerButton, Dialog, ErrorNote, Field, Loading } from '../../components/basics.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
+import { prettyJson } from '../../lib/format.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
 import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
 import { completePolicy, locate } from './policy-assist.ts';
 
-const EXAMPLE = JSON.stringify(
-  { version: 'v1', statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'] }] },
-  undefined,
-  2,
-);
+const EXAMPLE = prettyJson({
+  version: 'v1',
+  statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'] }],
+});
 
 /** The document as text, with completion and with errors at the line, ours and the gateway's. */
 function DocumentEditor(props: {
@@ -83,7 +83,7 @@ function NewPolicy(props: { onDone: (name: string | undefined) => void }): JSX.E
 /** Two spaces a level, so that a line holds one thing and an error has a line. */
 function pretty(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
+    return prettyJson(JSON.parse(text));
   } catch {
     return text;
   }

@@ -57,6 +57,9 @@ export function completePolicy(context: CompletionContext): CompletionResult | n
   const word = context.matchBefore(/"[^"\n]*/);
   if (!word) return null;
   const before = context.state.sliceDoc(Math.max(0, word.from - 2000), word.from);
+  // A quote after an odd number of them on its line closes a text: nothing is written in quotes there.
+  const onLine = before.slice(before.lastIndexOf('\n') + 1);
+  if ((onLine.replace(/\\./g, '').split('"').length - 1) % 2 === 1) return null;
   const fields = [...before.matchAll(/"(version|effect|actions|resources|description)"\s*:/g)];
   const last = fields.at(-1);
   const between = last ? before.slice((last.index ?? 0) + last[0].length) : '';

@@ -14,6 +14,7 @@ import {
   When,
 } from '../../components/basics.tsx';
 import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
+import { nameOf } from '../../lib/format.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
@@ -158,7 +159,7 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
       </h2>
       <p>{token.description}</p>
       <p class="muted">
-        made <When time={token.createdAt} /> by {token.createdBy} · expires <When time={token.expiresAt} />
+        made <When time={token.createdAt} /> by {nameOf(token.createdBy)} · expires <When time={token.expiresAt} />
       </p>
       <TokenRoles token={token} onChanged={props.onChanged} />
       <ErrorNote message={error} />

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { cellOf, parseExact, toCsv } from '../../../web/src/lib/exact-json.ts';
+
+const cells = (json: string): string[] => (parseExact(json) as unknown[]).map((value) => cellOf(value).text);
+
+describe('rows as they were written', () => {
+  it('keep every digit of a number', () => {
+    expect(cells('[9007199254740993, -9223372036854775808, 1.10, 1e400, 12345678901234567.25, 7]')).toEqual([
+      '9007199254740993',
+      '-9223372036854775808',
+      '1.10',
+      '1e400',
+      '12345678901234567.25',
+      '7',
+    ]);
+    expect(cellOf((parseExact('[9007199254740993]') as unknown[])[0]).kind).toBe('number');
+  });
+
+  it('show lists, absent values and objects', () => {
+    expect(cells('[[9007199254740993, 2], null, true, {"a":1}, "text"]')).toEqual([
+      '9007199254740993, 2',
+      'null',
+      'true',
+      '{"a":1}',
+      'text',
+    ]);
+  });
+
+  it('are no object of ours where a string looks like a number', () => {
+    expect(cells('["9007199254740993"]')).toEqual(['9007199254740993']);
+    expect(cellOf('9007199254740993').kind).toBe('text');
+  });
+});
+
+describe('CSV', () => {
+  it('quotes what must be quoted, leaves absent values empty and numbers as they are', () => {
+    const rows = parseExact('[[9007199254740993, "a \\"b\\", c", null], [-5, "line\\nbreak", [1, 2]]]') as unknown[][];
+    expect(toCsv(['id', 'no,te', 'x'], rows)).toBe(
+      'id,"no,te",x\r\n9007199254740993,"a ""b"", c",\r\n-5,"line\nbreak","1, 2"\r\n',
+    );
+  });
+
+  it('hands no formula to a spreadsheet', () => {
+    expect(toCsv(['a'], [['=HYPERLINK("x")'], ['+1'], ['@x'], ['-y'], [-1]])).toBe(
+      'a\r\n"\'=HYPERLINK(""x"")"\r\n\'+1\r\n\'@x\r\n\'-y\r\n-1\r\n',
+    );
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import type { CheckEntry, Finding } from '../../../web/src/lib/types.ts';
+import { filterChecks, type Filters } from '../../../web/src/pages/health/filter-checks.ts';
+
+const ANY: Filters = { status: '', table: '', instance: '', text: '' };
+
+function check(name: string, status: 'PASS' | 'FAIL', findings: Finding[] = []): CheckEntry {
+  const message = `${name} in a sentence`;
+  return {
+    name,
+    title: name,
+    category: 'tables',
+    status,
+    message,
+    findings,
+    findingCount: findings.length,
+    remediation: '',
+  };
+}
+
+const ORDERS = { entityType: 'table', entity: 'orders_OFFLINE', message: 'is large' };
+const SEGMENT = { entityType: 'segment', entity: 'events__0__1', message: 'is in error' };
+const SERVER = { entityType: 'server', entity: 'Server_a_8098', message: 'is down' };
+const CHECKS = [
+  check('A', 'PASS'),
+  check('B', 'FAIL', [ORDERS, SERVER]),
+  check('C', 'PASS', [SEGMENT]),
+  check('D', 'FAIL', [SEGMENT]),
+];
+
+const names = (filters: Partial<Filters>): string[] =>
+  filterChecks(CHECKS, { ...ANY, ...filters }).map(({ name }) => name);
+
+describe('the filters of the health page', () => {
+  it('put failing checks first and keep the order otherwise', () => {
+    expect(names({})).toEqual(['B', 'D', 'A', 'C']);
+    expect(names({ status: 'PASS' })).toEqual(['A', 'C']);
+  });
+
+  it('leave of a check the findings on the table or the instance alone', () => {
+    const [found, ...others] = filterChecks(CHECKS, { ...ANY, table: 'ORDERS' });
+    expect([found?.name, found?.findings, others]).toEqual(['B', [ORDERS], []]);
+    expect(filterChecks(CHECKS, { ...ANY, instance: 'server_a' }).map(({ findings }) => findings)).toEqual([[SERVER]]);
+    expect(names({ table: 'events' })).toEqual(['D', 'C']);
+    expect(names({ table: 'server' })).toEqual([]);
+  });
+
+  it('search names, messages and findings', () => {
+    expect(names({ text: 'is down' })).toEqual(['B']);
+    expect(names({ text: 'a in a sentence' })).toEqual(['A']);
+    expect(names({ text: 'events', status: 'PASS' })).toEqual(['C']);
+  });
+});

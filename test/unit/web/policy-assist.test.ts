@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import type { CompletionContext } from '@codemirror/autocomplete';
+import { ACTIONS } from '../../../src/access/actions.ts';
+import { prettyJson } from '../../../web/src/lib/format.ts';
+import { COMMON_ACTIONS, completePolicy, locate } from '../../../web/src/pages/access/policy-assist.ts';
+
+/** What is offered behind the text. */
+function offered(text: string): string[] {
+  const word = /"[^"\n]*$/.exec(text);
+  const context = {
+    matchBefore: () => (word ? { from: word.index, to: text.length, text: word[0] } : null),
+    state: { sliceDoc: (from: number, to: number) => text.slice(from, to) },
+  };
+  return completePolicy(context as unknown as CompletionContext)?.options.map(({ label }) => label) ?? [];
+}
+
+describe('completion in a policy', () => {
+  it('offers what fits the field that stands before', () => {
+    expect(offered('{"')).toContain('statements');
+    expect(offered('{"version": "v1", "statements": [{"effect": "')).toEqual(['allow', 'deny']);
+    expect(offered('{"effect": "allow", "actions": ["Query", "')).toContain('GetHealth');
+    expect(offered('{"actions": ["Query"], "resources": ["')).toContain('srn2:table#');
+    expect(offered('{"actions": ["Query"], "')).toContain('resources');
+    expect(offered('{"effect": allow')).toEqual([]);
+  });
+
+  it('offers actions that there are', () => {
+    const known = new Set<string>(ACTIONS);
+    expect(COMMON_ACTIONS.filter((action) => !action.includes('*') && !known.has(action))).toEqual([]);
+  });
+});
+
+describe('the place that a refusal names', () => {
+  const text = prettyJson({
+    version: 'v1',
+    statements: [
+      { effect: 'allow', actions: ['Query'], resources: ['*'] },
+      { effect: 'deny', actions: ['Qurey'], resources: ['*'] },
+    ],
+  });
+
+  it('is found in the text', () => {
+    const [found, ...others] = locate(text, '`statements[1].actions[0]`: there is no action `Qurey`');
+    expect(others).toEqual([]);
+    expect(text.slice(found?.from, found?.to)).toBe('"actions": ["Qurey"],');
+  });
+
+  it('is the statement where the field is missing, and nowhere where the statement is', () => {
+    const [found] = locate(text, '`statements[0]`: has no field `resource`');
+    expect(found?.from).toBe(text.indexOf('{', 1));
+    expect(locate(text, '`statements[7].effect` is wrong')).toEqual([]);
+    expect(locate(text, 'the name is taken')).toEqual([]);
+  });
+});
+
+describe('JSON for people', () => {
+  it('has short lists in a line, and says the same', () => {
+    expect(text()).toContain('"actions": ["Query", "Get*"]');
+    expect(JSON.parse(text())).toEqual(VALUE);
+  });
+  const VALUE = {
+    actions: ['Query', 'Get*'],
+    long: ['x'.repeat(60), 'y'.repeat(60)],
+    odd: ['[ "a",\n "b" ]', '\\"'],
+    none: [],
+    n: [1],
+  };
+  const text = (): string => prettyJson(VALUE);
+});

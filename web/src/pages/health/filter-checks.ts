@@ -1,0 +1,39 @@
+import type { CheckEntry, Finding } from '../../lib/types.ts';
+
+/** What a person looks for; an empty text lets everything through. */
+export interface Filters {
+  readonly status: string;
+  readonly table: string;
+  readonly instance: string;
+  readonly text: string;
+}
+
+const TABLE_KINDS = new Set(['table', 'segment']);
+const INSTANCE_KINDS = new Set(['server', 'broker', 'controller', 'instance', 'minion']);
+
+function concerns(finding: Finding, kinds: ReadonlySet<string>, wanted: string): boolean {
+  return kinds.has(finding.entityType.toLowerCase()) && finding.entity.toLowerCase().includes(wanted.toLowerCase());
+}
+
+/** The checks that the filters let through, each with the findings that they let through; failing ones first. */
+export function filterChecks(checks: readonly CheckEntry[], filters: Filters): CheckEntry[] {
+  const text = filters.text.toLowerCase();
+  const shown: CheckEntry[] = [];
+  for (const check of checks) {
+    if (filters.status !== '' && check.status !== filters.status) continue;
+    let findings = check.findings;
+    if (filters.table !== '') findings = findings.filter((finding) => concerns(finding, TABLE_KINDS, filters.table));
+    if (filters.instance !== '')
+      findings = findings.filter((finding) => concerns(finding, INSTANCE_KINDS, filters.instance));
+    if ((filters.table !== '' || filters.instance !== '') && findings.length === 0) continue;
+    const about = `${check.name} ${check.title} ${check.category} ${check.message}`.toLowerCase();
+    if (
+      text !== '' &&
+      !about.includes(text) &&
+      !findings.some((finding) => `${finding.entity} ${finding.message}`.toLowerCase().includes(text))
+    )
+      continue;
+    shown.push({ ...check, findings });
+  }
+  return shown.toSorted((a, b) => Number(a.status === 'PASS') - Number(b.status === 'PASS'));
+}
