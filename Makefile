@@ -44,7 +44,7 @@ parts-pinot:
 	@tools/install.sh sample >/dev/null
 
 ##@ Change
-.PHONY: lint format generate verify web lint-chart bench image
+.PHONY: lint format generate verify web screenshots lint-chart bench image
 lint: deps ## rules, types and format
 	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/tsc --noEmit -p web && $(BIN)/oxfmt --check
 
@@ -60,6 +60,9 @@ verify: deps ## fail when something generated is out of date
 
 web: deps ## build the dashboard into web/dist
 	@$(NODE) node web/build.ts
+
+screenshots: deps parts-pinot web ## the pictures of the dashboard in docs/images
+	@$(NODE) && SCREENSHOTS=docs/images $(BIN)/vitest run --project e2e test/e2e/dashboard-quality.test.ts
 
 lint-chart: deps ## helm lint, kubeconform and helm-unittest on every combination of the chart's switches that matters
 	@$(NODE) node tools/helm/lint.ts
