@@ -33,7 +33,7 @@ function one(kind: SrnKind, id: string): Srn {
 export const roleResource = (name: string): Srn => one('role', name);
 export const policyResource = (name: string): Srn => one('policy', name);
 export const serviceTokenResource = (name: string): Srn => one('service-token', name);
-/** A table by its raw name: no database prefix, no type suffix. */
+/** A table by its raw name: no type suffix; with its database before it (`sales.orders`) unless that is the default one. */
 export const tableResource = (name: string): Srn => one('table', name);
 /** The cluster that this deployment fronts. The authorizer completes outer levels itself. */
 export const clusterResource: Srn = { levels: [] };

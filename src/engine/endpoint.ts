@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { EngineCredential } from './credential.ts';
+import { Delivery } from './delivery.ts';
 import { requestHeaders } from './headers.ts';
-import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
+import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
 
 export interface EndpointLimits {
   /** Open connections to one base URL. */
@@ -75,11 +76,7 @@ export class PooledEndpoint implements EngineEndpoint {
   }
 
   async request(request: EngineRequest): Promise<EngineResponse> {
-    if (this.#outstanding >= this.#limits.connections + this.#limits.queue) {
-      const message = `${this.url} has ${this.#outstanding} requests under way or waiting, which is as many as are allowed`;
-      throw new EndpointError('overloaded', message, { reached: false });
-    }
-    this.#outstanding++;
+    this.#enter();
     try {
       return await this.#send(request, () => this.#outstanding--);
     } catch (error) {
@@ -88,27 +85,67 @@ export class PooledEndpoint implements EngineEndpoint {
     }
   }
 
+  async deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
+    this.#enter();
+    let authorization: string | undefined;
+    try {
+      // Awaiting what is there already would cost a turn of each request.
+      const header = this.#credential.header();
+      authorization = typeof header === 'object' ? await header : header;
+    } catch (error) {
+      this.#outstanding--;
+      throw error;
+    }
+    const { headersTimeoutMs = this.#limits.headersTimeoutMs } = request;
+    const delivery = new Delivery(sink, {
+      headersTimeoutMs,
+      signal: request.signal,
+      ended: () => this.#outstanding--,
+      answered: (status) => this.#noteStatus(status),
+      failure: (error, state) => toEngineError(error, this.url, state, headersTimeoutMs),
+    });
+    this.#pool.dispatch(this.#options(request, authorization), delivery);
+    return delivery.outcome;
+  }
+
+  /** Counts a request in. @throws {EngineError} overloaded */
+  #enter(): void {
+    if (this.#outstanding >= this.#limits.connections + this.#limits.queue) {
+      const message = `${this.url} has ${this.#outstanding} requests under way or waiting, which is as many as are allowed`;
+      throw new EndpointError('overloaded', message, { reached: false });
+    }
+    this.#outstanding++;
+  }
+
+  #options(request: EngineRequest, authorization: string | undefined): Dispatcher.DispatchOptions {
+    const { body, bodyTimeoutMs } = request;
+    return {
+      method: request.method,
+      path: request.path,
+      headers: requestHeaders(request.headers ?? {}, authorization, isStream(body)),
+      body: body ?? null,
+      ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),
+    };
+  }
+
+  #noteStatus(status: number): void {
+    // Older versions say 403 to a wrong credential.
+    if (status === 401 || status === 403) this.#credential.refused();
+  }
+
   async #send(request: EngineRequest, ended: () => void): Promise<EngineResponse> {
     const authorization = await this.#credential.header();
-    const { body, bodyTimeoutMs, headersTimeoutMs = this.#limits.headersTimeoutMs } = request;
+    const { headersTimeoutMs = this.#limits.headersTimeoutMs } = request;
     const deadline = new Deadline(request.signal, headersTimeoutMs);
     let answer: Dispatcher.ResponseData;
     try {
-      answer = await this.#pool.request({
-        method: request.method,
-        path: request.path,
-        headers: requestHeaders(request.headers ?? {}, authorization, isStream(body)),
-        body: body ?? null,
-        signal: deadline.signal,
-        ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),
-      });
+      answer = await this.#pool.request({ ...this.#options(request, authorization), signal: deadline.signal });
     } catch (error) {
       deadline.end();
       throw toEngineError(error, this.url, deadline, headersTimeoutMs);
     }
     deadline.headersArrived();
-    // Older versions say 403 to a wrong credential.
-    if (answer.statusCode === 401 || answer.statusCode === 403) this.#credential.refused();
+    this.#noteStatus(answer.statusCode);
     // undici reports a body that is destroyed before its end as an error. Whoever reads it learns of it by its own means; without any
     // listener it would end the process.
     answer.body.on('error', () => undefined);
@@ -171,7 +208,12 @@ const NEVER_CONNECTED = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-function toEngineError(error: unknown, url: string, deadline: Deadline, headersTimeoutMs: number): EngineError {
+function toEngineError(
+  error: unknown,
+  url: string,
+  deadline: { readonly timedOut: boolean; readonly aborted: boolean },
+  headersTimeoutMs: number,
+): EngineError {
   if (error instanceof EngineError) return error;
   if (deadline.timedOut) {
     const message = `${url} did not answer within ${headersTimeoutMs} ms`;

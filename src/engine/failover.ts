@@ -1,5 +1,5 @@
 import { EndpointError, isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
-import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
+import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
 
 /** How long an endpoint that could not be reached is asked last; its next success ends that at once. */
 const SUSPECT_MS = 10_000;
@@ -45,11 +45,20 @@ export class FailoverEndpoint implements EngineEndpoint {
     return this.#inOrder()[0]?.url ?? '';
   }
 
-  async request(request: EngineRequest): Promise<EngineResponse> {
+  request(request: EngineRequest): Promise<EngineResponse> {
+    return this.#first(request, (endpoint) => endpoint.request(request));
+  }
+
+  deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
+    return this.#first(request, (endpoint) => endpoint.deliver(request, sink));
+  }
+
+  /** The answer of the first endpoint that gives one. */
+  async #first<T>(request: EngineRequest, ask: (endpoint: PooledEndpoint) => Promise<T>): Promise<T> {
     let last: unknown;
     for (const endpoint of this.#inOrder()) {
       try {
-        const answer = await endpoint.request(request);
+        const answer = await ask(endpoint);
         this.#suspects.clear(endpoint.url);
         return answer;
       } catch (error) {

@@ -24,12 +24,35 @@ export interface EngineResponse {
   readonly body: Readable;
 }
 
+/** Takes an answer piece by piece as it comes off the wire. None of its functions may throw. */
+export interface AnswerSink {
+  /** Told first, and once. */
+  onHeaders(status: number, headers: EngineResponse['headers'], flow: AnswerFlow): void;
+  /** @returns whether more is borne now; where not, nothing comes until `flow.resume` is called */
+  onData(chunk: Buffer): boolean;
+  onEnd(): void;
+  /** The answer broke off after its headers, by `flow.abort` or the request's signal too. */
+  onBroken(error: Error): void;
+}
+
+export interface AnswerFlow {
+  resume(): void;
+  /** Gives the rest of the answer up; the sink is told of `reason` by `onBroken`. */
+  abort(reason: Error): void;
+}
+
 /** One base URL of the engine: a controller, a broker, a server's admin port. */
 export interface EngineEndpoint {
   /** Scheme, host and port, no trailing slash, no credential. */
   readonly url: string;
   /** @throws {EngineError} unreachable, timeout, aborted. An HTTP error status is an answer, not an error. */
   request(request: EngineRequest): Promise<EngineResponse>;
+  /**
+   * Like `request` for an answer that is only passed on: spares the stream. Settles once the sink was told of the headers. Absent where answers
+   * do not come off a wire, as with recorded ones: see `deliver`.
+   * @throws {EngineError} as `request`; the sink was told of nothing then
+   */
+  deliver?(request: EngineRequest, sink: AnswerSink): Promise<void>;
 }
 
 export type EngineErrorCode = 'unreachable' | 'timeout' | 'aborted' | 'no-broker' | 'overloaded' | 'bad-answer';

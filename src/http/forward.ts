@@ -1,8 +1,7 @@
-import { pipeline } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { deliver } from '../engine/delivery.ts';
 import { responseHeaders } from '../engine/headers.ts';
-import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
-import { HttpError } from './errors.ts';
+import { AnswerWriter } from './answer-writer.ts';
 import './limits.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../engine/types.ts';
 
@@ -19,8 +18,8 @@ export interface ForwardOptions {
    * and logged as a defect. Not looked at where absent.
    */
   readonly allowedTables?: readonly string[];
-  /** Told of the answer's status and headers before anything is sent to the client. */
-  readonly onAnswer?: (answer: Pick<EngineResponse, 'status' | 'headers'>) => void;
+  /** Of `clientSignal`, where there is one already. */
+  readonly signal?: AbortSignal;
 }
 
 /** Aborts when the client goes away before its answer was sent in full. */
@@ -37,7 +36,7 @@ export function clientSignal(reply: FastifyReply): AbortSignal {
 }
 
 /**
- * Passes a request on and its answer back as they stream: status, headers (but those of one connection) and encoding stay.
+ * Passes a request on and its answer back as they come: status, headers (but those of one connection) and encoding stay.
  * The engine's side is given up when the client leaves, and everything is freed. Return its promise from the handler.
  * @throws {EngineError} where no answer came; nothing was sent to the client then
  */
@@ -47,36 +46,10 @@ export async function forwardToEngine(
   endpoint: EngineEndpoint,
   options: ForwardOptions = {},
 ): Promise<FastifyReply> {
-  const answer = await endpoint.request(engineRequest(request, reply, options));
-  options.onAnswer?.(answer);
-  if (answer.status === 401) {
-    // It is about the gateway's credential: the caller's is good, and must not be thrown away for this.
-    answer.body.destroy();
-    throw new HttpError(502, 'the engine refuses the credential of the gateway: its administrator must set another');
-  }
-  return sendAnswer(
-    reply,
-    options.allowedTables === undefined ? answer : guarded(reply, answer, options.allowedTables),
-  );
-}
-
-/** Puts the check of the tables that the engine says it read into the way of the answer. */
-function guarded(reply: FastifyReply, answer: EngineResponse, allowed: readonly string[]): EngineResponse {
-  const encoding = answer.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'gzip') return answer;
-  const guard = new TablesGuard(allowed, encoding === 'gzip');
-  guard.once('error', (error) => {
-    // Where nothing was sent yet an error goes out in its place, and that is not packed.
-    if (!reply.raw.headersSent) reply.removeHeader('content-encoding');
-    if (error instanceof UnexpectedTables) {
-      reply.log.error(
-        { tables: error.tables, allowed },
-        'defect: a query read tables that its caller was not asked about',
-      );
-    }
-  });
-  pipeline(answer.body, guard, () => undefined);
-  return { ...answer, body: guard };
+  const writer = new AnswerWriter(reply, options.allowedTables);
+  await deliver(endpoint, engineRequest(request, reply, options), writer);
+  await writer.begun;
+  return reply;
 }
 
 function engineRequest(request: FastifyRequest, reply: FastifyReply, options: ForwardOptions): EngineRequest {
@@ -90,7 +63,7 @@ function engineRequest(request: FastifyRequest, reply: FastifyReply, options: Fo
     method: request.method,
     path,
     headers: forwardedHeaders(request),
-    signal: clientSignal(reply),
+    signal: options.signal ?? clientSignal(reply),
     ...(body === undefined ? {} : { body }),
     ...(repeatable === undefined ? {} : { repeatable }),
     ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),

@@ -69,8 +69,10 @@ async function passSql(
   const { engine, runsSql } = options;
   const body = request.method === 'POST' ? await readOwnBody(request, options) : undefined;
   const tables = await requireQueryable(request, readSqlRequest(request, target, body), engine);
-  const endpoint = runsSql === 'broker' ? await engine.brokerFor(tables, clientSignal(reply)) : engine.controller;
+  const signal = clientSignal(reply);
+  const endpoint = runsSql === 'broker' ? await engine.brokerFor(tables, signal) : engine.controller;
   return forwardToEngine(request, reply, endpoint, {
+    signal,
     repeatable: true,
     allowedTables: tables,
     ...(body === undefined ? {} : { body }),
@@ -147,17 +149,28 @@ function isJson(request: FastifyRequest): boolean {
   return !/^multipart\//i.test(request.headers['content-type'] ?? '');
 }
 
-/** Reads the whole body. @throws {HttpError} 413 */
-async function readOwnBody(request: FastifyRequest, options: EngineProxyOptions): Promise<Buffer> {
+/** Reads the whole body, by events: an iterator would cost more than all else here. @throws {HttpError} 413, 400 where it breaks off */
+function readOwnBody({ raw }: FastifyRequest, options: EngineProxyOptions): Promise<Buffer> {
   const max = options.maxBodyBytes ?? MAX_BODY_BYTES;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
+  const take = (chunk: Buffer) => {
     size += chunk.length;
-    if (size > max) throw new HttpError(413, `the body is too large: at most ${max} bytes are allowed here`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+    if (size <= max) chunks.push(chunk);
+    else {
+      raw.off('data', take).resume();
+      reject(new HttpError(413, `the body is too large: at most ${max} bytes are allowed here`));
+    }
+  };
+  const broken = (cause?: Error) => reject(new HttpError(400, 'the body broke off', { cause }));
+  raw.on('data', take);
+  raw.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+  raw.once('error', broken);
+  raw.once('close', () => {
+    if (!raw.readableEnded) broken();
+  });
+  return promise;
 }
 
 /** Asks for a list, and passes on what of it the caller may see. */

@@ -37,6 +37,8 @@ function required(sql: unknown): string {
   throw new HttpError(400, '`sql` must be a text: the query');
 }
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /**
  * The JSON object of a body, whose encoding the engine cannot take for another: UTF-8 without packing.
  * @throws {HttpError} 400, 415
@@ -45,7 +47,7 @@ export function readJsonBody(request: FastifyRequest, body: Buffer | undefined):
   requirePlainEncoding(request);
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body ?? new Uint8Array()));
+    value = JSON.parse(UTF_8.decode(body ?? new Uint8Array()));
   } catch (error) {
     throw new HttpError(400, 'the body is not valid JSON in UTF-8', { cause: error });
   }

@@ -1,4 +1,3 @@
-import { Transform, type TransformCallback } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { tableNames } from '../../access/sql-tables.ts';
 import { HttpError } from '../errors.ts';
@@ -40,49 +39,68 @@ export class UnexpectedTables extends HttpError {
 }
 
 /**
- * Passes an answer on but for its end, which is held until the tables that it names are seen to be allowed. Otherwise the stream breaks off
- * with `UnexpectedTables`: nothing that the client could take for a whole answer is sent.
+ * Lets an answer by but for its end, which is held until the tables that it names are seen to be allowed: nothing that the client could take for
+ * a whole answer is sent before.
  */
-export class TablesGuard extends Transform {
+export class TablesGuard {
   readonly #allowed: readonly string[];
   readonly #held = new Tail();
   readonly #unpacked: Tail;
   readonly #gunzip: Gunzip | undefined;
+  #failure: Error | undefined;
+  #behind = false;
 
-  /** @param packed whether the answer is gzip'ed; it is unpacked beside its passing */
-  constructor(allowed: readonly string[], packed: boolean) {
-    super();
+  /**
+   * @param packed whether the answer is gzip'ed; it is unpacked beside its passing
+   * @param onCaughtUp told when `behind` is over
+   */
+  constructor(allowed: readonly string[], packed: boolean, onCaughtUp: () => void) {
     this.#allowed = allowed;
     this.#unpacked = packed ? new Tail() : this.#held;
     if (!packed) return;
     this.#gunzip = createGunzip();
     this.#gunzip.on('data', (chunk: Buffer) => this.#unpacked.push(chunk));
-    this.#gunzip.on('error', (error) => this.destroy(error));
+    const caughtUp = () => {
+      if (!this.#behind) return;
+      this.#behind = false;
+      onCaughtUp();
+    };
+    this.#gunzip.on('drain', caughtUp);
+    this.#gunzip.on('error', (error) => {
+      this.#failure = error;
+      caughtUp();
+    });
   }
 
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    for (const ready of this.#held.push(chunk)) this.push(ready);
-    if (this.#gunzip === undefined || this.#gunzip.write(chunk)) done();
-    else this.#gunzip.once('drain', () => done());
+  /** Whether unpacking is behind: no more should be pushed until it caught up. */
+  get behind(): boolean {
+    return this.#behind;
   }
 
-  override _flush(done: TransformCallback): void {
-    if (this.#gunzip === undefined) return done(this.#finish());
-    this.#gunzip.once('end', () => done(this.#finish()));
-    this.#gunzip.end();
+  /** @returns what may go on now */
+  push(chunk: Buffer): readonly Buffer[] {
+    if (this.#gunzip && this.#failure === undefined) this.#behind = !this.#gunzip.write(chunk);
+    return this.#held.push(chunk);
   }
 
-  /** Lets the held end go, or says why not. */
-  #finish(): Error | null {
-    const unexpected = unexpectedTables(this.#unpacked.text(), this.#allowed);
-    if (unexpected.length > 0) return new UnexpectedTables(unexpected);
-    for (const chunk of this.#held.chunks) this.push(chunk);
-    return null;
+  /** Judges the answer when it is whole: hands over its end, or why it must not go out. */
+  finish(done: (unexpected: Error | undefined, rest: readonly Buffer[]) => void): void {
+    const judge = () => {
+      const unexpected = unexpectedTables(this.#unpacked.text(), this.#allowed);
+      done(unexpected.length > 0 ? new UnexpectedTables(unexpected) : undefined, this.#held.chunks);
+    };
+    const gunzip = this.#gunzip;
+    if (gunzip === undefined) return judge();
+    const fail = (error: Error) => done(error, []);
+    if (this.#failure) return fail(this.#failure);
+    gunzip.once('error', fail);
+    gunzip.once('end', judge);
+    gunzip.end();
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  /** Frees what unpacking holds. */
+  close(): void {
     this.#gunzip?.destroy();
-    done(error);
   }
 }
 
