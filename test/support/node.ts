@@ -38,7 +38,7 @@ export class KubernetesNode {
   /** Where kubectl is. */
   readonly binaries: string;
   /**
-   * In front of a command, runs it in the node's network (in place of itself, so that signals reach it) and leaves files and processes
+   * In front of a command, runs it in the node's network, under its host name (in place of itself, so that signals reach it) and leaves files and processes
    * those of the host: a server that is started so and listens on {@link address} is one that pods reach by its own address.
    */
   readonly networkPrefix: readonly string[];
@@ -57,7 +57,7 @@ export class KubernetesNode {
     this.insideKubeconfigPath = join(started.directory, 'node-admin.kubeconfig');
     this.url = started.url;
     this.binaries = started.binaries;
-    const enter = ['nsenter', '--target', String(started.pid), '--net', '--', 'unshare', '--mount', '--'];
+    const enter = ['nsenter', '--target', String(started.pid), '--net', '--uts', '--', 'unshare', '--mount', '--'];
     this.networkPrefix = [...enter, 'sh', '-c', WITH_NAMES_OF_NODE, started.directory];
     this.#launcher = started.launcher;
     this.#bridge = started.bridge;

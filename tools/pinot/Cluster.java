@@ -49,10 +49,10 @@ import scala.Option;
  * instances hold their ports. Stdout carries one JSON object a line ({@code progress}, {@code ready}, {@code done}, {@code failed}), stdin one
  * command a line (see {@link #execute}), answered in order. The JVM ends on SIGTERM and when stdin closes, so it never outlives its parent.
  *
- * Everything listens on 127.0.0.1 but the servers' query ports, which Pinot binds to every interface without a setting for it.
+ * Everything listens on 127.0.0.1 (or the system property cluster.host) but the servers' query ports, which Pinot binds to every interface without a setting for it.
  */
 public final class Cluster {
-  private static final String HOST = "127.0.0.1";
+  private static final String HOST = System.getProperty("cluster.host", "127.0.0.1");
   private static final String NAME = "pinot";
   private static final long STOP_LIMIT_MS = 8_000;
   private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS);

@@ -13,6 +13,10 @@ export interface ClusterOptions {
   readonly servers: number;
   /** Extra Pinot properties for every instance of a role. */
   readonly properties?: Partial<Record<'controller' | 'broker' | 'server', Readonly<Record<string, string>>>>;
+  /** The address that every instance listens on and is known by; 127.0.0.1 by default. */
+  readonly host?: string;
+  /** In front of `java`: a command that ends by running its arguments in place of itself, such as `nsenter … --`. */
+  readonly commandPrefix?: readonly string[];
   readonly onProgress?: (message: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -103,7 +107,8 @@ export async function startCluster(options: ClusterOptions): Promise<RunningClus
   const java = await javaArguments({ mainClass: 'Cluster', heap: '1g', logFile }, options.signal);
   options.signal?.throwIfAborted();
   // A group of its own: Ctrl-C in a terminal reaches the parent, which ends the cluster last.
-  const child = spawn('java', [...java, ...clusterArguments(options)], {
+  const [file, ...prefix] = [...(options.commandPrefix ?? []), 'java', `-Dcluster.host=${options.host ?? '127.0.0.1'}`];
+  const child = spawn(file, [...prefix, ...java, ...clusterArguments(options)], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });

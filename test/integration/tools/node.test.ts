@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNode, type KubernetesNode } from '../../support/node.ts';
 import { canHoldNode } from '../../support/node/machine.ts';
+import { startNodePinot } from '../../support/node/pinot.ts';
 import { buildPodImage } from '../../support/node/pod-image.ts';
 
 const obstacle = canHoldNode();
@@ -151,6 +152,26 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
       server.close();
     }
   });
+
+  it(
+    "runs a Pinot in the node's network, whose brokers pods find through its controller",
+    { timeout: 240_000 },
+    async () => {
+      const pinot = await startNodePinot(node, { tables: ['customers'] });
+      try {
+        expect(await pinot.client.query('SELECT COUNT(*) FROM customers')).toContain('"rows":[[20000]]');
+        const script = `fetch('${pinot.inside.controllerUrl}/v2/brokers/tables/customers').then(async (answer) => {
+        const [{ host, port }] = await answer.json();
+        const body = JSON.stringify({ sql: 'SELECT COUNT(*) FROM customers' });
+        const result = await fetch('http://' + host + ':' + port + '/query/sql', { method: 'POST', body });
+        console.log(JSON.stringify((await result.json()).resultTable.rows));
+      })`;
+        expect(await inPod(script)).toBe('[[20000]]');
+      } finally {
+        await pinot.stop();
+      }
+    },
+  );
 
   it('leaves the host as it was', async () => {
     const name = node.directory.split('/').at(-1) ?? '';
