@@ -74,7 +74,7 @@ const run = async (page: Page): Promise<void> => {
   await page.locator('.cm-content').waitFor();
   await typeInto(
     page.locator('.cm-content'),
-    'SELECT orderId, city, status, quantity, price FROM orders ORDER BY orderedAt LIMIT 2500',
+    'SELECT orderId, customerId, status, quantity, price FROM orders ORDER BY orderedAt LIMIT 2500',
   );
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.getByText('rows 1–100 of 2,500').waitFor();
