@@ -93,7 +93,7 @@ build_node_parts() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
   local kubernetes=k8s.io/kubernetes/cmd containerd=github.com/containerd/containerd/v2 plugins=github.com/containernetworking/plugins/plugins
   mkdir -p "$1/cni"
-  say 'building kubelet, kube-proxy and kube-scheduler (1 of 3; the first build on a machine takes 2 to 6 minutes in all)'
+  say 'building kubelet, kube-proxy and kube-scheduler (1 of 3; the first build on a machine takes 2 to 10 minutes in all)'
   go_build kubernetes "$1/" "$(kubernetes_stamp)" $kubernetes/kubelet $kubernetes/kube-proxy $kubernetes/kube-scheduler
   say 'building containerd (2 of 3)'
   go_build containerd "$1/" "-X $containerd/version.Version=$containerd_version" -tags 'no_btrfs no_devmapper no_zfs' \
@@ -107,7 +107,7 @@ build_node_parts() {
 
 build_coredns() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
-  say 'building CoreDNS (the first time 3 to 6 minutes)'
+  say 'building CoreDNS (the first time 3 to 9 minutes)'
   go_build coredns "$1/" '' github.com/coredns/coredns
 }
 

@@ -100,7 +100,7 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
     await node.mustKubectl([...inNamespace, 'rollout', 'status', 'deployment/answers', '--timeout=120s'], {
       timeoutMs: 130_000,
     });
-  }, 900_000);
+  }, 1_800_000); // on a new machine the parts are built first
 
   afterAll(async () => {
     await node?.stop();

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { totalmem } from 'node:os';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { homedir, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 const MIN_MEMORY_GB = 6;
@@ -49,10 +49,21 @@ function isWritable(path: string): boolean {
 function missingCommands(): string | undefined {
   const missing = COMMANDS.filter((command) => !isCommand(command));
   if (missing.length > 0) return `a node needs the commands ${missing.join(', ')}`;
+  if (!isBuilt() && !isCommand('go'))
+    return 'the parts of a node are not built, and there is no `go` to build them with';
   if (isCommand('apt-get')) return undefined;
   const packages = Object.entries(INSTALLED).filter(([command]) => !isCommand(command));
   if (packages.length === 0) return undefined;
   return `a node needs the packages ${packages.map(([, name]) => name).join(', ')}`;
+}
+
+/** Whether `tools/install.sh` has built parts before; when their pins have changed since, it says itself that it needs Go. */
+function isBuilt(): boolean {
+  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'olap-warden');
+  return (
+    existsSync(cache) &&
+    readdirSync(cache).some((name) => name.startsWith('node-parts-') && !/\.(part|lock)$/.test(name))
+  );
 }
 
 function isCommand(name: string): boolean {
