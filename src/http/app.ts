@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import helmet from '@fastify/helmet';
 import underPressure from '@fastify/under-pressure';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, { LogController, type FastifyInstance } from 'fastify';
+import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../access/authenticator.ts';
 import type { Authorizer } from '../access/authorizer.ts';
@@ -16,6 +15,8 @@ import { HttpError } from './errors.ts';
 import { registerLimits, type Limits } from './limits.ts';
 import { keepOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
+import { RequestLog } from './request-log.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /** Registers the routes of one interface. */
 export type RegisterRoutes = (app: FastifyInstance) => Promise<void>;
@@ -67,6 +68,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = fastify({
     loggerInstance: parts.logger,
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger, bindings, options) =>
+      new RequestLog(logger, bindings, options) as unknown as FastifyBaseLogger,
     bodyLimit: parts.limits?.bodyBytes ?? BODY_LIMIT_BYTES,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -86,14 +89,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler);
   registerErrors(app, now);
   const refuseOtherMethods = methodGuard(app);
-  registerAccessLog(app, parts);
-  await app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
-    },
-    strictTransportSecurity: parts.https !== undefined,
-  });
+  registerAccessLog(app, parts, await securityHeaders(parts.https !== undefined));
   await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
   app.decorate('authorizer', parts.authorizer);
   app.decorate('audit', parts.audit ?? auditToLog);
@@ -113,16 +109,23 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   return app;
 }
 
-/** One record for each answer, and the request's id in it: no query string, no header, no body. */
-function registerAccessLog(app: FastifyInstance, { observe }: AppParts): void {
-  app.addHook('onRequest', async (request, reply) => {
-    void reply.header('x-request-id', request.id);
+/** One record for each answer, and the request's id in it: no query string, no header, no body. Also the headers that every answer has. */
+function registerAccessLog(
+  app: FastifyInstance,
+  { observe, logger }: AppParts,
+  headers: Readonly<Record<string, string>>,
+): void {
+  // Without promises: these run for every request, and have nothing to wait for.
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(headers).header('x-request-id', request.id);
+    done();
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
     observe?.(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
-    request.log.info(
+    logger.info(
       {
+        reqId: request.id,
         method: request.method,
         path: request.url.split('?', 1)[0],
         status: reply.statusCode,
@@ -133,6 +136,7 @@ function registerAccessLog(app: FastifyInstance, { observe }: AppParts): void {
       },
       'answered',
     );
+    done();
   });
 }
 

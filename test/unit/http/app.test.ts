@@ -237,6 +237,26 @@ describe('authorization', () => {
   });
 });
 
+describe('security headers', () => {
+  it.each([
+    ['/things/one', undefined],
+    ['/nowhere', undefined],
+    ['/things/one', ''],
+  ])('are in the answer to %s with the credential %s', async (url, authorization) => {
+    app = await start();
+    const { headers } = await app.inject({ url, headers: authorization === undefined ? {} : { authorization } });
+    expect(headers).toMatchObject({
+      'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'SAMEORIGIN',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+    });
+    expect(headers).not.toHaveProperty('strict-transport-security');
+    expect(headers['x-request-id']).toBeTypeOf('string');
+  });
+});
+
 describe('documents', () => {
   it('publishes an OpenAPI 3.1 document with one Error schema, and a page without a script', async () => {
     app = await start();
