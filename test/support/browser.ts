@@ -35,7 +35,8 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  // Long enough for a machine with other work.
+  page.setDefaultTimeout(45_000);
   const problems: string[] = [];
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
