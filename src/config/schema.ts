@@ -203,6 +203,11 @@ export const SettingsSchema = Type.Object({
     description: 'How long a query may take until the engine begins to answer. `0` for that of the connection.',
     default: 0,
   }),
+  'role-limits': texts({
+    description:
+      'Other limits for a role, each `role:limit=number` with `max-requests-per-second`, `max-concurrent-queries` or `query-timeout-ms`. Of several roles the most generous counts.',
+    default: [],
+  }),
   'leader-lease': text({ description: 'Name of the operators’ Lease.', default: 'olap-warden-operator' }),
   'token-grace': duration({
     description: 'How long the token before a rotation works on.',

@@ -62,7 +62,10 @@ export class Limits {
   of(principal: Principal): CallerLimits {
     const { byCaller, byRole, defaults, rolesOf } = this.#options;
     const base = { ...DEFAULT_CALLER_LIMITS, ...defaults };
-    const roles = byRole === undefined ? [] : rolesOf(principal).map((role) => byRole[role] ?? {});
+    const roles =
+      byRole === undefined
+        ? []
+        : rolesOf(principal).map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
     return { ...base, ...mostGenerous(roles), ...byCaller?.[principal.id] };
   }
 
@@ -126,6 +129,37 @@ function mostGenerous(list: readonly Partial<CallerLimits>[]): Partial<CallerLim
     }
   }
   return most;
+}
+
+const LIMIT_OF_SETTING: Readonly<Record<string, keyof CallerLimits>> = {
+  'max-requests-per-second': 'requestsPerSecond',
+  'max-concurrent-queries': 'concurrentQueries',
+  'query-timeout-ms': 'queryTimeoutMs',
+};
+
+/**
+ * Reads limits of roles as they stand in a setting.
+ * @param entries each `<role>:<limit>=<whole number>`, with a limit of `LIMIT_OF_SETTING`
+ * @throws {TypeError} for an entry that is none, or that is there twice
+ */
+export function parseRoleLimits(entries: readonly string[]): Readonly<Record<string, Partial<CallerLimits>>> {
+  const byRole = new Map<string, { -readonly [Key in keyof CallerLimits]?: number }>();
+  for (const entry of entries) {
+    // What a role is called may hold a colon itself.
+    const [, role = '', name = '', value] = /^(.+):([a-z-]+)=(\d{1,9})$/.exec(entry) ?? [];
+    const limit = LIMIT_OF_SETTING[name];
+    if (limit === undefined) {
+      const names = Object.keys(LIMIT_OF_SETTING).join('`, `');
+      throw new TypeError(
+        `\`${entry}\` must be \`role:limit=number\`, such as \`analysts:max-concurrent-queries=8\`, with a limit of \`${names}\``,
+      );
+    }
+    const limits = byRole.get(role) ?? {};
+    if (limits[limit] !== undefined) throw new TypeError(`\`${name}\` of the role \`${role}\` is given twice`);
+    limits[limit] = Number(value);
+    byRole.set(role, limits);
+  }
+  return Object.fromEntries(byRole);
 }
 
 function tooMany(what: string, seconds: number): HttpError {

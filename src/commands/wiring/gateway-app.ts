@@ -11,7 +11,7 @@ import { buildApp, type RegisterRoutes } from '../../http/app.ts';
 import { clusterHealthRoutes } from '../../http/cluster-health/index.ts';
 import { engineProxy } from '../../http/engine-proxy/index.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../http/gateway-info/index.ts';
-import { Limits } from '../../http/limits.ts';
+import { Limits, parseRoleLimits } from '../../http/limits.ts';
 import { countDecisions, observeRequests, observeStore } from '../../http/metrics.ts';
 import type { QueryService } from '../../http/query/service.ts';
 import { rbacManager } from '../../http/rbac-manager/index.ts';
@@ -75,6 +75,7 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
         concurrentQueries: settings['max-concurrent-queries'],
         queryTimeoutMs: settings['query-timeout'],
       },
+      byRole: parseRoleLimits(settings['role-limits']),
       rolesOf: (principal) => directory.rolesOf(principal),
       now: () => performance.now(),
     }),

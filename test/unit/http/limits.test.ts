@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HttpError } from '../../../src/http/errors.ts';
-import { Limits, type LimitsOptions } from '../../../src/http/limits.ts';
+import { Limits, parseRoleLimits, type LimitsOptions } from '../../../src/http/limits.ts';
 import { ALICE } from '../../support/app.ts';
 
 let now = 0;
@@ -69,5 +69,30 @@ describe('whose limits count', () => {
       requestsPerSecond: 0,
       queryTimeoutMs: 5,
     });
+  });
+});
+
+describe('limits of roles in a setting', () => {
+  it('are read by role and limit', () => {
+    const entries = ['a:max-concurrent-queries=3', 'a:query-timeout-ms=500', 'team:b:max-requests-per-second=0'];
+    expect(parseRoleLimits(entries)).toEqual({
+      a: { concurrentQueries: 3, queryTimeoutMs: 500 },
+      'team:b': { requestsPerSecond: 0 },
+    });
+  });
+
+  it.each([
+    'a',
+    'a:max-concurrent-queries',
+    'a:max-concurrent-queries=-1',
+    'a:toString=1',
+    ':max-concurrent-queries=1',
+  ])('are refused as %s', (entry) => {
+    expect(() => parseRoleLimits([entry])).toThrow(`\`${entry}\` must be`);
+  });
+
+  it('are refused where one is given twice', () => {
+    const entries = ['a:max-concurrent-queries=3', 'a:max-concurrent-queries=4'];
+    expect(() => parseRoleLimits(entries)).toThrow('given twice');
   });
 });

@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+
+const CLIENTS = 300;
+/** Those that are under way at once: below what one caller may ask for. */
+const AT_ONCE = 30;
+const BODY = JSON.stringify({ sql: 'SELECT * FROM orders' });
+
+let engine: FakeEngine;
+let gateway: Standalone;
+/** What became of the engine's answers. */
+let begun = 0;
+let whole = 0;
+let brokenOff = 0;
+
+/** An answer that never ends by itself: as much as is taken. */
+function endless(response: ServerResponse): void {
+  begun++;
+  const chunk = Buffer.alloc(64 * 1024, 'x');
+  const more = () => {
+    let room = true;
+    while (room && !response.destroyed) room = response.write(chunk);
+  };
+  response.on('drain', more);
+  response.on('finish', () => whole++);
+  response.on('close', () => brokenOff++);
+  response.writeHead(200, { 'content-type': 'application/json' });
+  more();
+}
+
+beforeAll(async () => {
+  engine = new FakeEngine();
+  await engine.listen();
+  engine.serve(['orders_OFFLINE']);
+  gateway = await startStandalone({ controllers: engine.url });
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await engine.close();
+});
+
+/** Sends a query, reads `wanted` pieces of its answer, and is gone. */
+async function askAndLeave(wanted: number): Promise<void> {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  const head = [
+    'POST /query/sql HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${gateway.token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${BODY.length}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${BODY}`);
+  for (let piece = 0; piece < wanted; piece++) {
+    const [data] = (await once(socket, 'data')) as [Buffer];
+    if (piece === 0) expect(data.subarray(0, 15).toString()).toBe('HTTP/1.1 200 OK');
+  }
+  if (wanted === 0) await sleep(20);
+  socket.destroy();
+}
+
+async function settled(what: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !what(); tries++) await sleep(50);
+}
+
+describe('clients that go away', () => {
+  it('in the middle of an answer free the engine, and others are served on', async () => {
+    engine.answers.set('POST /query/sql', (_request, response) => endless(response));
+    for (let client = 0; client < CLIENTS; client += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => askAndLeave(1 + (i % 5))));
+      await settled(() => brokenOff === client + AT_ONCE);
+    }
+    expect({ begun, brokenOff, whole }).toEqual({ begun: CLIENTS, brokenOff: CLIENTS, whole: 0 });
+    engine.json('POST /query/sql', { resultTable: { rows: [[1]] } });
+    const answer = await gateway.call('POST', '/query/sql', BODY);
+    expect([answer.status, await answer.json()]).toEqual([200, { resultTable: { rows: [[1]] } }]);
+  }, 60_000);
+
+  it('before the engine answers free it, too', async () => {
+    let left = 0;
+    let asked = 0;
+    engine.answers.set('POST /query/sql', (_request, response) => {
+      asked++;
+      response.on('close', () => left++);
+    });
+    for (let round = 0; round < 4; round++) {
+      const before = asked;
+      await Promise.all(Array.from({ length: AT_ONCE }, () => askAndLeave(0)));
+      await settled(() => left === asked && asked > before);
+    }
+    expect(asked).toBeGreaterThan(0);
+    expect(left).toBe(asked);
+    engine.json('POST /query/sql', {});
+    expect((await gateway.call('POST', '/query/sql', BODY)).status).toBe(200);
+  }, 60_000);
+
+  it('that stay but take nothing hold the engine back, not the gateway’s memory', async () => {
+    let written = 0;
+    engine.answers.set('POST /query/sql', (_request, response) => {
+      const chunk = Buffer.alloc(64 * 1024, 'x');
+      const more = () => {
+        let room = true;
+        while (room && !response.destroyed) {
+          written += chunk.length;
+          room = response.write(chunk);
+        }
+      };
+      response.on('drain', more);
+      response.writeHead(200);
+      more();
+    });
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    const head = `POST /query/sql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: ${BODY.length}\r\n\r\n${BODY}`);
+    await once(socket, 'readable');
+    let last = -1;
+    while (written !== last) {
+      last = written;
+      await sleep(300);
+    }
+    // What the kernel's buffers of two connections take, and the gateway's bound.
+    expect(written).toBeLessThan(24 * 1024 * 1024);
+    socket.resume();
+    await settled(() => written > last * 2);
+    expect(written).toBeGreaterThan(last * 2);
+    socket.destroy();
+  }, 60_000);
+});

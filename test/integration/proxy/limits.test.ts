@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+
+let engine: FakeEngine;
+let gateway: Standalone;
+const waiting: ServerResponse[] = [];
+
+beforeAll(async () => {
+  engine = new FakeEngine();
+  await engine.listen();
+  engine.serve(['orders_OFFLINE']);
+  engine.answers.set('POST /query/sql', (_request, response) => waiting.push(response));
+  gateway = await startStandalone({
+    controllers: engine.url,
+    'max-concurrent-queries': 2,
+    'role-limits': 'heavy:max-concurrent-queries=4,slow:max-requests-per-second=1',
+  });
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await engine.close();
+});
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const answer = await gateway.call('POST', `/api/v1/rbac-manager${path}`, body);
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+/** A token that may query `orders`, by a role of that name. */
+async function tokenOf(role: string): Promise<Record<string, string>> {
+  const statement = { actions: ['Query'], effect: 'allow', resources: ['srn2:table#orders'] };
+  await post('/policies', { name: role, policyDocument: { version: 'v1', statements: [statement] } });
+  await post('/roles', { name: role, description: role });
+  await post(`/roles/srn2:role%23${role}/attach-policy`, { policySrn: `srn2:policy#${role}` });
+  const token = await post<{ accessKey: string; bearerToken: string }>('/service-tokens', { description: role });
+  const assignment = { subject: token.accessKey, subjectType: 'service-token' };
+  await post(`/roles/srn2:role%23${role}/create-assignment`, assignment);
+  return { authorization: `Bearer ${token.bearerToken}` };
+}
+
+const query = (headers: Record<string, string>) =>
+  gateway.call('POST', '/query/sql', { sql: 'SELECT * FROM orders' }, headers);
+
+async function engineHas(count: number): Promise<void> {
+  for (let tries = 0; tries < 100 && waiting.length < count; tries++) await sleep(20);
+  expect(waiting).toHaveLength(count);
+}
+
+it.each([
+  ['plain', 2],
+  ['heavy', 4],
+])(
+  'a caller with the role %s has %i queries at once; one more is 429 and never reaches the engine',
+  async (role, most) => {
+    const headers = await tokenOf(role);
+    const running = Array.from({ length: most }, () => query(headers));
+    await engineHas(most);
+    const refused = await query(headers);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(waiting).toHaveLength(most);
+    for (const response of waiting.splice(0)) response.end('{}');
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual(running.map(() => 200));
+    // Answers that are out make room again.
+    const next = query(headers);
+    await engineHas(1);
+    waiting.pop()?.end('{}');
+    expect((await next).status).toBe(200);
+  },
+);
+
+it('a role’s requests a second count for its callers alone', async () => {
+  const headers = await tokenOf('slow');
+  const statuses: number[] = [];
+  for (let request = 0; request < 12; request++) {
+    const answer = await gateway.call('GET', '/tables', undefined, headers);
+    statuses.push(answer.status);
+    if (answer.status === 429) expect(answer.headers.get('retry-after')).toBe('1');
+  }
+  expect(statuses.slice(0, 10)).not.toContain(429);
+  expect(statuses).toContain(429);
+  expect((await gateway.call('GET', '/tables')).status).toBe(200);
+});
