@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -160,14 +160,11 @@ export async function startNode(options: NodeOptions = {}): Promise<KubernetesNo
   const folders = [nodeParts, binaries, ...(dns ? [await installed('coredns')] : []), dirname(process.execPath)];
   const path = [...folders, process.env['PATH'], '/usr/sbin', '/sbin'].join(delimiter);
   const directory = await mkdtemp(join(tmpdir(), 'olap-warden-node-'));
-  try {
-    await writeConfiguration({ directory, nodeParts }, dns);
-  } catch (error) {
-    await rm(directory, { recursive: true, force: true });
-    throw error;
-  }
+  // First of all, so that the folder goes with this process from now on.
   const launcher = launch(directory, { NODE_PARTS: nodeParts, PATH: path });
   try {
+    await writeConfiguration({ directory, nodeParts }, dns);
+    await writeFile(join(directory, 'configured'), '');
     return await connectTo(launcher, { directory, binaries, path });
   } catch (error) {
     await endLauncher(launcher);

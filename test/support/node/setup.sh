@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # setup.sh DIRECTORY — inside the node's namespaces: makes the file systems and the network of a node, then starts the programs of the cluster,
-# each with the arguments that lie in DIRECTORY/arguments/<program>, one a line. Touches DIRECTORY/ready when the node is Ready; what fails is
+# each with the arguments that lie in DIRECTORY/arguments/<program>, one a line, once DIRECTORY/configured is there. Touches DIRECTORY/ready when the node is Ready; what fails is
 # told on standard output with the end of the log of the program.
 set -euo pipefail
 directory=$1
@@ -84,6 +84,7 @@ node_is_ready() {
 mount_file_systems
 hide_sysctls
 start_network
+until [ -e "$directory/configured" ]; do sleep 0.05; done
 start etcd
 start kube-apiserver
 start containerd
