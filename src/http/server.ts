@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 
 /** A listener could not be opened; the message says what would help. */
@@ -60,13 +62,28 @@ export async function closeServer(server: Server): Promise<void> {
 }
 
 const IDLE_CHECK_MS = 50;
+/** So long clients that use their connections again are told with each answer that it is the last. */
+const FAREWELL_MS = 1_000;
 
 /**
- * Lets requests under way end, then closes the app; connections that are still busy after `graceMs` are cut.
+ * A connection that closes just when its client sends the next request fails that request. So every answer says `connection: close` for
+ * a while first; only what has been idle all the time is closed from this side afterwards.
+ */
+async function bidFarewell(server: Server, limitMs: number): Promise<void> {
+  server.prependListener('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'));
+  const connections = promisify(server.getConnections.bind(server));
+  const end = performance.now() + limitMs;
+  while (performance.now() < end && (await connections()) > 0) await sleep(IDLE_CHECK_MS);
+}
+
+/**
+ * Lets requests under way end, then closes the app; connections that are still busy after `graceMs` are cut. Until then it goes on serving
+ * those who are connected, a second at most, and has them come back by another connection.
  * @returns false where some had to be cut
  */
 export async function drain(app: FastifyInstance, graceMs: number): Promise<boolean> {
   let whole = true;
+  await bidFarewell(app.server, Math.min(FAREWELL_MS, graceMs));
   const timer = setTimeout(() => {
     whole = false;
     app.server.closeAllConnections();
