@@ -57,6 +57,7 @@ async function makeRootFileSystem(folder: string): Promise<void> {
     throw new Error('web/dist is not built: run `make web` first');
   }
   await put(join(root, 'web/dist'), join(app, 'web/dist'));
+  await put(join(root, 'docs/checks'), join(app, 'docs/checks'));
 }
 
 async function tar(archive: string, folder: string, names: readonly string[]): Promise<void> {

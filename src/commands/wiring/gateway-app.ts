@@ -9,6 +9,7 @@ import { RbacManager } from '../../access/manager.ts';
 import type { Engine, KnownTables } from '../../engine/types.ts';
 import { buildApp, type RegisterRoutes } from '../../http/app.ts';
 import { clusterHealthRoutes } from '../../http/cluster-health/index.ts';
+import { runbooks } from '../../http/cluster-health/runbooks.ts';
 import { engineProxy } from '../../http/engine-proxy/index.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../http/gateway-info/index.ts';
 import { Limits, parseRoleLimits } from '../../http/limits.ts';
@@ -50,6 +51,7 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
   const plugins: RegisterRoutes[] = [
     (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random }) }),
     (app) => clusterHealthRoutes(app, { store, engine, now, random }),
+    (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
     ...(await uiRoutes(boot)),

@@ -71,7 +71,12 @@ function Runbook(props: { check: CheckEntry; definition: CheckDefinition | undef
       )}
       <div>
         <dt>What to do</dt>
-        <dd>{check.remediation}</dd>
+        <dd>
+          {check.remediation}{' '}
+          <a href={`/docs/checks/${check.name}`} target="_blank" rel="noreferrer">
+            Runbook
+          </a>
+        </dd>
       </div>
     </dl>
   );
