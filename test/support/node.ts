@@ -12,7 +12,7 @@ import { API_PORT, NODE_ADDRESS, writeConfiguration, writeKubeconfig } from './n
 import { NodeBridge } from './node/node-bridge.ts';
 
 const START_LIMIT_MS = 240_000;
-const STOP_LIMIT_MS = 20_000;
+const STOP_LIMIT_MS = 60_000;
 const MAX_OUTPUT_CHARACTERS = 64_000;
 /** Without these files a program would wait for the host's name servers, which the node's network does not reach. */
 const WITH_NAMES_OF_NODE =
