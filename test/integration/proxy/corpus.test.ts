@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { sharedPinot } from '../../support/pinot.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+
+// The corpus of texts through a whole gateway to real Pinot, by a caller who may read every table: what is refused is refused for its text alone.
+interface Group {
+  readonly texts: readonly string[];
+  readonly refused?: boolean;
+}
+
+const CORPUS = join(import.meta.dirname, '../../unit/access/sql-tables/corpus.yaml');
+const groups = parse(readFileSync(CORPUS, 'utf8')) as Group[];
+const textsOf = (refused: boolean) =>
+  groups.filter((group) => (group.refused ?? false) === refused).flatMap((group) => group.texts);
+
+let broker: Server;
+/** Statuses of the real broker's answers, in order. */
+const reached: number[] = [];
+let gateway: Standalone;
+
+beforeAll(async () => {
+  const pinot = await sharedPinot();
+  // Stands before the real broker and notes what comes to it.
+  broker = createServer((incoming, response) => {
+    const { method, url, headers } = incoming;
+    const sent = httpRequest(pinot.brokerUrl + (url ?? ''), { method: method ?? 'GET', headers }, (answer) => {
+      reached.push(answer.statusCode ?? 0);
+      response.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(response);
+    });
+    sent.on('error', () => response.destroy());
+    incoming.pipe(sent);
+  });
+  await new Promise<void>((resolve) => broker.listen(0, '127.0.0.1', resolve));
+  const { port } = broker.address() as AddressInfo;
+  gateway = await startStandalone({ controllers: pinot.controllerUrl, brokers: `http://127.0.0.1:${port}` });
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  broker.closeAllConnections();
+  broker.close();
+});
+
+/** Statuses of the texts' answers, by text. */
+async function ask(texts: readonly string[]): Promise<[string, number][]> {
+  const statuses: [string, number][] = [];
+  for (const sql of texts) {
+    const answer = await gateway.call('POST', '/query/sql', { sql });
+    await answer.arrayBuffer();
+    statuses.push([sql, answer.status]);
+  }
+  return statuses;
+}
+
+it('allowed texts reach Pinot, and none is refused', async () => {
+  const texts = textsOf(false);
+  const statuses = await ask(texts);
+  expect(statuses.filter(([, status]) => status === 403)).toEqual([]);
+  // Pinot's own opinion of a text, whichever it is, comes through.
+  expect(statuses.map(([, status]) => status)).toEqual(reached);
+  expect(reached).toHaveLength(texts.length);
+}, 300_000);
+
+it('refused texts never reach it', async () => {
+  const before = reached.length;
+  const statuses = await ask(textsOf(true));
+  expect(statuses.length).toBeGreaterThan(50);
+  // An empty text is no query at all.
+  expect(statuses.filter(([sql, status]) => status !== (sql === '' ? 400 : 403))).toEqual([]);
+  expect(reached).toHaveLength(before);
+}, 300_000);
