@@ -231,12 +231,15 @@ describe('the end', () => {
     const stopped = service.stop();
     const ready = await fetch(`${service.metricsUrl}/readyz`);
     expect([ready.status, await ready.text()]).toEqual([503, 'not ready\nend: the process is ending\n']);
+    // For a second it still answers those who come, and has them close; then nobody gets in.
     await expect
-      .poll(() =>
-        service!.call('GET', '/openapi.json').then(
-          () => 'answered',
-          () => 'refused',
-        ),
+      .poll(
+        () =>
+          service!.call('GET', '/openapi.json').then(
+            () => 'answered',
+            () => 'refused',
+          ),
+        SLOW,
       )
       .toBe('refused');
     waiting.pop()?.writeHead(200, { 'content-type': 'application/json' }).end('{"exceptions":[]}');
