@@ -13,7 +13,7 @@ import { generateFieldReference } from './generate/field-reference.ts';
 import { generateOpenApi } from './generate/openapi.ts';
 import { generateValuesSchema } from './generate/values-schema.ts';
 import type { Generator } from './generate/generator.ts';
-import { generateRowKernel } from './generate/row-kernel.ts';
+import { generateQuoteKernel, generateRowKernel } from './generate/row-kernel.ts';
 
 const GENERATORS: readonly Generator[] = [
   generateAlerts,
@@ -26,6 +26,7 @@ const GENERATORS: readonly Generator[] = [
   generateDashboard,
   generateFieldReference,
   generateOpenApi,
+  generateQuoteKernel,
   generateRowKernel,
   generateValuesSchema,
 ];

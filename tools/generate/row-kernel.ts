@@ -2,16 +2,37 @@ import { readFile } from 'node:fs/promises';
 import { main as compile } from 'assemblyscript/asc';
 import type { Generator } from './generator.ts';
 
-const SOURCE = new URL('row-kernel.as', import.meta.url);
-const TARGET = 'src/query/scanner/row-kernel-binary.ts';
+interface Kernel {
+  /** File in this folder. */
+  readonly source: string;
+  /** The module that holds its binary, from the root. */
+  readonly target: string;
+  /** What that module exports. */
+  readonly constant: string;
+}
 
 /** Compiles row-kernel.as into the module that holds its binary. */
-export const generateRowKernel: Generator = async () => {
-  const source = await readFile(SOURCE, 'utf8');
+export const generateRowKernel: Generator = () =>
+  compiled({
+    source: 'row-kernel.as',
+    target: 'src/query/scanner/row-kernel-binary.ts',
+    constant: 'ROW_KERNEL_BINARY',
+  });
+
+/** Compiles quote-kernel.as into the module that holds its binary. */
+export const generateQuoteKernel: Generator = () =>
+  compiled({
+    source: 'quote-kernel.as',
+    target: 'src/health/gather/quote-kernel-binary.ts',
+    constant: 'QUOTE_KERNEL_BINARY',
+  });
+
+async function compiled(kernel: Kernel): Promise<Map<string, string>> {
+  const source = await readFile(new URL(kernel.source, import.meta.url), 'utf8');
   let binary: Uint8Array | undefined;
   const { error } = await compile(
     [
-      'row-kernel.ts',
+      'kernel.ts',
       '--outFile',
       'out.wasm',
       '-O3',
@@ -27,25 +48,25 @@ export const generateRowKernel: Generator = async () => {
     ],
     {
       // The compiler insists on the extension .ts, which the type checker would take for TypeScript.
-      readFile: (name) => (name === 'row-kernel.ts' ? source : null),
+      readFile: (name) => (name === 'kernel.ts' ? source : null),
       writeFile: (_name, contents) => {
         if (typeof contents !== 'string') binary = contents;
       },
       listFiles: () => [],
     },
   );
-  if (error !== null || binary === undefined) throw new Error('row-kernel.as does not compile', { cause: error });
+  if (error !== null || binary === undefined) throw new Error(`${kernel.source} does not compile`, { cause: error });
   const lines =
     Buffer.from(binary)
       .toString('base64')
       .match(/.{1,110}/g) ?? [];
   const module = [
-    '// Written by tools/generate/row-kernel.ts from tools/generate/row-kernel.as (`make generate`). Do not edit.',
+    `// Written by tools/generate/row-kernel.ts from tools/generate/${kernel.source} (\`make generate\`). Do not edit.`,
     `// ${binary.length} bytes of WebAssembly.`,
-    'export const ROW_KERNEL_BINARY = [',
+    `export const ${kernel.constant} = [`,
     ...lines.map((line) => `  '${line}',`),
     "].join('');",
     '',
   ];
-  return new Map([[TARGET, module.join('\n')]]);
-};
+  return new Map([[kernel.target, module.join('\n')]]);
+}

@@ -1,3 +1,5 @@
+import { quotesIn } from './quote-index.ts';
+
 /**
  * Reads JSON as it streams by, without making values of it.
  *
@@ -21,6 +23,9 @@ const MAX_TOKEN_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
 /** How much of a chunk is joined to the token that the last one began; nearly all tokens end within. */
 const JOINED_BYTES = 256;
+
+/** As much as the index of quotes takes at once; the chunks of a connection are no larger. */
+const PIECE_BYTES = 64 * 1024;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -49,6 +54,14 @@ export class JsonScanner {
 
   /** @throws {Error} the bytes are no JSON */
   push(chunk: Buffer): void {
+    if (chunk.length <= PIECE_BYTES) {
+      this.#piece(chunk);
+      return;
+    }
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) this.#piece(chunk.subarray(at, at + PIECE_BYTES));
+  }
+
+  #piece(chunk: Buffer): void {
     let from = 0;
     if (this.#carry.length > 0) {
       from = this.#finish(chunk);
@@ -88,6 +101,8 @@ export class JsonScanner {
   #scan(bytes: Buffer, from: number): number {
     const { length } = bytes;
     const visitor = this.#visitor;
+    const marks = quotesIn(bytes);
+    let mark = 0;
     let at = from;
     while (at < length) {
       const byte = bytes[at] as number;
@@ -95,18 +110,24 @@ export class JsonScanner {
         at += 1;
       } else if (byte === QUOTE) {
         const start = at + 1;
-        let close = start;
-        // Written out here, and not as a function: half of the time of a run is spent in this loop.
-        while (close < length && bytes[close] !== QUOTE) close += bytes[close] === BACKSLASH ? 2 : 1;
+        // Written out here, and not as a function: a third of the time of a run is spent in this loop.
+        while ((marks[mark] as number) < start) mark += 1;
+        let close = marks[mark] as number;
+        while (close < length && bytes[close] === BACKSLASH) {
+          const after = close + 2;
+          while ((marks[mark] as number) < after) mark += 1;
+          close = marks[mark] as number;
+        }
         if (close >= length) return at;
         if (this.#expectKey) {
           this.#expectKey = false;
           visitor.key(bytes, start, close, this.#depth);
+          at = bytes[close + 1] === COLON ? close + 2 : close + 1;
         } else {
           this.#values += 1;
           visitor.scalar(bytes, start, close, this.#depth);
+          at = close + 1;
         }
-        at = close + 1;
       } else if (this.#punctuation(byte)) {
         at += 1;
       } else {

@@ -120,18 +120,21 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   }
 }
 
-/** The fields by the length of their names, of which most names of other fields have another. */
-const BY_LENGTH: (readonly (readonly [name: Buffer, place: number])[] | undefined)[] = [];
-[...NAMES, STATUS].forEach((name, place) => {
-  BY_LENGTH[name.length] = [...(BY_LENGTH[name.length] ?? []), [name, place]];
+/** The fields by the length of their names and their last byte, of which most names of other fields have another. */
+const PLACE_BY_END = new Int8Array(64 * 256).fill(-1);
+const ALL_NAMES = [...NAMES, STATUS];
+ALL_NAMES.forEach((name, place) => {
+  const end = name.length * 256 + name.readUInt8(name.length - 1);
+  if (PLACE_BY_END[end] !== -1) throw new Error(`the field \`${name.toString()}\` ends like another of its length`);
+  PLACE_BY_END[end] = place;
 });
 
 /** @returns the place of the field, one past the last for the status, -1 for any other */
 function fieldOf(bytes: Buffer, start: number, end: number): number {
-  const candidates = BY_LENGTH[end - start];
-  if (candidates === undefined) return -1;
-  for (const [name, place] of candidates) if (tokenIs(bytes, start, end, name)) return place;
-  return -1;
+  const length = end - start;
+  if (length === 0 || length >= 64) return -1;
+  const place = PLACE_BY_END[length * 256 + (bytes[end - 1] as number)] as number;
+  return place >= 0 && tokenIs(bytes, start, end, ALL_NAMES[place] as Buffer) ? place : -1;
 }
 
 /** Start and end times of segments, all in the unit of the table. */

@@ -50,6 +50,26 @@ describe('JsonScanner', () => {
     );
   });
 
+  it('finds the ends of strings that are full of escapes, wherever the text is cut', () => {
+    const escapes = fc.array(fc.constantFrom('\\', '"', 'x', '{', ',', 'é', '\n'), { maxLength: 90 });
+    fc.assert(
+      fc.property(fc.array(escapes), fc.array(fc.nat()), (parts, cuts) => {
+        const value = Object.fromEntries(parts.map((part, i) => [`k${i}${part.join('')}`, part.join('')]));
+        expect(scan(split(JSON.stringify(value), cuts))).toEqual(walk(value));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('takes a chunk of any size', () => {
+    const value = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`segment_${i}`, `"${i}\\`]));
+    expect(scan([Buffer.from(JSON.stringify(value))])).toEqual(walk(value));
+  });
+
+  it.each(['"abc\\', '{"a\\"', '["\\\\\\"'])('refuses %j, whose last string is open', (text) => {
+    expect(() => scan([Buffer.from(text)])).toThrow('the answer is cut off');
+  });
+
   it.each(['', '   ', '{', '[1', '{"a":', '"abc', '{"a":1', '[1}', '}', '{]', 'nul', '[tru]', '<html>', '{"a":x}'])(
     'refuses %j',
     (text) => {
