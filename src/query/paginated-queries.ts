@@ -47,6 +47,10 @@ export interface QueryOrigin {
 /** How full the store is for this gateway, and the marks of the storage cleaner. */
 export interface StoreUsage {
   readonly usedBytes: number;
+  /** What the store itself can hold; null where it knows no bound. */
+  readonly capacityBytes: number | null;
+  /** Whether the cleaner keeps the quota; without it nothing does. */
+  readonly cleanerEnabled: boolean;
   readonly quotaBytes: number;
   readonly criticalPercent: number;
   readonly targetPercent: number;
@@ -169,8 +173,15 @@ export class PaginatedQueries {
     for await (const { record, bytes } of this.#store.list(signal)) {
       if (record.brokerId === this.#identity.id) usedBytes += bytes;
     }
-    const { maxStorageMb, criticalPercent, targetPercent } = this.#settings().storageCleaner;
-    return { usedBytes, quotaBytes: maxStorageMb * MB, criticalPercent, targetPercent };
+    const { enabled, maxStorageMb, criticalPercent, targetPercent } = this.#settings().storageCleaner;
+    return {
+      usedBytes,
+      capacityBytes: this.#store.capacityBytes ?? null,
+      cleanerEnabled: enabled,
+      quotaBytes: maxStorageMb * MB,
+      criticalPercent,
+      targetPercent,
+    };
   }
 
   /** @throws {QueryError} not-found */

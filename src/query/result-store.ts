@@ -68,6 +68,8 @@ export interface ResultStore {
   readonly protocol: ResultStoreProtocol;
   /** True where only the gateway that stored a result can read it. */
   readonly local: boolean;
+  /** Bytes that the store can hold at the most, quota or not; absent where the store itself knows no bound. */
+  readonly capacityBytes?: number;
   /** Removes what an earlier process left half-done. */
   start(signal: AbortSignal): Promise<void>;
   begin(requestId: string, signal: AbortSignal): Promise<ResultWriter>;

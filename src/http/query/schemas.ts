@@ -109,7 +109,13 @@ export const StoredResultListing = Type.Object(
 export const ResultStoreUsage = Type.Object(
   {
     usedBytes: Type.Integer({ description: 'Bytes of the results that this gateway stored.' }),
-    quotaBytes: Type.Integer({ description: 'Bytes that they may take up.' }),
+    capacityBytes: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Bytes that the store itself can hold at the most; null where it knows no bound.',
+    }),
+    cleanerEnabled: Type.Boolean({
+      description: 'Whether the storage cleaner keeps the quota; without it nothing does.',
+    }),
+    quotaBytes: Type.Integer({ description: 'Bytes that they may take up where the storage cleaner is enabled.' }),
     criticalPercent: Type.Number({ description: 'Percent of the quota beyond which results are deleted for room.' }),
     targetPercent: Type.Number({ description: 'Percent of the quota at which that ends.' }),
   },

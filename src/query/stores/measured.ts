@@ -31,6 +31,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
   return {
     protocol: store.protocol,
     local: store.local,
+    ...(store.capacityBytes !== undefined && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),
     begin: async (requestId, signal) => writer(await timed('begin', () => store.begin(requestId, signal))),
     open: async (requestId, signal) => {

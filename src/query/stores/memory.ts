@@ -18,12 +18,12 @@ interface Stored {
 export class MemoryStore implements ResultStore {
   readonly protocol = 'memory';
   readonly local = true;
-  readonly #maxBytes: number;
+  readonly capacityBytes: number;
   readonly #results = new Map<string, Stored>();
   #usedBytes = 0;
 
   constructor(options: { maxBytes: number }) {
-    this.#maxBytes = options.maxBytes;
+    this.capacityBytes = options.maxBytes;
   }
 
   /** Bytes of stored results and of those on their way in. */
@@ -71,10 +71,10 @@ export class MemoryStore implements ResultStore {
   }
 
   #take(bytes: number): void {
-    if (this.#usedBytes + bytes > this.#maxBytes) {
+    if (this.#usedBytes + bytes > this.capacityBytes) {
       throw new QueryError(
         'store-full',
-        `the result does not fit: the memory store holds ${this.#usedBytes} of at most ${this.#maxBytes} bytes. ` +
+        `the result does not fit: the memory store holds ${this.#usedBytes} of at most ${this.capacityBytes} bytes. ` +
           'Delete results that are no longer read, ask for fewer rows or columns, or set `olap.broker.pagination.protocol` to `file`, `s3` or `gcs`',
       );
     }

@@ -324,7 +324,14 @@ describe('paginated queries over HTTP', () => {
   it('tells how much of the quota is used up, and by whom alone it may be asked', async () => {
     const cleaner = { enabled: true, maxStorageMb: 3, criticalPercent: 90, targetPercent: 70 };
     settings = { ...settings, storageCleaner: cleaner };
-    const empty = { usedBytes: 0, quotaBytes: 3 * 1024 * 1024, criticalPercent: 90, targetPercent: 70 };
+    const empty = {
+      usedBytes: 0,
+      capacityBytes: 1_000_000,
+      cleanerEnabled: true,
+      quotaBytes: 3 * 1024 * 1024,
+      criticalPercent: 90,
+      targetPercent: 70,
+    };
     expect((await app.inject('/query/resultStore/usage')).json()).toEqual(empty);
     await submitted();
     await submitted();
