@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { commonStatus } from './meta.ts';
-import { StringEnum, type KindDefinition } from './schema.ts';
+import { emptyByDefault, StringEnum, type KindDefinition } from './schema.ts';
 
 /** The one report that operator, gateway and standalone use; made on first start where it does not exist. */
 export const REPORT_NAME = 'cluster';
@@ -48,7 +48,7 @@ export const ClusterHealthReportSpec = Type.Object(
       }),
     ),
   },
-  { description: 'When the checks run, and by which thresholds.' },
+  { ...emptyByDefault, description: 'When the checks run, and by which thresholds.' },
 );
 export type ClusterHealthReportSpec = Static<typeof ClusterHealthReportSpec>;
 

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { commonStatus, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
-import type { KindDefinition } from './schema.ts';
+import { emptyByDefault, type KindDefinition } from './schema.ts';
 
 export const RoleSpec = Type.Object(
   {
@@ -15,7 +15,7 @@ export const RoleSpec = Type.Object(
       }),
     ),
   },
-  { description: 'What the role is for, and the policies that it groups.' },
+  { ...emptyByDefault, description: 'What the role is for, and the policies that it groups.' },
 );
 export type RoleSpec = Static<typeof RoleSpec>;
 

@@ -24,6 +24,12 @@ export interface Rule<T> {
   readonly holds: (value: T, previous: T | undefined) => boolean;
 }
 
+/**
+ * For a spec of which every field is optional. Server-side apply of a spec whose only list becomes empty leaves out the spec itself
+ * (kubernetes-sigs/structured-merge-diff), and the object would be refused for lacking one.
+ */
+export const emptyByDefault = { default: {} } as const;
+
 /** What everything else about a kind is made from: its type, its validator, its CRD in `crds/` and its reference page. */
 export interface KindDefinition<
   K extends string = string,

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { commonStatus, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
-import { StringEnum, type KindDefinition } from './schema.ts';
+import { emptyByDefault, StringEnum, type KindDefinition } from './schema.ts';
 
 export const TOKEN_STATES = ['Unassigned', 'Active', 'Expired'] as const;
 
@@ -23,7 +23,7 @@ export const ServiceTokenSpec = Type.Object(
       }),
     ),
   },
-  { description: 'What the token is for and how long it works.' },
+  { ...emptyByDefault, description: 'What the token is for and how long it works.' },
 );
 export type ServiceTokenSpec = Static<typeof ServiceTokenSpec>;
 

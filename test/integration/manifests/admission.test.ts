@@ -103,6 +103,13 @@ describe('authors', () => {
     expect(await annotations('Role', 'edited')).toMatchObject({ [CREATED]: 'alice', [UPDATED]: 'bob' });
   });
 
+  it('are known of a role whose last policy server-side apply takes, which then sends no spec at all', async () => {
+    const serverSide = ['--server-side', '--force-conflicts'];
+    await admitted(alice, role('emptied', { policies: ['probe-held'] }), ...serverSide);
+    const emptied = await admitted(bob, role('emptied', { policies: [] }), ...serverSide, '--field-manager=kubectl');
+    expect(JSON.parse(emptied)).toMatchObject({ spec: {}, metadata: { annotations: { [UPDATED]: 'bob' } } });
+  });
+
   it('are unknown for what was there before the rule', async () => {
     const untouched = role('older', {}, withAnnotations({ [UPDATED_AT]: '2026-01-01T00:00:00Z' }));
     await admitted(gateway, untouched);

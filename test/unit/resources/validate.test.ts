@@ -28,6 +28,12 @@ describe('a good object', () => {
     expect(given.spec.statements[0]).toEqual({ resources: ['*'] });
   });
 
+  it('needs no spec where every field of it is optional', () => {
+    const { apiVersion, kind, metadata } = role('r');
+    expect(validateResource('Role', { apiVersion, kind, metadata })).toMatchObject({ ok: true, value: { spec: {} } });
+    expect(outcome('Policy', { apiVersion, kind: 'Policy', metadata })).toContain('spec');
+  });
+
   it('keeps metadata that olap-warden does not know', () => {
     const object = { ...role('r'), metadata: { name: 'r', selfLink: '/x', labels: { team: 'data' } } };
     expect(validateResource('Role', object)).toMatchObject({ ok: true, value: { metadata: object.metadata } });
