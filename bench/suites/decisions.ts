@@ -127,7 +127,7 @@ async function oneChangedRole(bench: Bench): Promise<void> {
   });
 }
 
-/** What the directory costs when a gateway starts; the watch that feeds it is measured where the gateway is. */
+/** What the index costs when a gateway starts; the suite `kubernetes` measures the whole start. */
 async function startOfGateway(bench: Bench): Promise<void> {
   const count = 10_000;
   const workload = makeWorkload({ roles: count, statementsPerRole: 10, principals: 1, questions: 1 }, seededRandom(4));

@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
+import { startControlPlane, type ControlPlane } from '../../test/support/control-plane.ts';
+import { freePorts } from '../../test/support/kubernetes/processes.ts';
+import { Program } from '../../test/support/processes.ts';
+import { atMost, median, type Bench } from '../harness.ts';
+import { Applier } from '../workloads/control-plane-load.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const NAMESPACE = 'olap';
+const ROLES = 10_000;
+const POLICIES = 500;
+const STATEMENTS = 10;
+const GATEWAYS = 3;
+const CHANGES = 200;
+const READY_LIMIT_MS = 60_000;
+const CHANGE_LIMIT_MS = 10_000;
+/** How often a gateway is asked: the figures are as exact as this. */
+const ASK_EVERY_MS = 2;
+const STARTS = 3;
+const MB = 1024 * 1024;
+
+/** What it takes from the Kubernetes API to a decision: gateways as programs of their own, on a real control plane with 10,000 roles. */
+export async function run(bench: Bench): Promise<void> {
+  const plane = await startControlPlane();
+  const programs: Program[] = [];
+  try {
+    await plane.applyCrds();
+    await plane.mustKubectl(['create', 'namespace', NAMESPACE]);
+    await plane.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
+    const applier = await Applier.open(plane.kubeconfigPath, NAMESPACE);
+    bench.note(`applying ${ROLES} roles and as many assignments over ${POLICIES} policies`);
+    await applier.applyAll(objects());
+    await startOfGateway(bench, plane, programs);
+    await appliedToDecided(bench, plane, programs, applier);
+    await applier.close();
+  } finally {
+    for (const program of programs) program.signalGroup('SIGKILL');
+    await plane.stop();
+  }
+}
+
+function* objects(): Generator<readonly [string, { metadata: { name: string } }]> {
+  for (let index = 0; index < POLICIES; index++) {
+    const statements = Array.from({ length: STATEMENTS }, (_, statement) => ({
+      effect: 'allow' as const,
+      actions: ['Query', 'Get*'],
+      resources: [`srn2:table#team${index}_orders${statement}*`],
+    }));
+    yield ['policies', policy(`policy-${index}`, { statements })];
+  }
+  for (let index = 0; index < ROLES; index++) {
+    const name = `role-${index}`;
+    yield ['roles', role(name, { policies: [`policy-${index % POLICIES}`] })];
+    const subjects = [{ type: 'user-email' as const, name: `user-${index}@example.com` }];
+    yield ['roleassignments', roleAssignment(name, { role: name, subjects })];
+  }
+}
+
+interface Gateway {
+  readonly url: string;
+  readonly metricsUrl: string;
+  readonly program: Program;
+}
+
+async function startGateway(plane: ControlPlane, programs: Program[]): Promise<Gateway> {
+  const [port, metricsPort] = (await freePorts(2)) as [number, number];
+  const kubeconfig = await plane.serviceAccountKubeconfig(NAMESPACE, 'olap-warden-gateway');
+  const flags = {
+    host: '127.0.0.1',
+    port,
+    'metrics-port': metricsPort,
+    kubeconfig,
+    namespace: NAMESPACE,
+    controllers: 'http://127.0.0.1:9',
+    // Asking every two milliseconds is what this measures with, not what it measures.
+    'max-requests-per-second': 0,
+    'log-level': 'warn',
+  };
+  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+  const program = new Program(process.execPath, ['bin/olap-warden.js', 'gateway', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] },
+  });
+  programs.push(program);
+  const gateway = { url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}`, program };
+  const isReady = async () => (await statusOf(`${gateway.metricsUrl}/readyz`)) === 200;
+  if (!(await until(isReady, READY_LIMIT_MS))) throw new Error(`a gateway does not get ready:\n${program.output}`);
+  return gateway;
+}
+
+async function startOfGateway(bench: Bench, plane: ControlPlane, programs: Program[]): Promise<void> {
+  const times: number[] = [];
+  let heap = 0;
+  for (let start = 0; start < STARTS; start++) {
+    const began = performance.now();
+    const gateway = await startGateway(plane, programs);
+    times.push(performance.now() - began);
+    heap = Math.max(heap, await heapOf(gateway));
+    gateway.program.signalGroup('SIGTERM');
+    await gateway.program.exited;
+  }
+  const work = `start of a gateway, ${ROLES} roles and assignments`;
+  bench.add({ work: `${work}: ready`, unit: 'ms', better: 'less', ours: median(times), goal: atMost(3000, 'ms') });
+  bench.add({ work: `${work}: heap`, unit: 'MB', better: 'less', ours: heap / MB, goal: atMost(100, 'MB') });
+}
+
+async function heapOf({ metricsUrl }: Gateway): Promise<number> {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+  return Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]);
+}
+
+/** A role gets a policy and loses it, in turns, until every gateway lets its holder read the role, or refuses it. */
+async function appliedToDecided(
+  bench: Bench,
+  plane: ControlPlane,
+  programs: Program[],
+  applier: Applier,
+): Promise<void> {
+  const gateways = [];
+  for (let count = 0; count < GATEWAYS; count++) gateways.push(await startGateway(plane, programs));
+  const reader = await plane.serviceAccountToken(NAMESPACE, 'reader', { audience: 'olap-warden' });
+  const name = `system:serviceaccount:${NAMESPACE}:reader`;
+  const readRoles = { effect: 'allow' as const, actions: ['GetRole'], resources: ['*'] };
+  await applier.apply('policies', policy('read-roles', { statements: [readRoles] }));
+  await applier.apply(
+    'roleassignments',
+    roleAssignment('probe', { role: 'probe', subjects: [{ type: 'user-email', name }] }),
+  );
+  const times: number[] = [];
+  for (let change = 0; change < CHANGES; change++) {
+    const granted = change % 2 === 0;
+    const wanted = granted ? 200 : 403;
+    const began = performance.now();
+    await applier.apply('roles', role('probe', { policies: granted ? ['read-roles'] : [] }));
+    const decided = gateways.map(async ({ url, program }) => {
+      const asked = `${url}/api/v1/rbac-manager/roles/srn2:role%23probe`;
+      const isDecided = async () => (await statusOf(asked, reader)) === wanted;
+      if (!(await until(isDecided, CHANGE_LIMIT_MS))) {
+        throw new Error(`a gateway does not see a change of a role:\n${program.output}`);
+      }
+    });
+    await Promise.all(decided);
+    times.push(performance.now() - began);
+  }
+  times.sort((a, b) => a - b);
+  bench.note(
+    `a role applied, decided by ${GATEWAYS} gateways: median ${median(times).toFixed(1)} ms, ${CHANGES} changes`,
+  );
+  bench.add({
+    work: `a role applied → decided by ${GATEWAYS} gateways, 99th percentile`,
+    unit: 'ms',
+    better: 'less',
+    ours: times[Math.ceil(times.length * 0.99) - 1]!,
+    goal: atMost(500, 'ms'),
+  });
+}
+
+async function statusOf(url: string, token?: string): Promise<number | undefined> {
+  try {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(CHANGE_LIMIT_MS) });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return undefined; // not listening yet
+  }
+}
+
+async function until(holds: () => Promise<boolean>, limitMs: number): Promise<boolean> {
+  const deadline = performance.now() + limitMs;
+  while (performance.now() < deadline) {
+    if (await holds()) return true;
+    await delay(ASK_EVERY_MS);
+  }
+  return false;
+}
