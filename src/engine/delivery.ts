@@ -1,10 +1,13 @@
-import type { Dispatcher } from 'undici';
-import type { AnswerSink, EngineEndpoint, EngineRequest } from './types.ts';
+import type { Readable } from 'node:stream';
+import type { AnswerFlow, AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
+import type { Exchange, WireFlow, WireRequest } from './wire/exchange.ts';
+import type { WirePool } from './wire/pool.ts';
+import type { ResponseHead } from './wire/response-head.ts';
 
 export interface DeliveryOptions {
+  readonly pool: WirePool;
   /** Milliseconds until the headers must be there, the wait for a connection included. */
   readonly headersTimeoutMs: number;
-  readonly signal: AbortSignal | undefined;
   /** Told once when the exchange is over, however it ends. */
   readonly ended: () => void;
   /** Told of the status as soon as it is known. */
@@ -15,15 +18,32 @@ export interface DeliveryOptions {
 
 /**
  * Asks an endpoint and tells `sink` of the answer as it comes, by the shortest way that the endpoint has. Settles once the sink was told of the headers.
- * @throws {EngineError} as `EngineEndpoint.request`; the sink was told of nothing then
+ * @throws {EngineError} as `EngineEndpoint.request`; the sink was told of nothing but `onAsked` then
  */
-export async function deliver(endpoint: EngineEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
+export function deliver(endpoint: EngineEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
   if (endpoint.deliver) return endpoint.deliver(request, sink);
-  const { status, headers, body } = await endpoint.request(request);
-  sink.onHeaders(status, headers, {
-    resume: () => void body.resume(),
-    abort: (reason) => void body.destroy(reason),
+  return deliverStream((withSignal) => endpoint.request(withSignal), request, sink);
+}
+
+/** The same over a stream, as for bodies that are streams themselves. @throws {EngineError} as `EngineEndpoint.request` */
+export async function deliverStream(
+  ask: (request: EngineRequest) => Promise<EngineResponse>,
+  request: EngineRequest,
+  sink: AnswerSink,
+): Promise<void> {
+  const given = new AbortController();
+  let answer: Readable | undefined;
+  sink.onAsked({
+    resume: () => void answer?.resume(),
+    abort: (reason) => {
+      given.abort(reason);
+      answer?.destroy(reason);
+    },
   });
+  const signal = request.signal ? AbortSignal.any([request.signal, given.signal]) : given.signal;
+  const { status, headers, body } = await ask({ ...request, signal });
+  answer = body;
+  sink.onHeaders({ status, rawHeaders: rawHeadersOf(headers) });
   body.on('data', (chunk: Buffer) => {
     if (!sink.onData(chunk)) body.pause();
   });
@@ -31,84 +51,72 @@ export async function deliver(endpoint: EngineEndpoint, request: EngineRequest, 
   body.on('error', (error) => sink.onBroken(error));
 }
 
-/** One exchange that goes straight from undici's parser to a sink: no stream, and no promise for each piece. */
-export class Delivery implements Dispatcher.DispatchHandler {
+function rawHeadersOf(headers: EngineResponse['headers']): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().flatMap((one) => [name, one]),
+  );
+}
+
+/** One exchange that goes straight from the wire to a sink: no stream, and no promise for each piece. */
+export class Delivery implements Exchange, AnswerFlow {
+  readonly request: WireRequest;
+  connection: WireFlow | undefined;
+  timedOut = false;
+  aborted = false;
   readonly #sink: AnswerSink;
   readonly #options: DeliveryOptions;
   readonly #outcome = Promise.withResolvers<void>();
   readonly #timer: NodeJS.Timeout;
-  #controller: Dispatcher.DispatchController | undefined;
-  #reason: Error | undefined;
   #started = false;
-  timedOut = false;
 
-  constructor(sink: AnswerSink, options: DeliveryOptions) {
+  constructor(request: WireRequest, sink: AnswerSink, options: DeliveryOptions) {
+    this.request = request;
     this.#sink = sink;
     this.#options = options;
     this.#timer = setTimeout(() => {
       this.timedOut = true;
-      this.#giveUp(new Error('no answer in time'));
+      options.pool.abort(this, new Error('no answer in time'));
     }, options.headersTimeoutMs);
-    if (options.signal?.aborted) this.#leave();
-    else options.signal?.addEventListener('abort', this.#leave);
   }
 
-  /** Settles when the sink was told of the headers, or fails where none came. */
-  get outcome(): Promise<void> {
+  /** Sends the request. Settles when the sink was told of the headers, or fails where none came. */
+  start(): Promise<void> {
+    this.#sink.onAsked(this);
+    // The caller may be gone already.
+    if (this.aborted) this.onError(new Error('the request was given up'));
+    else this.#options.pool.send(this);
     return this.#outcome.promise;
   }
 
-  get aborted(): boolean {
-    return this.#options.signal?.aborted ?? false;
+  abort(reason: Error): void {
+    this.aborted = true;
+    this.#options.pool.abort(this, reason);
   }
 
-  readonly #leave = (): void => this.#giveUp(new Error('the request was given up'));
-
-  /** While it waits for a connection only the caller can be told; the request itself is dropped when its turn comes. */
-  #giveUp(reason: Error): void {
-    this.#reason ??= reason;
-    this.#controller?.abort(reason);
-    if (!this.#started) this.#outcome.reject(this.#options.failure(reason, this));
+  resume(): void {
+    this.connection?.resume();
   }
 
-  #end(): void {
-    clearTimeout(this.#timer);
-    this.#options.signal?.removeEventListener('abort', this.#leave);
-    this.#options.ended();
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#reason) controller.abort(this.#reason);
-  }
-
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status < 200 || this.#reason) return;
+  onHead({ status, rawHeaders }: ResponseHead): void {
     clearTimeout(this.#timer);
     this.#started = true;
     this.#options.answered(status);
-    this.#sink.onHeaders(status, headers, {
-      resume: () => controller.resume(),
-      abort: (reason) => this.#giveUp(reason),
-    });
+    this.#sink.onHeaders({ status, rawHeaders });
     this.#outcome.resolve();
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#reason === undefined && !this.#sink.onData(chunk)) controller.pause();
+  onData(piece: Buffer): boolean {
+    return this.#sink.onData(piece);
   }
 
-  onResponseEnd(): void {
-    this.#end();
-    if (this.#reason === undefined) this.#sink.onEnd();
+  onEnd(): void {
+    this.#options.ended();
+    this.#sink.onEnd();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#end();
+  onError(error: Error): void {
+    clearTimeout(this.#timer);
+    this.#options.ended();
     if (this.#started) this.#sink.onBroken(error);
     else this.#outcome.reject(this.#options.failure(error, this));
   }

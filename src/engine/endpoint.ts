@@ -1,9 +1,11 @@
 import type { Readable } from 'node:stream';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { EngineCredential } from './credential.ts';
-import { Delivery } from './delivery.ts';
-import { requestHeaders } from './headers.ts';
+import { Delivery, deliverStream } from './delivery.ts';
+import { requestHeaderList, requestHeaders } from './headers.ts';
 import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
+import { WirePool } from './wire/pool.ts';
+import { WireError } from './wire/response-head.ts';
 
 export interface EndpointLimits {
   /** Open connections to one base URL. */
@@ -49,6 +51,8 @@ export class EndpointError extends EngineError {
 export class PooledEndpoint implements EngineEndpoint {
   readonly url: string;
   readonly #pool: Pool;
+  /** For what is only passed on. */
+  readonly #wire: WirePool;
   readonly #credential: EngineCredential;
   readonly #limits: EndpointLimits;
   #outstanding = 0;
@@ -68,6 +72,11 @@ export class PooledEndpoint implements EngineEndpoint {
       bodyTimeout: limits.bodyTimeoutMs,
       connect: { ...connect, timeout: limits.connectTimeoutMs },
     });
+    this.#wire = new WirePool(url, {
+      connections: limits.connections,
+      connectTimeoutMs: limits.connectTimeoutMs,
+      ca: connect.ca,
+    });
   }
 
   /** Requests whose answers have not been read to the end, those waiting for a connection included. */
@@ -86,6 +95,8 @@ export class PooledEndpoint implements EngineEndpoint {
   }
 
   async deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
+    const { body } = request;
+    if (isStream(body)) return deliverStream((asked) => this.request(asked), request, sink);
     this.#enter();
     let authorization: string | undefined;
     try {
@@ -96,16 +107,22 @@ export class PooledEndpoint implements EngineEndpoint {
       this.#outstanding--;
       throw error;
     }
-    const { headersTimeoutMs = this.#limits.headersTimeoutMs } = request;
-    const delivery = new Delivery(sink, {
+    const { headersTimeoutMs = this.#limits.headersTimeoutMs, bodyTimeoutMs = this.#limits.bodyTimeoutMs } = request;
+    const wireRequest = {
+      method: request.method,
+      path: request.path,
+      headers: requestHeaderList(request.headers ?? {}, authorization),
+      body: typeof body === 'string' ? Buffer.from(body) : body,
+      repeatable: isRepeatable(request),
+      bodyTimeoutMs,
+    };
+    return new Delivery(wireRequest, sink, {
+      pool: this.#wire,
       headersTimeoutMs,
-      signal: request.signal,
       ended: () => this.#outstanding--,
       answered: (status) => this.#noteStatus(status),
       failure: (error, state) => toEngineError(error, this.url, state, headersTimeoutMs),
-    });
-    this.#pool.dispatch(this.#options(request, authorization), delivery);
-    return delivery.outcome;
+    }).start();
   }
 
   /** Counts a request in. @throws {EngineError} overloaded */
@@ -157,6 +174,7 @@ export class PooledEndpoint implements EngineEndpoint {
   }
 
   close(): Promise<void> {
+    this.#wire.close();
     return this.#pool.destroy();
   }
 }
@@ -223,7 +241,11 @@ function toEngineError(
     return new EndpointError('aborted', `the request to ${url} was given up`, { reached: true, cause: error });
   }
   const code = codeOf(error);
-  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
+  const noHttp =
+    error instanceof WireError ||
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.ResponseContentLengthMismatchError;
+  if (noHttp) {
     return new EndpointError('bad-answer', `${url} answered something that is no HTTP`, {
       reached: true,
       cause: error,

@@ -47,6 +47,21 @@ export function requestHeaders(
   return sent;
 }
 
+/** The same as names and values in turn, for a body whose length the sender tells. */
+export function requestHeaderList(headers: HeaderRecord, authorization: string | undefined): string[] {
+  const named = namedByConnection(headers);
+  const sent: string[] = [];
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined || name === 'content-length') continue;
+    if (HOP_BY_HOP.has(name) || NOT_SENT.has(name) || named?.has(name)) continue;
+    if (typeof value === 'string') sent.push(name, value);
+    else for (const one of value) sent.push(name, one);
+  }
+  if (authorization !== undefined) sent.push('authorization', authorization);
+  return sent;
+}
+
 /** What of an answer's headers goes on to the client: all but those of the connection to the engine. */
 export function responseHeaders(headers: HeaderRecord): Record<string, string | string[]> {
   const named = namedByConnection(headers);
@@ -57,4 +72,37 @@ export function responseHeaders(headers: HeaderRecord): Record<string, string | 
     kept[name] = typeof value === 'string' ? value : [...value];
   }
   return kept;
+}
+
+/**
+ * As `responseHeaders`, of names and values in turn, which keep their spelling and order.
+ * @param own headers that stand beside them, by lower-case names, but for those that the answer has itself
+ */
+export function responseHeaderList(rawHeaders: readonly string[], own: HeaderRecord = {}): string[] {
+  const named = namedByConnection({ connection: headerOf(rawHeaders, 'connection') });
+  const kept: string[] = [];
+  const names = new Set<string>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    names.add(name);
+    kept.push(rawHeaders[i] as string, rawHeaders[i + 1] as string);
+  }
+  for (const name in own) {
+    const value = own[name];
+    if (value === undefined || names.has(name)) continue;
+    if (typeof value === 'string') kept.push(name, value);
+    else for (const one of value) kept.push(name, one);
+  }
+  return kept;
+}
+
+/** The value of a header, the lines of one that stands there several times joined; undefined where it is absent. */
+export function headerOf(rawHeaders: readonly string[], name: string): string | undefined {
+  let found: string | undefined;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    if ((rawHeaders[i] as string).toLowerCase() !== name) continue;
+    found = found === undefined ? rawHeaders[i + 1] : `${found}, ${rawHeaders[i + 1]}`;
+  }
+  return found;
 }

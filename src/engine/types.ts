@@ -24,20 +24,32 @@ export interface EngineResponse {
   readonly body: Readable;
 }
 
+/** What an answer begins with. */
+export interface AnswerHead {
+  readonly status: number;
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[];
+}
+
 /** Takes an answer piece by piece as it comes off the wire. None of its functions may throw. */
 export interface AnswerSink {
-  /** Told first, and once. */
-  onHeaders(status: number, headers: EngineResponse['headers'], flow: AnswerFlow): void;
-  /** @returns whether more is borne now; where not, nothing comes until `flow.resume` is called */
+  /** Told before anything is sent, by each endpoint that is asked: from now on the exchange can be given up. */
+  onAsked(flow: AnswerFlow): void;
+  /** Told first of the answer, and once. */
+  onHeaders(head: AnswerHead): void;
+  /**
+   * @param chunk its bytes stay as they are until it is given back by `releasePiece`
+   * @returns whether more is borne now; where not, nothing comes until `flow.resume` is called
+   */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
-  /** The answer broke off after its headers, by `flow.abort` or the request's signal too. */
+  /** The answer broke off after its headers, by `flow.abort` too. */
   onBroken(error: Error): void;
 }
 
 export interface AnswerFlow {
   resume(): void;
-  /** Gives the rest of the answer up; the sink is told of `reason` by `onBroken`. */
+  /** Gives the exchange up; once it has headers, the sink is told of `reason` by `onBroken`. */
   abort(reason: Error): void;
 }
 

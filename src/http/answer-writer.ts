@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { responseHeaders } from '../engine/headers.ts';
-import type { AnswerFlow, AnswerSink, EngineResponse } from '../engine/types.ts';
+import { headerOf, responseHeaderList } from '../engine/headers.ts';
+import { releasePiece } from '../engine/wire/slabs.ts';
+import type { AnswerFlow, AnswerHead, AnswerSink } from '../engine/types.ts';
 import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
 import { HttpError } from './errors.ts';
 
@@ -19,8 +20,7 @@ export class AnswerWriter implements AnswerSink {
   readonly #begun = Promise.withResolvers<void>();
   #guard: TablesGuard | undefined;
   #flow: AnswerFlow | undefined;
-  #status = 0;
-  #headers: EngineResponse['headers'] = {};
+  #head: AnswerHead | undefined;
   #sending = false;
   #held = false;
   #failed = false;
@@ -31,6 +31,7 @@ export class AnswerWriter implements AnswerSink {
     this.#allowed = allowed;
     // Whoever asked may have failed before it waits for this.
     this.#begun.promise.catch(() => undefined);
+    reply.raw.once('close', () => this.#onClientClosed());
   }
 
   /** Settles when the answer is on its way; fails where nothing was sent, and another answer is in place. */
@@ -38,16 +39,19 @@ export class AnswerWriter implements AnswerSink {
     return this.#begun.promise;
   }
 
-  onHeaders(status: number, headers: EngineResponse['headers'], flow: AnswerFlow): void {
+  onAsked(flow: AnswerFlow): void {
     this.#flow = flow;
-    this.#status = status;
-    this.#headers = headers;
-    if (status === 401) {
+    if (this.#reply.raw.destroyed) this.#onClientClosed();
+  }
+
+  onHeaders(head: AnswerHead): void {
+    this.#head = head;
+    if (head.status === 401) {
       // It is about the gateway's credential: the caller's is good, and must not be thrown away for this.
       const why = 'the engine refuses the credential of the gateway: its administrator must set another';
       return this.#fail(new HttpError(502, why));
     }
-    const encoding = headers['content-encoding'];
+    const encoding = headerOf(head.rawHeaders, 'content-encoding');
     if (this.#allowed === undefined || (encoding !== undefined && encoding !== 'gzip')) return;
     this.#guard = new TablesGuard(this.#allowed, encoding === 'gzip', () => this.#release());
   }
@@ -92,20 +96,32 @@ export class AnswerWriter implements AnswerSink {
     this.#flow?.resume();
   }
 
-  #begin(): void {
-    if (this.#sending) return;
+  /** @param length of the whole body, where it is known now */
+  #begin(length?: number): void {
+    if (this.#sending || this.#head === undefined) return;
     this.#sending = true;
-    const { raw } = this.#reply;
-    const own = this.#reply.getHeaders();
+    const { status, rawHeaders } = this.#head;
+    const headers = responseHeaderList(rawHeaders, this.#reply.getHeaders() as Record<string, string>);
+    // The engine cuts its answers into chunks that are whole by now.
+    const { method } = this.#reply.request;
+    const told =
+      method === 'HEAD' || status === 204 || status === 304 || headerOf(headers, 'content-length') !== undefined;
+    if (length !== undefined && !told) headers.push('content-length', String(length));
     // Its hooks still run when the answer is out.
     this.#reply.hijack();
-    raw.writeHead(this.#status, { ...(own as Record<string, string>), ...responseHeaders(this.#headers) });
+    this.#reply.raw.writeHead(status, headers);
     this.#begun.resolve();
+  }
+
+  /** The engine need not go on with what nobody waits for. */
+  #onClientClosed(): void {
+    // An answer that was ended is on its way, whatever becomes of the connection.
+    if (!this.#reply.raw.writableEnded) this.#flow?.abort(new Error('the client went away'));
   }
 
   #write(chunk: Buffer): void {
     this.#begin();
-    this.#reply.raw.write(chunk);
+    this.#reply.raw.write(chunk, () => releasePiece(chunk));
   }
 
   /** Sends the last pieces in one packet where they fit. */
@@ -113,10 +129,12 @@ export class AnswerWriter implements AnswerSink {
     this.#guard?.close();
     const { raw } = this.#reply;
     if (raw.destroyed) return this.#fail(new Error('the client went away'));
-    this.#begin();
+    this.#begin(rest.reduce((sum, { length }) => sum + length, 0));
+    const last = rest.at(-1);
+    if (last === undefined) return void raw.end();
     raw.cork();
-    for (const chunk of rest.slice(0, -1)) raw.write(chunk);
-    raw.end(rest.at(-1));
+    for (const chunk of rest.slice(0, -1)) this.#write(chunk);
+    raw.end(last, () => releasePiece(last));
     raw.uncork();
   }
 

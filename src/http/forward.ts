@@ -18,8 +18,6 @@ export interface ForwardOptions {
    * and logged as a defect. Not looked at where absent.
    */
   readonly allowedTables?: readonly string[];
-  /** Of `clientSignal`, where there is one already. */
-  readonly signal?: AbortSignal;
 }
 
 /** Aborts when the client goes away before its answer was sent in full. */
@@ -47,12 +45,12 @@ export async function forwardToEngine(
   options: ForwardOptions = {},
 ): Promise<FastifyReply> {
   const writer = new AnswerWriter(reply, options.allowedTables);
-  await deliver(endpoint, engineRequest(request, reply, options), writer);
+  await deliver(endpoint, engineRequest(request, options), writer);
   await writer.begun;
   return reply;
 }
 
-function engineRequest(request: FastifyRequest, reply: FastifyReply, options: ForwardOptions): EngineRequest {
+function engineRequest(request: FastifyRequest, options: ForwardOptions): EngineRequest {
   const {
     path = request.url,
     body = ownBody(request),
@@ -63,7 +61,6 @@ function engineRequest(request: FastifyRequest, reply: FastifyReply, options: Fo
     method: request.method,
     path,
     headers: forwardedHeaders(request),
-    signal: options.signal ?? clientSignal(reply),
     ...(body === undefined ? {} : { body }),
     ...(repeatable === undefined ? {} : { repeatable }),
     ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),

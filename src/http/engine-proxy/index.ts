@@ -69,10 +69,8 @@ async function passSql(
   const { engine, runsSql } = options;
   const body = request.method === 'POST' ? await readOwnBody(request, options) : undefined;
   const tables = await requireQueryable(request, readSqlRequest(request, target, body), engine);
-  const signal = clientSignal(reply);
-  const endpoint = runsSql === 'broker' ? await engine.brokerFor(tables, signal) : engine.controller;
+  const endpoint = runsSql === 'broker' ? await engine.brokerFor(tables) : engine.controller;
   return forwardToEngine(request, reply, endpoint, {
-    signal,
     repeatable: true,
     allowedTables: tables,
     ...(body === undefined ? {} : { body }),

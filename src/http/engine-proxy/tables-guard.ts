@@ -1,5 +1,6 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { tableNames } from '../../access/sql-tables.ts';
+import { releasePiece, retainPiece } from '../../engine/wire/slabs.ts';
 import { HttpError } from '../errors.ts';
 
 /** The statistics after the rows are a few kilobytes; the list of tables is among them. */
@@ -12,13 +13,13 @@ const FIELD = '"tablesQueried":[';
  * @param tail the end of the answer
  * @param allowed names as the engine calls them
  */
-export function unexpectedTables(tail: string, allowed: readonly string[]): string[] {
+export function unexpectedTables(tail: Buffer, allowed: readonly string[]): string[] {
   const start = tail.lastIndexOf(FIELD);
   const end = start < 0 ? -1 : tail.indexOf(']', start);
   if (end < 0) return [];
   let read: unknown;
   try {
-    read = JSON.parse(tail.slice(start + FIELD.length - 1, end + 1));
+    read = JSON.parse(tail.toString('latin1', start + FIELD.length - 1, end + 1));
   } catch {
     // A row that holds such a text, not the field.
     return [];
@@ -26,6 +27,7 @@ export function unexpectedTables(tail: string, allowed: readonly string[]): stri
   const known = new Set(allowed.map((name) => name.toLowerCase()));
   return (Array.isArray(read) ? read : [])
     .filter((name) => typeof name === 'string')
+    .filter((name) => !known.has(name.toLowerCase()))
     .filter((name) => !(tableNames(name, undefined) ?? [name]).some((raw) => known.has(raw.toLowerCase())));
 }
 
@@ -59,7 +61,7 @@ export class TablesGuard {
     this.#unpacked = packed ? new Tail() : this.#held;
     if (!packed) return;
     this.#gunzip = createGunzip();
-    this.#gunzip.on('data', (chunk: Buffer) => this.#unpacked.push(chunk));
+    this.#gunzip.on('data', (chunk: Buffer) => void this.#unpacked.push(chunk));
     const caughtUp = () => {
       if (!this.#behind) return;
       this.#behind = false;
@@ -79,14 +81,17 @@ export class TablesGuard {
 
   /** @returns what may go on now */
   push(chunk: Buffer): readonly Buffer[] {
-    if (this.#gunzip && this.#failure === undefined) this.#behind = !this.#gunzip.write(chunk);
+    if (this.#gunzip && this.#failure === undefined) {
+      retainPiece(chunk);
+      this.#behind = !this.#gunzip.write(chunk, () => releasePiece(chunk));
+    }
     return this.#held.push(chunk);
   }
 
   /** Judges the answer when it is whole: hands over its end, or why it must not go out. */
   finish(done: (unexpected: Error | undefined, rest: readonly Buffer[]) => void): void {
     const judge = () => {
-      const unexpected = unexpectedTables(this.#unpacked.text(), this.#allowed);
+      const unexpected = unexpectedTables(this.#unpacked.end(), this.#allowed);
       done(unexpected.length > 0 ? new UnexpectedTables(unexpected) : undefined, this.#held.chunks);
     };
     const gunzip = this.#gunzip;
@@ -122,9 +127,9 @@ class Tail {
     return this.chunks.splice(0, count);
   }
 
-  text(): string {
-    const [only, ...more] = this.chunks;
-    const bytes = only !== undefined && more.length === 0 ? only : Buffer.concat(this.chunks);
-    return bytes.subarray(-TAIL_BYTES).toString('latin1');
+  /** The bytes; the last piece alone where the field that is looked for stands in it. */
+  end(): Buffer {
+    const last = this.chunks.at(-1);
+    return last !== undefined && (this.chunks.length === 1 || last.includes(FIELD)) ? last : Buffer.concat(this.chunks);
   }
 }

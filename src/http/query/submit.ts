@@ -64,7 +64,7 @@ export async function runSql(request: FastifyRequest, reply: FastifyReply, optio
 function requireExpected(request: FastifyRequest, fields: readonly RawField[], allowed: readonly string[]): void {
   const queried = fields.find(({ name }) => name === 'tablesQueried');
   if (queried === undefined) return;
-  const tables = unexpectedTables(`"tablesQueried":${queried.value}`, allowed);
+  const tables = unexpectedTables(Buffer.from(`"tablesQueried":${queried.value}`), allowed);
   if (tables.length === 0) return;
   request.log.error({ tables, allowed }, 'defect: a query read tables that its caller was not asked about');
   throw new UnexpectedTables(tables);
