@@ -9,7 +9,7 @@ import { createGather } from '../health/gather.ts';
 import { healthMetrics } from '../health/metrics.ts';
 import { countsOf, renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
 import { buildStatus } from '../health/report.ts';
-import { runChecks, type RunResult } from '../health/run.ts';
+import { runChecks, type RunProgress, type RunResult } from '../health/run.ts';
 import { parseInterval, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
 import { clusterHealth } from '../http/cluster-health/report.ts';
 
@@ -123,13 +123,15 @@ async function readAndCheck(parsed: CheckArguments, io: CheckIo): Promise<RunRes
 }
 
 /** One line that is written over and over, for people who wait at a terminal. */
-function progressLine(io: CheckIo): { step: (done: number, total: number) => void; clear: () => void } {
+function progressLine(io: CheckIo): { step: (progress: RunProgress) => void; clear: () => void } {
   if (!io.stderrIsTty) return { step: () => undefined, clear: () => undefined };
   let shown = false;
   let last = '';
   return {
-    step(done, total) {
-      const text = `reading the cluster: ${Math.floor((100 * done) / Math.max(1, total))} %`;
+    step({ done, total, checks, checksTotal }) {
+      const failed = checks.filter(({ status }) => status === 'FAIL').length;
+      const decided = `${checks.length} of ${checksTotal} checks${failed === 0 ? '' : `, ${failed} failed`}`;
+      const text = `${Math.floor((100 * done) / Math.max(1, total))} % of the cluster read, ${decided}`;
       if (text === last) return;
       last = text;
       shown = true;

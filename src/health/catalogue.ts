@@ -20,7 +20,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     defaultThresholds: {},
     remediation:
       'See whether a server of the table is down or starting; else read its log for the segments named here and reset or reload them.',
-    needs: ['assignment', 'externalView'],
+    needs: ['tables', 'enabled', 'assignment', 'externalView'],
     evaluate: segments.idealStateMismatch,
   },
   {
@@ -30,7 +30,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'segments',
     defaultThresholds: {},
     remediation: 'Reload the segments of the table: POST /segments/{tableNameWithType}/reload.',
-    needs: ['assignment', 'externalView', 'reload'],
+    needs: ['tables', 'enabled', 'assignment', 'externalView', 'reload'],
     evaluate: segments.segmentsReload,
   },
   {
@@ -40,7 +40,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'segments',
     defaultThresholds: { maxSegments: 50_000 },
     remediation: 'Merge small segments by a merge-rollup task, push larger ones, or shorten the retention.',
-    needs: ['assignment'],
+    needs: ['tables', 'enabled', 'assignment'],
     evaluate: segments.segmentCount,
   },
   {
@@ -51,7 +51,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     defaultThresholds: { minSizeMB: 5, maxSmallFraction: 0.25 },
     remediation:
       'Raise the flush thresholds of the stream, push larger files, or merge the segments by a merge-rollup task.',
-    needs: ['assignment', 'segmentMetadata', 'size'],
+    needs: ['tables', 'enabled', 'assignment', 'segmentMetadata', 'size'],
     evaluate: segments.segmentSize,
   },
   {
@@ -61,7 +61,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'tables',
     defaultThresholds: {},
     remediation: 'Set segmentsConfig.retentionTimeUnit and retentionTimeValue in the table configuration.',
-    needs: [],
+    needs: ['tables'],
     evaluate: tables.segmentRetention,
   },
   {
@@ -71,7 +71,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'tables',
     defaultThresholds: { minReplication: 3 },
     remediation: 'Raise segmentsConfig.replication and rebalance the table.',
-    needs: ['clusterConfig'],
+    needs: ['tables', 'clusterConfig'],
     clusterThresholds: tables.clusterReplicationThreshold,
     evaluate: tables.replication,
   },
@@ -92,7 +92,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'tables',
     defaultThresholds: {},
     remediation: 'Add a coarser column by an ingestion transform and make it the time column of the table.',
-    needs: ['schemas'],
+    needs: ['tables', 'schemas'],
     evaluate: tables.timeColumnGranularity,
   },
   {
@@ -102,7 +102,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'upsert',
     defaultThresholds: {},
     remediation: 'Rebalance the table with includeConsuming=true, so that each partition is on one server of a group.',
-    needs: ['assignment', 'instancePartitions'],
+    needs: ['tables', 'enabled', 'assignment', 'instancePartitions'],
     evaluate: upsert.upsertAssignment,
   },
   {
@@ -123,7 +123,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'skew',
     defaultThresholds: { minSegments: 50, ...EXCESS },
     remediation: 'Rebalance the table.',
-    needs: ['instances', 'assignment', 'instancePartitions'],
+    needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
     evaluate: skew.segmentSkew,
   },
   {
@@ -134,7 +134,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'skew',
     defaultThresholds: { minConsumingSegments: 10, ...EXCESS },
     remediation: 'Rebalance the table with includeConsuming=true.',
-    needs: ['instances', 'assignment', 'instancePartitions'],
+    needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
     evaluate: skew.consumingSkew,
   },
   {
@@ -144,7 +144,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'skew',
     defaultThresholds: EXCESS,
     remediation: 'Spread the tables: rebalance those that sit on few servers, or widen their instance assignment.',
-    needs: ['instances', 'assignment'],
+    needs: ['tables', 'enabled', 'instances', 'assignment'],
     evaluate: skew.tableCountSkew,
   },
   {
@@ -154,7 +154,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'skew',
     defaultThresholds: EXCESS,
     remediation: 'Rebalance the tables with the most segments on that server.',
-    needs: ['instances', 'assignment'],
+    needs: ['tables', 'enabled', 'instances', 'assignment'],
     evaluate: skew.clusterSegmentSkew,
   },
   {
@@ -164,7 +164,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'skew',
     defaultThresholds: EXCESS,
     remediation: 'Rebalance the realtime tables on that server with includeConsuming=true.',
-    needs: ['instances', 'assignment'],
+    needs: ['tables', 'enabled', 'instances', 'assignment'],
     evaluate: skew.clusterConsumingSkew,
   },
   {
@@ -174,7 +174,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'servers',
     defaultThresholds: { maxSegments: 10_000 },
     remediation: 'Add servers and rebalance, or merge small segments.',
-    needs: ['assignment'],
+    needs: ['tables', 'enabled', 'assignment'],
     evaluate: servers.highSegments,
   },
   {
@@ -184,7 +184,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'servers',
     defaultThresholds: { maxConsumingSegments: 50 },
     remediation: 'Add servers for consuming segments and rebalance with includeConsuming=true.',
-    needs: ['assignment'],
+    needs: ['tables', 'enabled', 'assignment'],
     evaluate: servers.highConsuming,
   },
   {
@@ -194,7 +194,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'servers',
     defaultThresholds: { maxDocuments: 1_000_000_000 },
     remediation: 'Add servers and rebalance, shorten the retention, or move old segments to another tier.',
-    needs: ['assignment', 'segmentMetadata', 'consumingRows'],
+    needs: ['tables', 'enabled', 'assignment', 'segmentMetadata', 'consumingRows'],
     evaluate: servers.highDocuments,
   },
   {
@@ -204,7 +204,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'servers',
     defaultThresholds: { maxTables: 10 },
     remediation: 'Put tables on tenants of their own, or limit the servers of a table by its instance assignment.',
-    needs: ['assignment'],
+    needs: ['tables', 'enabled', 'assignment'],
     evaluate: servers.highTables,
   },
   {
@@ -214,7 +214,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'skew',
     defaultThresholds: SKEW,
     remediation: 'Rebalance the largest tables of the server that is named.',
-    needs: ['instances', 'assignment', 'segmentMetadata', 'size'],
+    needs: ['tables', 'enabled', 'instances', 'assignment', 'segmentMetadata', 'size'],
     evaluate: skew.dataSizeSkew,
   },
   {
@@ -234,7 +234,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'upsert',
     defaultThresholds: { maxPrimaryKeys: 500_000_000 },
     remediation: 'Add partitions to the stream, or let old keys expire by metadataTTL.',
-    needs: ['instances', 'assignment', 'primaryKeys'],
+    needs: ['tables', 'enabled', 'instances', 'assignment', 'primaryKeys'],
     evaluate: upsert.highKeysPerPartition,
   },
   {
@@ -244,7 +244,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'upsert',
     defaultThresholds: SKEW,
     remediation: 'Rebalance the upsert tables of the server that is named with includeConsuming=true.',
-    needs: ['instances', 'assignment', 'primaryKeys'],
+    needs: ['tables', 'enabled', 'instances', 'assignment', 'primaryKeys'],
     evaluate: upsert.keySkewAcrossServers,
   },
   {
@@ -255,7 +255,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'upsert',
     defaultThresholds: {},
     remediation: 'Switch snapshot and preload on in the upsertConfig (preload in the dedupConfig) of the table.',
-    needs: ['clusterConfig'],
+    needs: ['tables', 'enabled', 'clusterConfig'],
     evaluate: upsert.prebuiltSnapshot,
   },
   {
@@ -265,7 +265,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'upsert',
     defaultThresholds: SKEW,
     remediation: 'Partition the stream by the whole primary key, with a hash that spreads it.',
-    needs: ['assignment', 'primaryKeys'],
+    needs: ['tables', 'enabled', 'assignment', 'primaryKeys'],
     evaluate: upsert.keySkewAcrossPartitions,
   },
   {
@@ -275,7 +275,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'upsert',
     defaultThresholds: { maxPrimaryKeys: 800_000_000 },
     remediation: 'Add servers and rebalance, or let old keys expire by metadataTTL.',
-    needs: ['assignment', 'primaryKeys'],
+    needs: ['tables', 'enabled', 'assignment', 'primaryKeys'],
     evaluate: upsert.highKeys,
   },
   {
@@ -297,7 +297,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     defaultThresholds: {},
     remediation:
       'Set poolBased and replicaGroupBased in the instanceAssignmentConfigMap of the table and rebalance it.',
-    needs: [],
+    needs: ['tables'],
     evaluate: placement.poolsAndReplicaGroups,
   },
   {
@@ -317,7 +317,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'placement',
     defaultThresholds: {},
     remediation: 'Rebalance the table: POST /tables/{table}/rebalance?type=…&dryRun=false.',
-    needs: ['assignment', 'externalView', 'rebalance'],
+    needs: ['tables', 'enabled', 'assignment', 'externalView', 'rebalance'],
     evaluate: placement.segmentAssignment,
   },
   {
@@ -327,7 +327,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'placement',
     defaultThresholds: {},
     remediation: 'Rebuild it: POST /tables/{tableNameWithType}/rebuildBrokerResourceFromHelixTags.',
-    needs: ['instances', 'brokerResource'],
+    needs: ['tables', 'enabled', 'instances', 'brokerResource'],
     evaluate: placement.brokerResource,
   },
   {
@@ -338,7 +338,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     defaultThresholds: {},
     remediation:
       'Run the query by hand and read its exceptions; see whether the brokers and servers of the table are live.',
-    needs: ['assignment', 'externalView', 'queries'],
+    needs: ['tables', 'enabled', 'assignment', 'externalView', 'queries'],
     evaluate: queries.queryHealth,
   },
   {
@@ -349,7 +349,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
     category: 'segments',
     defaultThresholds: {},
     remediation: 'Partition the data by time before it is pushed, or merge the segments by a merge-rollup task.',
-    needs: ['assignment', 'segmentMetadata'],
+    needs: ['tables', 'enabled', 'assignment', 'segmentMetadata'],
     evaluate: segments.segmentsTimePartition,
   },
 ];

@@ -4,8 +4,15 @@ import type { ClusterSnapshot } from './snapshot.ts';
 /** What a check is about; the dashboard and the report group by it. */
 export type CheckCategory = 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
 
-/** A part of the snapshot. A run reads only the parts that one of its checks needs. */
+/**
+ * A part of the snapshot. A run reads only the parts that one of its checks needs, and a check is evaluated as soon as all parts that it needs
+ * are complete: it must name every part that it looks at.
+ */
 export type Need =
+  /** The tables and their configurations. */
+  | 'tables'
+  /** Which of the tables are disabled. */
+  | 'enabled'
   | 'instances'
   | 'instanceHealth'
   | 'schemas'

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../engine/types.ts';
 import type { Need } from './check.ts';
 import { ClusterCalls } from './gather/cluster.ts';
+import { GrowingSnapshot } from './gather/growing-snapshot.ts';
 import { Reader } from './gather/reader.ts';
 import { TablesGatherer } from './gather/tables.ts';
 import { NO_METRICS, type HealthMetrics } from './metrics.ts';
@@ -69,43 +70,38 @@ class Gatherer {
     const cluster = await this.#reader.read(() => this.#calls.info());
     if (!cluster.ok) return unreachable(cluster.error);
     this.#step(1);
-    const [instances, entries, schemas, config, partitions, leaders] = await Promise.all([
+    const { name: clusterName, version: engineVersion } = cluster.value;
+    const snapshot = new GrowingSnapshot({ ...nothing(NOT_READ), clusterName, engineVersion }, this.#request.onFacts);
+    const [instances, entries, schemas] = await Promise.all([
       // Tables are always judged by the servers and brokers there are; two calls.
       this.#reader.read(() => this.#calls.instances()),
       this.#reader.read(() => this.#calls.tables()),
       this.#part(['schemas', 'reload'], () => this.#calls.schemas()),
-      this.#part(['clusterConfig'], () => this.#calls.clusterConfig()),
-      this.#part(['instancePartitions'], () => this.#calls.instancePartitions()),
-      this.#part(['leaders'], () => this.#calls.leaders()),
+      this.#part(['clusterConfig'], () => this.#calls.clusterConfig()).then((clusterConfig) =>
+        snapshot.put({ clusterConfig }, 'clusterConfig'),
+      ),
+      this.#part(['instancePartitions'], () => this.#calls.instancePartitions()).then((instancePartitions) =>
+        snapshot.put({ instancePartitions }, 'instancePartitions'),
+      ),
+      this.#part(['leaders'], () => this.#calls.leaders()).then((leaders) => snapshot.put({ leaders }, 'leaders')),
     ]);
+    snapshot.put({ instances, schemas }, 'instances', 'schemas');
     const tables = new TablesGatherer({
       reader: this.#reader,
       calls: this.#calls,
       engine: this.#options.engine,
       request: this.#request,
       schemas,
-      version: cluster.value.version,
+      version: engineVersion,
       settleMs: this.#options.settleMs ?? SETTLE_MS,
+      snapshot,
       progress: (count, more) => this.#step(count, more),
     });
-    const [health, gathered] = await Promise.all([
-      this.#instanceHealth(instances),
-      entries.ok ? tables.gather(entries.value) : undefined,
+    await Promise.all([
+      this.#instanceHealth(instances).then((instanceHealth) => snapshot.put({ instanceHealth }, 'instanceHealth')),
+      entries.ok ? tables.gather(entries.value) : snapshot.put({ tables: entries }, 'tables'),
     ]);
-    return {
-      unreachable: undefined,
-      clusterName: cluster.value.name,
-      engineVersion: cluster.value.version,
-      instances,
-      instanceHealth: health,
-      clusterConfig: config,
-      tables: gathered?.tables ?? (entries as { ok: false; error: string }),
-      schemas,
-      instancePartitions: partitions,
-      brokerResource: gathered?.brokerResource ?? NOT_READ,
-      leaders,
-      queries: gathered?.queries ?? new Map(),
-    };
+    return snapshot.current;
   }
 
   async #part<T>(needs: readonly Need[], work: () => Promise<T>): Promise<Read<T>> {
@@ -136,19 +132,23 @@ class Gatherer {
 }
 
 function unreachable(error: string): ClusterSnapshot {
-  const failed = readFailed(error);
+  return { ...nothing(readFailed(error)), unreachable: error };
+}
+
+/** @param why what stands in every part */
+function nothing(why: { readonly ok: false; readonly error: string }): ClusterSnapshot {
   return {
-    unreachable: error,
+    unreachable: undefined,
     clusterName: 'cluster',
     engineVersion: undefined,
-    instances: failed,
+    instances: why,
     instanceHealth: new Map(),
-    clusterConfig: failed,
-    tables: failed,
-    schemas: failed,
-    instancePartitions: failed,
-    brokerResource: failed,
-    leaders: failed,
+    clusterConfig: why,
+    tables: why,
+    schemas: why,
+    instancePartitions: why,
+    brokerResource: why,
+    leaders: why,
     queries: new Map(),
   };
 }

@@ -1,5 +1,6 @@
 import { findCheck } from './catalogue.ts';
-import type { CheckResult, RunResult } from './run.ts';
+import type { CheckResult } from './decisions.ts';
+import type { RunResult } from './run.ts';
 
 /** How many findings of a check are shown to people. */
 const SHOWN = 5;

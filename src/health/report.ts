@@ -1,6 +1,12 @@
-import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../resources/cluster-health-report.ts';
+import type {
+  CheckStatus,
+  ClusterHealthReportStatus,
+  Finding,
+  RunningRun,
+} from '../resources/cluster-health-report.ts';
 import type { Condition } from '../resources/meta.ts';
-import type { CheckResult, RunResult } from './run.ts';
+import type { CheckResult } from './decisions.ts';
+import type { RunResult } from './run.ts';
 
 /** A Kubernetes object may have about 1.5 MiB in all; the report stays far below, whatever the cluster. */
 export const MAX_STATUS_BYTES = 512 * 1024;
@@ -109,50 +115,32 @@ export function conditionSetter(
 }
 
 const RUNNING = 'Running';
-const RUN = /^run `([^`]{1,128})` is under way(?:, ([0-9]{1,9}) of ([0-9]{1,9}) reads done)?$/u;
 
-/** How far a run has read the cluster; the total grows while tables are found. */
-export interface RunProgress {
-  readonly done: number;
-  readonly total: number;
-}
-
-/** A run that is under way; without `progress` where nothing was read yet. */
-export interface RunningRun {
-  readonly id: string;
-  readonly progress?: RunProgress;
-}
-
-/** The status while a run is under way: the latest report stays, a condition names the run and how far it is. */
+/** The status while a run is under way: the latest report stays; a condition and a part of the status tell the run and how far it is. */
 export function withRunning(
   status: ClusterHealthReportStatus | undefined,
-  run: RunningRun,
+  running: RunningRun,
   generation: number | undefined,
   now: Date,
 ): ClusterHealthReportStatus {
   const set = conditionSetter(status?.conditions, generation, now);
   const others = (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling');
-  const reads = run.progress ? `, ${run.progress.done} of ${run.progress.total} reads done` : '';
-  const message = `run \`${run.id}\` is under way${reads}`;
-  return { ...status, conditions: [...others, set('Reconciling', 'True', RUNNING, message)] };
+  const { id, done, total, checks, checksTotal } = running;
+  const reads = done === undefined || total === undefined ? '' : `: ${done} of ${total} reads done`;
+  const decided = reads === '' ? '' : `, ${checks.length} of ${checksTotal} checks decided`;
+  const message = `run \`${id}\` is under way${reads}${decided}`;
+  return { ...status, running, conditions: [...others, set('Reconciling', 'True', RUNNING, message)] };
 }
 
 /** The status without the mark of a run, for a run that ended without a report. */
 export function withoutRunning(status: ClusterHealthReportStatus | undefined): ClusterHealthReportStatus {
-  return { ...status, conditions: (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling') };
-}
-
-/** The run that is under way; undefined where none is. */
-export function runningRun(status: ClusterHealthReportStatus | undefined): RunningRun | undefined {
-  const condition = status?.conditions?.find(({ type, status }) => type === 'Reconciling' && status === 'True');
-  const [, id, done, total] = (condition?.reason === RUNNING && RUN.exec(condition.message)) || [];
-  if (id === undefined) return undefined;
-  return done === undefined ? { id } : { id, progress: { done: Number(done), total: Number(total) } };
+  const { running: _, ...report } = status ?? {};
+  return { ...report, conditions: (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling') };
 }
 
 /** The id of the run that is under way; undefined where none is. */
 export function runningId(status: ClusterHealthReportStatus | undefined): string | undefined {
-  return runningRun(status)?.id;
+  return status?.running?.id;
 }
 
 export interface Turn {

@@ -1,5 +1,7 @@
+import type { RunningRun } from '../resources/cluster-health-report.ts';
 import { findCheck } from './catalogue.ts';
-import type { CheckDefinition, CheckOutcome, Need, Thresholds } from './check.ts';
+import type { Need } from './check.ts';
+import { Decisions, type CheckResult } from './decisions.ts';
 import { needsOf, type CheckSettings, type ThresholdOverrides } from './settings.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 
@@ -14,16 +16,15 @@ export interface GatherRequest {
   readonly signal: AbortSignal;
   /** Told how far the reading is. */
   readonly onProgress?: (done: number, total: number) => void;
+  /**
+   * Told each time a part of the snapshot is complete: it will not change any more, unless tables turn out to be deleted, whose parts are then
+   * taken out of the snapshot. Parts that are not in `gathered` are not to be looked at.
+   */
+  readonly onFacts?: (snapshot: ClusterSnapshot, gathered: ReadonlySet<Need>) => void;
 }
 
 /** Reads a cluster. Never rejects: what could not be read is in the snapshot as such. */
 export type Gather = (request: GatherRequest) => Promise<ClusterSnapshot>;
-
-export interface CheckResult {
-  readonly name: string;
-  readonly outcome: CheckOutcome;
-  readonly durationMs: number;
-}
 
 export interface RunResult {
   readonly startedAt: Date;
@@ -35,31 +36,40 @@ export interface RunResult {
   readonly results: readonly CheckResult[];
 }
 
+/** How far a run is: reads of the cluster, whose total grows while tables are found, and checks in the order in which they were decided. */
+export type RunProgress = Required<Omit<RunningRun, 'id'>>;
+
 export interface RunOptions {
   readonly gather: Gather;
   readonly settings: CheckSettings;
   readonly signal: AbortSignal;
   readonly now: () => Date;
-  readonly onProgress?: (done: number, total: number) => void;
+  readonly onProgress?: (progress: RunProgress) => void;
 }
 
 const MB = 1024 * 1024;
 
-/** Reads the cluster once and evaluates the checks on what was read. */
+/** Reads the cluster once and evaluates each check on it as soon as all that the check needs was read. */
 export async function runChecks(options: RunOptions): Promise<RunResult> {
   const { gather, settings, signal, now, onProgress } = options;
   const startedAt = now();
+  let progress: RunProgress = { done: 0, total: 1, checks: [], checksTotal: settings.checks.length };
+  const tell = (news: Partial<RunProgress>): void => {
+    progress = { ...progress, ...news };
+    onProgress?.(progress);
+  };
+  const decisions = new Decisions(settings, now);
   const snapshot = await gather({
     needs: needsOf(settings.checks),
     ...smallSegments(settings.overrides),
     signal,
-    ...(onProgress === undefined ? {} : { onProgress }),
+    onProgress: (done, total) => tell({ done, total }),
+    onFacts: (partial, gathered) => {
+      const decided = decisions.decide(partial, gathered);
+      if (decided.length > 0) tell({ checks: [...progress.checks, ...decided] });
+    },
   });
-  const results = settings.checks.map((check): CheckResult => {
-    const begun = now().getTime();
-    const outcome = evaluateCheck(check, snapshot, settings.overrides[check.name]);
-    return { name: check.name, outcome, durationMs: Math.max(0, now().getTime() - begun) };
-  });
+  const results = decisions.conclude(snapshot);
   return {
     startedAt,
     durationMs: Math.max(0, now().getTime() - startedAt.getTime()),
@@ -68,16 +78,6 @@ export async function runChecks(options: RunOptions): Promise<RunResult> {
     unreachable: snapshot.unreachable,
     results,
   };
-}
-
-/** One check on a snapshot. An override ranks above what the cluster configures, and that above the default. */
-export function evaluateCheck(
-  check: CheckDefinition,
-  snapshot: ClusterSnapshot,
-  overrides: Thresholds = {},
-): CheckOutcome {
-  const thresholds = { ...check.defaultThresholds, ...check.clusterThresholds?.(snapshot), ...overrides };
-  return check.evaluate({ snapshot, thresholds });
 }
 
 function smallSegments(

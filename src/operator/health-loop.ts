@@ -180,7 +180,9 @@ class Loop {
     const settings = resolveSettings(report.spec, this.#options.thresholds?.());
     const problems = [...settings.problems, ...this.#schedule.problems(report)];
     this.#schedule.ran();
-    await this.#writeStatus((status, generation) => withRunning(status, { id: request.id }, generation, now()));
+    await this.#writeStatus((status, generation) =>
+      withRunning(status, { id: request.id, checks: [], checksTotal: settings.checks.length }, generation, now()),
+    );
     const progress = this.#progressOf(request.id);
     const deadline = AbortSignal.timeout(this.#options.deadlineMs ?? DEADLINE_MS);
     let result: RunResult;
@@ -214,7 +216,7 @@ class Loop {
       now: () => now().getTime(),
       write: async (progress) => {
         if (!isLeader()) return;
-        await this.#writeStatus((status, generation) => withRunning(status, { id, progress }, generation, now()));
+        await this.#writeStatus((status, generation) => withRunning(status, { id, ...progress }, generation, now()));
       },
       onProblem: (error) => log.warn({ err: error, runId: id }, 'the progress of a health run could not be told'),
     });

@@ -90,6 +90,30 @@ export const CheckStatus = Type.Object(
 );
 export type CheckStatus = Static<typeof CheckStatus>;
 
+export const RunningRun = Type.Object(
+  {
+    id: Type.String({ maxLength: 128, description: 'Id of the run.' }),
+    done: Type.Optional(Type.Integer({ description: 'Reads of the cluster that are done; absent before the first.' })),
+    total: Type.Optional(
+      Type.Integer({ description: 'Reads that are known to be needed; grows as tables are found.' }),
+    ),
+    checks: Type.Array(
+      Type.Object({
+        name: Type.String({ maxLength: 128, description: 'Name of the check.' }),
+        status: StringEnum(['PASS', 'FAIL'], { description: 'PASS or FAIL.' }),
+      }),
+      {
+        maxItems: 64,
+        description: 'Checks that the run has decided so far, in that order.',
+        'x-kubernetes-list-type': 'atomic',
+      },
+    ),
+    checksTotal: Type.Integer({ description: 'How many checks the run decides in all.' }),
+  },
+  { description: 'The run that is under way; absent where none is.' },
+);
+export type RunningRun = Static<typeof RunningRun>;
+
 export const ClusterHealthReportStatus = Type.Object(
   {
     ...commonStatus,
@@ -103,6 +127,7 @@ export const ClusterHealthReportStatus = Type.Object(
         description: 'The value of the annotation olapwarden.io/run-at that was last acted upon.',
       }),
     ),
+    running: Type.Optional(RunningRun),
     checks: Type.Optional(
       Type.Array(CheckStatus, {
         maxItems: 64,

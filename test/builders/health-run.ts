@@ -1,6 +1,7 @@
 import type { Finding } from '../../src/resources/cluster-health-report.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
-import type { CheckResult, RunResult } from '../../src/health/run.ts';
+import type { CheckResult } from '../../src/health/decisions.ts';
+import type { RunResult } from '../../src/health/run.ts';
 
 /** A result of one check: `fails` counts its findings. */
 export function checkResult(

@@ -1,5 +1,4 @@
 import { CATALOGUE } from '../../health/catalogue.ts';
-import { runningRun } from '../../health/report.ts';
 import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
 
@@ -37,11 +36,9 @@ export function clusterHealth(status: ClusterHealthReportStatus | undefined, que
 }
 
 function runningPart(status: ClusterHealthReportStatus | undefined): ClusterHealth['running'] {
-  const run = runningRun(status);
-  if (run === undefined) return null;
-  return run.progress === undefined
-    ? { taskId: run.id, step: 'begins' }
-    : { taskId: run.id, step: 'reads the cluster', ...run.progress };
+  if (status?.running === undefined) return null;
+  const { id, ...progress } = status.running;
+  return { taskId: id, step: progress.done === undefined ? 'begins' : 'reads the cluster', ...progress };
 }
 
 function entry(check: CheckStatus): Omit<HealthCheckEntry, 'title' | 'category' | 'remediation'> {

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Finding } from '../../resources/cluster-health-report.ts';
+import { Finding, RunningRun } from '../../resources/cluster-health-report.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
 const Category = StringEnum(['segments', 'tables', 'servers', 'skew', 'upsert', 'placement', 'queries'], {
@@ -27,14 +27,15 @@ export const HealthCheckEntry = Type.Object(
 );
 export type HealthCheckEntry = Static<typeof HealthCheckEntry>;
 
+const { id: taskId, done, total, checks, checksTotal } = RunningRun.properties;
 const Running = Type.Object(
   {
-    taskId: Type.String({ description: 'Id of the run.' }),
+    taskId,
     step: Type.String({ description: 'What the run is at, in words.' }),
-    done: Type.Optional(Type.Integer({ description: 'Reads of the cluster that are done; absent before the first.' })),
-    total: Type.Optional(
-      Type.Integer({ description: 'Reads that are known to be needed; grows as tables are found.' }),
-    ),
+    done,
+    total,
+    checks: Type.Array(checks.items, { description: 'Checks that the run has decided so far, in that order.' }),
+    checksTotal,
   },
   { description: 'The run that is under way.' },
 );

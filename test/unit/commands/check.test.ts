@@ -116,7 +116,8 @@ describe('olap-warden check', () => {
 
   it('shows progress, and colours, to a terminal alone', async () => {
     await run(['--controller', url, ...failing], { stdoutIsTty: true, stderrIsTty: true });
-    expect(stderr).toMatch(/^\r\S.*%/u);
+    expect(stderr).toMatch(/^\r\d+ % of the cluster read, 0 of 1 checks/u);
+    expect(stderr).toContain('1 of 1 checks, 1 failed');
     expect(stderr.endsWith('\r\u{1B}[K')).toBe(true);
     expect(stdout).toContain('\u{1B}[31mFAIL');
     stdout = '';

@@ -1,6 +1,6 @@
 import { findCheck } from '../../../src/health/catalogue.ts';
 import type { CheckOutcome, Thresholds } from '../../../src/health/check.ts';
-import { evaluateCheck } from '../../../src/health/run.ts';
+import { evaluateCheck } from '../../../src/health/decisions.ts';
 import type { ClusterSnapshot } from '../../../src/health/snapshot.ts';
 
 /** One row of a table of cases: what the cluster is like, and what the check says. */

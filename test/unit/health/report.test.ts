@@ -111,12 +111,13 @@ describe('the status of a report', () => {
 
   it('carries the run that is under way beside the latest report', () => {
     const before = status(runResult());
-    const during = withRunning(before, { id: 'api-0000000f' }, 3, now);
+    const during = withRunning(before, { id: 'api-0000000f', checks: [], checksTotal: 33 }, 3, now);
     expect(runningId(during)).toBe('api-0000000f');
     expect(during.checks).toEqual(before.checks);
-    expect(runningId(withRunning(during, { id: 'run-2' }, 3, now))).toBe('run-2');
+    expect(runningId(withRunning(during, { id: 'run-2', checks: [], checksTotal: 33 }, 3, now))).toBe('run-2');
     expect(withoutRunning(during)).toEqual(before);
     expect(runningId(status(runResult(), { previous: during }))).toBeUndefined();
     expect(runningId(undefined)).toBeUndefined();
+    expect(status(runResult(), { previous: during })).not.toHaveProperty('running');
   });
 });

@@ -190,6 +190,29 @@ describe('the health task', () => {
     expect(runningId(report()?.status)).toBeUndefined();
   });
 
+  it('tells each check once it is decided, and the whole report in the end', async () => {
+    const held = Promise.withResolvers<ClusterSnapshot>();
+    gather = (request) => {
+      request.onProgress?.(7, 40);
+      request.onFacts?.(cluster(), new Set(['instances']));
+      return held.promise;
+    };
+    start();
+    await pass(6_000);
+    const decided = ['INSTANCE_POOLS_CHECK', 'COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK'];
+    expect(report()?.status?.running).toMatchObject({
+      done: 7,
+      total: 40,
+      checks: decided.map((name) => ({ name, status: 'PASS' })),
+      checksTotal: 33,
+    });
+    expect(report()?.status?.checks).toBeUndefined();
+    held.resolve(cluster());
+    await pass(100);
+    expect(report()?.status).toMatchObject({ pass: 33 });
+    expect(report()?.status).not.toHaveProperty('running');
+  });
+
   it('says which checks turned', async () => {
     start();
     await pass(5_100);
@@ -254,11 +277,12 @@ describe('the health task', () => {
     await store.updateStatus('ClusterHealthReport', {
       ...current,
       spec: { suspend: true },
-      status: { ...current.status, conditions: [dead] },
+      status: { ...current.status, conditions: [dead], running: { id: 'api-dead', checks: [], checksTotal: 33 } },
     });
     start();
     await pass(100);
     expect(runningId(report()?.status)).toBeUndefined();
+    expect(report()?.status?.conditions).toEqual([]);
   });
 
   it('tries again, later and later, what the store refused', async () => {

@@ -1,20 +1,19 @@
-import { describe, expect, it } from 'vitest';
-import type { RunProgress } from '../../../src/health/report.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RunProgress } from '../../../src/health/run.ts';
 import { ProgressWriter } from '../../../src/operator/health-progress.ts';
 
-function harness(): {
-  writer: ProgressWriter;
-  written: RunProgress[];
-  problems: unknown[];
-  at: (ms: number) => void;
-  next: () => PromiseWithResolvers<void>;
-} {
-  let time = 0;
-  const written: RunProgress[] = [];
-  const problems: unknown[] = [];
-  const writes: PromiseWithResolvers<void>[] = [];
-  const writer = new ProgressWriter({
-    now: () => time,
+let written: RunProgress[];
+let problems: unknown[];
+let writes: PromiseWithResolvers<void>[];
+let writer: ProgressWriter;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+  written = [];
+  problems = [];
+  writes = [];
+  writer = new ProgressWriter({
+    now: () => Date.now(),
     write: (progress) => {
       written.push(progress);
       const pending = Promise.withResolvers<void>();
@@ -23,82 +22,97 @@ function harness(): {
     },
     onProblem: (error) => problems.push(error),
   });
-  return {
-    writer,
-    written,
-    problems,
-    at: (ms) => {
-      time = ms;
-    },
-    next: () => writes.shift()!,
-  };
-}
+});
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A run that has read so much and decided so many checks. */
+const at = (done: number, total: number, checks = 0): RunProgress => ({
+  done,
+  total,
+  checks: Array.from({ length: checks }, (_, i) => ({ name: `CHECK_${i}`, status: 'PASS' as const })),
+  checksTotal: 33,
+});
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const writeEnds = async (): Promise<void> => {
+  writes.shift()?.resolve();
+  await pass(0);
+};
 
 describe('the progress of a health run', () => {
-  it('is told at a bounded rate, one write at a time', async () => {
-    const { writer, written, at, next } = harness();
-    writer.report(1, 10);
-    writer.report(2, 10);
-    at(5000);
-    writer.report(3, 10);
-    expect(written).toEqual([{ done: 1, total: 10 }]);
-    next().resolve();
-    await settled();
-    writer.report(4, 12);
-    expect(written.at(-1)).toEqual({ done: 4, total: 12 });
-    next().resolve();
-    await settled();
-    at(5999);
-    writer.report(5, 12);
+  it('is told at a bounded rate, one write at a time, the newest figures alone', async () => {
+    writer.report(at(1, 10));
+    writer.report(at(2, 10));
+    await pass(5000);
+    writer.report(at(3, 10));
+    expect(written).toEqual([at(1, 10)]);
+    await writeEnds();
+    expect(written).toEqual([at(1, 10), at(3, 10)]);
+    await writeEnds();
+    writer.report(at(4, 12));
+    writer.report(at(5, 12));
+    await pass(999);
     expect(written).toHaveLength(2);
-    at(6000);
-    writer.report(6, 12);
-    expect(written).toHaveLength(3);
+    await pass(1);
+    expect(written.at(-1)).toEqual(at(5, 12));
   });
 
-  it('is told about 45 times in five minutes', async () => {
-    const { writer, written, at, next } = harness();
+  it('tells reads about 45 times in five minutes', async () => {
     for (let ms = 0; ms < 300_000; ms += 100) {
-      at(ms);
-      const before = written.length;
-      writer.report(ms, 300_000);
-      if (written.length > before) {
-        next().resolve();
-        await settled();
-      }
+      writer.report(at(ms, 300_000));
+      await writeEnds();
+      await pass(100);
     }
     expect(written.length).toBeGreaterThan(35);
     expect(written.length).toBeLessThan(55);
   });
 
+  it('tells a decided check within half a second, however long the run lasts and though nothing follows', async () => {
+    writer.report(at(1, 10));
+    await writeEnds();
+    await pass(200_000);
+    writer.report(at(2, 10));
+    await writeEnds();
+    expect(written).toHaveLength(2);
+    writer.report(at(2, 10, 1));
+    writer.report(at(2, 10, 3));
+    await pass(499);
+    expect(written).toHaveLength(2);
+    await pass(1);
+    expect(written.at(-1)).toEqual(at(2, 10, 3));
+    await writeEnds();
+    writer.report(at(3, 10, 3));
+    await pass(19_000);
+    expect(written).toHaveLength(3);
+  });
+
   it('ends with the write that is under way, and begins none after', async () => {
-    const { writer, written, at, next } = harness();
-    writer.report(1, 2);
+    writer.report(at(1, 2));
+    writer.report(at(2, 2, 1));
     let over = false;
     const end = writer.end().then(() => {
       over = true;
     });
-    await settled();
+    await pass(0);
     expect(over).toBe(false);
-    next().resolve();
+    await writeEnds();
     await end;
-    at(60_000);
-    writer.report(2, 2);
+    writer.report(at(2, 2, 2));
+    await pass(60_000);
     expect(written).toHaveLength(1);
   });
 
   it('outlives a write that failed', async () => {
-    const { writer, written, problems, at, next } = harness();
-    writer.report(1, 3);
-    next().reject(new Error('no store'));
-    await settled();
+    writer.report(at(1, 3));
+    writes.shift()?.reject(new Error('no store'));
+    await pass(0);
     expect(problems).toEqual([new Error('no store')]);
-    at(2000);
-    writer.report(2, 3);
+    await pass(2000);
+    writer.report(at(2, 3));
     expect(written).toHaveLength(2);
-    next().resolve();
+    await writeEnds();
     await writer.end();
   });
 });
