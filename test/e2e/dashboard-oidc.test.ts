@@ -2,16 +2,19 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startBrowser, visit } from '../support/browser.ts';
+import { startBrowser, typeInto, visit, watch } from '../support/browser.ts';
 import { freePorts } from '../support/kubernetes/processes.ts';
 import { signingKey } from '../support/oidc-issuer.ts';
+import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 
 let browser: Browser;
 let gateway: Standalone;
 let issuer: Server;
+/** How long the next ID token lasts; the gateway allows the clocks five seconds more. */
+let idTokenSeconds = 3600;
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
@@ -35,6 +38,7 @@ beforeAll(async () => {
     // The session holds the ID token, so what the gateway reads must stand in it.
     conformIdTokenClaims: false,
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    ttl: { IdToken: () => idTokenSeconds },
     features: { devInteractions: { enabled: true } },
     findAccount: (_context: unknown, id: string) => ({
       accountId: id,
@@ -42,8 +46,10 @@ beforeAll(async () => {
     }),
   });
   issuer.on('request', provider.callback());
+  const { controllerUrl } = await sharedPinot();
   gateway = await startStandalone({
     port,
+    controllers: controllerUrl,
     'oidc-issuer': url,
     'oidc-audiences': 'olap-warden',
     'oidc-client-id': 'olap-warden',
@@ -60,15 +66,19 @@ afterAll(async () => {
 const provided = (page: Page): Promise<void> =>
   page.getByRole('button', { name: 'Sign in with your identity provider' }).click();
 
+/** Signs in on the provider's own pages, of which the last may ask whether the dashboard may know the address. */
+async function atProvider(page: Page, login: string): Promise<void> {
+  await page.locator('input[name=login]').fill(login);
+  await page.locator('input[name=password]').fill('any');
+  await page.locator('button[type=submit]').click();
+  await page.locator('button[type=submit]', { hasText: 'Continue' }).click();
+}
+
 describe('signing in with an identity provider', () => {
   it('opens a session whose token no script sees, and comes back to where one was', async () => {
     const { page, problems } = await visit(browser, gateway.url, '/ui/access?tab=policies');
     await provided(page);
-    await page.locator('input[name=login]').fill('ann');
-    await page.locator('input[name=password]').fill('any');
-    await page.locator('button[type=submit]').click();
-    // The provider's own page, which asks whether the dashboard may know the address.
-    await page.locator('button[type=submit]', { hasText: 'Continue' }).click();
+    await atProvider(page, 'ann');
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     expect(await page.locator('.who').textContent()).toBe('ann@example.com');
     expect(page.url()).toBe(`${gateway.url}/ui/access?tab=policies`);
@@ -87,6 +97,107 @@ describe('signing in with an identity provider', () => {
     await page.goto(`${gateway.url}/ui/signed-in?error=access_denied&error_description=Not+today`);
     await page.getByText('The identity provider refused: Not today').waitFor();
     expect(await page.context().cookies(gateway.url)).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('a session of an identity provider that ends', () => {
+  const ask = (page: Page): Locator => page.getByRole('dialog', { name: 'Your session has ended' });
+
+  beforeAll(async () => {
+    const subject = { subject: 'ada@example.com', subjectType: 'user-email' };
+    for (const role of ['cluster-admin', 'rbac-admin']) {
+      const path = `/api/v1/rbac-manager/roles/srn2:role%23${role}/create-assignment`;
+      expect((await gateway.call('POST', path, subject)).status).toBe(200);
+    }
+  });
+
+  /** Signed in for a moment only, on a page where `type` has typed something; resolves when the session is over. */
+  async function typedAndExpired(path: string, type: (page: Page) => Promise<void>): ReturnType<typeof visit> {
+    const open = await visit(browser, gateway.url, path);
+    const { page } = open;
+    idTokenSeconds = 2;
+    await provided(page);
+    await atProvider(page, 'ada');
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    idTokenSeconds = 3600;
+    await type(page);
+    const whoami =
+      "fetch('/api/v1/rbac-manager/whoami', { headers: { 'x-olap-warden-ui': '1' } }).then((a) => a.status)";
+    await expect.poll(() => page.evaluate<number>(whoami), { timeout: 20_000 }).toBe(401);
+    // The provider has forgotten who this is, too.
+    await page.context().clearCookies({ name: /^_/ });
+    return open;
+  }
+
+  it('is renewed in a window of its own, and the policy that was typed is there to be sent', async () => {
+    const statement = { effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] };
+    const typed = JSON.stringify({ version: 'v1', statements: [statement] });
+    const { page, problems } = await typedAndExpired('/ui/access?tab=policies', async (where) => {
+      await where.getByRole('button', { name: 'New policy' }).click();
+      await where.getByRole('dialog').getByLabel('Name').fill('typed-before');
+      await where.locator('.cm-content').waitFor();
+      await typeInto(where.locator('.cm-content'), typed);
+    });
+    const dialog = page.getByRole('dialog', { name: 'New policy' });
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await ask(page).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+
+    const [popup] = await Promise.all([page.waitForEvent('popup'), provided(page)]);
+    const inWindow = watch(popup, gateway.url);
+    await ask(page).getByText('Sign in in the window that has opened.').waitFor();
+    await Promise.all([popup.waitForEvent('close'), atProvider(popup, 'ada')]);
+    await ask(page).waitFor({ state: 'detached' });
+    expect(page.url()).toBe(`${gateway.url}/ui/access?tab=policies`);
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('typed-before');
+    expect(await dialog.locator('.cm-content').textContent()).toBe(typed);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { level: 2, name: 'typed-before' }).waitFor();
+    const stored = await gateway.call('GET', '/api/v1/rbac-manager/policies/srn2:policy%23typed-before');
+    expect(await stored.json()).toMatchObject({ createdBy: 'srn2:user#ada@example.com' });
+    expect(problems.filter((problem) => !problem.startsWith('request to'))).toEqual([]);
+    expect(inWindow.filter((problem) => !problem.startsWith('request to'))).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is renewed in a new tab where the browser blocks windows, and the query that was typed is there to be run', async () => {
+    const typed = 'SELECT orderId FROM orders ORDER BY orderId LIMIT 3';
+    const { page } = await typedAndExpired('/ui/queries', async (where) => {
+      await where.locator('.cm-content').waitFor();
+      await typeInto(where.locator('.cm-content'), typed);
+    });
+    await page.evaluate('window.open = () => null');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await provided(page);
+    await ask(page).getByText('Your browser has blocked the window.').waitFor();
+    const [tab] = await Promise.all([
+      page.context().waitForEvent('page'),
+      ask(page).getByRole('link', { name: 'Sign in in a new tab' }).click(),
+    ]);
+    await atProvider(tab, 'ada');
+    await ask(page).waitFor({ state: 'detached' });
+    expect(await page.locator('.cm-content').textContent()).toBe(typed);
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('rows 1–3 of 3').waitFor();
+    await page.context().close();
+  });
+
+  it('stays over, and says why, where the provider refuses in the window', async () => {
+    const { page } = await typedAndExpired('/ui/access', async (where) => {
+      await where.getByRole('button', { name: 'New role' }).click();
+      await where.getByLabel('Description').fill('Still here');
+    });
+    await page.getByLabel('Name').fill('too-late');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const [popup] = await Promise.all([page.waitForEvent('popup'), provided(page)]);
+    await popup.getByRole('link', { name: /cancel/i }).click();
+    expect(await popup.getByRole('alert').textContent()).toContain('The identity provider refused: ');
+    await popup.getByRole('button', { name: 'Begin again' }).click();
+    await popup.locator('input[name=login]').waitFor();
+    expect(await ask(page).count()).toBe(1);
+    expect(await page.getByLabel('Description').inputValue()).toBe('Still here');
     await page.context().close();
   });
 });

@@ -26,6 +26,21 @@ export interface Visit {
   readonly problems: readonly string[];
 }
 
+/** @returns what must not happen on the page, as it happens */
+export function watch(page: Page, gatewayUrl: string): readonly string[] {
+  const problems: string[] = [];
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== gatewayUrl && protocol !== 'data:' && protocol !== 'blob:')
+      problems.push(`request to ${request.url()}`);
+  });
+  page.on('console', (message) => {
+    if (/content security policy|refused to/i.test(message.text())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  return problems;
+}
+
 /** A window of its own, with cookies of its own, at a path of the gateway. */
 export async function visit(
   browser: Browser,
@@ -37,16 +52,7 @@ export async function visit(
   const page = await context.newPage();
   // Long enough for a machine with other work.
   page.setDefaultTimeout(45_000);
-  const problems: string[] = [];
-  page.on('request', (request) => {
-    const { origin, protocol } = new URL(request.url());
-    if (origin !== gatewayUrl && protocol !== 'data:' && protocol !== 'blob:')
-      problems.push(`request to ${request.url()}`);
-  });
-  page.on('console', (message) => {
-    if (/content security policy|refused to/i.test(message.text())) problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(String(error)));
+  const problems = watch(page, gatewayUrl);
   await page.goto(gatewayUrl + path);
   return { page, problems };
 }

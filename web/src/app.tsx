@@ -1,15 +1,17 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ErrorNote, Link, Loading } from './components/basics.tsx';
-import { ApiError, messageOfError, onSessionExpired } from './lib/api.ts';
+import { ApiError, messageOfError, onSessionExpired, tellSessionRenewed } from './lib/api.ts';
 import { nameOf } from './lib/format.ts';
 import { navigate, useLocation } from './lib/router.ts';
 import { signOut, whoami } from './lib/session.ts';
+import { SIGN_IN_WINDOW } from './lib/sign-in-window.ts';
 import type { Whoami } from './lib/types.ts';
 import { AccessPage } from './pages/access.tsx';
 import { HealthPage } from './pages/health.tsx';
 import { OverviewPage } from './pages/overview.tsx';
 import { QueriesPage } from './pages/queries.tsx';
+import { Alone, SignedIn, SignInWindow } from './pages/sign-in-window.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { WhoCanPage } from './pages/who-can.tsx';
 
@@ -84,22 +86,23 @@ function Shell(props: { me: Whoami; onSignOut: () => void }): JSX.Element {
   );
 }
 
-export function App(): JSX.Element {
+function Dashboard(): JSX.Element {
   const [session, setSession] = useState<Session>({ state: 'unknown' });
-  const check = useCallback(async () => {
-    try {
-      setSession({ state: 'in', me: await whoami(), expired: false });
-    } catch (error) {
+  const enter = useCallback(async () => {
+    const me = await whoami();
+    setSession({ state: 'in', me, expired: false });
+    tellSessionRenewed();
+  }, []);
+  const begin = useCallback(() => {
+    enter().catch((error: unknown) =>
       setSession(
         error instanceof ApiError && error.status === 401
           ? { state: 'out' }
           : { state: 'error', message: messageOfError(error) },
-      );
-    }
-  }, []);
-  useEffect(() => {
-    void check();
-  }, [check]);
+      ),
+    );
+  }, [enter]);
+  useEffect(begin, [begin]);
   // The page stays where it is under the sign-in dialog, so that nothing typed is lost.
   useEffect(
     () =>
@@ -110,18 +113,12 @@ export function App(): JSX.Element {
   if (session.state === 'unknown') return <Loading what="the dashboard" />;
   if (session.state === 'error') {
     return (
-      <main class="alone">
-        <ErrorNote message={session.message} retry={() => void check()} />
-      </main>
+      <Alone>
+        <ErrorNote message={session.message} retry={begin} />
+      </Alone>
     );
   }
-  if (session.state === 'out') {
-    return (
-      <main class="alone">
-        <SignIn onDone={check} />
-      </main>
-    );
-  }
+  if (session.state === 'out') return <SignIn onDone={enter} />;
   return (
     <>
       <Shell
@@ -130,7 +127,14 @@ export function App(): JSX.Element {
           void signOut().finally(() => setSession({ state: 'out' }));
         }}
       />
-      {session.expired && <SignIn onDone={check} again />}
+      {session.expired && <SignIn onDone={enter} again />}
     </>
   );
+}
+
+export function App(): JSX.Element {
+  const { path } = useLocation();
+  if (path === SIGN_IN_WINDOW) return <SignInWindow />;
+  if (path === '/signed-in') return <SignedIn />;
+  return <Dashboard />;
 }

@@ -1,7 +1,8 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
+import { decodeJwt } from 'jose';
 import { request as httpRequest } from 'undici';
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { ErrorBody, HttpError } from '../errors.ts';
 import { MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
 
@@ -73,10 +74,46 @@ const Exchange = Type.Object(
   {
     code: Type.String({ minLength: 1, maxLength: 4096 }),
     codeVerifier: Type.String({ minLength: 43, maxLength: 128 }),
+    nonce: Type.String({ minLength: 1, maxLength: 128, description: 'What the authorization request sent along.' }),
     redirectUri: Type.String({ maxLength: 2048, pattern: '/ui/signed-in$' }),
   },
   { additionalProperties: false },
 );
+
+function exchangeRequest(
+  oidc: OidcSignIn,
+  asked: Static<typeof Exchange>,
+): { method: 'POST'; headers: Record<string, string>; body: string } {
+  const form = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code: asked.code,
+    code_verifier: asked.codeVerifier,
+    redirect_uri: asked.redirectUri,
+    client_id: oidc.clientId,
+  });
+  const headers: Record<string, string> = { 'content-type': 'application/x-www-form-urlencoded' };
+  if (oidc.clientSecret !== undefined) {
+    const credentials = `${encodeURIComponent(oidc.clientId)}:${encodeURIComponent(oidc.clientSecret)}`;
+    headers['authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
+  }
+  return { method: 'POST', headers, body: form.toString() };
+}
+
+/**
+ * An ID token answers the request of this very browser window, or opens no session (OpenID Connect Core, 3.1.3.7). It came from the
+ * provider itself, and its signature is checked like that of every token when the session is used.
+ */
+function requireNonce(idToken: unknown, nonce: string): void {
+  if (typeof idToken !== 'string') return;
+  let claimed: unknown;
+  try {
+    claimed = decodeJwt(idToken)['nonce'];
+  } catch (error) {
+    throw new HttpError(401, 'the identity provider sent an `id_token` that is no JWT', { cause: error });
+  }
+  if (claimed !== nonce)
+    throw new HttpError(401, 'the answer of the identity provider is not for this sign-in: its `nonce` differs');
+}
 
 /**
  * `GET /ui/session/methods` tells how to sign in; `POST /ui/session/oidc` exchanges the provider's code for a token and opens the
@@ -106,7 +143,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
       }
     },
   );
-  app.post<{ Body: { code: string; codeVerifier: string; redirectUri: string } }>(
+  app.post<{ Body: Static<typeof Exchange> }>(
     '/ui/session/oidc',
     {
       config: { public: true },
@@ -120,26 +157,16 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
     },
     async (request, reply) => {
       if (!oidc || !discover) throw new HttpError(404, 'no identity provider is configured: sign in with a token');
-      const form = new URLSearchParams({
-        grant_type: 'authorization_code',
-        code: request.body.code,
-        code_verifier: request.body.codeVerifier,
-        redirect_uri: request.body.redirectUri,
-        client_id: oidc.clientId,
-      });
-      const headers: Record<string, string> = { 'content-type': 'application/x-www-form-urlencoded' };
-      if (oidc.clientSecret !== undefined) {
-        headers['authorization'] =
-          `Basic ${Buffer.from(`${encodeURIComponent(oidc.clientId)}:${encodeURIComponent(oidc.clientSecret)}`).toString('base64')}`;
-      }
-      let token: unknown;
+      let answer: Record<string, unknown>;
       try {
         const { token_endpoint } = await discover();
-        token = (await readJson(token_endpoint, { method: 'POST', headers, body: form.toString() }))[oidc.token];
+        answer = await readJson(token_endpoint, exchangeRequest(oidc, request.body));
       } catch (error) {
         request.log.warn({ err: error }, 'the identity provider did not exchange the code');
         throw new HttpError(401, 'the identity provider did not accept the sign-in: try again', { cause: error });
       }
+      requireNonce(answer['id_token'], request.body.nonce);
+      const token = answer[oidc.token];
       if (typeof token !== 'string')
         throw new HttpError(
           401,

@@ -81,10 +81,13 @@ export function Field(props: {
   );
 }
 
-/** A modal dialog: the browser's own, so that focus, Escape and the page behind it behave. */
+/**
+ * A modal dialog: the browser's own, so that focus, Escape and the page behind it behave.
+ * @param props.onClose absent where the dialog cannot be closed without what it asks for
+ */
 export function Dialog(props: {
   title: string;
-  onClose: () => void;
+  onClose?: () => void;
   children: ComponentChildren;
   wide?: boolean;
 }): JSX.Element {
@@ -102,14 +105,22 @@ export function Dialog(props: {
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();
-        props.onClose();
+        props.onClose?.();
+      }}
+      onClose={() => {
+        // A browser may close a dialog at the second Escape, whatever the first was answered.
+        if (!ref.current?.isConnected) return;
+        if (props.onClose) props.onClose();
+        else ref.current.showModal();
       }}
     >
       <header>
         <h2 id={titleId}>{props.title}</h2>
-        <button type="button" class="icon" aria-label="Close" onClick={props.onClose}>
-          ×
-        </button>
+        {props.onClose && (
+          <button type="button" class="icon" aria-label="Close" onClick={props.onClose}>
+            ×
+          </button>
+        )}
       </header>
       {props.children}
     </dialog>

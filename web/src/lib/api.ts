@@ -18,6 +18,18 @@ export function onSessionExpired(listener: Listener): () => void {
   return () => expired.delete(listener);
 }
 
+const renewed = new Set<Listener>();
+
+/** Calls `listener` when there is a session again after one has ended; returns a function that ends this. */
+export function onSessionRenewed(listener: Listener): () => void {
+  renewed.add(listener);
+  return () => renewed.delete(listener);
+}
+
+export function tellSessionRenewed(): void {
+  for (const listener of renewed) listener();
+}
+
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly body?: unknown;

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { messageOfError } from './api.ts';
+import { messageOfError, onSessionRenewed } from './api.ts';
 
 export interface Data<T> {
   readonly value: T | undefined;
@@ -49,5 +49,8 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
     }, pollMs);
     return () => clearInterval(timer);
   }, [pollMs, reload]);
+  // What could not be read because the session had ended can be read again.
+  const failed = state.error !== undefined;
+  useEffect(() => (failed ? onSessionRenewed(reload) : undefined), [failed, reload]);
   return { ...state, reload };
 }

@@ -2,90 +2,123 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { BusyButton, Dialog, ErrorNote, Field } from '../components/basics.tsx';
 import { call, messageOfError } from '../lib/api.ts';
-import { comeBackFromProvider, leaveForProvider, type SignInMethods } from '../lib/oidc.ts';
-import { navigate, useLocation } from '../lib/router.ts';
+import { leaveForProvider, type SignInMethods } from '../lib/oidc.ts';
+import { href } from '../lib/router.ts';
 import { signIn } from '../lib/session.ts';
+import { announceSignIn, onSignedInElsewhere, openSignInWindow, SIGN_IN_WINDOW } from '../lib/sign-in-window.ts';
 import { useData } from '../lib/use-data.ts';
+import { Alone } from './sign-in-window.tsx';
 
-function Form(props: { onDone: () => Promise<void> }): JSX.Element {
+/** Signing in with the identity provider: by a window of its own where this page must stay as it is. */
+function Provider(props: { oidc: NonNullable<SignInMethods['oidc']>; stay: boolean }): JSX.Element {
+  const [opened, setOpened] = useState<boolean>();
+  return (
+    <div class="provider">
+      <p class="or muted">or</p>
+      <BusyButton
+        onPress={async () => {
+          if (props.stay) setOpened(openSignInWindow());
+          else await leaveForProvider(props.oidc, false);
+        }}
+      >
+        Sign in with your identity provider
+      </BusyButton>
+      {opened === true && (
+        <p class="hint" role="status">
+          Sign in in the window that has opened. This page waits, with all that you typed.
+        </p>
+      )}
+      {opened === false && (
+        <div class="note note-warn" role="alert">
+          <span>
+            Your browser has blocked the window.{' '}
+            <a href={href(SIGN_IN_WINDOW)} target="_blank" rel="noreferrer">
+              Sign in in a new tab
+            </a>
+            : this page waits, with all that you typed.
+          </span>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** @param props.stay true where the page behind holds what somebody typed, so that it must not be left */
+function Form(props: { onDone: () => Promise<void>; stay: boolean }): JSX.Element {
   const [token, setToken] = useState('');
   const [error, setError] = useState<string>();
   const methods = useData('methods', (signal) =>
     call<SignInMethods>('/ui/session/methods', { signal, quiet401: true }),
   );
-  const oidc = methods.value?.oidc;
-  const { path, query } = useLocation();
-  useEffect(() => {
-    if (path !== '/signed-in') return;
-    comeBackFromProvider(query).then(
-      (back) => {
-        navigate(back, true);
-        return props.onDone();
-      },
-      (failure: unknown) => setError(messageOfError(failure)),
-    );
-  }, [path]);
-  const submit = async (): Promise<void> => {
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
-      await signIn(token.trim());
-      setToken('');
+      await work();
       await props.onDone();
     } catch (failure) {
       setError(messageOfError(failure));
     }
   };
+  // Whichever window signs in does so for all of them: they share the cookie.
+  useEffect(() => onSignedInElsewhere(() => void attempt(async () => undefined)), []);
+  const submit = (): Promise<void> =>
+    attempt(async () => {
+      await signIn(token.trim());
+      setToken('');
+      announceSignIn();
+    });
+  const oidc = methods.value?.oidc;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
-      <Field
-        label="Token"
-        hint="A service token (svc-…), a Kubernetes token, an OIDC token, or the administrator's token of a standalone start."
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
       >
-        {(id, hintId) => (
-          <input
-            id={id}
-            aria-describedby={hintId}
-            type="password"
-            autocomplete="off"
-            required
-            autoFocus
-            value={token}
-            onInput={(event) => setToken(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <ErrorNote message={error} />
-      <div class="row">
+        <Field
+          label="Token"
+          hint="A service token (svc-…), a Kubernetes token, an OIDC token, or the administrator's token of a standalone start."
+        >
+          {(id, hintId) => (
+            <input
+              id={id}
+              aria-describedby={hintId}
+              type="password"
+              autocomplete="off"
+              required
+              autoFocus
+              value={token}
+              onInput={(event) => setToken(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <ErrorNote message={error} />
         <BusyButton class="primary" type="submit" onPress={submit} disabled={token.trim() === ''}>
           Sign in
         </BusyButton>
-        {oidc && <BusyButton onPress={() => leaveForProvider(oidc)}>Sign in with your identity provider</BusyButton>}
-      </div>
-    </form>
+      </form>
+      {oidc && <Provider oidc={oidc} stay={props.stay} />}
+    </>
   );
 }
 
-/** @param props.again true where a session that was open has ended: the page behind stays as it is */
+/**
+ * @param props.onDone opens the dashboard; throws where there is no session after all
+ * @param props.again true where a session that was open has ended: the page behind stays as it is
+ */
 export function SignIn(props: { onDone: () => Promise<void>; again?: boolean }): JSX.Element {
   if (props.again) {
     return (
-      <Dialog title="Your session has ended" onClose={() => undefined}>
+      <Dialog title="Your session has ended">
         <p>Sign in again. Nothing you typed is lost.</p>
-        <Form onDone={props.onDone} />
+        <Form onDone={props.onDone} stay />
       </Dialog>
     );
   }
   return (
-    <section class="card sign-in">
-      <h1>
-        <img src="/ui/assets/icon.svg" alt="" width={32} height={32} /> olap-warden
-      </h1>
+    <Alone>
       <p class="muted">Access, health and paginated queries of your Apache Pinot cluster.</p>
-      <Form onDone={props.onDone} />
-    </section>
+      <Form onDone={props.onDone} stay={false} />
+    </Alone>
   );
 }

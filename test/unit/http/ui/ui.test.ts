@@ -94,7 +94,7 @@ describe('the dashboard', () => {
 
   it('says where no identity provider is set up', async () => {
     expect((await app.inject({ url: '/ui/session/methods', headers: NOBODY })).json()).toEqual({ oidc: null });
-    const body = { code: 'c', codeVerifier: 'v'.repeat(43), redirectUri: 'http://localhost/ui/signed-in' };
+    const body = { code: 'c', codeVerifier: 'v'.repeat(43), nonce: 'n', redirectUri: 'http://localhost/ui/signed-in' };
     const answer = await app.inject({ method: 'POST', url: '/ui/session/oidc', headers: NOBODY, payload: body });
     expect(answer.statusCode).toBe(404);
   });
