@@ -16,7 +16,7 @@ export const gateway: ServiceDefinition = { name: 'gateway', defaultHost: '0.0.0
 
 async function compose(boot: Boot): Promise<number> {
   const { settings, live, log, closers, readiness } = boot;
-  const transport = openTransport(settings);
+  const transport = await openTransport(settings);
   closers.defer('transport', () => transport.close());
   // Hashes alone: what faces people holds no token.
   const store = openKubernetesStore(transport, log, [SERVICE_TOKEN_PART]);

@@ -15,7 +15,7 @@ const MAX_AGE_MS = 60_000;
 
 async function compose(boot: Boot): Promise<undefined> {
   const { settings, log, closers, readiness, registry } = boot;
-  const transport = openTransport(settings);
+  const transport = await openTransport(settings);
   closers.defer('transport', () => transport.close());
   const store = openKubernetesStore(transport, log, SECRET_PARTS);
   closers.defer('store', () => store.close());

@@ -1,21 +1,31 @@
-import { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.ts';
 import type { Settings } from '../../config/schema.ts';
+import type { KubernetesConfig } from '../../store/kubernetes/credentials.ts';
+import { inClusterConfig, isInCluster } from '../../store/kubernetes/in-cluster.ts';
 import { KubernetesStore } from '../../store/kubernetes/kubernetes-store.ts';
 import type { SecretPart } from '../../store/secret-label.ts';
 import { KubernetesTransport } from '../../store/kubernetes/transport.ts';
 import { VERSION } from '../version.ts';
 
-/** The Kubernetes API that the settings name. @throws {Error} where there is no configuration for one */
-export function openTransport(settings: Settings): KubernetesTransport {
-  const load = (): KubeConfig => {
+/** The Kubernetes API that the settings name, or that of the pod. @throws {Error} where there is no configuration for one */
+export async function openTransport(settings: Settings): Promise<KubernetesTransport> {
+  return new KubernetesTransport(await configuration(settings.kubeconfig), {
+    namespace: settings.namespace,
+    userAgent: `olap-warden/${VERSION}`,
+  });
+}
+
+/** How the configuration is read, now and whenever the server refuses its credentials. */
+async function configuration(kubeconfig: string | undefined): Promise<() => KubernetesConfig> {
+  if (kubeconfig === undefined && isInCluster(process.env)) return () => inClusterConfig(process.env);
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  return () => {
     const config = new KubeConfig();
-    if (settings.kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(settings.kubeconfig);
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
     return config;
   };
-  return new KubernetesTransport(load, { namespace: settings.namespace, userAgent: `olap-warden/${VERSION}` });
 }
 
 /** The resources of the namespace, followed from now on. @param secretParts the Secrets among them, by their label */

@@ -3,6 +3,17 @@ import type { RequestOptions } from 'node:https';
 import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
 import type { StoreClock } from '../clock.ts';
 
+/** A KubeConfig, as far as it is used here. */
+export type KubernetesConfig = Pick<
+  KubeConfig,
+  | 'applyToHTTPSOptions'
+  | 'createDispatcherOptions'
+  | 'getContextObject'
+  | 'getContexts'
+  | 'getCurrentCluster'
+  | 'getCurrentContext'
+>;
+
 /** How to talk to the API server right now. */
 export interface Credentials {
   /** Scheme, host and port, with the path prefix of a proxy such as Rancher's, no trailing slash. */
@@ -26,13 +37,13 @@ const MIN_RELOAD_INTERVAL_MS = 1000;
  * ended. What it holds in memory for longer is given up by reload(): the whole configuration is then loaded anew.
  */
 export class CredentialSource {
-  readonly #load: () => KubeConfig;
+  readonly #load: () => KubernetesConfig;
   readonly #clock: StoreClock;
-  #config: KubeConfig;
+  #config: KubernetesConfig;
   #loadedAt: number;
   #current: { readonly credentials: Promise<Credentials>; readonly until: number } | undefined;
 
-  constructor(load: () => KubeConfig, clock: StoreClock) {
+  constructor(load: () => KubernetesConfig, clock: StoreClock) {
     this.#load = load;
     this.#clock = clock;
     this.#config = load();
@@ -74,7 +85,7 @@ export class CredentialSource {
   }
 }
 
-async function readCredentials(config: KubeConfig): Promise<Credentials> {
+async function readCredentials(config: KubernetesConfig): Promise<Credentials> {
   const cluster = clusterOf(config);
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
@@ -101,7 +112,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
   return headers;
 }
 
-function clusterOf(config: KubeConfig): Cluster {
+function clusterOf(config: KubernetesConfig): Cluster {
   const cluster = config.getCurrentCluster();
   if (cluster === null)
     throw new Error(

@@ -1,9 +1,8 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { sleep, systemClock, type StoreClock } from '../clock.ts';
 import { connectionError, errorFromStatus, KubernetesApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
-import { CredentialSource, type Credentials } from './credentials.ts';
+import { CredentialSource, type Credentials, type KubernetesConfig } from './credentials.ts';
 import { completeLines, Deadline, readText } from './response-body.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -67,7 +66,7 @@ export class KubernetesTransport {
    * @param load reads the configuration: at start, and again when the server no longer accepts its credentials
    * @throws {Error} when it cannot be loaded or names no cluster
    */
-  constructor(load: () => KubeConfig, options: KubernetesTransportOptions = {}) {
+  constructor(load: () => KubernetesConfig, options: KubernetesTransportOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#userAgent = options.userAgent ?? 'olap-warden';
     this.#credentials = new CredentialSource(load, this.#clock);
