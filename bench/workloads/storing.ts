@@ -1,17 +1,15 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { createEngine } from '../../src/engine/connection.ts';
-import type { EngineEndpoint } from '../../src/engine/types.ts';
-import type { ResultStore } from '../../src/query/result-store.ts';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/query/settings.ts';
-import { createResultStore } from '../../src/query/stores/create-store.ts';
-import { storeAnswer } from '../../src/query/submit.ts';
+import type { ResultStoreSettings } from '../../src/query/settings.ts';
 import { startGcs } from '../../test/support/gcs.ts';
 import { startPinot } from '../../test/support/pinot.ts';
 import { startS3 } from '../../test/support/s3.ts';
 import { atMost, type Bench, measure } from '../harness.ts';
-import { endpointOf } from './result.ts';
+import { openStore, storeOnce } from './store-answer.ts';
 
 const MB = 1024 * 1024;
 const QUERY = {
@@ -24,8 +22,6 @@ const QUERY = {
 } as const;
 /** About 1 GB. */
 const LARGE_ROWS = 9_700_000;
-const SAMPLE_MS = 20;
-let submissions = 0;
 
 /** Storing, end to end, on a real Pinot; and the memory that a result of 1 GB takes in each store but `memory`. */
 export async function benchStoring(bench: Bench): Promise<void> {
@@ -36,29 +32,6 @@ export async function benchStoring(bench: Bench): Promise<void> {
   } finally {
     await rm(folder, { recursive: true });
   }
-}
-
-async function open(settings: Partial<ResultStoreSettings>, folder: string): Promise<ResultStore> {
-  const store = await createResultStore(
-    { ...DEFAULT_RESULT_STORE_SETTINGS, fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp'), ...settings },
-    { gatewayId: 'bench', now: Date.now, onProblem: () => undefined },
-  );
-  await store.start(AbortSignal.timeout(30_000));
-  return store;
-}
-
-/** Runs the query, stores its answer, deletes it. @returns rows and bytes of the result */
-async function submit(endpoint: EngineEndpoint, store: ResultStore): Promise<{ rows: number; bytes: number }> {
-  const signal = AbortSignal.timeout(600_000);
-  const response = await endpoint.request({ ...QUERY, signal });
-  const requestId = `00000000-${String(++submissions).padStart(30, '0')}`;
-  const origin = { requestId, brokerId: 'bench', owner: 'bench', tables: [], submissionTimeMs: 0, expirationTimeMs: 0 };
-  const outcome = await storeAnswer(response, store, origin, signal);
-  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
-  const { rowCount, rowBytes } = outcome.reader.record;
-  await outcome.reader.close();
-  await store.delete(requestId, signal);
-  return { rows: rowCount, bytes: rowBytes };
 }
 
 async function againstBroker(bench: Bench, folder: string): Promise<void> {
@@ -76,9 +49,9 @@ async function againstBroker(bench: Bench, folder: string): Promise<void> {
     };
     await direct();
     for (const protocol of ['memory', 'file'] as const) {
-      const store = await open({ protocol, memoryMaxBytes: 1024 * MB }, folder);
+      const store = await openStore({ protocol, memoryMaxBytes: 1024 * MB }, folder);
       const theirs = await measure(direct, { rounds: 5 });
-      const ours = await measure(() => submit(broker, store), { rounds: 5 });
+      const ours = await measure(() => storeOnce(broker, store, QUERY), { rounds: 5 });
       await store.close();
       bench.add({
         work: `storing 500,000 rows (${Math.round(ours.answer.bytes / MB)} MB), ${protocol} store`,
@@ -96,39 +69,53 @@ async function againstBroker(bench: Bench, folder: string): Promise<void> {
   }
 }
 
-/** Growth of the resident memory over what the process had before, at its highest. */
+/** Growth of the resident memory over what the warm process had before, at its highest; engine and store each in a process of its own. */
 async function memory(bench: Bench, folder: string): Promise<void> {
-  const endpoint = endpointOf(() => LARGE_ROWS);
+  bench.note('results of 1 GB are stored: minutes for GCS, whose stand-in copies what it has with each part');
   const [s3, gcs] = await Promise.all([startS3(), startGcs()]);
+  const engine = startProgram('result-engine.ts', []);
   try {
+    const engineUrl = `http://127.0.0.1:${await engine.line()}`;
     const stores: readonly Partial<ResultStoreSettings>[] = [
       { protocol: 'file' },
       { protocol: 's3', s3: await s3.bucket('bench') },
       { protocol: 'gcs', gcs: await gcs.bucket('bench') },
     ];
     for (const settings of stores) {
-      const store = await open(settings, folder);
-      const warm = endpointOf(() => 200_000);
-      await submit(warm, store);
-      globalThis.gc?.();
-      const idle = process.memoryUsage.rss();
-      let highest = idle;
-      const sampler = setInterval(() => {
-        highest = Math.max(highest, process.memoryUsage.rss());
-      }, SAMPLE_MS);
-      const { bytes } = await submit(endpoint, store);
-      clearInterval(sampler);
-      await store.close();
+      const storing = startProgram('storing-process.ts', [
+        JSON.stringify(settings),
+        folder,
+        engineUrl,
+        String(LARGE_ROWS),
+      ]);
+      const [grown = 0, bytes = 0] = (await storing.line()).split(' ').map(Number);
+      storing.stop();
       bench.add({
         work: `growth of resident memory, a result of ${Math.round(bytes / MB)} MB, ${settings.protocol} store`,
         unit: 'MB',
         better: 'less',
-        ours: (highest - idle) / MB,
+        ours: grown / MB,
         goal: atMost(64, 'MB'),
       });
     }
   } finally {
+    engine.stop();
     await s3.stop();
     await gcs.stop();
   }
+}
+
+/** A workload in a process of its own, which ends with its standard input. */
+function startProgram(name: string, args: readonly string[]): { line(): Promise<string>; stop(): void } {
+  const program = join(import.meta.dirname, name);
+  const child = spawn(process.execPath, ['--expose-gc', program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return {
+    async line() {
+      const { value, done } = await lines.next();
+      if (done === true) throw new Error(`${name} ended before it told anything`);
+      return value;
+    },
+    stop: () => child.stdin.end(),
+  };
 }

@@ -37,7 +37,8 @@ export interface StoredResultSummary {
 /** A result on its way into the store. Nobody can see it before `commit`; whoever began it ends it by `commit` or `discard`. */
 export interface ResultWriter {
   /**
-   * Appends bytes of rows. The promise is the back-pressure: it resolves when the store can take more. The bytes may not change afterwards.
+   * Appends bytes of rows. The promise is the back-pressure: it resolves when the store can take more. The bytes may not change before the next call
+   * of the writer has resolved: one buffer can be filled while another is being written.
    * @throws {QueryError} store-full, store-unavailable
    */
   write(bytes: Uint8Array): Promise<void>;

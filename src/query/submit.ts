@@ -62,15 +62,7 @@ export async function storeAnswer(
 
 async function scanInto(writer: ResultWriter, body: Readable, signal: AbortSignal): Promise<ScannedAnswer> {
   const scanner = new AnswerScanner();
-  let gathered: Uint8Array[] = [];
-  let size = 0;
-  const flush = async (): Promise<void> => {
-    if (size === 0) return;
-    const bytes = gathered.length === 1 ? (gathered[0] as Uint8Array) : Buffer.concat(gathered, size);
-    gathered = [];
-    size = 0;
-    await writer.write(bytes);
-  };
+  const gathered = new Gathered(writer);
   const abort = (): void => {
     body.destroy();
   };
@@ -78,19 +70,48 @@ async function scanInto(writer: ResultWriter, body: Readable, signal: AbortSigna
   try {
     for await (const chunk of body) {
       const rows = scanner.push(chunk as Uint8Array);
-      if (rows.length === 0) continue;
-      gathered.push(rows);
-      size += rows.length;
-      if (size >= WRITE_BYTES) await flush();
+      if (rows.length > 0) await gathered.push(rows);
     }
     throwIfAborted(signal);
-    await flush();
+    await gathered.flush();
     return scanner.end();
   } catch (error) {
     throwIfAborted(signal);
     throw error instanceof QueryError ? error : brokenOff(error);
   } finally {
     signal.removeEventListener('abort', abort);
+  }
+}
+
+/**
+ * Gathers small pieces in two buffers, of which one is filled while the other is being written. New ones for each write would be as much memory as the
+ * garbage collector lets lie.
+ */
+class Gathered {
+  readonly #writer: ResultWriter;
+  #filling = Buffer.allocUnsafeSlow(WRITE_BYTES);
+  #writing = Buffer.allocUnsafeSlow(WRITE_BYTES);
+  #size = 0;
+
+  constructor(writer: ResultWriter) {
+    this.#writer = writer;
+  }
+
+  async push(bytes: Uint8Array): Promise<void> {
+    for (let from = 0; from < bytes.length;) {
+      const take = Math.min(bytes.length - from, WRITE_BYTES - this.#size);
+      this.#filling.set(bytes.subarray(from, from + take), this.#size);
+      this.#size += take;
+      from += take;
+      if (this.#size === WRITE_BYTES) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    if (this.#size === 0) return;
+    await this.#writer.write(this.#filling.subarray(0, this.#size));
+    [this.#filling, this.#writing] = [this.#writing, this.#filling];
+    this.#size = 0;
   }
 }
 

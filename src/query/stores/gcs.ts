@@ -1,20 +1,27 @@
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
 import { type Bucket, Storage } from '@google-cloud/storage';
+import { EnvHttpProxyAgent } from 'undici';
 import { QueryError } from '../errors.ts';
 import type { ObjectStoreSettings } from '../settings.ts';
+import { GcsUpload } from './gcs-upload.ts';
 import type { ObjectClient, ObjectUpload, StoredObject } from './object.ts';
 
-/** Bytes of one request of a resumable upload; a multiple of 256 KB. One is held in memory until the server has it. */
-const CHUNK_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 const ATTEMPTS = 3;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** For one part of an upload to be taken. */
+const PART_TIMEOUT_MS = 120_000;
 
 /** A bucket of Google Cloud Storage. Credentials come by Google's usual chain (workload identity, `GOOGLE_APPLICATION_CREDENTIALS`). */
 export class GcsObjectClient implements ObjectClient {
   readonly base: string;
   readonly #bucket: Bucket;
   readonly #prefix: string;
+  /** For uploads alone: the SDK has connections of its own for the rest. Both heed the proxies that the environment names. */
+  readonly #uploads = new EnvHttpProxyAgent({
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: PART_TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+  });
 
   constructor(settings: ObjectStoreSettings) {
     const { bucket, prefix, endpoint } = settings;
@@ -29,14 +36,18 @@ export class GcsObjectClient implements ObjectClient {
   }
 
   async upload(key: string, signal: AbortSignal): Promise<ObjectUpload> {
-    const stream = this.#bucket.file(this.#prefix + key).createWriteStream({
-      resumable: true,
-      chunkSize: CHUNK_BYTES,
-      // A checksum of the whole is kept while it streams and compared by the server at the end.
-      validation: 'crc32c',
-      contentType: 'application/octet-stream',
+    const file = this.#bucket.file(this.#prefix + key);
+    const upload = new GcsUpload({
+      start: async () => {
+        const metadata = { contentType: 'application/octet-stream' };
+        const [session] = await untilAborted(file.createResumableUpload({ metadata }), signal);
+        return session;
+      },
+      dispatcher: this.#uploads,
+      random: Math.random,
+      signal,
     });
-    return new GcsUpload(stream, signal);
+    return toldUpload(upload);
   }
 
   async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
@@ -97,42 +108,18 @@ export class GcsObjectClient implements ObjectClient {
   /** GCS forgets a resumable upload that was not completed after a week and charges nothing for it; it cannot be listed. */
   async abortUploads(): Promise<void> {}
 
-  async close(): Promise<void> {}
+  close(): Promise<void> {
+    return this.#uploads.destroy();
+  }
 }
 
-class GcsUpload implements ObjectUpload {
-  readonly #stream: Writable;
-  readonly #signal: AbortSignal;
-  readonly #failed: Promise<never>;
-  readonly #abort = (): void => {
-    this.#stream.destroy(new Error('aborted'));
+/** The same upload, whose failures are the store's. */
+function toldUpload(upload: ObjectUpload): ObjectUpload {
+  return {
+    write: (bytes) => told(upload.write(bytes)),
+    complete: () => told(upload.complete()),
+    abort: () => told(upload.abort()),
   };
-
-  constructor(stream: Writable, signal: AbortSignal) {
-    this.#stream = stream;
-    this.#signal = signal;
-    this.#failed = new Promise((_resolve, reject) => stream.once('error', (error) => reject(unavailable(error))));
-    this.#failed.catch(() => undefined);
-    signal.addEventListener('abort', this.#abort, { once: true });
-  }
-
-  async write(bytes: Uint8Array): Promise<void> {
-    if (this.#stream.destroyed) await this.#failed;
-    if (!this.#stream.write(bytes))
-      await Promise.race([once(this.#stream, 'drain').catch(() => this.#failed), this.#failed]);
-  }
-
-  async complete(): Promise<void> {
-    const finished = once(this.#stream, 'finish').catch(() => this.#failed);
-    this.#stream.end();
-    await Promise.race([finished, this.#failed]);
-    this.#signal.removeEventListener('abort', this.#abort);
-  }
-
-  async abort(): Promise<void> {
-    this.#signal.removeEventListener('abort', this.#abort);
-    this.#stream.destroy();
-  }
 }
 
 async function* continued(

@@ -145,7 +145,7 @@ class S3Upload implements ObjectUpload {
   async write(bytes: Uint8Array): Promise<void> {
     for (const part of this.#buffer.push(bytes)) {
       await this.#sending;
-      this.#sending = this.#send(part);
+      this.#sending = this.#send(part).then(() => this.#buffer.give(part));
       // Its failure is thrown by the next call; without this it would count as unhandled until then.
       this.#sending.catch(() => undefined);
     }

@@ -1,0 +1,16 @@
+// An engine of its own process that answers `POST …?rows=<n>` with that many rows, so that what makes them takes no memory of whoever stores them.
+// Prints its port; ends with its standard input.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { answer } from './result.ts';
+
+const server = createServer((request, response) => {
+  request.resume();
+  const rows = Number(new URL(request.url ?? '', 'http://engine').searchParams.get('rows'));
+  response.writeHead(200, { 'content-type': 'application/json' });
+  pipeline(Readable.from(answer(rows)), response).catch(() => response.destroy());
+});
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));
+process.stdin.on('end', () => process.exit(0)).resume();

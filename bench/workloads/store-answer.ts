@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import type { EngineEndpoint, EngineRequest } from '../../src/engine/types.ts';
+import type { ResultStore } from '../../src/query/result-store.ts';
+import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/query/settings.ts';
+import { createResultStore } from '../../src/query/stores/create-store.ts';
+import { storeAnswer } from '../../src/query/submit.ts';
+
+const START_TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 600_000;
+let submissions = 0;
+
+export async function openStore(settings: Partial<ResultStoreSettings>, folder: string): Promise<ResultStore> {
+  const store = await createResultStore(
+    { ...DEFAULT_RESULT_STORE_SETTINGS, fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp'), ...settings },
+    { gatewayId: 'bench', now: Date.now, onProblem: () => undefined },
+  );
+  await store.start(AbortSignal.timeout(START_TIMEOUT_MS));
+  return store;
+}
+
+/** Runs the query, stores its answer, deletes it. @returns rows and bytes of the result */
+export async function storeOnce(
+  endpoint: EngineEndpoint,
+  store: ResultStore,
+  query: EngineRequest,
+): Promise<{ rows: number; bytes: number }> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const response = await endpoint.request({ ...query, signal });
+  const requestId = `00000000-${String(++submissions).padStart(30, '0')}`;
+  const origin = { requestId, brokerId: 'bench', owner: 'bench', tables: [], submissionTimeMs: 0, expirationTimeMs: 0 };
+  const outcome = await storeAnswer(response, store, origin, signal);
+  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+  const { rowCount, rowBytes } = outcome.reader.record;
+  await outcome.reader.close();
+  await store.delete(requestId, signal);
+  return { rows: rowCount, bytes: rowBytes };
+}

@@ -1,0 +1,27 @@
+// Stores a large result in a process of its own and prints by how many bytes its resident memory grew over what it had when warm, and how many bytes
+// the result has. Arguments: JSON of the store's settings, folder, URL of the engine, rows. Run it with --expose-gc.
+import { createEngine } from '../../src/engine/connection.ts';
+import type { ResultStoreSettings } from '../../src/query/settings.ts';
+import { openStore, storeOnce } from './store-answer.ts';
+
+const WARM_ROWS = 200_000;
+const SAMPLE_MS = 20;
+const [settings = '{}', folder = '', engineUrl = '', rows = ''] = process.argv.slice(2);
+
+const store = await openStore(JSON.parse(settings) as Partial<ResultStoreSettings>, folder);
+const engine = createEngine({ controllerUrls: [engineUrl] });
+const endpoint = engine.endpoint(engineUrl);
+const query = (count: number) => ({ method: 'POST', path: `/query/sql?rows=${count}`, headers: {}, body: '{}' });
+
+await storeOnce(endpoint, store, query(WARM_ROWS));
+globalThis.gc?.();
+const idle = process.memoryUsage.rss();
+let highest = idle;
+const sampler = setInterval(() => {
+  highest = Math.max(highest, process.memoryUsage.rss());
+}, SAMPLE_MS);
+const { bytes } = await storeOnce(endpoint, store, query(Number(rows)));
+clearInterval(sampler);
+process.stdout.write(`${highest - idle} ${bytes}\n`);
+await store.close();
+await engine.close();

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import { Crc32c } from './crc32c.ts';
+import type { ObjectUpload } from './object.ts';
+import { PartBuffer } from './part-buffer.ts';
+
+/** Bytes of one request of a resumable upload; a multiple of 256 KB. One is on its way and one being filled. */
+const PART_BYTES = 8 * 1024 * 1024;
+const ATTEMPTS = 4;
+const FIRST_DELAY_MS = 250;
+const ABORT_TIMEOUT_MS = 5_000;
+/** "Resume Incomplete": the server has what its `range` header tells, and waits for more. */
+const RESUME = 308;
+const COMPLETE = Number.POSITIVE_INFINITY;
+
+export interface GcsUploadParts {
+  /** Opens the upload. @returns the address of its session, which is all the credential that the rest needs */
+  readonly start: () => Promise<string>;
+  readonly dispatcher: Dispatcher;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A resumable upload of GCS out of buffers that are used again. The stream that the SDK has for it copies each part and leaves the copies to the garbage
+ * collector, which lets them lie until they are many.
+ */
+export class GcsUpload implements ObjectUpload {
+  readonly #parts: GcsUploadParts;
+  readonly #buffer = new PartBuffer(PART_BYTES);
+  /** Compared by the server at the end. */
+  readonly #checksum = new Crc32c();
+  #session: string | undefined;
+  /** Bytes before the part that is being sent. */
+  #offset = 0;
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(parts: GcsUploadParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws {Error} also for a part that was handed over earlier */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#checksum.update(bytes);
+    for (const part of this.#buffer.push(bytes)) {
+      await this.#sending;
+      this.#sending = this.#send(part, false).then(() => this.#buffer.give(part));
+      // Its failure is thrown by the next call; without this it would count as unhandled until then.
+      this.#sending.catch(() => undefined);
+    }
+  }
+
+  async complete(): Promise<void> {
+    await this.#sending;
+    await this.#send(this.#buffer.take(), true);
+  }
+
+  async abort(): Promise<void> {
+    await this.#sending.catch(() => undefined);
+    if (this.#session === undefined) return;
+    const signal = AbortSignal.timeout(ABORT_TIMEOUT_MS);
+    const { body } = await this.#parts.dispatcher.request({ ...place(this.#session), method: 'DELETE', signal });
+    await body.dump();
+  }
+
+  /** Sends a part until the server has all of it; what got lost on the way is sent again from where the server says it is. */
+  async #send(part: Buffer, last: boolean): Promise<void> {
+    const begin = this.#offset;
+    const end = begin + part.length;
+    const total = last ? end : undefined;
+    this.#session ??= await this.#parts.start();
+    const missing = async (at: number): Promise<number> => {
+      const stored = await this.#put(part.subarray(at - begin), at, total);
+      if (stored < begin || (stored > end && !last)) {
+        throw new UploadError(`the server has ${stored} bytes where it got those from ${begin} to ${end}`, false);
+      }
+      return stored;
+    };
+    let at = await this.#retried((attempt) => (attempt === 1 ? missing(begin) : missing(end)));
+    for (let round = 1; at !== (last ? COMPLETE : end); round++) {
+      if (round === ATTEMPTS) throw new UploadError(`the server stays at ${at} bytes of ${end}`, false);
+      const from = at;
+      at = await this.#retried((attempt) => (attempt === 1 ? missing(from) : missing(end)));
+    }
+    this.#offset = end;
+  }
+
+  async #retried(work: (attempt: number) => Promise<number>): Promise<number> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work(attempt);
+      } catch (error) {
+        const { signal, random } = this.#parts;
+        if (attempt === ATTEMPTS || signal.aborted || (error instanceof UploadError && !error.retryable)) throw error;
+        await sleep(FIRST_DELAY_MS * 2 ** attempt * (0.5 + random() / 2), undefined, { signal });
+      }
+    }
+  }
+
+  /**
+   * Sends bytes; none at all is the question how many there are.
+   * @param total of the object, with its last part
+   * @returns how many bytes of the object the server has
+   */
+  async #put(bytes: Uint8Array, at: number, total: number | undefined): Promise<number> {
+    const range = bytes.length === 0 ? '*' : `${at}-${at + bytes.length - 1}`;
+    const { statusCode, headers, body } = await this.#parts.dispatcher.request({
+      ...place(this.#session ?? ''),
+      method: 'PUT',
+      headers: {
+        'content-range': `bytes ${range}/${total ?? '*'}`,
+        ...(total !== undefined && { 'x-goog-hash': `crc32c=${this.#checksum.toString()}` }),
+      },
+      body: bytes,
+      signal: this.#parts.signal,
+    });
+    await body.dump();
+    if (statusCode === 200 || statusCode === 201) return COMPLETE;
+    if (statusCode === RESUME) return Number(/-(\d+)$/.exec(String(headers['range'] ?? ''))?.[1] ?? -1) + 1;
+    const retryable = statusCode >= 500 || statusCode === 408 || statusCode === 429;
+    throw new UploadError(`the server answered ${statusCode} to bytes ${range}`, retryable);
+  }
+}
+
+class UploadError extends Error {
+  readonly retryable: boolean;
+
+  constructor(message: string, retryable: boolean) {
+    super(message);
+    this.retryable = retryable;
+  }
+}
+
+function place(address: string): { origin: string; path: string } {
+  const { origin, pathname, search } = new URL(address);
+  return { origin, path: pathname + search };
+}
