@@ -1,49 +1,59 @@
+const MIN_NAMES = 128;
+
 /**
  * Gives each distinct byte string a small number, without making a string of it.
  *
- * Segment and server names come by three or four times each in a run; a hash table over the bytes themselves costs a fraction of what the strings would.
+ * Segment names come by three or four times each in a run; a hash table over the bytes themselves costs a fraction of what the strings would.
  */
 export class ByteInterner {
-  #slots = new Int32Array(256).fill(-1);
-  #hashes = new Int32Array(128);
-  #offsets = new Int32Array(129);
-  #store = Buffer.allocUnsafe(4096);
+  /** Numbers by hash; built only once something is looked for that did not come where it was expected. */
+  #slots: Int32Array | undefined;
+  #hashes = new Int32Array(MIN_NAMES);
+  /** How many of the names are in `slots`. */
+  #hashed = 0;
+  #offsets = new Int32Array(MIN_NAMES + 1);
+  #store = Buffer.allocUnsafe(MIN_NAMES * 32);
   #count = 0;
   /** By number: the name that came after it, the last time. */
-  #next = new Int32Array(128).fill(-1);
+  #next = new Int32Array(MIN_NAMES).fill(-1);
   #last = 0;
 
   get size(): number {
     return this.#count;
   }
 
-  /** The number of the name, the next free one where it is new. */
-  intern(bytes: Buffer, start: number, end: number): number {
-    const guess = this.#guess(bytes, start, end);
-    if (guess >= 0) return guess;
-    const hash = hashOf(bytes, start, end);
-    const slot = this.#find(bytes, start, end, hash);
-    const known = this.#slots[slot] as number;
-    if (known >= 0) return this.#follow(known);
+  /** The number of a name that is known to be new. */
+  add(bytes: Buffer, start: number, end: number): number {
     const id = this.#count;
-    this.#append(bytes, start, end, hash);
-    this.#slots[slot] = id;
-    if (this.#count * 2 > this.#slots.length) this.#grow();
+    const offset = this.#offsets[id] as number;
+    const limit = offset + end - start;
+    if (limit > this.#store.length) this.#growStore(limit);
+    if (id === this.#hashes.length) this.#growNames();
+    const store = this.#store;
+    for (let from = start, to = offset; to < limit; from += 1, to += 1) store[to] = bytes[from] as number;
+    this.#count = id + 1;
+    this.#offsets[this.#count] = limit;
     return this.#follow(id);
   }
 
-  /** The number of the name; -1 where it was never interned. */
+  /** The number of the name, the next free one where it is new. */
+  intern(bytes: Buffer, start: number, end: number): number {
+    const known = this.lookup(bytes, start, end);
+    return known >= 0 ? known : this.add(bytes, start, end);
+  }
+
+  /** The number of the name; -1 where it never came. */
   lookup(bytes: Buffer, start: number, end: number): number {
-    const guess = this.#guess(bytes, start, end);
-    if (guess >= 0) return guess;
-    const id = this.#slots[this.#find(bytes, start, end, hashOf(bytes, start, end))] as number;
+    // Names come in the same order in each document: the one that followed this one before is tried first.
+    const next = this.#next[this.#last] as number;
+    if (next >= 0 && this.#equals(next, bytes, start, end)) return (this.#last = next);
+    const id = this.#find(bytes, start, end);
     return id < 0 ? id : this.#follow(id);
   }
 
-  /** Names come in the same order in each document: the one that followed this one before is tried first. */
-  #guess(bytes: Buffer, start: number, end: number): number {
-    const next = this.#next[this.#last] as number;
-    return next >= 0 && this.#equals(next, bytes, start, end) ? (this.#last = next) : -1;
+  name(id: number): string {
+    const text = this.#store.toString('utf8', this.#offsets[id], this.#offsets[id + 1]);
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
   }
 
   #follow(id: number): number {
@@ -52,57 +62,61 @@ export class ByteInterner {
     return id;
   }
 
-  name(id: number): string {
-    const text = this.#store.toString('utf8', this.#offsets[id], this.#offsets[id + 1]);
-    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+  #find(bytes: Buffer, start: number, end: number): number {
+    const slots = this.#index();
+    const hash = hashOf(bytes, start, end);
+    const mask = slots.length - 1;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const id = slots[slot] as number;
+      if (id < 0 || (this.#hashes[id] === hash && this.#equals(id, bytes, start, end))) return id;
+    }
   }
 
-  #find(bytes: Buffer, start: number, end: number, hash: number): number {
-    const mask = this.#slots.length - 1;
-    let slot = hash & mask;
-    for (;;) {
-      const id = this.#slots[slot] as number;
-      if (id < 0 || (this.#hashes[id] === hash && this.#equals(id, bytes, start, end))) return slot;
-      slot = (slot + 1) & mask;
+  /** The hash table, with all names in it. */
+  #index(): Int32Array {
+    let slots = this.#slots;
+    if (slots === undefined || this.#count * 2 > slots.length) {
+      let length = 4 * MIN_NAMES;
+      while (length < this.#count * 4) length *= 2;
+      this.#slots = slots = new Int32Array(length).fill(-1);
+      for (let id = 0; id < this.#hashed; id += 1) this.#enter(slots, id);
     }
+    for (; this.#hashed < this.#count; this.#hashed += 1) {
+      const id = this.#hashed;
+      this.#hashes[id] = hashOf(this.#store, this.#offsets[id] as number, this.#offsets[id + 1] as number);
+      this.#enter(slots, id);
+    }
+    return slots;
+  }
+
+  #enter(slots: Int32Array, id: number): void {
+    const mask = slots.length - 1;
+    let slot = (this.#hashes[id] as number) & mask;
+    while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask;
+    slots[slot] = id;
   }
 
   #equals(id: number, bytes: Buffer, start: number, end: number): boolean {
     const offset = this.#offsets[id] as number;
     const length = (this.#offsets[id + 1] as number) - offset;
     if (length !== end - start) return false;
-    for (let i = 0; i < length; i += 1) if (this.#store[offset + i] !== bytes[start + i]) return false;
+    const store = this.#store;
+    // From the end: names share their beginnings.
+    for (let i = length - 1; i >= 0; i -= 1) if (store[offset + i] !== bytes[start + i]) return false;
     return true;
   }
 
-  #append(bytes: Buffer, start: number, end: number, hash: number): void {
-    const offset = this.#offsets[this.#count] as number;
-    const needed = offset + end - start;
-    if (needed > this.#store.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, this.#store.length * 2));
-      this.#store.copy(larger, 0, 0, offset);
-      this.#store = larger;
-    }
-    if (this.#count === this.#hashes.length) {
-      this.#hashes = grown(this.#hashes, this.#count * 2);
-      this.#next = grown(this.#next, this.#count * 2).fill(-1, this.#count);
-      this.#offsets = grown(this.#offsets, this.#count * 2 + 1);
-    }
-    bytes.copy(this.#store, offset, start, end);
-    this.#hashes[this.#count] = hash;
-    this.#count += 1;
-    this.#offsets[this.#count] = needed;
+  #growStore(needed: number): void {
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#store.length * 2));
+    this.#store.copy(larger, 0, 0, this.#offsets[this.#count]);
+    this.#store = larger;
   }
 
-  #grow(): void {
-    const slots = new Int32Array(this.#slots.length * 2).fill(-1);
-    const mask = slots.length - 1;
-    for (let id = 0; id < this.#count; id += 1) {
-      let slot = (this.#hashes[id] as number) & mask;
-      while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask;
-      slots[slot] = id;
-    }
-    this.#slots = slots;
+  #growNames(): void {
+    const length = this.#count * 2;
+    this.#hashes = grown(this.#hashes, length);
+    this.#next = grown(this.#next, length).fill(-1, this.#count);
+    this.#offsets = grown(this.#offsets, length + 1);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Sample, SegmentSummary } from '../snapshot.ts';
 import { tokenIs, tokenNumber, type JsonVisitor } from './json-scanner.ts';
-import { sampleOf, type Layout } from './layout.ts';
+import { MAX_NAMES, type Layout } from './layout.ts';
 
 const ID = Buffer.from('id');
 const SIMPLE_FIELDS = Buffer.from('simpleFields');
@@ -27,7 +27,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   readonly #limit: number;
   readonly #documents: Float64Array;
   readonly #bytes: Float64Array;
-  readonly #times = new TimeLine();
+  readonly #times: TimeLine;
   readonly #values = new Float64Array(FIELDS.length).fill(Number.NaN);
   #completed = 0;
   #below = 0;
@@ -48,8 +48,9 @@ export class SegmentMetadataVisitor implements JsonVisitor {
     this.#inFields = shape === 'map';
     this.#layout = layout;
     this.#limit = limit;
-    this.#documents = new Float64Array(layout.sets.length);
-    this.#bytes = new Float64Array(layout.sets.length);
+    this.#documents = new Float64Array(layout.placements.all.length);
+    this.#bytes = new Float64Array(layout.placements.all.length);
+    this.#times = new TimeLine(layout.size);
   }
 
   key(bytes: Buffer, start: number, end: number, depth: number): void {
@@ -64,12 +65,29 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   }
 
   scalar(bytes: Buffer, start: number, end: number, depth: number): void {
-    if (depth === this.#fieldDepth) {
-      if (this.#field >= FIELDS.length) this.#inProgress = tokenIs(bytes, start, end, IN_PROGRESS);
-      else if (this.#field >= 0) this.#values[this.#field] = tokenNumber(bytes, start, end);
-    } else if (depth === 2 && this.#atId) {
-      this.#segment = this.#layout.segments.lookup(bytes, start, end);
+    if (depth === this.#fieldDepth) this.#value(this.#field, bytes, start, end);
+    else if (depth === 2 && this.#atId) this.#segment = this.#layout.segments.lookup(bytes, start, end);
+  }
+
+  members(bytes: Buffer, marks: Uint32Array, from: number, to: number, depth: number): void {
+    for (let mark = from; mark < to; mark += 4) {
+      const start = (marks[mark] as number) + 1;
+      const end = marks[mark + 1] as number;
+      const valueStart = (marks[mark + 2] as number) + 1;
+      const valueEnd = marks[mark + 3] as number;
+      if (depth !== this.#fieldDepth) {
+        this.key(bytes, start, end, depth);
+        this.scalar(bytes, valueStart, valueEnd, depth);
+      } else if (this.#inFields) {
+        this.#value(fieldOf(bytes, start, end), bytes, valueStart, valueEnd);
+      }
     }
+  }
+
+  #value(field: number, bytes: Buffer, start: number, end: number): void {
+    if (field < 0) return;
+    if (field < FIELDS.length) this.#values[field] = tokenNumber(bytes, start, end);
+    else this.#inProgress = tokenIs(bytes, start, end, IN_PROGRESS);
   }
 
   endObject(depth: number): void {
@@ -83,25 +101,25 @@ export class SegmentMetadataVisitor implements JsonVisitor {
 
   #record(segment: number): void {
     const values = this.#values;
-    if (this.#inProgress || this.#layout.consuming[segment] === 1) {
+    const placement = this.#layout.placementOf(segment);
+    if (this.#inProgress || this.#layout.placements.all[placement]?.consuming === true) {
       const offset = values[OFFSET] as number;
       if (!Number.isNaN(offset)) this.consumingOffsets.set(this.#layout.segments.name(segment), offset);
       return;
     }
-    const set = this.#layout.setOf[segment] as number;
     const docs = values[DOCS] as number;
     const size = values[SIZE] as number;
     this.#completed += 1;
-    if (docs > 0) this.#documents[set] = (this.#documents[set] as number) + docs;
+    if (docs > 0) this.#documents[placement] = (this.#documents[placement] as number) + docs;
     if (size >= 0) {
-      this.#bytes[set] = (this.#bytes[set] as number) + size;
+      this.#bytes[placement] = (this.#bytes[placement] as number) + size;
       if (size < this.#limit) this.#below += 1;
     } else {
       this.#unknown += 1;
     }
     // An end of 0 or less is what the engine writes for a segment without rows.
     if ((values[END] as number) > 0 && (values[START] as number) >= 0) {
-      this.#times.add(values[START] as number, values[END] as number, segment);
+      this.#times.set(segment, values[START] as number, values[END] as number);
     } else {
       this.#withoutTime += 1;
     }
@@ -139,43 +157,55 @@ function fieldOf(bytes: Buffer, start: number, end: number): number {
 
 /** Start and end times of segments, all in the unit of the table. */
 class TimeLine {
-  readonly #starts: number[] = [];
-  readonly #ends: number[] = [];
-  readonly #segments: number[] = [];
-  #sorted = true;
+  /** By segment; NaN where it has no time. */
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
 
-  add(start: number, end: number, segment: number): void {
-    const last = this.#starts.length - 1;
-    if (last >= 0 && !this.#before(this.#starts[last] as number, this.#ends[last] as number, start, end))
-      this.#sorted = false;
-    this.#starts.push(start);
-    this.#ends.push(end);
-    this.#segments.push(segment);
+  constructor(segments: number) {
+    this.#starts = new Float64Array(segments).fill(Number.NaN);
+    this.#ends = new Float64Array(segments);
+  }
+
+  set(segment: number, start: number, end: number): void {
+    this.#starts[segment] = start;
+    this.#ends[segment] = end;
   }
 
   /** Segments that end before the one that precedes them by start, then end. */
   outOfOrder(name: (segment: number) => string): Sample {
-    const order = this.#order();
-    const found: number[] = [];
-    for (let i = 1; i < order.length; i += 1) {
-      const current = order[i] as number;
-      if ((this.#ends[current] as number) < (this.#ends[order[i - 1] as number] as number)) found.push(current);
+    let count = 0;
+    const names: string[] = [];
+    let last = Number.NEGATIVE_INFINITY;
+    for (const segment of this.#order()) {
+      const end = this.#ends[segment] as number;
+      if (end < last) {
+        count += 1;
+        if (names.length < MAX_NAMES) names.push(name(segment));
+      }
+      last = end;
     }
-    const names = sampleOf(found.slice(0, 10).map((i) => name(this.#segments[i] as number)));
-    return { count: found.length, names: names.names };
+    return { count, names };
   }
 
-  #before(startA: number, endA: number, startB: number, endB: number): boolean {
-    return startA < startB || (startA === startB && endA <= endB);
-  }
-
+  /** Segments with times, by start, then end. */
   #order(): Uint32Array {
-    const order = Uint32Array.from(this.#starts, (_, i) => i);
-    if (this.#sorted) return order;
-    return order.sort(
-      (a, b) =>
-        (this.#starts[a] as number) - (this.#starts[b] as number) ||
-        (this.#ends[a] as number) - (this.#ends[b] as number),
+    const order = new Uint32Array(this.#starts.length);
+    let count = 0;
+    let sorted = true;
+    for (let segment = 0; segment < order.length; segment += 1) {
+      if (Number.isNaN(this.#starts[segment])) continue;
+      // In the order of their names, which mostly is that of their times.
+      if (count > 0 && this.#compare(order[count - 1] as number, segment) > 0) sorted = false;
+      order[count] = segment;
+      count += 1;
+    }
+    const timed = order.subarray(0, count);
+    return sorted ? timed : timed.sort((a, b) => this.#compare(a, b));
+  }
+
+  #compare(a: number, b: number): number {
+    return (
+      (this.#starts[a] as number) - (this.#starts[b] as number) || (this.#ends[a] as number) - (this.#ends[b] as number)
     );
   }
 }

@@ -67,7 +67,7 @@ class SizeVisitor implements JsonVisitor {
   constructor(layout: Layout, limit: number) {
     this.#layout = layout;
     this.#limit = limit;
-    this.#bytes = new Float64Array(layout.sets.length);
+    this.#bytes = new Float64Array(layout.placements.all.length);
   }
 
   key(bytes: Buffer, start: number, end: number, depth: number): void {
@@ -90,9 +90,9 @@ class SizeVisitor implements JsonVisitor {
   endObject(depth: number): void {
     if (depth !== 4 || !this.#inSegments || this.#segment < 0) return;
     // A consuming segment has no size on disk (-1, or 0 while it is empty).
-    if (this.#layout.consuming[this.#segment] === 1 || this.#size < 0) return;
-    const set = this.#layout.setOf[this.#segment] as number;
-    this.#bytes[set] = (this.#bytes[set] as number) + this.#size;
+    const placement = this.#layout.placementOf(this.#segment);
+    if (this.#layout.placements.all[placement]?.consuming === true || this.#size < 0) return;
+    this.#bytes[placement] = (this.#bytes[placement] as number) + this.#size;
     this.#measured += 1;
     if (this.#size < this.#limit) this.#small.push(this.#segment);
     this.#segment = -1;

@@ -1,5 +1,6 @@
 import { JsonScanner } from './json-scanner.ts';
-import { ExternalViewVisitor, IdealStateVisitor, Layout } from './layout.ts';
+import { Layout } from './layout.ts';
+import { ExternalViewVisitor, IdealStateVisitor } from './state-visitors.ts';
 
 /** Ideal states of more bytes (about 50,000 segments) are not kept for comparison; their views are scanned. */
 const MAX_RAW_BYTES = 8 * 1024 * 1024;

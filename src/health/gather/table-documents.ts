@@ -194,7 +194,7 @@ export class TableDocuments {
       return await this.#reader.stream(calls.segmentMetadata(entry.name), () => visitor('nodes'));
     } catch (error) {
       // A table that never had a segment has no node for them.
-      if (error instanceof StatusError && error.status === 404 && layout.setOf.length === 0) return visitor('nodes');
+      if (error instanceof StatusError && error.status === 404 && layout.size === 0) return visitor('nodes');
       throw error;
     }
   }

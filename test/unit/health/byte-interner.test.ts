@@ -32,6 +32,25 @@ describe('ByteInterner', () => {
     expect(interner.name(49_999)).toBe('events__15__49999__20261121T0000Z');
   });
 
+  it('finds names that were added as new, in whatever order they are looked for', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.stringMatching(/^[a-z]{0,9}$/u), { maxLength: 300 }),
+        fc.array(fc.nat()),
+        (names, looks) => {
+          const interner = new ByteInterner();
+          names.forEach((name, i) => expect(interner.add(Buffer.from(name), 0, name.length)).toBe(i));
+          for (const look of names.length === 0 ? [] : looks) {
+            const name = names[look % names.length] ?? '';
+            expect(interner.lookup(Buffer.from(name), 0, name.length)).toBe(look % names.length);
+          }
+          expect(interner.lookup(Buffer.from('A'), 0, 1)).toBe(-1);
+          expect(interner.intern(Buffer.from('A'), 0, 1)).toBe(names.length);
+        },
+      ),
+    );
+  });
+
   it('gives back names that were escaped', () => {
     const interner = new ByteInterner();
     const bytes = Buffer.from('a\\"b');

@@ -2,15 +2,29 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../src/health/gather/json-scanner.ts';
 
-/** What a scan told, one line a token. */
+/** What a scan told, one line a token; members that came together are told one by one. */
 function scan(chunks: readonly Buffer[]): string[] {
+  const alone = scanBy(chunks, false);
+  expect(scanBy(chunks, true)).toEqual(alone);
+  return alone;
+}
+
+function scanBy(chunks: readonly Buffer[], together: boolean): string[] {
   const seen: string[] = [];
-  const visitor: JsonVisitor = {
-    key: (bytes, start, end, depth) => void seen.push(`${depth} key ${tokenText(bytes, start, end)}`),
-    scalar: (bytes, start, end, depth) => void seen.push(`${depth} scalar ${tokenText(bytes, start, end)}`),
-    endObject: (depth) => void seen.push(`${depth} end`),
+  const key: JsonVisitor['key'] = (bytes, start, end, depth) =>
+    void seen.push(`${depth} key ${tokenText(bytes, start, end)}`);
+  const scalar: JsonVisitor['scalar'] = (bytes, start, end, depth) =>
+    void seen.push(`${depth} scalar ${tokenText(bytes, start, end)}`);
+  const members: JsonVisitor['members'] = (bytes, marks, from, to, depth) => {
+    const quotes = marks.subarray(from, to);
+    for (let i = 0; i < quotes.length; i += 4) {
+      const [keyStart = 0, keyEnd = 0, start = 0, end = 0] = quotes.subarray(i, i + 4);
+      key(bytes, keyStart + 1, keyEnd, depth);
+      scalar(bytes, start + 1, end, depth);
+    }
   };
-  const scanner = new JsonScanner(visitor);
+  const visitor: JsonVisitor = { key, scalar, endObject: (depth) => void seen.push(`${depth} end`) };
+  const scanner = new JsonScanner(together ? { ...visitor, members } : visitor);
   for (const chunk of chunks) scanner.push(chunk);
   scanner.end();
   return seen;
@@ -58,6 +72,22 @@ describe('JsonScanner', () => {
         expect(scan(split(JSON.stringify(value), cuts))).toEqual(walk(value));
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it('tells plain members, alone and among others, wherever the text is cut', () => {
+    const plain = fc.stringMatching(/^[a-z.]{0,12}$/u);
+    const member = fc.oneof({ weight: 5, arbitrary: plain }, fc.constantFrom(1, null, 'a"b', '\\', {}, [], { a: 'b' }));
+    fc.assert(
+      fc.property(
+        fc.dictionary(plain, member),
+        fc.constantFrom(undefined, 2),
+        fc.array(fc.nat()),
+        (value, indent, cuts) => {
+          expect(scan(split(JSON.stringify({ value }, undefined, indent), cuts))).toEqual(walk({ value }));
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 

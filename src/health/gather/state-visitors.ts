@@ -1,0 +1,136 @@
+import { tokenIs, tokenText, type JsonVisitor } from './json-scanner.ts';
+import type { Layout } from './layout.ts';
+import { Placements } from './placements.ts';
+
+/** A segment that one of two documents lacks. */
+const ABSENT = -1;
+const CLOSE_OBJECT = 0x7d;
+
+/** Reads `{"OFFLINE": {segment: {server: state}} | null, "REALTIME": …}`, of which the one type matters. */
+abstract class StateVisitor implements JsonVisitor {
+  /** True where the table has a document of this type at all. */
+  found = false;
+  readonly #type: Buffer;
+  readonly #placements: Placements;
+  #relevant = false;
+  /** True while no member of the segment's object has come. */
+  #fresh = true;
+  /** The segment's, where its object came in one; else it ends with the object. */
+  #placement = ABSENT;
+
+  constructor(type: string, placements: Placements) {
+    this.#type = Buffer.from(type);
+    this.#placements = placements;
+  }
+
+  protected abstract segment(bytes: Buffer, start: number, end: number): void;
+  protected abstract done(placement: number): void;
+
+  key(bytes: Buffer, start: number, end: number, depth: number): void {
+    if (depth === 1) this.#relevant = tokenIs(bytes, start, end, this.#type);
+    if (!this.#relevant) return;
+    if (depth === 2) {
+      this.found = true;
+      this.#fresh = true;
+      this.#placement = ABSENT;
+      this.segment(bytes, start, end);
+    } else if (depth === 3) {
+      this.#begin();
+      this.#placements.server(bytes, start, end);
+    }
+  }
+
+  scalar(bytes: Buffer, start: number, end: number, depth: number): void {
+    if (this.#relevant && depth === 3) this.#placements.state(bytes, start, end);
+  }
+
+  members(bytes: Buffer, marks: Uint32Array, from: number, to: number, depth: number): void {
+    if (!this.#relevant || depth !== 3) return;
+    if (this.#fresh && bytes[(marks[to - 1] as number) + 1] === CLOSE_OBJECT) {
+      this.#placement = this.#placements.ofMembers(bytes, marks, from, to);
+      return;
+    }
+    this.#begin();
+    this.#placements.addMembers(bytes, marks, from, to);
+  }
+
+  endObject(depth: number): void {
+    if (!this.#relevant) return;
+    if (depth === 2) this.found = true;
+    if (depth !== 3) return;
+    if (this.#placement === ABSENT) {
+      this.#begin();
+      this.#placement = this.#placements.end();
+    }
+    this.done(this.#placement);
+  }
+
+  #begin(): void {
+    if (this.#fresh) this.#placements.begin();
+    this.#fresh = false;
+  }
+}
+
+export class IdealStateVisitor extends StateVisitor {
+  readonly #layout: Layout;
+  #segment = 0;
+
+  constructor(layout: Layout, type: string) {
+    super(type, layout.placements);
+    this.#layout = layout;
+  }
+
+  protected override segment(bytes: Buffer, start: number, end: number): void {
+    this.#segment = this.#layout.segments.add(bytes, start, end);
+  }
+
+  protected override done(placement: number): void {
+    this.#layout.place(this.#segment, placement);
+  }
+}
+
+/** Holds an external view against a layout. */
+export class ExternalViewVisitor extends StateVisitor {
+  readonly #layout: Layout;
+  readonly #held: Placements;
+  readonly #seen = new Set<number>();
+  readonly #differing: string[] = [];
+  #segment = ABSENT;
+  #unknown = '';
+
+  constructor(layout: Layout, type: string) {
+    // Of its own: who only serves what nobody placed there is not one of the table's servers.
+    const held = new Placements(layout.names);
+    super(type, held);
+    this.#layout = layout;
+    this.#held = held;
+  }
+
+  protected override segment(bytes: Buffer, start: number, end: number): void {
+    this.#segment = this.#layout.segments.lookup(bytes, start, end);
+    this.#unknown = this.#segment === ABSENT ? tokenText(bytes, start, end) : '';
+  }
+
+  protected override done(placement: number): void {
+    const weight = this.#held.all[placement]?.weight;
+    if (this.#segment === ABSENT) {
+      // Gone from the ideal state and still served; with no replica left it is as good as gone.
+      if (weight !== 0) this.#differing.push(this.#unknown);
+      return;
+    }
+    this.#seen.add(this.#segment);
+    if (weight !== this.#layout.placed(this.#segment).weight) {
+      this.#differing.push(this.#layout.segments.name(this.#segment));
+    }
+  }
+
+  /** Names of all segments that differ. */
+  differing(): string[] {
+    const layout = this.#layout;
+    const missing: string[] = [];
+    for (let segment = 0; segment < layout.size; segment += 1) {
+      if (layout.placed(segment).weight !== 0 && !this.#seen.has(segment)) missing.push(layout.segments.name(segment));
+    }
+    return [...this.#differing, ...missing];
+  }
+}

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { SegmentMetadataVisitor } from '../../../src/health/gather/segment-metadata.ts';
+import { JsonScanner } from '../../../src/health/gather/json-scanner.ts';
+import { ExternalViewReading, IdealStateReading } from '../../../src/health/gather/state-readings.ts';
+import type { Layout } from '../../../src/health/gather/layout.ts';
+
+type States = Record<string, Record<string, string>>;
+
+const name = fc.constantFrom('a', 'b', 'c__1__2__3', 'd__2__0__3', 'segment_e', 'segment_f', 'g"', 'h');
+const server = fc.constantFrom('Server_1', 'Server_2', 'Server_3', 'Server_4', 'Server_5', 'S\\');
+const state = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('ONLINE') },
+  fc.constantFrom('CONSUMING', 'OFFLINE', 'ERROR'),
+);
+const states = fc.dictionary(name, fc.dictionary(server, state, { maxKeys: 5 }), { maxKeys: 8 });
+const cutting = fc.record({ indent: fc.constantFrom(undefined, 2), cuts: fc.array(fc.nat()) });
+
+/** A document, laid out and cut. */
+function pieces(value: unknown, { indent, cuts }: { indent: number | undefined; cuts: readonly number[] }): Buffer[] {
+  const bytes = Buffer.from(JSON.stringify(value, undefined, indent));
+  const at = [...new Set(cuts.map((i) => i % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  return [0, ...at].map((cut, i) => bytes.subarray(cut, at[i] ?? bytes.length));
+}
+
+function layoutOf(value: unknown, cut: Parameters<typeof pieces>[1]): Layout {
+  const reading = new IdealStateReading('OFFLINE');
+  for (const piece of pieces(value, cut)) reading.push(piece);
+  return reading.end();
+}
+
+/** The replicas that count. */
+const held = (replicas: Record<string, string> = {}): [string, string][] =>
+  Object.entries(replicas).filter(([, at]) => at !== 'OFFLINE');
+
+describe('an ideal state', () => {
+  it('is counted by server, wherever the text is cut', () => {
+    fc.assert(
+      fc.property(states, cutting, (ideal: States, cut) => {
+        const assignment = layoutOf({ OFFLINE: ideal, REALTIME: null }, cut).assignment(true);
+        const loads: Record<string, { segments: number; consuming: number }> = {};
+        for (const replicas of Object.values(ideal)) {
+          const consumes = Object.values(replicas).includes('CONSUMING');
+          for (const [on] of held(replicas)) {
+            const load = (loads[on] ??= { segments: 0, consuming: 0 });
+            load.segments += 1;
+            load.consuming += consumes ? 1 : 0;
+          }
+        }
+        expect(Object.fromEntries(assignment.servers)).toEqual(loads);
+        expect(assignment.segments).toBe(Object.keys(ideal).length);
+        expect(assignment.consumingSegments).toBe(
+          Object.values(ideal).filter((replicas) => Object.values(replicas).includes('CONSUMING')).length,
+        );
+        expect(assignment.segmentsWithoutPartition).toBe(
+          Object.keys(ideal).filter((segment) => !segment.includes('__')).length,
+        );
+        const partition = [...(ideal['c__1__2__3'] ? held(ideal['c__1__2__3']) : [])].map(([on]) => on);
+        expect(assignment.partitions.get(1) ?? []).toEqual(partition.toSorted());
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('an external view', () => {
+  it('differs in the segments whose replicas are others or in another state, wherever the text is cut', () => {
+    const sorted = (replicas: Record<string, string> | undefined) => JSON.stringify(held(replicas).toSorted());
+    fc.assert(
+      fc.property(
+        states,
+        states,
+        fc.boolean(),
+        cutting,
+        cutting,
+        (ideal: States, other: States, same, cut, viewCut) => {
+          // Most of the time most is well.
+          const view = same ? { ...ideal, ...Object.fromEntries(Object.entries(other).slice(0, 1)) } : other;
+          const layout = layoutOf({ OFFLINE: ideal, REALTIME: null }, cut);
+          const reading = new ExternalViewReading(layout, 'OFFLINE');
+          for (const piece of pieces({ OFFLINE: view, REALTIME: null }, viewCut)) reading.push(piece);
+          const expected = [...new Set([...Object.keys(ideal), ...Object.keys(view)])].filter(
+            (segment) => sorted(ideal[segment]) !== sorted(view[segment]),
+          );
+          const { names, missing } = reading.end();
+          expect(names.toSorted()).toEqual(expected.toSorted());
+          expect(missing).toBe(false);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("segments' metadata", () => {
+  it('is summed up by server, in whatever order it comes and wherever it is cut', () => {
+    const time = fc.integer({ min: 1, max: 9 });
+    const fields = fc.record({ start: time, end: time, docs: fc.nat(100), bytes: fc.nat(100) });
+    const metadata = fc.dictionary(name, fields, { maxKeys: 8 });
+    fc.assert(
+      fc.property(states, metadata, fc.constantFrom('map', 'nodes'), cutting, (ideal: States, of, shape, cut) => {
+        const layout = layoutOf({ OFFLINE: ideal, REALTIME: null }, { indent: undefined, cuts: [] });
+        const entries = Object.entries(of).map(([segment, { start, end, docs, bytes }]) => {
+          const simpleFields = {
+            'segment.crc': '12',
+            'segment.end.time': String(end),
+            'segment.size.in.bytes': String(bytes),
+            'segment.start.time': String(start),
+            'segment.total.docs': String(docs),
+          };
+          return [segment, simpleFields] as const;
+        });
+        const value =
+          shape === 'map'
+            ? Object.fromEntries(entries)
+            : entries.map(([id, simpleFields]) => ({ id, simpleFields, mapFields: {}, listFields: {} }));
+        const visitor = new SegmentMetadataVisitor(layout, 50, shape);
+        const scanner = new JsonScanner(visitor);
+        for (const piece of pieces(value, cut)) scanner.push(piece);
+        scanner.end();
+        const summary = visitor.summary();
+        const known = Object.entries(of).filter(
+          ([segment]) => ideal[segment] !== undefined && !Object.values(ideal[segment]).includes('CONSUMING'),
+        );
+        expect(summary).toMatchObject({
+          completed: known.length,
+          packedUnknown: 0,
+          packedBelowLimit: known.filter(([, { bytes }]) => bytes < 50).length,
+          withoutTime: 0,
+        });
+        const documents: Record<string, number> = {};
+        for (const replicas of Object.values(ideal)) for (const [on] of held(replicas)) documents[on] ??= 0;
+        for (const [segment, { docs }] of known)
+          for (const [on] of held(ideal[segment])) documents[on] = (documents[on] ?? 0) + docs;
+        expect(Object.fromEntries(summary.documents)).toEqual(documents);
+        const inOrder = known.map(([, times]) => times).toSorted((a, b) => a.start - b.start || a.end - b.end);
+        const out = inOrder.filter(({ end }, i) => i > 0 && end < (inOrder[i - 1]?.end ?? 0));
+        expect(summary.outOfOrder.count).toBe(out.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
