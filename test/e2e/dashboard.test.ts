@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, startBrowser, visit, type Visit } from '../support/browser.ts';
 import { sharedPinot } from '../support/pinot.ts';
@@ -89,8 +89,40 @@ describe('signing in', () => {
   });
 });
 
+/** The run that is under way, as the page shows it. */
+const run = (): Locator => page.getByRole('region', { name: 'A run is under way' });
+
+/**
+ * Watches a run until half of its checks are decided, then lets it go on fast.
+ * @returns how many steps were seen, and whether decided and waiting checks stood side by side
+ */
+async function watchRun(): Promise<{ steps: number; partly: boolean }> {
+  await run().getByRole('progressbar', { name: 'Progress of the run' }).waitFor();
+  const seen = new Set<number>();
+  let partly = false;
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline;) {
+    // What is shown at one moment; gone where the run is over.
+    const shown = await page.evaluate<{ said: string; marks: string[]; value: number; max: number } | null>(`(() => {
+      const panel = document.querySelector('.run');
+      const bar = panel?.querySelector('progress');
+      return bar && { said: panel.querySelector('[role=status]').textContent, value: bar.value, max: bar.max,
+        marks: [...panel.querySelectorAll('.run-check .sr-only')].map((mark) => mark.textContent) };
+    })()`);
+    if (!shown) break;
+    const decided = shown.marks.filter((mark) => mark !== 'waiting').length;
+    expect([shown.marks.length, shown.max, shown.value]).toEqual([33, 33, decided]);
+    if (decided > 0) expect(shown.said).toMatch(new RegExp(`^${decided} of 33 checks decided, `));
+    seen.add(decided);
+    partly ||= decided > 0 && decided < 33;
+    if (decided > 16) controller.delayMs = 0;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  controller.delayMs = 0;
+  return { steps: seen.size, partly };
+}
+
 describe('health', () => {
-  it('runs now, and shows how far the run is', async () => {
+  it('runs now, and shows check by check how far the run is', async () => {
     // The first run of the start is over, so that the next one is that of the button.
     await expect
       .poll(
@@ -99,15 +131,27 @@ describe('health', () => {
         { timeout: 60_000 },
       )
       .not.toBeNull();
-    controller.delayMs = 250;
+    controller.delayMs = 500;
     const button = page.getByRole('button', { name: 'Run now' });
     await button.click();
-    await page.getByText(/A run reads the cluster: \d+ of \d+ reads/).waitFor();
-    await page.getByRole('progressbar', { name: 'Progress of the run' }).waitFor();
-    controller.delayMs = 0;
-    await page.getByRole('progressbar', { name: 'Progress of the run' }).waitFor({ state: 'detached' });
+    const { steps, partly } = await watchRun();
+    expect(partly).toBe(true);
+    expect(steps).toBeGreaterThan(1);
+    await run().waitFor({ state: 'detached' });
     await page.getByText(/checked just now|checked \d+ seconds? ago/).waitFor();
     expect(await page.locator('li.check').count()).toBe(33);
+  });
+
+  it('shows a run that somebody else began, check by check, and its report by itself', async () => {
+    const before = await page.locator('.glance time').last().getAttribute('datetime');
+    controller.delayMs = 500;
+    await gateway.call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask');
+    const { partly } = await watchRun();
+    expect(partly).toBe(true);
+    await run().waitFor({ state: 'detached' });
+    await expect
+      .poll(() => page.locator('.glance time').last().getAttribute('datetime'), { timeout: 10_000 })
+      .not.toBe(before);
   });
 
   it('says at a glance whether the cluster is well, failing checks first', async () => {

@@ -3,31 +3,33 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, callText, messageOfError } from '../lib/api.ts';
 import { bytes, nameOf, whole } from '../lib/format.ts';
 import type { StoredResult } from '../lib/types.ts';
+import { boundOf, type Usage } from '../lib/usage.ts';
 import { useData } from '../lib/use-data.ts';
 import { DangerButton, ErrorNote, When } from './basics.tsx';
 
 interface Listing {
   readonly resultMetadataList: readonly StoredResult[];
 }
-interface Usage {
-  readonly usedBytes: number;
-  readonly quotaBytes: number;
-  readonly criticalPercent: number;
-  readonly targetPercent: number;
-}
-
 /** How full the store is, with the marks at which the cleaner begins and ends. */
 function UsageBar(props: { usage: Usage }): JSX.Element {
-  const { usedBytes, quotaBytes, criticalPercent, targetPercent } = props.usage;
-  const percent = quotaBytes === 0 ? 0 : Math.min(100, (usedBytes / quotaBytes) * 100);
-  const text = `${bytes(usedBytes)} of ${bytes(quotaBytes)} (${percent.toFixed(1)} %); cleaning begins at ${criticalPercent} % and ends at ${targetPercent} %`;
+  const { usedBytes, criticalPercent, targetPercent } = props.usage;
+  const { boundBytes, cleaned } = boundOf(props.usage);
+  if (boundBytes === undefined)
+    return (
+      <p class="muted">{bytes(usedBytes)} are stored. Nothing bounds them but their expiry: the cleaner is off.</p>
+    );
+  const percent = boundBytes === 0 ? 0 : Math.min(100, (usedBytes / boundBytes) * 100);
+  const rule = cleaned
+    ? `cleaning begins at ${criticalPercent} % and ends at ${targetPercent} %`
+    : 'the store takes no more than that';
+  const text = `${bytes(usedBytes)} of ${bytes(boundBytes)} (${percent.toFixed(1)} %); ${rule}`;
   return (
     <figure class="usage">
       <svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={text}>
         <rect width="100" height="8" class="usage-quota" />
         <rect width={percent} height="8" class={percent > criticalPercent ? 'usage-critical' : 'usage-used'} />
-        <rect x={targetPercent} width="0.3" height="8" class="usage-mark" />
-        <rect x={criticalPercent} width="0.3" height="8" class="usage-mark" />
+        {cleaned && <rect x={targetPercent} width="0.3" height="8" class="usage-mark" />}
+        {cleaned && <rect x={criticalPercent} width="0.3" height="8" class="usage-mark" />}
       </svg>
       <figcaption class="muted">{text}</figcaption>
     </figure>

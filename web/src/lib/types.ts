@@ -33,6 +33,9 @@ export interface HealthReport {
     readonly step: string;
     readonly done?: number;
     readonly total?: number;
+    /** Decided so far, in that order. */
+    readonly checks: readonly { readonly name: string; readonly status: 'PASS' | 'FAIL' }[];
+    readonly checksTotal: number;
   } | null;
 }
 

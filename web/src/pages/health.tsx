@@ -1,134 +1,31 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { Badge, BusyButton, ErrorNote, Loading, When } from '../components/basics.tsx';
-import { VirtualList } from '../components/virtual-list.tsx';
+import { BusyButton, ErrorNote, Loading, When } from '../components/basics.tsx';
 import { call, messageOfError } from '../lib/api.ts';
-import { duration, fromUpper, whole } from '../lib/format.ts';
+import { duration } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
-import type { CheckDefinition, CheckEntry, HealthReport } from '../lib/types.ts';
+import type { CheckDefinition, HealthReport } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
+import { CheckRow } from './health/check-row.tsx';
 import { filterChecks, type Filters } from './health/filter-checks.ts';
+import { RunPanel } from './health/run-panel.tsx';
+import { checksOfRun } from './health/run-progress.ts';
 
-/** Pixels of a finding, as in the styles. */
-const ROW_HEIGHT = 64;
+/**
+ * Asks for findings on a table that cannot be: what remains of the answer is a few hundred bytes, whether a run is under way and
+ * when the latest one was.
+ */
+const PULSE = '/clusterHealth?table=%2F';
+const IDLE_PULSE_MS = 2000;
+const RUNNING_PULSE_MS = 500;
 
-function Findings(props: { check: CheckEntry }): JSX.Element | null {
-  const { findings, findingCount } = props.check;
-  if (findings.length === 0) return null;
-  return (
-    <>
-      <VirtualList
-        count={findings.length}
-        rowHeight={ROW_HEIGHT}
-        maxHeight={6 * ROW_HEIGHT}
-        label={`Findings of ${props.check.title}`}
-        render={(index) => {
-          const finding = findings[index];
-          if (!finding) return null;
-          return (
-            <div class="finding" role="listitem" key={index}>
-              <span class="entity" title={finding.entity}>
-                <span class="muted">{finding.entityType}</span> <code>{finding.entity}</code>
-              </span>
-              <span class="what" title={finding.message}>
-                {finding.message}
-              </span>
-              {finding.observed !== undefined && (
-                <span class="measure" title={`${finding.observed} / ${finding.threshold ?? ''}`}>
-                  <span>{finding.observed}</span>
-                  {finding.threshold !== undefined && <span class="muted">allowed: {finding.threshold}</span>}
-                </span>
-              )}
-            </div>
-          );
-        }}
-      />
-      {findingCount > findings.length && (
-        <p class="muted">
-          {whole(findings.length)} of {whole(findingCount)} findings are shown.
-        </p>
-      )}
-    </>
-  );
-}
-
-/** What the check is, and what to do where it fails. */
-function Runbook(props: { check: CheckEntry; definition: CheckDefinition | undefined }): JSX.Element {
-  const { check, definition } = props;
-  const thresholds = Object.entries(definition?.defaultThresholds ?? {});
-  return (
-    <dl class="runbook">
-      {definition && (
-        <div>
-          <dt>Fails when</dt>
-          <dd>
-            {definition.description}
-            {thresholds.length > 0 && (
-              <span class="muted"> Defaults: {thresholds.map(([name, value]) => `${name} ${value}`).join(', ')}.</span>
-            )}
-          </dd>
-        </div>
-      )}
-      <div>
-        <dt>What to do</dt>
-        <dd>
-          {check.remediation}{' '}
-          <a href={`/docs/checks/${check.name}`} target="_blank" rel="noreferrer">
-            Runbook
-          </a>
-        </dd>
-      </div>
-    </dl>
-  );
-}
-
-function CheckRow(props: {
-  check: CheckEntry;
-  definition: CheckDefinition | undefined;
-  open: boolean;
-  onToggle: () => void;
-}): JSX.Element {
-  const { check } = props;
-  const failing = check.status === 'FAIL';
-  const id = `check-${check.name}`;
-  return (
-    <li class={`check ${failing ? 'check-fail' : 'check-pass'}`}>
-      <button type="button" class="check-head" aria-expanded={props.open} aria-controls={id} onClick={props.onToggle}>
-        <Badge tone={failing ? (check.couldNotEvaluate ? 'warn' : 'bad') : 'good'}>
-          {check.couldNotEvaluate ? 'NOT READ' : check.status}
-        </Badge>
-        <span class="check-title">{check.title || fromUpper(check.name)}</span>
-        <span class="check-message">{check.message}</span>
-        {check.findingCount > 0 && <span class="count">{whole(check.findingCount)}</span>}
-      </button>
-      {props.open && (
-        <div class="check-body" id={id}>
-          <p class="muted">
-            <code>{check.name}</code>
-            {check.since !== undefined && (
-              <>
-                {' · '}
-                {failing ? 'failing' : 'passing'} since <When time={check.since} />
-              </>
-            )}
-          </p>
-          <p>{check.message}</p>
-          <Findings check={check} />
-          <Runbook check={check} definition={props.definition} />
-        </div>
-      )}
-    </li>
-  );
-}
-
-function Glance(props: { report: HealthReport; onRun: () => Promise<void> }): JSX.Element {
+function Glance(props: { report: HealthReport; running: boolean; onRun: () => Promise<void> }): JSX.Element {
   const { report } = props;
   const failing = report.checks.filter((check) => check.status === 'FAIL');
   const well = report.runTimestamp !== null && failing.length === 0;
   // Not well since the first of what fails began to; well since the last that failed ceased to.
   const times = (well ? report.checks : failing).map((check) => check.since).filter((time) => time !== undefined);
   const since = times.toSorted().at(well ? -1 : 0);
-  const { running } = report;
   return (
     <section
       class={`glance ${report.runTimestamp === null ? '' : well ? 'glance-good' : 'glance-bad'}`}
@@ -156,17 +53,8 @@ function Glance(props: { report: HealthReport; onRun: () => Promise<void> }): JS
             </>
           )}
         </p>
-        {running && (
-          <p role="status">
-            <progress max={running.total ?? 1} value={running.done} aria-label="Progress of the run" /> A run{' '}
-            {running.step}
-            {running.done !== undefined && running.total !== undefined
-              ? `: ${whole(running.done)} of ${whole(running.total)} reads`
-              : ''}
-          </p>
-        )}
       </div>
-      <BusyButton class="primary" onPress={props.onRun} disabled={Boolean(running)}>
+      <BusyButton class="primary" onPress={props.onRun} disabled={props.running}>
         Run now
       </BusyButton>
     </section>
@@ -207,12 +95,23 @@ function FilterBar(props: { filters: Filters; counts: { all: number; fail: numbe
 
 export function HealthPage(): JSX.Element {
   const { query } = useLocation();
+  const data = useData('health', (signal) => call<HealthReport>('/clusterHealth', { signal }));
   const [fast, setFast] = useState(false);
-  const data = useData('health', (signal) => call<HealthReport>('/clusterHealth', { signal }), fast ? 700 : 15_000);
+  const pulse = useData(
+    'pulse',
+    (signal) => call<HealthReport>(PULSE, { signal }),
+    fast ? RUNNING_PULSE_MS : IDLE_PULSE_MS,
+  );
   const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
   const [error, setError] = useState<string>();
-  const running = Boolean(data.value?.running);
-  useEffect(() => setFast(running), [running]);
+  // A run that somebody else began is shown like one's own.
+  const running = pulse.value?.running ?? undefined;
+  useEffect(() => setFast(running !== undefined), [running !== undefined]);
+  const newest = pulse.value?.runTimestamp;
+  const shownRun = data.value?.runTimestamp;
+  useEffect(() => {
+    if (newest !== undefined && shownRun !== undefined && newest !== shownRun) data.reload();
+  }, [newest, shownRun]);
 
   const filters: Filters = {
     status: query.get('status') ?? '',
@@ -236,7 +135,7 @@ export function HealthPage(): JSX.Element {
     } catch (failure) {
       setError(messageOfError(failure));
     } finally {
-      setFast(false);
+      pulse.reload();
       data.reload();
     }
   };
@@ -249,8 +148,9 @@ export function HealthPage(): JSX.Element {
     );
   return (
     <>
-      <Glance report={data.value} onRun={run} />
-      <ErrorNote message={error ?? data.error} retry={data.reload} />
+      <Glance report={data.value} running={running !== undefined} onRun={run} />
+      <ErrorNote message={error ?? data.error ?? pulse.error} retry={data.reload} />
+      {running && <RunPanel running={running} checks={checksOfRun(running, checks, definitions.value ?? [])} />}
       <FilterBar
         filters={filters}
         counts={{

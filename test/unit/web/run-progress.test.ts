@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { CheckDefinition, CheckEntry } from '../../../web/src/lib/types.ts';
+import { checksOfRun, sayProgress, type Running } from '../../../web/src/pages/health/run-progress.ts';
+
+const running = (checks: Running['checks'], checksTotal = 3): Running => ({
+  taskId: 'r',
+  step: '',
+  checks,
+  checksTotal,
+});
+const definition = (name: string): CheckDefinition => ({
+  name,
+  title: `Title of ${name}`,
+  description: '',
+  category: 'tables',
+  defaultThresholds: {},
+});
+const entry = (name: string): CheckEntry => ({
+  name,
+  title: `Title of ${name}`,
+  category: 'tables',
+  status: 'FAIL',
+  message: '',
+  findings: [],
+  findingCount: 0,
+  remediation: '',
+});
+const ALL = ['A', 'B', 'C'].map(definition);
+
+describe('the checks of a run', () => {
+  it('keep their places while they are decided in another order', () => {
+    const decided = running([
+      { name: 'C', status: 'FAIL' },
+      { name: 'A', status: 'PASS' },
+    ]);
+    expect(checksOfRun(decided, [], ALL)).toEqual([
+      { name: 'A', title: 'Title of A', status: 'PASS' },
+      { name: 'B', title: 'Title of B', status: undefined },
+      { name: 'C', title: 'Title of C', status: 'FAIL' },
+    ]);
+  });
+
+  it('are those of the report where as many run: others are disabled', () => {
+    const names = checksOfRun(running([], 2), [entry('A'), entry('C')], ALL).map(({ name }) => name);
+    expect(names).toEqual(['A', 'C']);
+  });
+
+  it('have those that nothing else tells of, by their names', () => {
+    expect(checksOfRun(running([{ name: 'NEW', status: 'PASS' }]), [], [])).toEqual([
+      { name: 'NEW', title: 'NEW', status: 'PASS' },
+    ]);
+  });
+});
+
+describe('what is said of a run', () => {
+  it.each<[Running['checks'], string]>([
+    [[], 'no check decided yet'],
+    [[{ name: 'A', status: 'PASS' }], '1 of 3 checks decided, none fails'],
+    [[{ name: 'A', status: 'FAIL' }], '1 of 3 checks decided, 1 fails'],
+    [
+      [
+        { name: 'A', status: 'FAIL' },
+        { name: 'B', status: 'FAIL' },
+      ],
+      '2 of 3 checks decided, 2 fail',
+    ],
+  ])('%j is `%s`', (checks, said) => {
+    expect(sayProgress(running(checks))).toBe(said);
+  });
+});
