@@ -74,7 +74,7 @@ export async function readPage(
     );
   }
   const numRows = Math.min(request.numRows, total - offset);
-  const head = pageHead(record);
+  const { head } = frameOf(record);
   const tail = pageTail(record, { offset, numRows }, options.holder);
   const frame = { head, tail, numRows };
   if (numRows === 0) return { ...frame, rows: [], length: head.length + tail.length };
@@ -87,26 +87,40 @@ export async function readPage(
   return { ...frame, rows, length: head.length + bytes + tail.length };
 }
 
-function pageHead(record: ResultRecord): Buffer {
-  return Buffer.from(`{"resultTable":{"dataSchema":${record.dataSchema},"rows":[`);
+/** The parts of a page's head and tail that are the same for every page of a result. */
+interface Frame {
+  readonly head: Buffer;
+  readonly own: string;
+  readonly statistics: string;
+}
+
+const frames = new WeakMap<ResultRecord, Frame>();
+
+function frameOf(record: ResultRecord): Frame {
+  const known = frames.get(record);
+  if (known !== undefined) return known;
+  const table = record.tableFields.map((field) => `,${printField(field)}`).join('');
+  const frame = {
+    head: Buffer.from(`{"resultTable":{"dataSchema":${record.dataSchema},"rows":[`),
+    own:
+      `]${table}},"requestId":${JSON.stringify(record.requestId)},"brokerId":${JSON.stringify(record.brokerId)},` +
+      `"numRowsResultSet":${record.rowCount}`,
+    statistics: record.fields
+      .filter((field) => !OWN_FIELDS.has(field.name))
+      .map((field) => `,${printField(field)}`)
+      .join(''),
+  };
+  frames.set(record, frame);
+  return frame;
 }
 
 function pageTail(record: ResultRecord, page: PageRequest, holder: HolderAddress | undefined): Buffer {
   const { offset, numRows } = page;
   const next = offset + numRows;
-  const own = [
-    `"requestId":${JSON.stringify(record.requestId)}`,
-    `"brokerId":${JSON.stringify(record.brokerId)}`,
-    `"numRowsResultSet":${record.rowCount}`,
-    `"offset":${offset}`,
-    `"numRows":${numRows}`,
-  ];
-  if (next < record.rowCount) own.push(`"nextOffsetParams":"offset=${next}&numRows=${numRows}"`);
-  own.push('"exceptions":[]');
-  if (holder !== undefined) own.push(`"brokerHost":${JSON.stringify(holder.host)}`, `"brokerPort":${holder.port}`);
-  const statistics = record.fields.filter((field) => !OWN_FIELDS.has(field.name)).map(printField);
-  const table = record.tableFields.map((field) => `,${printField(field)}`).join('');
-  return Buffer.from(`]${table}},${[...own, ...statistics].join(',')}}`);
+  const { own, statistics } = frameOf(record);
+  const more = next < record.rowCount ? `,"nextOffsetParams":"offset=${next}&numRows=${numRows}"` : '';
+  const at = holder === undefined ? '' : `,"brokerHost":${JSON.stringify(holder.host)},"brokerPort":${holder.port}`;
+  return Buffer.from(`${own},"offset":${offset},"numRows":${numRows}${more},"exceptions":[]${at}${statistics}}`);
 }
 
 function printField(field: RawField): string {

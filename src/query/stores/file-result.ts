@@ -7,6 +7,8 @@ import type { OpenFile } from './open-files.ts';
 
 const STREAM_BYTES = 256 * 1024;
 const BYTES_PER_CHECKPOINT = 8;
+/** Read at once for a small page, so that the next ones need no read. */
+const BLOCK_BYTES = 128 * 1024;
 
 /** Rows on their way into a file. */
 export class FileWriter implements ResultWriter {
@@ -92,7 +94,8 @@ export class FileReader implements ResultReader {
   readonly #parts: FileReaderParts;
   readonly #buffers: Buffer[] = [];
   #open = true;
-  #reading: Promise<unknown> = Promise.resolve();
+  #reading = 0;
+  #idle: (() => void) | undefined;
 
   constructor(file: OpenFile, parts: FileReaderParts) {
     this.record = file.cached.record;
@@ -108,7 +111,7 @@ export class FileReader implements ResultReader {
   }
 
   async read(from: number, to: number): Promise<readonly Uint8Array[]> {
-    return [await this.#range(from, to)];
+    return [to - from <= BLOCK_BYTES / 2 ? await this.#small(from, to) : await this.#range(from, to)];
   }
 
   async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
@@ -121,9 +124,20 @@ export class FileReader implements ResultReader {
     if (!this.#open) return;
     this.#open = false;
     // The number of a closed descriptor is given to the next file: a read that is under way must not end up there.
-    await this.#reading.catch(() => undefined);
+    if (this.#reading > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
     if (reuse) for (const buffer of this.#buffers) this.#parts.pool.give(buffer);
     await this.#parts.release(this.#file);
+  }
+
+  async #small(from: number, to: number): Promise<Uint8Array> {
+    const { block } = this.#file;
+    if (block !== undefined && block.from <= from && to <= block.from + block.bytes.length) {
+      return block.bytes.subarray(from - block.from, to - block.from);
+    }
+    const end = Math.min(Math.max(to, this.record.rowBytes), from + BLOCK_BYTES);
+    const bytes = await this.#tracked(readRange(this.#file.descriptor, from, end));
+    this.#file.block = { from, bytes };
+    return bytes.subarray(0, to - from);
   }
 
   #range(from: number, to: number): Promise<Uint8Array> {
@@ -132,12 +146,15 @@ export class FileReader implements ResultReader {
     return this.#tracked(readInto(this.#file.descriptor, buffer, from, to));
   }
 
-  #tracked(work: Promise<Uint8Array>): Promise<Uint8Array> {
-    const reading = work.catch((error: unknown) => {
+  async #tracked(work: Promise<Uint8Array>): Promise<Uint8Array> {
+    this.#reading++;
+    try {
+      return await work;
+    } catch (error) {
       throw asStoreError(error);
-    });
-    this.#reading = Promise.allSettled([this.#reading, reading]);
-    return reading;
+    } finally {
+      if (--this.#reading === 0) this.#idle?.();
+    }
   }
 }
 

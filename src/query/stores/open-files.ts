@@ -6,6 +6,8 @@ import type { CachedResult } from './result-cache.ts';
 export interface OpenFile {
   readonly descriptor: number;
   readonly cached: CachedResult;
+  /** What was read around the last small page: the pages behind it are likely to be asked for next. Its bytes never change. */
+  block: { readonly from: number; readonly bytes: Uint8Array } | undefined;
 }
 
 interface Entry extends OpenFile {
@@ -38,7 +40,7 @@ export class OpenFiles {
   add(descriptor: number, cached: CachedResult): OpenFile {
     const { requestId } = cached.record;
     this.forget(requestId);
-    const entry: Entry = { descriptor, cached, users: 1, forgotten: false };
+    const entry: Entry = { descriptor, cached, block: undefined, users: 1, forgotten: false };
     this.#entries.set(requestId, entry);
     return entry;
   }
