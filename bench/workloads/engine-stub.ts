@@ -39,10 +39,14 @@ function states(table: number): string {
   return isRealtime(table) ? `{"OFFLINE":null,"REALTIME":${body}}` : `{"OFFLINE":${body},"REALTIME":null}`;
 }
 
-/** As `GET /segments/{table}/zkmetadata` tells it. */
+/** Coprime to every number of segments that it does not divide. */
+const STRIDE = 1_103;
+
+/** As `GET /segments/{table}/zkmetadata` tells it: in no order, as ZooKeeper lists what it has. */
 function metadata(table: number): string {
   const segments: string[] = [];
-  for (let i = 0; i < SEGMENTS; i += 1) {
+  for (let n = 0; n < SEGMENTS; n += 1) {
+    const i = SEGMENTS % STRIDE === 0 ? n : (n * STRIDE) % SEGMENTS;
     const name = segmentName(table, i);
     const start = 1_760_000_000_000 + i * STEP_MS;
     const fields = isConsuming(table, i)

@@ -1,4 +1,5 @@
 import { createEngine } from '../../src/engine/connection.ts';
+import { deliver } from '../../src/engine/delivery.ts';
 import type { Engine, EngineEndpoint } from '../../src/engine/types.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import { createGather } from '../../src/health/gather.ts';
@@ -21,6 +22,19 @@ function counting(endpoint: EngineEndpoint): EngineEndpoint {
       const answer = await endpoint.request(request);
       bytes += Number(answer.headers['content-length'] ?? 0);
       return answer;
+    },
+    async deliver(request, sink) {
+      calls += 1;
+      await deliver(endpoint, request, {
+        onAsked: (flow) => sink.onAsked(flow),
+        onHeaders: (head) => sink.onHeaders(head),
+        onData: (piece) => {
+          bytes += piece.length;
+          return sink.onData(piece);
+        },
+        onEnd: () => sink.onEnd(),
+        onBroken: (error) => sink.onBroken(error),
+      });
     },
   };
 }

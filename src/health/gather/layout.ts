@@ -1,3 +1,4 @@
+import { releasePiece } from '../../engine/wire/slabs.ts';
 import type { Assignment, ServerLoad } from '../snapshot.ts';
 import { ByteInterner, grown } from './byte-interner.ts';
 import { Names, Placements, type Placement } from './placements.ts';
@@ -12,7 +13,7 @@ export const MAX_NAMES = 10;
 export class Layout {
   /** False where the table has no ideal state at all. */
   found = false;
-  /** The document as it came, for comparison; empty where it is too large to be kept. */
+  /** The document as it came, for comparison, until `releaseDocument`; empty where it is too large to be kept. */
   raw: readonly Buffer[] = [];
   readonly names = new Names();
   readonly segments = new ByteInterner();
@@ -21,6 +22,12 @@ export class Layout {
 
   get size(): number {
     return this.segments.size;
+  }
+
+  /** Gives the document's memory back: nothing is compared with it any more. */
+  releaseDocument(): void {
+    for (const piece of this.raw) releasePiece(piece);
+    this.raw = [];
   }
 
   place(segment: number, placement: number): void {

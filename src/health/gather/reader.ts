@@ -1,10 +1,9 @@
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { finished } from 'node:stream/promises';
 import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../engine/types.ts';
 import type { CallOutcome, HealthMetrics } from '../metrics.ts';
 import { readFailed, readOk, type Read } from '../snapshot.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
+import { askForPieces, type PieceConsumer } from './pieces.ts';
 
 export interface ReaderOptions {
   readonly metrics: HealthMetrics;
@@ -69,26 +68,31 @@ export class Reader {
 
   /** The answer's JSON. Rejects with a StatusError where its status is no 200. */
   async json(call: Call): Promise<unknown> {
-    return this.#attempts(call, async (answer) => parse(await this.#text(answer)));
+    return this.#attempts(call, async () => {
+      const answer = await this.#text(call);
+      if (answer.status !== 200) throw statusError(call, answer.status, answer.body);
+      return parse(answer.body);
+    });
   }
 
   /** The answer, whatever its status. */
   async answer(call: Call): Promise<Answer> {
     return this.#attempts(
       call,
-      async (answer) => ({ status: answer.status, headers: answer.headers, body: await this.#text(answer) }),
-      true,
+      () => this.#text(call),
+      ({ status }) => (status < 400 ? 'ok' : 'http_error'),
     );
   }
 
   /** Streams the answer's JSON by a visitor, which must be a new one for each attempt. Resolves with that visitor. */
   async stream<V extends JsonVisitor>(call: Call, visitor: () => V): Promise<V> {
-    return this.chunks(call, () => {
+    return this.pieces(call, () => {
       const current = visitor();
       const scanner = new JsonScanner(current);
       return {
-        push: (chunk) => {
-          if (current.satisfied?.() !== true) scanner.push(chunk);
+        push: (piece) => {
+          if (current.satisfied?.() !== true) scanner.push(piece);
+          return false;
         },
         end: () => {
           if (current.satisfied?.() !== true) scanner.end();
@@ -98,12 +102,12 @@ export class Reader {
     });
   }
 
-  /** The answer's body, chunk by chunk, to a consumer that must be a new one for each attempt. Resolves with what it gives in the end. */
-  async chunks<T>(call: Call, consumer: () => { push(chunk: Buffer): void; end(): T }): Promise<T> {
-    return this.#attempts(call, async (answer) => {
-      const current = consumer();
-      await drained(answer.body, (chunk) => current.push(chunk));
-      return current.end();
+  /** The answer's body, piece by piece, to a consumer that must be a new one for each attempt. Resolves with what it gives in the end. */
+  async pieces<T>(call: Call, consumer: () => PieceConsumer<T>): Promise<T> {
+    return this.#attempts(call, async () => {
+      const answer = await askForPieces(call.endpoint, this.#request(call), consumer());
+      if ('value' in answer) return answer.value;
+      throw statusError(call, answer.status, answer.text);
     });
   }
 
@@ -125,10 +129,10 @@ export class Reader {
     return this.#options.sleep(ms, this.signal);
   }
 
-  async #attempts<T>(call: Call, use: (answer: EngineResponse) => Promise<T>, anyStatus = false): Promise<T> {
+  async #attempts<T>(call: Call, ask: () => Promise<T>, outcome?: (value: T) => CallOutcome): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#once(call, use, anyStatus);
+        return await this.#once(call, ask, outcome);
       } catch (error) {
         if (attempt >= this.#options.attempts || this.signal.aborted || !mayHelp(error)) throw error;
         await this.sleep(RETRY_BASE_MS * 2 ** (attempt - 1) * (0.5 + this.#options.random()));
@@ -136,19 +140,12 @@ export class Reader {
     }
   }
 
-  async #once<T>(call: Call, use: (answer: EngineResponse) => Promise<T>, anyStatus: boolean): Promise<T> {
+  async #once<T>(call: Call, ask: () => Promise<T>, outcome?: (value: T) => CallOutcome): Promise<T> {
     await this.#acquire();
     try {
-      const answer = await call.endpoint.request(this.#request(call));
-      try {
-        if (answer.status !== 200 && !anyStatus) throw await this.#statusError(call, answer);
-        const value = await use(answer);
-        this.#options.metrics.engineCall(call.name, answer.status < 400 ? 'ok' : 'http_error');
-        return value;
-      } finally {
-        // Read to its end it is a no-op; else it frees the connection.
-        answer.body.destroy();
-      }
+      const value = await ask();
+      this.#options.metrics.engineCall(call.name, outcome?.(value) ?? 'ok');
+      return value;
     } catch (error) {
       this.#options.metrics.engineCall(call.name, this.#outcome(error));
       throw error instanceof Error ? error : new Error(String(error));
@@ -157,7 +154,7 @@ export class Reader {
     }
   }
 
-  #request(call: Call): EngineRequest {
+  #request(call: Call): EngineRequest & { readonly signal: AbortSignal } {
     const timeout = call.timeoutMs ?? TIMEOUT_MS;
     return {
       method: call.method ?? 'GET',
@@ -170,19 +167,19 @@ export class Reader {
     };
   }
 
-  async #statusError(call: Call, answer: EngineResponse): Promise<StatusError> {
-    const body = await this.#text(answer).catch(() => '');
-    const path = call.path.split('?')[0];
-    return new StatusError(answer.status, `\`${call.method ?? 'GET'} ${path}\` answered ${answer.status}${said(body)}`);
-  }
-
-  async #text(answer: EngineResponse): Promise<string> {
-    let size = 0;
-    answer.body.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > MAX_TEXT_BYTES) answer.body.destroy(new Error('the answer is larger than 64 MiB'));
-    });
-    return text(answer.body);
+  async #text(call: Call): Promise<Answer> {
+    const { status, headers, body } = await call.endpoint.request(this.#request(call));
+    try {
+      let size = 0;
+      body.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_TEXT_BYTES) body.destroy(new Error('the answer is larger than 64 MiB'));
+      });
+      return { status, headers, body: await text(body) };
+    } finally {
+      // Read to its end it is a no-op; else it frees the connection.
+      body.destroy();
+    }
   }
 
   #outcome(error: unknown): CallOutcome {
@@ -224,17 +221,11 @@ function mayHelp(error: unknown): boolean {
   return !(error instanceof EngineError) || error.code !== 'aborted';
 }
 
-/** Hands out a body chunk by chunk; by events, which cost a fraction of an async iterator. */
-export async function drained(body: Readable, onChunk: (chunk: Buffer) => void): Promise<void> {
-  const ended = finished(body, { writable: false });
-  body.on('data', (chunk: Buffer) => {
-    try {
-      onChunk(chunk);
-    } catch (error) {
-      body.destroy(error as Error);
-    }
-  });
-  await ended;
+function statusError(call: Call, status: number, body: string): StatusError {
+  return new StatusError(
+    status,
+    `\`${call.method ?? 'GET'} ${call.path.split('?')[0]}\` answered ${status}${said(body)}`,
+  );
 }
 
 function parse(body: string): unknown {

@@ -1,12 +1,14 @@
+import { releasePiece } from '../../engine/wire/slabs.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { Layout } from './layout.ts';
+import type { PieceConsumer } from './pieces.ts';
 import { ExternalViewVisitor, IdealStateVisitor } from './state-visitors.ts';
 
-/** Ideal states of more bytes (about 50,000 segments) are not kept for comparison; their views are scanned. */
+/** Ideal states of more bytes (about 50,000 segments) are not kept for comparison: their views are scanned. */
 const MAX_RAW_BYTES = 8 * 1024 * 1024;
 
 /** Reads an ideal state into a new layout. */
-export class IdealStateReading {
+export class IdealStateReading implements PieceConsumer<Layout> {
   readonly #layout = new Layout();
   readonly #visitor: IdealStateVisitor;
   readonly #scanner: JsonScanner;
@@ -18,26 +20,35 @@ export class IdealStateReading {
     this.#scanner = new JsonScanner(this.#visitor);
   }
 
-  push(chunk: Buffer): void {
-    this.#scanner.push(chunk);
-    this.#bytes += chunk.length;
-    // No copy: a chunk is all, or nearly all, of the buffer that the connection read it into, and nobody writes there again.
-    if (this.#bytes <= MAX_RAW_BYTES) this.#raw.push(chunk);
+  push(piece: Buffer): boolean {
+    this.#scanner.push(piece);
+    this.#bytes += piece.length;
+    if (this.#bytes > MAX_RAW_BYTES) return false;
+    this.#raw.push(piece);
+    return true;
   }
 
   end(): Layout {
     this.#scanner.end();
     this.#layout.found = this.#visitor.found;
     if (this.#bytes <= MAX_RAW_BYTES) this.#layout.raw = this.#raw;
+    else for (const piece of this.#raw) releasePiece(piece);
     return this.#layout;
   }
+}
+
+export interface ViewComparison {
+  /** Of all segments that differ. */
+  readonly names: string[];
+  /** True where there is no view at all. */
+  readonly missing: boolean;
 }
 
 /**
  * Holds an external view against a layout. Where all is well the engine writes both documents in the same way, byte by byte: while that holds,
  * nothing is scanned, and a comparison of bytes costs next to nothing.
  */
-export class ExternalViewReading {
+export class ExternalViewReading implements PieceConsumer<ViewComparison> {
   readonly #layout: Layout;
   readonly #visitor: ExternalViewVisitor;
   #scanner: JsonScanner | undefined;
@@ -51,13 +62,12 @@ export class ExternalViewReading {
     if (layout.raw.length === 0) this.#scanner = new JsonScanner(this.#visitor);
   }
 
-  push(bytes: Buffer): void {
-    if (this.#scanner === undefined && this.#isSame(bytes)) return;
-    this.#scanning().push(bytes);
+  push(piece: Buffer): boolean {
+    if (this.#scanner !== undefined || !this.#isSame(piece)) this.#scanning().push(piece);
+    return false;
   }
 
-  /** @returns the names of all segments that differ, and whether there is no view at all */
-  end(): { names: string[]; missing: boolean } {
+  end(): ViewComparison {
     if (this.#scanner === undefined && this.#chunk === this.#layout.raw.length) return { names: [], missing: false };
     this.#scanning().end();
     return { names: this.#visitor.differing(), missing: !this.#visitor.found };

@@ -20,7 +20,7 @@ import { sampleOf, type Layout } from './layout.ts';
 import { StatusError, type Call, type Reader } from './reader.ts';
 import { SegmentMetadataVisitor, type MetadataShape } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
-import { ExternalViewReading, IdealStateReading } from './state-readings.ts';
+import { ExternalViewReading, IdealStateReading, type ViewComparison } from './state-readings.ts';
 
 const DOCUMENT_TIMEOUT_MS = 60_000;
 
@@ -96,6 +96,7 @@ export class TableDocuments {
     const keyed = entry.config.upsert || entry.config.dedup;
     state.assignment = readOk(layout.value.assignment(keyed));
     if (this.#needs('externalView')) await this.#compare(state, layout.value);
+    layout.value.releaseDocument();
     if (this.#needs('segmentMetadata', 'consumingRows')) await this.#segments(state, layout.value);
     return state;
   }
@@ -108,7 +109,9 @@ export class TableDocuments {
     }
     const again = await this.#reader.read(async () => {
       const layout = await this.#idealState(state.entry);
-      return this.#differing(state.entry, layout);
+      const difference = await this.#differing(state.entry, layout);
+      layout.releaseDocument();
+      return difference;
     });
     if (!again.ok) {
       state.difference = again;
@@ -123,7 +126,7 @@ export class TableDocuments {
   }
 
   async #idealState(entry: TableEntry): Promise<Layout> {
-    const layout = await this.#reader.chunks(
+    const layout = await this.#reader.pieces(
       this.#document(entry, 'idealstate'),
       () => new IdealStateReading(entry.type),
     );
@@ -141,10 +144,10 @@ export class TableDocuments {
     state.difference = readOk({ viewMissing: view.value.missing, segments: sampleOf(view.value.names) });
   }
 
-  async #differing(entry: TableEntry, layout: Layout): Promise<{ names: string[]; missing: boolean }> {
+  async #differing(entry: TableEntry, layout: Layout): Promise<ViewComparison> {
     try {
       const call = this.#document(entry, 'externalview');
-      return await this.#reader.chunks(call, () => new ExternalViewReading(layout, entry.type));
+      return await this.#reader.pieces(call, () => new ExternalViewReading(layout, entry.type));
     } catch (error) {
       // Some releases answer so for a table whose view was not made yet.
       if (!(error instanceof StatusError && error.status === 404)) throw error;
