@@ -8,7 +8,7 @@ import { sameSubject, subjectKey } from '../subjects.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from './errors.ts';
 import type { EscalationGuard } from './escalation.ts';
-import { createdAt, createdBy, type AssignmentView } from './views.ts';
+import { createdAt, createdBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
 
 /** What a long role name is cut to in the name of an assignment; the hash tells the rest apart. */
 const ROLE_PART_LENGTH = 200;
@@ -32,15 +32,35 @@ export class AssignmentManager {
   /** Each subject once, in a stable order. @throws {StoreError} not-found */
   list(role: string): AssignmentView[] {
     this.#editor.mustGet('Role', role);
-    const views = new Map<string, AssignmentView>();
-    for (const assignment of this.#of(role)) {
-      for (const subject of assignment.spec.subjects) {
+    return this.#views((other) => other === role)
+      .map(({ view }) => view)
+      .sort(by(sortKey));
+  }
+
+  /** Each subject of each role once, by role; only roles that `readable` holds for. */
+  listAll(readable: (role: string) => boolean): RoleAssignmentView[] {
+    const known = new Map<string, boolean>();
+    const views = this.#views((role) => {
+      const answer = known.get(role) ?? readable(role);
+      known.set(role, answer);
+      return answer;
+    });
+    return views.map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view)).sort(by(roleSortKey));
+  }
+
+  /** Each subject of each wanted role once. */
+  #views(wanted: (role: string) => boolean): { role: string; view: AssignmentView }[] {
+    const views = new Map<string, { role: string; view: AssignmentView }>();
+    for (const assignment of this.#editor.store.list('RoleAssignment')) {
+      const { role, subjects } = assignment.spec;
+      if (!wanted(role)) continue;
+      for (const subject of subjects) {
         const canonical = this.#canonical(subject);
-        const key = subjectKey(canonical.type, canonical.name);
-        if (!views.has(key)) views.set(key, this.#view(canonical, assignment));
+        const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
+        if (!views.has(key)) views.set(key, { role, view: this.#view(canonical, assignment) });
       }
     }
-    return [...views.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+    return [...views.values()];
   }
 
   /** Assigning what is assigned already is no error. @throws {StoreError} not-found (role), invalid (subject), forbidden */
@@ -184,6 +204,15 @@ function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAs
 /** What lists of assignments are in the order of. */
 export function sortKey({ subject, subjectType }: AssignmentView): string {
   return `${subjectType} ${subject}`;
+}
+
+function by<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
+  return (a, b) => (keyOf(a) < keyOf(b) ? -1 : 1);
+}
+
+/** What the list of all assignments is in the order of. */
+export function roleSortKey(view: RoleAssignmentView): string {
+  return `${view.role} ${sortKey(view)}`;
 }
 
 /** The name of the assignment that REST makes for a role and a subject: the same on every gateway. */

@@ -39,6 +39,12 @@ export interface AssignmentView {
   readonly createdBy?: string;
 }
 
+/** An assignment in the list of all. */
+export interface RoleAssignmentView extends AssignmentView {
+  /** Name of the role. */
+  readonly role: string;
+}
+
 export type TokenStatus = 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
 
 export interface TokenView {

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager.ts';
-import { sortKey } from '../../access/manager/assignments.ts';
+import { roleSortKey, sortKey } from '../../access/manager/assignments.ts';
 import { subjectTypeOf } from '../../access/simulate.ts';
 import { roleResource } from '../../access/srn.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -10,6 +10,7 @@ import { requireAllowed } from '../context.ts';
 import { HttpError } from '../errors.ts';
 import {
   Assignment,
+  AssignmentOfRole,
   AssignmentRequest,
   AttachPolicyRequest,
   CreateRoleRequest,
@@ -192,6 +193,25 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
       const name = nameOf(request);
       requireAllowed(request, 'GetAssignment', roleResource(name));
       return page(request, reply, assignments.list(name), sortKey);
+    },
+  );
+
+  app.get<{ Querystring: ListQuery }>(
+    '/assignments',
+    {
+      schema: {
+        ...about(
+          'listAllAssignments',
+          'Who has which role, for the roles whose assignments the caller may read; by role.',
+        ),
+        querystring: ListQuery,
+        response: answers(listOf(AssignmentOfRole), 400),
+      },
+    },
+    async (request, reply) => {
+      const readable = (role: string): boolean =>
+        request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
+      return page(request, reply, assignments.listAll(readable), roleSortKey);
     },
   );
 }

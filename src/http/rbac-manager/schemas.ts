@@ -85,6 +85,10 @@ export const Assignment = Type.Object(
   },
   { $id: 'Assignment' },
 );
+export const AssignmentOfRole = Type.Object(
+  { role: Type.String({ description: 'Name of the role.' }), ...Assignment.properties },
+  { $id: 'AssignmentOfRole' },
+);
 
 export const PolicyDocument = Type.Object(
   {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { API_VERSION } from '../../../../src/resources/meta.ts';
-import { roleAssignment } from '../../../builders/resources.ts';
-import { inPath, NOW, testGateway } from './gateway.ts';
+import { policy, role, roleAssignment } from '../../../builders/resources.ts';
+import { ALICE } from '../../../support/app.ts';
+import { BASE, inPath, NOW, testGateway } from './gateway.ts';
 
 describe('roles over REST', () => {
   it('makes, reads, changes and deletes a role', async () => {
@@ -163,6 +164,40 @@ describe('roles over REST', () => {
     ]);
     await call('POST', `${path}/delete-assignment`, { subject: 'EXAMPLE.COM', subjectType: 'domain' });
     expect(store.get('RoleAssignment', 'by-hand')).toBeUndefined();
+  });
+
+  it('lists the assignments of all roles that the caller may ask about', async () => {
+    const { call, store } = await testGateway();
+    for (const [held, name] of [
+      ['table-reader', 'bob@example.com'],
+      ['health-reader', 'bob@example.com'],
+      ['table-reader', 'ada@example.com'],
+    ] as const)
+      await call('POST', `/roles/srn2:role%23${held}/create-assignment`, { subject: name, subjectType: 'user-email' });
+    const all = (await call('GET', '/assignments')).body as { role: string; subject: string }[];
+    expect(all.map((one) => `${one.role} ${one.subject}`)).toEqual([
+      'health-reader bob@example.com',
+      'system-admin alice@example.com',
+      'table-reader ada@example.com',
+      'table-reader bob@example.com',
+    ]);
+    expect(all[0]).toMatchObject({ subjectType: 'user-email', createdBy: ALICE.srn });
+    const first = await call('GET', '/assignments?limit=3');
+    const [, next = ''] = /<([^>]+)>/.exec(String(first.headers['link'])) ?? [];
+    expect((await call('GET', next.slice(BASE.length))).body).toEqual(all.slice(3));
+
+    store.seed(
+      policy('asks', {
+        statements: [{ effect: 'allow', actions: ['GetAssignment'], resources: ['srn2:role#table-reader'] }],
+      }),
+      role('asker', { policies: ['asks'] }),
+      roleAssignment('bob-asks', { role: 'asker', subjects: [{ type: 'user-email', name: 'bob@example.com' }] }),
+    );
+    const other = await testGateway({
+      store,
+      principal: { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' },
+    });
+    expect((await other.call('GET', '/assignments')).body).toEqual(all.slice(2));
   });
 
   it('keeps predefined roles as they are', async () => {
