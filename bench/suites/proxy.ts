@@ -6,14 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TEST_HEADERS } from '../../test/support/app.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
-import { atLeastTimes, median, type Bench, type Goal } from '../harness.ts';
+import { atLeastTimes, median, NO_GOAL, type Bench, type Goal } from '../harness.ts';
 import { cpuOf, NGINX } from '../peers/nginx.ts';
 
 interface Side {
   readonly url: string;
   readonly pid: number;
+  /** Of a service token; the others look at no credential. */
+  readonly token?: string;
   stop(): void;
 }
 
@@ -32,8 +33,9 @@ export async function run(bench: Bench): Promise<void> {
   try {
     const ours = await startProcess('ours', engine.url);
     const plugin = await startProcess('plugin', engine.url);
+    const bare = await startProcess('bare', engine.url);
     const nginx = await startProxyNginx(folder, engine.url);
-    sides.push(ours, plugin, ...(nginx ? [nginx] : []));
+    sides.push(ours, plugin, bare, ...(nginx ? [nginx] : []));
     if (nginx === undefined) bench.note('nginx is not installed (`apt-get install nginx-light`): it is left out');
     for (const [kilobytes, requests, times] of [
       [10, 2000, 1 / 3],
@@ -42,6 +44,7 @@ export async function run(bench: Bench): Promise<void> {
       const peers: [string, Side | undefined, Goal][] = [
         ['nginx', nginx, atLeastTimes(Math.round(times * 100) / 100)],
         ['@fastify/http-proxy', plugin, atLeastTimes(1)],
+        ['node:http and undici, bare', bare, NO_GOAL],
       ];
       await comparePeers(bench, { kilobytes, requests, ours, peers });
     }
@@ -95,7 +98,7 @@ async function load(side: Side, kilobytes: number, requests: number): Promise<st
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
       let last = '';
-      while (left-- > 0) last = await ask(agent, `${side.url}/query/sql?kb=${kilobytes}`);
+      while (left-- > 0) last = await ask(agent, `${side.url}/query/sql?kb=${kilobytes}`, side.token ?? 'none');
       if (last !== '') hashes.add(last);
     }),
   );
@@ -103,9 +106,13 @@ async function load(side: Side, kilobytes: number, requests: number): Promise<st
   return [...hashes].join(' ');
 }
 
-function ask(agent: Agent, url: string): Promise<string> {
+function ask(agent: Agent, url: string, token: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const headers = { ...TEST_HEADERS, 'content-type': 'application/json', 'content-length': Buffer.byteLength(SQL) };
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(SQL),
+  };
   const sent = request(url, { method: 'POST', agent, headers }, (response) => {
     const hash = createHash('sha1').update(String(response.statusCode));
     response.on('data', (chunk: Buffer) => hash.update(chunk));
@@ -120,8 +127,9 @@ function ask(agent: Agent, url: string): Promise<string> {
 async function startProcess(...flags: string[]): Promise<Side> {
   const program = join(import.meta.dirname, '../workloads/proxy-process.ts');
   const child = spawn(process.execPath, [program, ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
-  for await (const port of createInterface(child.stdout)) {
-    return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, stop: () => child.stdin.end() };
+  for await (const line of createInterface(child.stdout)) {
+    const [port, token = ''] = line.split(' ');
+    return { url: `http://127.0.0.1:${port}`, token, pid: child.pid ?? 0, stop: () => child.stdin.end() };
   }
   throw new Error(`the process \`${flags.join(' ')}\` did not start`);
 }

@@ -1,12 +1,11 @@
-// One side of the pass-through comparison in a process of its own, so that its CPU time is its own. Prints its port; ends with its standard input.
-// Arguments: `engine`, `ours` or `plugin`; for the latter two the engine's base URL.
+// One side of the pass-through comparison in a process of its own, so that its CPU time is its own. Prints its port and the token that it takes; ends with
+// its standard input. Arguments: `engine`, `ours`, `plugin` or `bare`; for all but the first the engine's base URL.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import httpProxy from '@fastify/http-proxy';
 import fastify from 'fastify';
-import { createEngine } from '../../src/engine/connection.ts';
-import { engineProxy } from '../../src/http/engine-proxy/index.ts';
-import { authorizerBy, testApp } from '../../test/support/app.ts';
+import { Pool } from 'undici';
+import { startStandalone } from '../../test/support/service.ts';
 
 const [side, url = ''] = process.argv.slice(2);
 
@@ -37,13 +36,28 @@ async function startEngine(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Authentication, the tables of the text, the decision and the check of the answer, all on. */
-async function startOurs(): Promise<number> {
-  const engine = createEngine({ controllerUrls: [url] });
-  const authorizer = authorizerBy((_principal, action, { levels }) => action === 'Query' && levels[0]?.id === 'orders');
-  const app = await testApp({ authorizer, register: (scope) => engineProxy(scope, { engine }) });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  return (app.server.address() as AddressInfo).port;
+/** The whole gateway as it is run, for a service token that may query one table; like the others it writes no access log. */
+async function startOurs(): Promise<string> {
+  const gateway = await startStandalone({
+    controllers: url,
+    'log-level': 'warn',
+    'max-requests-per-second': 1_000_000,
+  });
+  const rbac = async <T>(path: string, body: object): Promise<T> => {
+    const answer = await gateway.call('POST', `/api/v1/rbac-manager${path}`, body);
+    if (!answer.ok) throw new Error(`\`${path}\` was answered with ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as T;
+  };
+  const statements = [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] }];
+  const policyDocumentJson = JSON.stringify({ version: 'v1', statements });
+  await rbac('/policies', { name: 'orders', policyDocumentJson });
+  const role = await rbac<{ srn: string }>('/roles', { name: 'orders' });
+  const roleUrl = `/roles/${encodeURIComponent(role.srn)}`;
+  await rbac(`${roleUrl}/attach-policy`, { policySrn: 'srn2:policy#orders' });
+  const token = await rbac<{ accessKey: string; bearerToken: string }>('/service-tokens', { description: 'bench' });
+  await rbac(`${roleUrl}/create-assignment`, { subject: token.accessKey, subjectType: 'service-token' });
+  process.once('exit', () => void gateway.stop());
+  return `${new URL(gateway.url).port} ${token.bearerToken}`;
 }
 
 /** The plugin alone: it checks nothing. */
@@ -54,7 +68,40 @@ async function startPlugin(): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-const start = { engine: startEngine, ours: startOurs, plugin: startPlugin }[side ?? ''];
+/** Node's server and undici with nothing between them: what is left when nobody checks, counts or logs. */
+async function startBare(): Promise<number> {
+  const pool = new Pool(url, { connections: 64 });
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      pool.dispatch(
+        {
+          method: 'POST',
+          path: request.url ?? '',
+          headers: { 'content-type': 'application/json' },
+          body: Buffer.concat(chunks),
+        },
+        {
+          onRequestStart: () => undefined,
+          onResponseStart(controller, status, headers) {
+            response.writeHead(status, headers as Record<string, string>);
+            response.on('drain', () => controller.resume());
+          },
+          onResponseData(controller, chunk) {
+            if (!response.write(chunk)) controller.pause();
+          },
+          onResponseEnd: () => void response.end(),
+          onResponseError: () => void response.destroy(),
+        },
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+const start = { engine: startEngine, ours: startOurs, plugin: startPlugin, bare: startBare }[side ?? ''];
 if (start === undefined) throw new Error(`\`${side}\` is no side`);
 process.stdout.write(`${await start()}\n`);
 process.stdin.on('end', () => process.exit(0)).resume();

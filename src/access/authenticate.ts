@@ -20,6 +20,13 @@ export function authenticatorChain(authenticators: readonly Authenticator[]): Au
       }
       return unavailable ?? { outcome: 'rejected', message: notMineMessage(credential) };
     },
+    authenticateNow(credential: Credential): AuthenticationResult | undefined {
+      for (const authenticator of authenticators) {
+        const result = authenticator.authenticateNow?.(credential);
+        if (result?.outcome !== 'not-mine') return result;
+      }
+      return undefined;
+    },
   };
 }
 

@@ -18,4 +18,6 @@ export type AuthenticationResult =
 export interface Authenticator {
   readonly name: string;
   authenticate(credential: Credential, signal: AbortSignal): Promise<AuthenticationResult>;
+  /** The same from what is known here and now; undefined where somebody must be asked. Absent where that is so for every credential. */
+  authenticateNow?(credential: Credential): AuthenticationResult | undefined;
 }

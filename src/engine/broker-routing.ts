@@ -112,7 +112,8 @@ export class BrokerRouting {
     const map = this.#map;
     if (map === undefined || this.#age() >= this.#options.refreshMs) return undefined;
     for (const table of tables) if (!map.byTable.has(table.toLowerCase())) return undefined;
-    return map.brokers.length === 0 ? undefined : brokersOf(map, tables);
+    const serving = serversOf(map, tables);
+    return serving.length === 0 ? undefined : serving;
   }
 
   /** @throws {EngineError} as the controller, before its first answer */
@@ -128,6 +129,14 @@ export class BrokerRouting {
     found.clear();
     for (const name of names) if (!addMeanings(name, fresh, found)) addUnknown(name, found);
     return [...found];
+  }
+
+  /** Without waiting: undefined where the map is not there yet, grows old or knows nothing of a name. The hot path. */
+  actualTablesNow(names: readonly string[]): readonly string[] | undefined {
+    const map = this.#map;
+    if (map === undefined || this.#age() >= this.#options.refreshMs) return undefined;
+    const found = new Set<string>();
+    return names.every((name) => addMeanings(name, map, found)) ? [...found] : undefined;
   }
 
   /** A broker could not be reached: the map is read again soon, since it may have moved. */
@@ -175,12 +184,18 @@ export class BrokerRouting {
   }
 }
 
-function brokersOf(map: BrokerMap, tables: readonly string[]): readonly string[] {
+/** The brokers that serve all of the tables; none where there is none. */
+function serversOf(map: BrokerMap, tables: readonly string[]): readonly string[] {
   let candidates = map.brokers;
   for (const table of tables) {
     const serving = map.byTable.get(table.toLowerCase());
     if (serving !== undefined) candidates = candidates.filter((url) => serving.includes(url));
   }
+  return candidates;
+}
+
+function brokersOf(map: BrokerMap, tables: readonly string[]): readonly string[] {
+  const candidates = serversOf(map, tables);
   if (candidates.length > 0) return candidates;
   const what = tables.length === 0 ? 'is live' : `serves ${tables.map((table) => `\`${table}\``).join(', ')} together`;
   throw new EngineError('no-broker', `no broker ${what} at present`);

@@ -71,6 +71,15 @@ class PinotEngine implements Engine, KnownTables {
     return this.#spread(await unlessAborted(this.#routing.candidates(tables), signal));
   }
 
+  brokerNow(tables: readonly string[]): EngineEndpoint | undefined {
+    const known = this.#brokers ?? this.#routing.candidatesNow(tables);
+    return known === undefined ? undefined : this.#spread(known);
+  }
+
+  actualTablesNow(names: readonly string[]): readonly string[] | undefined {
+    return this.#routing.actualTablesNow(names);
+  }
+
   actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
     return unlessAborted(this.#routing.actualTables(names), signal);
   }
@@ -86,6 +95,10 @@ class PinotEngine implements Engine, KnownTables {
 
   /** The reachable broker with the fewest requests under way first; equals take turns. */
   #spread(urls: readonly string[]): EngineEndpoint {
+    const [only] = urls;
+    if (urls.length === 1 && only !== undefined && !this.#suspects.has(only)) {
+      return new FailoverEndpoint([this.#pool(only)], this.#suspects);
+    }
     const turn = this.#turn++ % urls.length;
     const pools = [...urls.slice(turn), ...urls.slice(0, turn)].map((url) => this.#pool(url));
     const weight = (pool: PooledEndpoint) => pool.outstanding + (this.#suspects.has(pool.url) ? 1e9 : 0);

@@ -111,7 +111,7 @@ export class PooledEndpoint implements EngineEndpoint {
     const wireRequest = {
       method: request.method,
       path: request.path,
-      headers: requestHeaderList(request.headers ?? {}, authorization),
+      headers: requestHeaderList(request.headerList ?? request.headers ?? {}, authorization),
       body: typeof body === 'string' ? Buffer.from(body) : body,
       repeatable: isRepeatable(request),
       bodyTimeoutMs,

@@ -17,6 +17,11 @@ const HOP_BY_HOP = new Set([
 /** The caller's own credentials are for olap-warden; `host` and `expect` belong to its connection. */
 const NOT_SENT = new Set(['authorization', 'cookie', 'host', 'expect', 'http2-settings']);
 
+/** Whether a header of a request goes on to the engine, where `Connection` names none. @param name in lower case */
+export function isForwarded(name: string): boolean {
+  return !HOP_BY_HOP.has(name) && !NOT_SENT.has(name);
+}
+
 /** Names that the `Connection` header makes hop-by-hop for this one message. */
 function namedByConnection(headers: HeaderRecord): ReadonlySet<string> | undefined {
   const { connection } = headers;
@@ -47,8 +52,15 @@ export function requestHeaders(
   return sent;
 }
 
-/** The same as names and values in turn, for a body whose length the sender tells. */
-export function requestHeaderList(headers: HeaderRecord, authorization: string | undefined): string[] {
+/**
+ * The same as names and values in turn, for a body whose length the sender tells.
+ * @param headers a list holds what goes on already
+ */
+export function requestHeaderList(
+  headers: HeaderRecord | readonly string[],
+  authorization: string | undefined,
+): readonly string[] {
+  if (isList(headers)) return authorization === undefined ? headers : [...headers, 'authorization', authorization];
   const named = namedByConnection(headers);
   const sent: string[] = [];
   for (const name in headers) {
@@ -105,4 +117,8 @@ export function headerOf(rawHeaders: readonly string[], name: string): string | 
     found = found === undefined ? rawHeaders[i + 1] : `${found}, ${rawHeaders[i + 1]}`;
   }
   return found;
+}
+
+function isList(headers: HeaderRecord | readonly string[]): headers is readonly string[] {
+  return Array.isArray(headers);
 }

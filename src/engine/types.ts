@@ -6,6 +6,8 @@ export interface EngineRequest {
   readonly path: string;
   /** Lower-case names. A credential in here is dropped: the endpoint adds the gateway's own. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** In place of `headers`: names and values in turn, of what goes on to the engine; without credentials and what is about one connection. */
+  readonly headerList?: readonly string[];
   readonly body?: string | Uint8Array | Readable;
   readonly signal?: AbortSignal;
   /** Milliseconds until the headers of the answer must be there; the endpoint's default where absent. */
@@ -88,6 +90,8 @@ export interface Engine {
    * @throws {EngineError} no-broker, unreachable
    */
   brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint>;
+  /** The same from what is known here and now; undefined where somebody must be asked, or where there is none. */
+  brokerNow?(tables: readonly string[]): EngineEndpoint | undefined;
   /** Any other base URL of the cluster, such as a server's admin port. */
   endpoint(url: string): EngineEndpoint;
   close(): Promise<void>;
@@ -101,4 +105,6 @@ export interface KnownTables {
    * @throws {EngineError} where the tables could not be listed even once
    */
   actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
+  /** The same from what is known here and now; undefined where somebody must be asked. */
+  actualTablesNow?(names: readonly string[]): readonly string[] | undefined;
 }

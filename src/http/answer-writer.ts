@@ -1,5 +1,5 @@
-import type { FastifyReply } from 'fastify';
-import { headerOf, responseHeaderList } from '../engine/headers.ts';
+import type { ServerResponse } from 'node:http';
+import { headerOf, responseHeaderList, type HeaderRecord } from '../engine/headers.ts';
 import { releasePiece } from '../engine/wire/slabs.ts';
 import type { AnswerFlow, AnswerHead, AnswerSink } from '../engine/types.ts';
 import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
@@ -10,12 +10,25 @@ const HIGH_WATER_BYTES = 256 * 1024;
 /** A client that takes nothing for this long is left, so that it does not keep a connection to the engine for good. */
 const STALL_MS = 120_000;
 
+/** Who an answer goes to. */
+export interface AnswerTarget {
+  readonly raw: ServerResponse;
+  /** Of the request. */
+  readonly method: string;
+  readonly log: {
+    warn(subject: object, message: string): void;
+    error(subject: object, message: string): void;
+  };
+  /** Headers that stand beside those of the engine, by lower-case names. Asked once, right before the head goes out: from then on the answer is the writer's. */
+  take(): HeaderRecord;
+}
+
 /**
  * Writes an answer of the engine to the client as it comes. Head and first bytes go out together; until then nothing is sent, and `begun` may
  * still fail with an error to answer instead. Later on a broken answer breaks the client's connection.
  */
 export class AnswerWriter implements AnswerSink {
-  readonly #reply: FastifyReply;
+  readonly #target: AnswerTarget;
   readonly #allowed: readonly string[] | undefined;
   readonly #begun = Promise.withResolvers<void>();
   #guard: TablesGuard | undefined;
@@ -26,12 +39,11 @@ export class AnswerWriter implements AnswerSink {
   #failed = false;
 
   /** @param allowed tables that the answer may say it read; it is not looked at where absent */
-  constructor(reply: FastifyReply, allowed: readonly string[] | undefined) {
-    this.#reply = reply;
+  constructor(target: AnswerTarget, allowed: readonly string[] | undefined) {
+    this.#target = target;
     this.#allowed = allowed;
     // Whoever asked may have failed before it waits for this.
     this.#begun.promise.catch(() => undefined);
-    reply.raw.once('close', () => this.#onClientClosed());
   }
 
   /** Settles when the answer is on its way; fails where nothing was sent, and another answer is in place. */
@@ -41,7 +53,7 @@ export class AnswerWriter implements AnswerSink {
 
   onAsked(flow: AnswerFlow): void {
     this.#flow = flow;
-    if (this.#reply.raw.destroyed) this.#onClientClosed();
+    if (this.#target.raw.destroyed) this.onClosed();
   }
 
   onHeaders(head: AnswerHead): void {
@@ -60,7 +72,7 @@ export class AnswerWriter implements AnswerSink {
     if (this.#failed) return true;
     if (this.#guard === undefined) this.#write(chunk);
     else for (const ready of this.#guard.push(chunk)) this.#write(ready);
-    const { raw } = this.#reply;
+    const { raw } = this.#target;
     if (raw.writableLength > HIGH_WATER_BYTES) this.#holdUntilDrained();
     else this.#held = this.#guard?.behind ?? false;
     return !this.#held;
@@ -80,7 +92,7 @@ export class AnswerWriter implements AnswerSink {
 
   #holdUntilDrained(): void {
     this.#held = true;
-    const { raw } = this.#reply;
+    const { raw } = this.#target;
     const timer = setTimeout(() => raw.destroy(), STALL_MS);
     raw.once('close', () => clearTimeout(timer));
     raw.once('drain', () => {
@@ -91,7 +103,7 @@ export class AnswerWriter implements AnswerSink {
 
   /** Goes on where neither the client nor the unpacking is behind. */
   #release(): void {
-    if (!this.#held || this.#guard?.behind || this.#reply.raw.writableNeedDrain) return;
+    if (!this.#held || this.#guard?.behind || this.#target.raw.writableNeedDrain) return;
     this.#held = false;
     this.#flow?.resume();
   }
@@ -101,33 +113,31 @@ export class AnswerWriter implements AnswerSink {
     if (this.#sending || this.#head === undefined) return;
     this.#sending = true;
     const { status, rawHeaders } = this.#head;
-    const headers = responseHeaderList(rawHeaders, this.#reply.getHeaders() as Record<string, string>);
+    const headers = responseHeaderList(rawHeaders, this.#target.take());
     // The engine cuts its answers into chunks that are whole by now.
-    const { method } = this.#reply.request;
+    const { method } = this.#target;
     const told =
       method === 'HEAD' || status === 204 || status === 304 || headerOf(headers, 'content-length') !== undefined;
     if (length !== undefined && !told) headers.push('content-length', String(length));
-    // Its hooks still run when the answer is out.
-    this.#reply.hijack();
-    this.#reply.raw.writeHead(status, headers);
+    this.#target.raw.writeHead(status, headers);
     this.#begun.resolve();
   }
 
-  /** The engine need not go on with what nobody waits for. */
-  #onClientClosed(): void {
+  /** To be told when the client's connection or its answer is over: the engine need not go on with what nobody waits for. */
+  onClosed(): void {
     // An answer that was ended is on its way, whatever becomes of the connection.
-    if (!this.#reply.raw.writableEnded) this.#flow?.abort(new Error('the client went away'));
+    if (!this.#target.raw.writableEnded) this.#flow?.abort(new Error('the client went away'));
   }
 
   #write(chunk: Buffer): void {
     this.#begin();
-    this.#reply.raw.write(chunk, () => releasePiece(chunk));
+    this.#target.raw.write(chunk, () => releasePiece(chunk));
   }
 
   /** Sends the last pieces in one packet where they fit. */
   #finish(rest: readonly Buffer[]): void {
     this.#guard?.close();
-    const { raw } = this.#reply;
+    const { raw } = this.#target;
     if (raw.destroyed) return this.#fail(new Error('the client went away'));
     this.#begin(rest.reduce((sum, { length }) => sum + length, 0));
     const last = rest.at(-1);
@@ -145,12 +155,12 @@ export class AnswerWriter implements AnswerSink {
     this.#guard?.close();
     if (error instanceof UnexpectedTables) {
       const tables = { tables: error.tables, allowed: this.#allowed };
-      this.#reply.log.error(tables, 'defect: a query read tables that its caller was not asked about');
-    } else if (this.#sending && !this.#reply.raw.destroyed) {
-      this.#reply.log.warn({ err: error }, 'the answer of the engine broke off');
+      this.#target.log.error(tables, 'defect: a query read tables that its caller was not asked about');
+    } else if (this.#sending && !this.#target.raw.destroyed) {
+      this.#target.log.warn({ err: error }, 'the answer of the engine broke off');
     }
     this.#begun.reject(error);
-    if (this.#sending) this.#reply.raw.destroy();
+    if (this.#sending) this.#target.raw.destroy();
     this.#flow?.abort(error);
   }
 }

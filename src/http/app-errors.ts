@@ -37,6 +37,15 @@ const FRAMEWORK_MESSAGES: Readonly<Record<string, (request: FastifyRequest) => s
 
 /** Every failure as the status and text that the caller gets. */
 export function toHttpError(error: unknown, request: FastifyRequest): HttpError {
+  return fromParts(error) ?? fromFramework(error, request);
+}
+
+/** The same where the framework has no part in it. */
+export function knownError(error: unknown): HttpError {
+  return fromParts(error) ?? new HttpError(500, INTERNAL_MESSAGE, { cause: error });
+}
+
+function fromParts(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (error instanceof StoreError) {
     const status = STORE_STATUS[error.code];
@@ -51,7 +60,7 @@ export function toHttpError(error: unknown, request: FastifyRequest): HttpError 
     const headers: Record<string, string> = status === 503 ? { 'retry-after': String(RETRY_AFTER_SECONDS) } : {};
     return new HttpError(status, error.message, { headers, cause: error });
   }
-  return fromFramework(error, request);
+  return undefined;
 }
 
 function fromFramework(error: unknown, request: FastifyRequest): HttpError {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { compile as compileTrust } from '@fastify/proxy-addr';
 import underPressure from '@fastify/under-pressure';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../access/authenticator.ts';
 import type { Authorizer } from '../access/authorizer.ts';
+import { accessLog } from './access-log.ts';
 import { clientError, frameworkError, registerErrors } from './app-errors.ts';
 import { validatorCompiler } from './app-validation.ts';
 import { registerAuthentication } from './authentication.ts';
@@ -15,6 +17,7 @@ import { HttpError } from './errors.ts';
 import { registerLimits, type Limits } from './limits.ts';
 import { keepOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
+import { QueryLane, type QueryLaneParts } from './query-lane.ts';
 import { RequestLog } from './request-log.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -33,6 +36,8 @@ export interface AppParts {
   /** Told of each answer: the route's pattern (never the path itself), and how long it took in seconds. */
   readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
   readonly limits?: AppLimits;
+  /** Who answers plain queries on a way of their own, and an authorizer that counts nothing. The interfaces hold the same route. */
+  readonly queryLane?: Pick<QueryLaneParts, 'engine' | 'uncounted'>;
   /** What one caller may ask for; without bounds where absent. */
   readonly callerLimits?: Limits;
   /** Addresses of proxies whose `X-Forwarded-For` is believed; none where absent. */
@@ -77,10 +82,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     trustProxy: typeof parts.trustProxy === 'object' ? [...parts.trustProxy] : (parts.trustProxy ?? false),
-    genReqId: ({ headers }) => {
-      const given = headers['x-request-id'];
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
-    },
+    genReqId: ({ headers }) => requestId(headers['x-request-id']),
     frameworkErrors: frameworkError(now),
     clientErrorHandler: clientError(now),
     https: parts.https ?? null,
@@ -89,11 +91,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler);
   registerErrors(app, now);
   const refuseOtherMethods = methodGuard(app);
-  registerAccessLog(app, parts, await securityHeaders(parts.https !== undefined));
+  const headers = await securityHeaders(parts.https !== undefined);
+  const record = accessLog(parts.logger, parts.observe);
+  registerAccessLog(app, record, headers);
   await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
   app.decorate('authorizer', parts.authorizer);
   app.decorate('audit', parts.audit ?? auditToLog);
-  registerAuthentication(app, {
+  const authenticate = registerAuthentication(app, {
     authenticator: parts.authenticator,
     now,
     ...(parts.limits?.maxFailuresPerMinute !== undefined && {
@@ -106,36 +110,53 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));
   keepOwnPaths(app);
   refuseOtherMethods();
+  const lane = { authenticate, headers, record, requestId, now, overloaded: () => isUnderPressure(app) };
+  installQueryLane(app, parts, lane);
   return app;
 }
 
-/** One record for each answer, and the request's id in it: no query string, no header, no body. Also the headers that every answer has. */
+function requestId(given: string | string[] | undefined): string {
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+function installQueryLane(
+  app: FastifyInstance,
+  { queryLane, authorizer, logger, callerLimits: limits, trustProxy = false }: AppParts,
+  made: Pick<QueryLaneParts, 'authenticate' | 'headers' | 'record' | 'requestId' | 'now' | 'overloaded'>,
+): void {
+  if (queryLane === undefined) return;
+  new QueryLane({ ...queryLane, ...made, authorizer, logger, limits, trust: trustOf(trustProxy) }).install(app.server);
+}
+
+function isUnderPressure(app: FastifyInstance): boolean {
+  return app.hasDecorator('isUnderPressure') && app.isUnderPressure();
+}
+
+/** As the framework reads the same setting. */
+function trustOf(setting: boolean | string | readonly string[]): QueryLaneParts['trust'] {
+  if (typeof setting === 'boolean') return setting ? () => true : undefined;
+  const list = typeof setting === 'string' ? setting.split(',').map((address) => address.trim()) : [...setting];
+  return compileTrust(list);
+}
+
+/** A record for each answer, and the headers that every one has. */
 function registerAccessLog(
   app: FastifyInstance,
-  { observe, logger }: AppParts,
+  record: ReturnType<typeof accessLog>,
   headers: Readonly<Record<string, string>>,
 ): void {
-  // Without promises: these run for every request, and have nothing to wait for.
+  // Without promises: it runs for every request, and has nothing to wait for.
   app.addHook('onRequest', (request, reply, done) => {
+    const startedAt = performance.now();
     void reply.headers(headers).header('x-request-id', request.id);
-    done();
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
-    observe?.(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
-    logger.info(
-      {
-        reqId: request.id,
-        method: request.method,
-        path: request.url.split('?', 1)[0],
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        // Null before authentication, whatever the type says.
-        principal: (request.principal as typeof request.principal | null)?.srn,
-        clientAddress: request.ip,
-      },
-      'answered',
-    );
+    // Also told when the client leaves before its answer is out.
+    reply.raw.once('close', () => {
+      const { id, method, url, ip: clientAddress } = request;
+      const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
+      // Null before authentication, whatever the type says.
+      const principal = (request.principal as typeof request.principal | null)?.srn;
+      record({ id, method, url, route, principal, clientAddress, startedAt }, reply.raw);
+    });
     done();
   });
 }

@@ -37,6 +37,10 @@ export function extractCredential(request: FastifyRequest): Extracted {
       ? { problem: 'none', message: `no credential was sent: ${HOW}` }
       : { scheme: 'bearer', token };
   }
+  return credentialOf(header);
+}
+
+function credentialOf(header: string): Extracted {
   if (header.length > MAX_CREDENTIAL_LENGTH)
     return {
       problem: 'malformed',
@@ -66,7 +70,7 @@ function unauthorized(request: FastifyRequest, reply: FastifyReply, message: str
  * Establishes `request.principal` before every handler of a route that is not public.
  * 401 for no or a bad credential, 429 after too many failures of one address, 503 where the authority behind a credential is away.
  */
-export function registerAuthentication(app: FastifyInstance, options: AuthenticationOptions): void {
+export function registerAuthentication(app: FastifyInstance, options: AuthenticationOptions): AuthenticateNow {
   const { authenticator, timeoutMs = TIMEOUT_MS, now = () => new Date() } = options;
   const attempts = new FailedAttempts({
     limit: options.maxFailuresPerMinute ?? MAX_FAILURES_PER_MINUTE,
@@ -82,9 +86,11 @@ export function registerAuthentication(app: FastifyInstance, options: Authentica
       if (credential.problem === 'malformed') attempts.failed(request.ip);
       throw unauthorized(request, reply, credential.message);
     }
-    const text = credential.scheme === 'bearer' ? credential.token : `${credential.username}:${credential.password}`;
+    const text = textOf(credential);
     refuseAfterFailures(attempts, request.ip, text);
-    const result = await authenticator.authenticate(credential, AbortSignal.timeout(timeoutMs));
+    const result =
+      authenticator.authenticateNow?.(credential) ??
+      (await authenticator.authenticate(credential, AbortSignal.timeout(timeoutMs)));
     if (result.outcome === 'authenticated') {
       attempts.succeeded(request.ip, text);
       request.principal = result.principal;
@@ -100,6 +106,26 @@ export function registerAuthentication(app: FastifyInstance, options: Authentica
     request.log.info({ clientAddress: request.ip, reason: why }, 'authentication failed');
     throw unauthorized(request, reply, why);
   });
+  return (header, address) => {
+    const credential = header === undefined ? undefined : credentialOf(header);
+    if (credential === undefined || 'problem' in credential) return undefined;
+    if (attempts.retryAfterSeconds(address, textOf(credential)) > 0) return undefined;
+    const result = authenticator.authenticateNow?.(credential);
+    if (result?.outcome !== 'authenticated') return undefined;
+    attempts.succeeded(address, textOf(credential));
+    return result.principal;
+  };
+}
+
+/**
+ * Who a request is by, where that is known at once: by the same rules as for all requests. Undefined where anything is to be asked, refused or
+ * counted.
+ * @param header `Authorization`
+ */
+export type AuthenticateNow = (header: string | undefined, address: string) => Principal | undefined;
+
+function textOf(credential: Credential): string {
+  return credential.scheme === 'bearer' ? credential.token : `${credential.username}:${credential.password}`;
 }
 
 function refuseAfterFailures(attempts: FailedAttempts, address: string, credential: string): void {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deliver } from '../engine/delivery.ts';
 import { responseHeaders } from '../engine/headers.ts';
-import { AnswerWriter } from './answer-writer.ts';
+import { AnswerWriter, type AnswerTarget } from './answer-writer.ts';
 import './limits.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../engine/types.ts';
 
@@ -44,10 +44,25 @@ export async function forwardToEngine(
   endpoint: EngineEndpoint,
   options: ForwardOptions = {},
 ): Promise<FastifyReply> {
-  const writer = new AnswerWriter(reply, options.allowedTables);
+  const writer = new AnswerWriter(targetOf(request, reply), options.allowedTables);
+  reply.raw.once('close', () => writer.onClosed());
   await deliver(endpoint, engineRequest(request, options), writer);
   await writer.begun;
   return reply;
+}
+
+function targetOf({ method, log }: FastifyRequest, reply: FastifyReply): AnswerTarget {
+  return {
+    raw: reply.raw,
+    method,
+    log,
+    take() {
+      const headers = reply.getHeaders() as Record<string, string>;
+      // Its hooks still run when the answer is out.
+      reply.hijack();
+      return headers;
+    },
+  };
 }
 
 function engineRequest(request: FastifyRequest, options: ForwardOptions): EngineRequest {
@@ -70,8 +85,7 @@ function engineRequest(request: FastifyRequest, options: ForwardOptions): Engine
 /** Some servers let these stand for another method than the one that was checked. */
 const METHOD_OVERRIDES = ['x-http-method-override', 'x-http-method', 'x-method-override'] as const;
 
-function forwardedHeaders(request: FastifyRequest): FastifyRequest['headers'] {
-  const { headers } = request;
+function forwardedHeaders({ headers }: FastifyRequest): FastifyRequest['headers'] {
   if (METHOD_OVERRIDES.every((name) => headers[name] === undefined)) return headers;
   const kept = { ...headers };
   for (const name of METHOD_OVERRIDES) delete kept[name];

@@ -63,15 +63,24 @@ export class Limits {
     const { byCaller, byRole, defaults, rolesOf } = this.#options;
     const base = { ...DEFAULT_CALLER_LIMITS, ...defaults };
     const roles =
-      byRole === undefined
+      byRole === undefined || Object.keys(byRole).length === 0
         ? []
         : rolesOf(principal).map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
     return { ...base, ...mostGenerous(roles), ...byCaller?.[principal.id] };
   }
 
+  /**
+   * Counts a request that runs a query; the query until `end` is called.
+   * @throws {HttpError} 429
+   */
+  admitQuery(principal: Principal): { readonly limits: CallerLimits; readonly end: () => void } {
+    const limits = this.of(principal);
+    this.countRequest(principal, limits);
+    return { limits, end: this.beginQuery(principal, limits) };
+  }
+
   /** @throws {HttpError} 429 */
-  countRequest(principal: Principal): void {
-    const { requestsPerSecond: rate } = this.of(principal);
+  countRequest(principal: Principal, { requestsPerSecond: rate } = this.of(principal)): void {
     if (rate === 0) return;
     const caller = this.#caller(principal.srn, rate);
     const now = this.#options.now();
@@ -87,8 +96,10 @@ export class Limits {
    * Counts a query until the function that it returns is called.
    * @throws {HttpError} 429
    */
-  beginQuery(principal: Principal): () => void {
-    const { concurrentQueries: max, requestsPerSecond: rate } = this.of(principal);
+  beginQuery(
+    principal: Principal,
+    { concurrentQueries: max, requestsPerSecond: rate } = this.of(principal),
+  ): () => void {
     const caller = this.#caller(principal.srn, rate);
     if (max !== 0 && caller.queries >= max) throw tooMany(`more than ${max} queries at once`, 1);
     caller.queries++;
@@ -185,11 +196,10 @@ export function registerLimits(app: FastifyInstance, limits: Limits): void {
     // Null on routes that anyone may call, whatever the type says.
     const principal = request.principal as Principal | null;
     if (principal === null) return;
-    limits.countRequest(principal);
-    if (!isQuery(request)) return;
-    const { queryTimeoutMs } = limits.of(principal);
+    if (!isQuery(request)) return limits.countRequest(principal);
+    const admitted = limits.admitQuery(principal);
+    const { queryTimeoutMs } = admitted.limits;
     if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
-    const end = limits.beginQuery(principal);
-    reply.raw.once('close', end);
+    reply.raw.once('close', admitted.end);
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Authenticator } from '../../src/access/authenticator.ts';
+import type { AuthenticationResult, Authenticator, Credential } from '../../src/access/authenticator.ts';
 import type { Authorizer, Decision } from '../../src/access/authorizer.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import type { Srn } from '../../src/access/srn.ts';
@@ -34,13 +34,11 @@ export const TEST_HEADERS = { authorization: `Bearer ${TEST_TOKEN}` };
 
 /** Knows `TEST_TOKEN` alone. */
 export function fixedAuthenticator(principal: Principal): Authenticator {
-  return {
-    name: 'fixed',
-    authenticate: async (credential) =>
-      credential.scheme === 'bearer' && credential.token === TEST_TOKEN
-        ? { outcome: 'authenticated', principal }
-        : { outcome: 'rejected', message: 'the token is not known' },
-  };
+  const authenticateNow = (credential: Credential): AuthenticationResult =>
+    credential.scheme === 'bearer' && credential.token === TEST_TOKEN
+      ? { outcome: 'authenticated', principal }
+      : { outcome: 'rejected', message: 'the token is not known' };
+  return { name: 'fixed', authenticateNow, authenticate: async (credential) => authenticateNow(credential) };
 }
 
 export interface TestAppOptions {

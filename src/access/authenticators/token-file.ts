@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
 import { srnText } from '../srn.ts';
@@ -27,7 +27,7 @@ export interface TokenFileOptions {
 const RELOAD_MS = 2000;
 
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token);
 }
 
 /**
@@ -85,8 +85,16 @@ export class TokenFileAuthenticator implements Authenticator {
   }
 
   async authenticate(credential: Credential): Promise<AuthenticationResult> {
-    if (credential.scheme !== 'bearer') return { outcome: 'not-mine' };
     await this.#refresh();
+    return this.#check(credential);
+  }
+
+  authenticateNow(credential: Credential): AuthenticationResult | undefined {
+    return this.#fresh ? this.#check(credential) : undefined;
+  }
+
+  #check(credential: Credential): AuthenticationResult {
+    if (credential.scheme !== 'bearer') return { outcome: 'not-mine' };
     const entry = this.#entries.get(hashToken(credential.token));
     if (!entry) return { outcome: 'not-mine' };
     if (entry.expiresAt !== undefined && Date.parse(entry.expiresAt) <= this.#options.now().getTime())
@@ -94,9 +102,13 @@ export class TokenFileAuthenticator implements Authenticator {
     return { outcome: 'authenticated', principal: principalOf(entry) };
   }
 
-  async #refresh(): Promise<void> {
+  get #fresh(): boolean {
     const { now, reloadMs = RELOAD_MS } = this.#options;
-    if (now().getTime() - this.#readAt < reloadMs) return;
+    return now().getTime() - this.#readAt < reloadMs;
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#fresh) return;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });

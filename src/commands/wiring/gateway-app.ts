@@ -69,6 +69,7 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
     ]),
     authorizer: countDecisions(registry, directory),
     plugins,
+    queryLane: { engine, uncounted: directory },
     observe: observeRequests(registry),
     limits: { maxFailuresPerMinute: settings['max-failed-attempts'] },
     callerLimits: new Limits({

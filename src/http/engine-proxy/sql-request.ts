@@ -6,6 +6,8 @@ import { requireAllowed } from '../context.ts';
 import { HttpError } from '../errors.ts';
 import { singleParameter, type Target } from './target.ts';
 
+type WithHeaders = Pick<FastifyRequest, 'headers'>;
+
 /** What a request asks the engine to run. */
 export interface SqlRequest {
   readonly sql: string;
@@ -25,6 +27,11 @@ export function readSqlRequest(request: FastifyRequest, target: Target, body: Bu
       queryOptions: singleParameter(target.parameters, 'queryOptions'),
     };
   }
+  return readSqlBody(request, body);
+}
+
+/** The SQL of a JSON body. @throws {HttpError} 400, 415 */
+export function readSqlBody(request: WithHeaders, body: Buffer | undefined): SqlRequest {
   const { sql, queryOptions } = readJsonBody(request, body) as { sql?: unknown; queryOptions?: unknown };
   if (queryOptions !== undefined && typeof queryOptions !== 'string') {
     throw new HttpError(400, '`queryOptions` must be a string such as `key=value;key=value`');
@@ -43,7 +50,7 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * The JSON object of a body, whose encoding the engine cannot take for another: UTF-8 without packing.
  * @throws {HttpError} 400, 415
  */
-export function readJsonBody(request: FastifyRequest, body: Buffer | undefined): object {
+export function readJsonBody(request: WithHeaders, body: Buffer | undefined): object {
   requirePlainEncoding(request);
   let value: unknown;
   try {
@@ -56,7 +63,7 @@ export function readJsonBody(request: FastifyRequest, body: Buffer | undefined):
 }
 
 /** @throws {HttpError} 415 for a body in another character set than UTF-8, or packed: the engine would read other text than is checked here */
-export function requirePlainEncoding(request: FastifyRequest): void {
+export function requirePlainEncoding(request: WithHeaders): void {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new HttpError(415, `the body must not be packed: \`Content-Encoding: ${encoding}\` is not taken here`);

@@ -6,7 +6,8 @@ import { HttpError } from '../errors.ts';
 /** The statistics after the rows are a few kilobytes; the list of tables is among them. */
 const TAIL_BYTES = 64 * 1024;
 
-const FIELD = '"tablesQueried":[';
+const CLOSING = ']'.charCodeAt(0);
+const FIELD = Buffer.from('"tablesQueried":[');
 
 /**
  * The tables that an answer says were read and that were not allowed; empty where it names none or says nothing.
@@ -15,7 +16,7 @@ const FIELD = '"tablesQueried":[';
  */
 export function unexpectedTables(tail: Buffer, allowed: readonly string[]): string[] {
   const start = tail.lastIndexOf(FIELD);
-  const end = start < 0 ? -1 : tail.indexOf(']', start);
+  const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
   if (end < 0) return [];
   let read: unknown;
   try {

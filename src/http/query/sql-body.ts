@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { readJsonBody } from '../engine-proxy/sql-request.ts';
+import { readReplayed } from '../replay.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,6 +15,7 @@ declare module 'fastify' {
  */
 export function keepRawJson(app: FastifyInstance): void {
   app.decorateRequest('rawBody', undefined);
+  readReplayed(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {

@@ -191,11 +191,8 @@ describe('requests by hand', () => {
 
 describe('answers by hand', () => {
   const answering = async (...parts: string[]) => {
-    const url = await serve(async (socket) => {
-      for (const part of parts) {
-        socket.write(part, 'latin1');
-        await sleep(15);
-      }
+    const url = await serve((socket) => {
+      for (const [i, part] of parts.entries()) setTimeout(() => socket.write(part, 'latin1'), i * 15);
     });
     return poolOf(url);
   };
@@ -277,6 +274,7 @@ describe('answers by hand', () => {
       socket.write(`${OK}Content-Length: 100000\r\n\r\n${letter.repeat(100_000)}`);
     });
     const pool = poolOf(url, 1);
+    const LETTERS = 'abcdefgh'.split('');
     const kept: Buffer[] = [];
     class Keeping extends Collected {
       override onData(piece: Buffer): boolean {
@@ -284,12 +282,12 @@ describe('answers by hand', () => {
         return true;
       }
     }
-    for (const letter of 'abcdefgh') {
+    for (const letter of LETTERS) {
       const asked = new Keeping({ path: `/${letter}` });
       pool.send(asked);
       await asked.over;
     }
-    expect(Buffer.concat(kept).toString()).toBe([...'abcdefgh'].map((letter) => letter.repeat(100_000)).join(''));
+    expect(Buffer.concat(kept).toString()).toBe(LETTERS.map((letter) => letter.repeat(100_000)).join(''));
   });
 
   it('are given up when the engine falls silent in the middle', async () => {

@@ -1,0 +1,53 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+
+/** What an access record tells of a request, beside its answer. */
+export interface AnsweredRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  /** The pattern of the route, never the path itself. */
+  readonly route: string;
+  /** Of the principal; undefined where there was none. */
+  readonly principal: string | undefined;
+  readonly clientAddress: string;
+  /** Of the clock of `performance.now`, when the request's headers were there. */
+  readonly startedAt: number;
+}
+
+/** Told of each answer: the route's pattern, and how long it took in seconds. */
+export type Observe = (method: string, route: string, status: number, seconds: number) => void;
+
+/** As nginx says where a client closed its connection before its answer was out. */
+export const CLIENT_CLOSED = 499;
+
+/**
+ * Makes what writes one record for each request and counts it, when its answer is out or its client has gone: no query string, no header, no body.
+ */
+export function accessLog(
+  logger: Logger,
+  observe?: Observe,
+): (request: AnsweredRequest, response: ServerResponse) => void {
+  return (request, response) => {
+    const { id, method, url, route, principal, clientAddress, startedAt } = request;
+    const ms = performance.now() - startedAt;
+    const aborted = !response.writableFinished;
+    observe?.(method, route, aborted ? CLIENT_CLOSED : response.statusCode, ms / 1000);
+    if (!logger.isLevelEnabled('info')) return;
+    const mark = url.indexOf('?');
+    logger.info(
+      {
+        reqId: id,
+        method,
+        path: mark < 0 ? url : url.slice(0, mark),
+        // What was sent of an answer that broke off; nothing of a status where nothing was.
+        status: aborted && !response.headersSent ? CLIENT_CLOSED : response.statusCode,
+        ...(aborted && { aborted }),
+        ms: Math.round(ms * 10) / 10,
+        principal,
+        clientAddress,
+      },
+      aborted ? 'broken off' : 'answered',
+    );
+  };
+}

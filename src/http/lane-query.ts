@@ -1,0 +1,117 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Principal } from '../access/principal.ts';
+import { deliver } from '../engine/delivery.ts';
+import type { HeaderRecord } from '../engine/headers.ts';
+import type { EngineEndpoint } from '../engine/types.ts';
+import { AnswerWriter, type AnswerTarget } from './answer-writer.ts';
+import { knownError } from './app-errors.ts';
+import { errorBody, HttpError } from './errors.ts';
+import type { LaneHead } from './lane-head.ts';
+import type { CallerLimits } from './limits.ts';
+import type { QueryLaneParts } from './query-lane.ts';
+
+const ROUTE = '/query/sql';
+
+interface Facts {
+  readonly id: string;
+  readonly head: LaneHead;
+  readonly principal: Principal;
+  readonly address: string;
+  readonly parts: QueryLaneParts;
+}
+
+/** One query on the short way: its record, its limits, its answer. */
+export class LaneQuery implements AnswerTarget {
+  readonly raw: ServerResponse;
+  readonly method = 'POST';
+  readonly #request: IncomingMessage;
+  readonly #facts: Facts;
+  readonly #startedAt = performance.now();
+  #writer: AnswerWriter | undefined;
+  #limits: CallerLimits | undefined;
+  #endLimits: (() => void) | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, facts: Facts) {
+    this.raw = response;
+    this.#request = request;
+    this.#facts = facts;
+    response.on('close', this.#onClosed);
+    // A client that is gone is no error; the record tells of it.
+    response.on('error', ignore);
+  }
+
+  get log(): AnswerTarget['log'] {
+    const { id, parts } = this.#facts;
+    return {
+      warn: (subject, message) => parts.logger.warn({ reqId: id, ...subject }, message),
+      error: (subject, message) => parts.logger.error({ reqId: id, ...subject }, message),
+    };
+  }
+
+  /** @returns whether the caller's limits leave room for it */
+  admit(): boolean {
+    const { parts, principal } = this.#facts;
+    try {
+      const admitted = parts.limits?.admitQuery(principal);
+      this.#limits = admitted?.limits;
+      this.#endLimits = admitted?.end;
+      // The client may have gone while it sent; what counts until its end has ended.
+      if (this.raw.destroyed) this.#endLimits?.();
+      return true;
+    } catch (error) {
+      if (error instanceof HttpError) return false;
+      throw error;
+    }
+  }
+
+  /** Leaves the request to somebody else. */
+  leave(): void {
+    this.raw.off('close', this.#onClosed);
+  }
+
+  /** Passes the query on. Nothing is thrown: what goes wrong is answered. */
+  async run(body: Buffer, tables: readonly string[], endpoint: EngineEndpoint): Promise<void> {
+    const writer = new AnswerWriter(this, tables);
+    this.#writer = writer;
+    const { queryTimeoutMs = 0 } = this.#limits ?? {};
+    try {
+      const { forwarded: headerList } = this.#facts.head;
+      const { url: path = ROUTE } = this.#request;
+      const timeout = queryTimeoutMs > 0 ? { headersTimeoutMs: queryTimeoutMs } : {};
+      await deliver(endpoint, { method: 'POST', path, headerList, body, repeatable: true, ...timeout }, writer);
+      await writer.begun;
+    } catch (error) {
+      this.#answerError(error);
+    }
+  }
+
+  take(): HeaderRecord {
+    const { id, parts } = this.#facts;
+    return { ...parts.headers, 'x-request-id': id };
+  }
+
+  #answerError(error: unknown): void {
+    if (this.raw.destroyed || this.raw.headersSent) return;
+    const known = knownError(error);
+    if (known.statusCode >= 500) this.log.error({ err: known.cause ?? known }, 'the request failed');
+    const body = JSON.stringify(errorBody(known.statusCode, known.message, ROUTE, this.#facts.parts.now()));
+    this.raw.writeHead(known.statusCode, {
+      ...this.take(),
+      ...known.headers,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+    });
+    this.raw.end(body);
+  }
+
+  readonly #onClosed = (): void => {
+    const { id, principal, address, parts } = this.#facts;
+    const { url = ROUTE } = this.#request;
+    this.#writer?.onClosed();
+    this.#endLimits?.();
+    const about = { id, method: 'POST', url, route: ROUTE, principal: principal.srn, clientAddress: address };
+    parts.record({ ...about, startedAt: this.#startedAt }, this.raw);
+  };
+}
+
+function ignore(): void {}
