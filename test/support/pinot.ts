@@ -91,6 +91,11 @@ export class Pinot extends PinotClient {
     await this.#cluster.command(`start-broker ${index}`);
   }
 
+  /** Starts one more controller, beside those that there are. @returns its base URL */
+  async addController(): Promise<string> {
+    return String(await this.#cluster.command('add-controller'));
+  }
+
   /** Freezes the whole cluster: connections stay open and say nothing. */
   pause(): void {
     process.kill(this.#cluster.pid, 'SIGSTOP');

@@ -63,6 +63,7 @@ public final class Cluster {
   private final Map<String, Map<String, String>> extra;
   private final ServiceStartable[] brokers;
   private final ServiceStartable[] servers;
+  private final List<ServiceStartable> otherControllers = new ArrayList<>();
   private ServiceStartable controller;
   private KafkaServer kafka;
 
@@ -116,7 +117,7 @@ public final class Cluster {
   private void start(long started) throws Exception {
     startZooKeeper();
     progress("starting the controller");
-    controller = begin(new ControllerStarter(), controllerProperties());
+    controller = begin(new ControllerStarter(), controllerProperties("controller"));
     for (int i = 0; i < brokers.length; i++) {
       progress("starting broker " + i);
       brokers[i] = begin(new HelixBrokerStarter(), brokerProperties(i));
@@ -185,6 +186,13 @@ public final class Cluster {
         awaitHealthy(url("broker-" + i));
         return null;
       }
+      case "add-controller": {
+        String name = "controller-" + (otherControllers.size() + 1);
+        ports.put(name, Ports.free(ports));
+        otherControllers.add(begin(new ControllerStarter(), controllerProperties(name)));
+        awaitHealthy(url(name));
+        return url(name);
+      }
       case "start-kafka":
         startKafka();
         return HOST + ":" + ports.get("kafka");
@@ -195,7 +203,7 @@ public final class Cluster {
         return produce(words[1], Path.of(words[2]));
       default:
         throw new IllegalArgumentException("unknown command `" + words[0]
-            + "`; known: stop-server N, start-server N, stop-broker N, start-broker N, start-kafka, create-topic NAME PARTITIONS, produce TOPIC FILE");
+            + "`; known: stop-server N, start-server N, stop-broker N, start-broker N, add-controller, start-kafka, create-topic NAME PARTITIONS, produce TOPIC FILE");
     }
   }
 
@@ -228,17 +236,17 @@ public final class Cluster {
     ServerCnxnFactory.createFactory(new InetSocketAddress(HOST, ports.get("zookeeper")), 500).startup(server);
   }
 
-  private Map<String, Object> controllerProperties() {
+  private Map<String, Object> controllerProperties(String name) {
     Map<String, Object> properties = new HashMap<>();
     properties.put("controller.helix.cluster.name", NAME);
     properties.put("controller.zk.str", zookeeper());
     properties.put("controller.host", HOST);
-    properties.put("controller.port", ports.get("controller").toString());
+    properties.put("controller.port", ports.get(name).toString());
     properties.put("controller.access.protocols", "http");
     properties.put("controller.access.protocols.http.host", HOST);
-    properties.put("controller.access.protocols.http.port", ports.get("controller").toString());
-    properties.put("controller.data.dir", directory.resolve("controller").toString());
-    properties.put("controller.local.temp.dir", directory.resolve("controller-temp").toString());
+    properties.put("controller.access.protocols.http.port", ports.get(name).toString());
+    properties.put("controller.data.dir", directory.resolve(name).toString());
+    properties.put("controller.local.temp.dir", directory.resolve(name + "-temp").toString());
     properties.putAll(extra.getOrDefault("controller", Map.of()));
     return properties;
   }
@@ -379,6 +387,7 @@ public final class Cluster {
     for (ServiceStartable[] some : List.of(servers, brokers)) {
       Arrays.stream(some).flatMap(service -> Optional.ofNullable(service).stream()).forEach(all::add);
     }
+    all.addAll(otherControllers);
     return all;
   }
 
