@@ -7,7 +7,7 @@ import { createQueryService } from '../../src/http/query/service.ts';
 import { createLogger } from '../../src/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../src/query/settings.ts';
 import { systemTimers } from '../../src/query/retention-loop.ts';
-import { TEST_HEADERS, testApp } from '../../test/support/app.ts';
+import { allowAll, TEST_HEADERS, testApp } from '../../test/support/app.ts';
 import { endpointOf } from './result.ts';
 
 const [folder = '', counts = ''] = process.argv.slice(2);
@@ -36,7 +36,10 @@ const service = await createQueryService({
   random: (bytes) => randomBytes(bytes),
   timers: systemTimers,
 });
-const app = await testApp({ register: service.register });
+const app = await testApp({
+  register: service.register,
+  parts: { pageLane: { ...service.pages, uncounted: allowAll } },
+});
 await app.listen({ host: '127.0.0.1', port: 0 });
 const { port } = app.server.address() as AddressInfo;
 for (const count of counts.split(',')) {

@@ -17,6 +17,7 @@ import { HttpError } from './errors.ts';
 import { registerLimits, type Limits } from './limits.ts';
 import { keepOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
+import { PageLane, type PageLaneParts } from './query/page-lane.ts';
 import { QueryLane, type QueryLaneParts } from './query-lane.ts';
 import { RequestLog } from './request-log.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -38,6 +39,8 @@ export interface AppParts {
   readonly limits?: AppLimits;
   /** Who answers plain queries on a way of their own, and an authorizer that counts nothing. The interfaces hold the same route. */
   readonly queryLane?: Pick<QueryLaneParts, 'engine' | 'uncounted'>;
+  /** The stored results whose pages go a way of their own, and an authorizer that counts nothing. The interfaces hold the same route. */
+  readonly pageLane?: Pick<PageLaneParts, 'queries' | 'settings' | 'uncounted'>;
   /** What one caller may ask for; without bounds where absent. */
   readonly callerLimits?: Limits;
   /** Addresses of proxies whose `X-Forwarded-For` is believed; none where absent. */
@@ -111,7 +114,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   keepOwnPaths(app);
   refuseOtherMethods();
   const lane = { authenticate, headers, record, requestId, now, overloaded: () => isUnderPressure(app) };
-  installQueryLane(app, parts, lane);
+  installLanes(app, parts, lane);
   return app;
 }
 
@@ -119,13 +122,14 @@ function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-function installQueryLane(
+function installLanes(
   app: FastifyInstance,
-  { queryLane, authorizer, logger, callerLimits: limits, trustProxy = false }: AppParts,
+  { queryLane, pageLane, authorizer, logger, callerLimits: limits, trustProxy = false }: AppParts,
   made: Pick<QueryLaneParts, 'authenticate' | 'headers' | 'record' | 'requestId' | 'now' | 'overloaded'>,
 ): void {
-  if (queryLane === undefined) return;
-  new QueryLane({ ...queryLane, ...made, authorizer, logger, limits, trust: trustOf(trustProxy) }).install(app.server);
+  const shared = { ...made, authorizer, logger, limits, trust: trustOf(trustProxy) };
+  if (queryLane) new QueryLane({ ...queryLane, ...shared }).install(app.server);
+  if (pageLane) new PageLane({ ...pageLane, ...shared }).install(app.server);
 }
 
 function isUnderPressure(app: FastifyInstance): boolean {

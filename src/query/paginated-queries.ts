@@ -2,8 +2,9 @@ import type { EngineResponse } from '../engine/types.ts';
 import { QueryError } from './errors.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
 import { type HolderAddress, type Page, type PageRequest, readPage, WHOLE_PAGE_BYTES } from './page.ts';
-import { isRequestId, newRequestId } from './request-id.ts';
+import { holderOf, holderTag, isRequestId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, StoredResultSummary } from './result-store.ts';
+import type { RowIndex } from './row-index.ts';
 import type { PaginationSettings } from './settings.ts';
 import { type InspectAnswer, storeAnswer, type SubmitOutcome } from './submit.ts';
 
@@ -61,11 +62,11 @@ export class PaginatedQueries {
   readonly #store: ResultStore;
   readonly #settings: () => PaginationSettings;
   readonly #identity: GatewayIdentity;
+  readonly #tag: string;
   readonly #now: () => number;
   readonly #random: (bytes: number) => Uint8Array;
   readonly #metrics: QueryMetrics;
   readonly #reading = new Map<string, number>();
-  readonly #held = new WeakMap<ResultReader, number>();
   #heldBytes = 0;
   #submissions = 0;
 
@@ -73,6 +74,7 @@ export class PaginatedQueries {
     this.#store = options.store;
     this.#settings = options.settings;
     this.#identity = options.identity;
+    this.#tag = holderTag(options.identity.id);
     this.#now = options.now;
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
@@ -85,6 +87,11 @@ export class PaginatedQueries {
   /** `brokerHost` and `brokerPort` of answers; undefined where any gateway can serve a page. */
   get holder(): HolderAddress | undefined {
     return this.#store.local ? { host: this.#identity.host, port: this.#identity.port } : undefined;
+  }
+
+  /** Whether the id says that the result lies on this gateway, and nowhere else. */
+  holds(requestId: string): boolean {
+    return this.#store.local && holderOf(requestId) === this.#tag;
   }
 
   /**
@@ -198,32 +205,60 @@ export class PaginatedQueries {
 
   /** What the reader's page holds in memory, until another page or the end of the reader. */
   #hold(reader: ResultReader, bytes: number): void {
-    this.#heldBytes += bytes - (this.#held.get(reader) ?? 0);
-    this.#held.set(reader, bytes);
+    // Only readers from here are handed in; one of somebody else is not closed here either.
+    if (!(reader instanceof TrackedReader)) return;
+    this.#heldBytes += bytes - reader.heldBytes;
+    reader.heldBytes = bytes;
   }
 
   /** Counts the reader in until it is closed. */
   #tracked(reader: ResultReader): ResultReader {
     const id = reader.record.requestId;
     this.#reading.set(id, (this.#reading.get(id) ?? 0) + 1);
-    let open = true;
-    const tracked: ResultReader = {
-      record: reader.record,
-      index: (signal) => reader.index(signal),
-      read: (from, to, signal) => reader.read(from, to, signal),
-      stream: (from, to, signal) => reader.stream(from, to, signal),
-      close: async (reuse) => {
-        if (open) {
-          open = false;
-          this.#hold(tracked, 0);
-          const left = (this.#reading.get(id) ?? 1) - 1;
-          if (left === 0) this.#reading.delete(id);
-          else this.#reading.set(id, left);
-        }
-        await reader.close(reuse);
-      },
-    };
-    return tracked;
+    return new TrackedReader(reader, this.#untrack);
+  }
+
+  readonly #untrack = (reader: TrackedReader): void => {
+    this.#hold(reader, 0);
+    const id = reader.record.requestId;
+    const left = (this.#reading.get(id) ?? 1) - 1;
+    if (left === 0) this.#reading.delete(id);
+    else this.#reading.set(id, left);
+  };
+}
+
+/** A reader that says when it is closed. */
+class TrackedReader implements ResultReader {
+  readonly record: ResultRecord;
+  heldBytes = 0;
+  readonly #inner: ResultReader;
+  readonly #closed: (reader: TrackedReader) => void;
+  #open = true;
+
+  constructor(inner: ResultReader, closed: (reader: TrackedReader) => void) {
+    this.record = inner.record;
+    this.#inner = inner;
+    this.#closed = closed;
+  }
+
+  index(signal: AbortSignal): Promise<RowIndex> {
+    return this.#inner.index(signal);
+  }
+
+  read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+    return this.#inner.read(from, to, signal);
+  }
+
+  stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    return this.#inner.stream(from, to, signal);
+  }
+
+  close(reuse?: boolean): Promise<void> {
+    if (this.#open) {
+      this.#open = false;
+      this.#closed(this);
+    }
+    return this.#inner.close(reuse);
   }
 }
 

@@ -7,38 +7,40 @@ const JSON_TYPE = 'application/json';
 /** Copying that much costs less than one more piece in a gather-write. */
 const COPIED_BYTES = 32 * 1024;
 
-/**
- * Sends a page by a gather-write: head, views of the stored bytes, tail; no copy is made of a page of any size here. Resolves when the last byte
- * is handed to the system or the caller has gone.
- * @returns whether the whole page is out, and nobody holds views of its bytes any more
- */
+/** A page whose rows are in memory. */
+export type WholePage = Page & { readonly rows: readonly Uint8Array[] };
+
+export function isWhole(page: Page): page is WholePage {
+  return Array.isArray(page.rows);
+}
+
+/** Sends a page. @returns as `writePage` */
 export async function sendPage(reply: FastifyReply, page: Page): Promise<boolean> {
   const raw = begin(reply, page.length);
+  if (isWhole(page)) return writePage(raw, page);
+  await sendPieces(reply, joined(page.head, page.rows as AsyncIterable<Uint8Array>, page.tail));
+  return false;
+}
+
+/**
+ * Writes a page behind its headers by a gather-write: head, views of the stored bytes, tail; no copy is made of a large page here. Resolves when the
+ * last byte is handed to the system or the caller has gone.
+ * @returns whether the whole page is out, and nobody holds views of its bytes any more
+ */
+export function writePage(raw: ServerResponse, page: WholePage): Promise<boolean> {
   const { head, rows, tail } = page;
-  if (!isList(rows)) {
-    await sendPieces(reply, joined(head, rows, tail));
-    return false;
-  }
-  const out = sent(raw);
+  if (raw.destroyed) return Promise.resolve(false);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  raw.once('close', () => resolve(raw.writableFinished));
   if (page.length <= COPIED_BYTES) {
     raw.end(Buffer.concat([head, ...rows, tail], page.length));
-    return out;
+    return promise;
   }
   raw.cork();
   raw.write(head);
   for (const piece of rows) raw.write(piece);
   raw.end(tail);
   raw.uncork();
-  return out;
-}
-
-/** Resolves when the last byte is handed to the system, or the connection has ended; says whether all of it is out. */
-function sent(raw: ServerResponse): Promise<boolean> {
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  raw.once('finish', () => resolve(true));
-  raw.once('close', () => resolve(raw.writableFinished));
-  raw.once('error', (error) => (isPrematureClose(error) ? resolve(false) : reject(error)));
-  if (raw.destroyed) resolve(false);
   return promise;
 }
 
@@ -71,10 +73,6 @@ async function* joined(head: Uint8Array, rows: AsyncIterable<Uint8Array>, tail: 
   yield head;
   yield* rows;
   yield tail;
-}
-
-function isList(rows: Page['rows']): rows is readonly Uint8Array[] {
-  return Array.isArray(rows);
 }
 
 function isPrematureClose(error: unknown): boolean {

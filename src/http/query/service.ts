@@ -11,6 +11,7 @@ import { createResultStore } from '../../query/stores/create-store.ts';
 import { measuredStore } from '../../query/stores/measured.ts';
 import type { RegisterRoutes } from '../app.ts';
 import { paginatedQueries } from './index.ts';
+import type { PageSource } from './page-lane.ts';
 import { PeerClient, type PeerClientOptions } from './peer-client.ts';
 
 export interface QueryServiceOptions {
@@ -36,6 +37,8 @@ export interface QueryServiceOptions {
 
 export interface QueryService {
   readonly register: RegisterRoutes;
+  /** For the short way of pages. */
+  readonly pages: PageSource;
   /** The other gateways, as last seen. */
   readonly peers: () => readonly Peer[];
   close(): Promise<void>;
@@ -89,6 +92,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
         settings,
         ...(directory && { peers: { directory, client } }),
       }),
+    pages: { queries, settings },
     peers: () => directory?.peers ?? [],
     async close() {
       stopRetention();

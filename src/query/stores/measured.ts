@@ -1,5 +1,6 @@
 import type { QueryMetrics, StoreOperation } from '../metrics.ts';
-import type { ResultReader, ResultStore, ResultWriter } from '../result-store.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
+import type { RowIndex } from '../row-index.ts';
 
 /** The same store, whose calls are timed and whose failures are counted. @param now milliseconds of a clock that never goes back */
 export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: () => number): ResultStore {
@@ -14,13 +15,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       metrics.storeCall(operation, (now() - started) / 1000, failed);
     }
   };
-  const reader = (inner: ResultReader): ResultReader => ({
-    record: inner.record,
-    index: (signal) => timed('read', () => inner.index(signal)),
-    read: (from, to, signal) => timed('read', () => inner.read(from, to, signal)),
-    stream: (from, to, signal) => inner.stream(from, to, signal),
-    close: (reuse) => inner.close(reuse),
-  });
+  const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timed);
   const writer = (inner: ResultWriter): ResultWriter => ({
     write: (bytes) => timed('write', () => inner.write(bytes)),
     seal: (index) => timed('seal', () => inner.seal(index)),
@@ -42,4 +37,34 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
     delete: (requestId, signal) => timed('delete', () => store.delete(requestId, signal)),
     close: () => store.close(),
   };
+}
+
+type Timed = <T>(operation: StoreOperation, call: () => Promise<T>) => Promise<T>;
+
+class MeasuredReader implements ResultReader {
+  readonly record: ResultRecord;
+  readonly #inner: ResultReader;
+  readonly #timed: Timed;
+
+  constructor(inner: ResultReader, timed: Timed) {
+    this.record = inner.record;
+    this.#inner = inner;
+    this.#timed = timed;
+  }
+
+  index(signal: AbortSignal): Promise<RowIndex> {
+    return this.#timed('read', () => this.#inner.index(signal));
+  }
+
+  read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+    return this.#timed('read', () => this.#inner.read(from, to, signal));
+  }
+
+  stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    return this.#inner.stream(from, to, signal);
+  }
+
+  close(reuse?: boolean): Promise<void> {
+    return this.#inner.close(reuse);
+  }
 }

@@ -1,0 +1,189 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import proxyAddr from '@fastify/proxy-addr';
+import type { Authorizer } from '../../access/authorizer.ts';
+import type { Principal } from '../../access/principal.ts';
+import { clusterResource, tableResource } from '../../access/srn.ts';
+import type { HolderAddress } from '../../query/page.ts';
+import type { PaginatedQueries } from '../../query/paginated-queries.ts';
+import type { ResultReader, ResultRecord } from '../../query/result-store.ts';
+import type { PaginationSettings } from '../../query/settings.ts';
+import type { AnsweredRequest } from '../access-log.ts';
+import type { AuthenticateNow } from '../authentication.ts';
+import type { Limits } from '../limits.ts';
+import { isWhole, writePage } from './send.ts';
+
+/** What the routes of the same queries know. */
+export interface PageSource {
+  readonly queries: PaginatedQueries;
+  readonly settings: () => PaginationSettings;
+}
+
+export interface PageLaneParts extends PageSource {
+  readonly authenticate: AuthenticateNow;
+  readonly authorizer: Authorizer;
+  /** The same, but counting nothing: who is refused goes the long way and is counted there. */
+  readonly uncounted: Authorizer;
+  readonly limits: Limits | undefined;
+  /** Those that every answer has, by lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly record: (request: AnsweredRequest, response: ServerResponse) => void;
+  /** @param given the client's own */
+  readonly requestId: (given: string | undefined) => string;
+  /** Whether no more should be taken on now. */
+  readonly overloaded: () => boolean;
+  /** Whether an address is that of a proxy whose `X-Forwarded-For` is believed. */
+  readonly trust: ((address: string, hop: number) => boolean) | undefined;
+}
+
+type LongWay = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface Asked {
+  readonly requestId: string;
+  readonly offset: number;
+  readonly numRows: number | undefined;
+  readonly authorization: string;
+  /** `x-request-id` as it was sent. */
+  readonly given: string | undefined;
+}
+
+interface Caller {
+  readonly principal: Principal;
+  /** Of the request. */
+  readonly id: string;
+}
+
+const ROUTE = '/query/:requestId/results';
+/** As `nextOffsetParams` spells it. */
+const PAGE_URL =
+  /^\/query\/([0-9a-f]{8}-[0-9a-f]{30})\/results\?offset=(0|[1-9]\d{0,14})(?:&numRows=([1-9]\d{0,14}))?$/;
+/** What any of these asks for is looked at elsewhere. */
+const SPECIAL_HEADERS = new Set(['content-length', 'transfer-encoding', 'expect', 'upgrade']);
+/** Each of these may be there once. */
+const LOOKED_AT = ['authorization', 'x-request-id', 'forward_host', 'forward_port'] as const;
+const PLACES = new Map<string, number>(LOOKED_AT.map((name, place) => [name, place]));
+/** Results that lie here are read from this machine, which nobody can hurry. */
+const NEVER = new AbortController().signal;
+
+/**
+ * The short way of a page that this gateway holds, past the framework: what a framework does for any request costs more than to read and send a small page.
+ *
+ * It only ever says yes. All checks are those of the long way, at each read; where one of them does not say yes at once, or the request is in any way
+ * unusual, the request goes the long way from its beginning, which decides, answers and leaves records.
+ */
+export class PageLane {
+  readonly #parts: PageLaneParts;
+  readonly #headers: readonly string[];
+
+  constructor(parts: PageLaneParts) {
+    this.#parts = parts;
+    this.#headers = [...Object.entries(parts.headers).flat(), 'content-type', 'application/json'];
+  }
+
+  /** Puts the lane before what listens to the requests of a server. */
+  install(server: Server): void {
+    const [longWay] = server.listeners('request') as LongWay[];
+    if (longWay === undefined) throw new TypeError('the server has no listener of requests');
+    server.removeListener('request', longWay);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (!server.listening || !this.#take(request, response, longWay)) longWay(request, response);
+    });
+  }
+
+  /** @returns false where the request must go the long way; it is untouched then */
+  #take(request: IncomingMessage, response: ServerResponse, longWay: LongWay): boolean {
+    const parts = this.#parts;
+    const asked = askedOf(request, parts.queries);
+    if (asked === undefined || parts.overloaded()) return false;
+    const { trust } = parts;
+    const clientAddress = trust === undefined ? (request.socket.remoteAddress ?? '') : proxyAddr(request, trust);
+    const principal = parts.authenticate(asked.authorization, clientAddress);
+    if (principal === undefined) return false;
+    const { url = ROUTE } = request;
+    const startedAt = performance.now();
+    const caller: Caller = { principal, id: parts.requestId(asked.given) };
+    const onClosed = (): void => {
+      const about = { id: caller.id, method: 'GET', url, route: ROUTE, principal: principal.srn, clientAddress };
+      parts.record({ ...about, startedAt }, response);
+    };
+    response.once('close', onClosed);
+    // A client that is gone is no error; the record tells of it.
+    response.on('error', ignore);
+    void this.#serve(asked, caller, response).then((served) => {
+      if (served || response.destroyed) return;
+      response.off('close', onClosed).off('error', ignore);
+      longWay(request, response);
+    });
+    return true;
+  }
+
+  /** @returns false where nothing was sent; never throws */
+  async #serve(asked: Asked, caller: Caller, response: ServerResponse): Promise<boolean> {
+    let reader: ResultReader | undefined;
+    let reuse = true;
+    try {
+      const { queries, settings } = this.#parts;
+      reader = await queries.open(asked.requestId, NEVER);
+      if (!this.#mayRead(caller.principal, reader.record)) return false;
+      this.#parts.limits?.countRequest(caller.principal);
+      const { pageSize, maxPageSize } = settings();
+      const numRows = Math.min(asked.numRows ?? pageSize, maxPageSize);
+      const page = await queries.page(reader, { offset: asked.offset, numRows }, NEVER);
+      if (!isWhole(page) || response.destroyed) return false;
+      response.writeHead(200, [...this.#headers, 'x-request-id', caller.id, 'content-length', String(page.length)]);
+      reuse = false;
+      reuse = await writePage(response, page);
+      return true;
+    } catch (error) {
+      // The long way meets the same, and says so.
+      if (!response.headersSent) return false;
+      response.destroy(error as Error);
+      return true;
+    } finally {
+      await reader?.close(reuse);
+    }
+  }
+
+  /** As `requireRead`. */
+  #mayRead(principal: Principal, record: ResultRecord): boolean {
+    const { authorizer, uncounted } = this.#parts;
+    const allows = (by: Authorizer): boolean =>
+      (record.owner === principal.srn || by.isAllowed(principal, 'GetResponseStore', clusterResource)) &&
+      record.tables.every((table) => by.isAllowed(principal, 'Query', tableResource(table)));
+    return allows(uncounted) && allows(authorizer);
+  }
+}
+
+/** @returns undefined where the request is no plain one for a page of a result that lies here */
+function askedOf({ method, url = '', rawHeaders }: IncomingMessage, queries: PaginatedQueries): Asked | undefined {
+  if (method !== 'GET') return undefined;
+  const [, requestId, offset, numRows] = PAGE_URL.exec(url) ?? [];
+  if (requestId === undefined || !queries.holds(requestId)) return undefined;
+  const found = headersOf(rawHeaders);
+  if (found === undefined) return undefined;
+  const [authorization, given, host, port] = found;
+  if (authorization === undefined || !isNamed(queries.holder, host, port)) return undefined;
+  const rows = numRows === undefined ? undefined : Number(numRows);
+  return { requestId, offset: Number(offset), numRows: rows, authorization, given };
+}
+
+/** The values of `LOOKED_AT`; undefined where one is there twice, or a special one is there. */
+function headersOf(rawHeaders: readonly string[]): (string | undefined)[] | undefined {
+  const found: (string | undefined)[] = [undefined, undefined, undefined, undefined];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const place = PLACES.get(name);
+    if (place === undefined) {
+      if (SPECIAL_HEADERS.has(name)) return undefined;
+    } else if (found[place] === undefined) found[place] = rawHeaders[i + 1];
+    else return undefined;
+  }
+  return found;
+}
+
+/** Whether the caller names this gateway as the holder, or none. */
+function isNamed(self: HolderAddress | undefined, host: string | undefined, port: string | undefined): boolean {
+  if (host === undefined && port === undefined) return true;
+  return self !== undefined && host === self.host && port === String(self.port);
+}
+
+function ignore(): void {}
