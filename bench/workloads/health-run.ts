@@ -1,9 +1,9 @@
 import { createEngine } from '../../src/engine/connection.ts';
 import { deliver } from '../../src/engine/delivery.ts';
 import type { Engine, EngineEndpoint } from '../../src/engine/types.ts';
-import { CATALOGUE } from '../../src/health/catalogue.ts';
 import { createGather } from '../../src/health/gather.ts';
 import { runChecks } from '../../src/health/run.ts';
+import { resolveSettings } from '../../src/health/settings.ts';
 
 /**
  * One health run in a process of its own, so that CPU and memory are its own: `node bench/workloads/health-run.ts <controller URL>`; prints
@@ -51,7 +51,7 @@ const cpuBefore = process.cpuUsage();
 const wallBefore = performance.now();
 const run = await runChecks({
   gather: createGather({ engine: counted, random: Math.random }),
-  settings: { checks: CATALOGUE, overrides: {}, maxFindings: 20, problems: [] },
+  settings: resolveSettings({}),
   signal: AbortSignal.timeout(600_000),
   now: () => new Date(),
 });

@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { createEngine, type EngineOptions } from '../engine/connection.ts';
 import { credentialFromFile } from '../engine/credential.ts';
 import { CATALOGUE, findCheck } from '../health/catalogue.ts';
+import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
 import { createGather } from '../health/gather.ts';
 import { healthMetrics } from '../health/metrics.ts';
 import { countsOf, renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
@@ -48,6 +49,8 @@ Options:
   -o, --output FORMAT          ${FORMATS.join(', ')}; table by default
   --only NAME                  only this check; again or after a comma for more
   --threshold NAME.key=VALUE   another threshold, such as REPLICATION_CHECK.minReplication=2
+  --prebuilt-snapshot-property NAME
+                               cluster property that PREBUILT_SNAPSHOT_CHECK looks at, where it is another one
   --credential-file PATH       file with the credential for the engine: user:password, or a token
   --ca-file PATH               certificates (PEM) of authorities to trust beside those of the system
   --instance-scheme SCHEME     how servers and brokers are asked for their health: http (by default) or https
@@ -187,6 +190,7 @@ function parse(argv: readonly string[]): CheckArguments | undefined {
       output: { type: 'string', short: 'o', default: 'table' },
       only: { type: 'string', multiple: true },
       threshold: { type: 'string', multiple: true },
+      'prebuilt-snapshot-property': { type: 'string', default: PREBUILT_SNAPSHOT_PROPERTY },
       'credential-file': { type: 'string' },
       'ca-file': { type: 'string' },
       'instance-scheme': { type: 'string', default: 'http' },
@@ -203,7 +207,10 @@ function parse(argv: readonly string[]): CheckArguments | undefined {
   return {
     controllers,
     format: oneOf('--output', values.output, FORMATS),
-    settings: settingsFrom(list(values.only), values.threshold ?? []),
+    settings: {
+      ...settingsFrom(list(values.only), values.threshold ?? []),
+      prebuiltSnapshotProperty: values['prebuilt-snapshot-property'],
+    },
     credentialFile: values['credential-file'],
     caFile: values['ca-file'],
     instanceScheme: oneOf('--instance-scheme', values['instance-scheme'], ['http', 'https']),
@@ -228,7 +235,10 @@ function timeoutFrom(value: string): number {
   return ms;
 }
 
-function settingsFrom(only: readonly string[], thresholds: readonly string[]): CheckSettings {
+function settingsFrom(
+  only: readonly string[],
+  thresholds: readonly string[],
+): Omit<CheckSettings, 'prebuiltSnapshotProperty'> {
   const names = new Set(only.map((name) => name.toUpperCase()));
   for (const name of names) if (findCheck(name) === undefined) throw new UsageError(unknownCheck(name));
   const overrides: Record<string, Record<string, number>> = {};

@@ -147,6 +147,14 @@ export const PropertiesSchema = Type.Object({
     expected: '`CHECK.threshold=value`',
     live: true,
   }),
+  'controller.cluster.health.prebuiltSnapshotProperty': Type.Optional(
+    text({
+      description:
+        'The property of the engine’s cluster configuration that is `true` where prebuilt snapshots are made for preloading, as `PREBUILT_SNAPSHOT_CHECK` asks. The report’s `spec.prebuiltSnapshotProperty` ranks above it.',
+      computedDefault: '`pinot.upsert.prebuilt.snapshot.enabled`',
+      live: true,
+    }),
+  ),
   'controller.admin.auth.provider.class': Type.Optional(
     text({
       description:

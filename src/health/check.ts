@@ -37,6 +37,8 @@ export interface CheckInput {
   readonly snapshot: ClusterSnapshot;
   /** Defaults of the check with the overrides of the settings; every name of `defaultThresholds` is there. */
   readonly thresholds: Thresholds;
+  /** The cluster property by which an operator says that prebuilt snapshots are made for preloading. */
+  readonly prebuiltSnapshotProperty: string;
 }
 
 export interface CheckOutcome {
@@ -69,6 +71,9 @@ export interface CheckDefinition {
   readonly clusterThresholds?: (snapshot: ClusterSnapshot) => Thresholds;
   readonly evaluate: CheckFunction;
 }
+
+/** Open-source releases of the engine have no such feature, so that a name had to be chosen; another one is a setting. */
+export const PREBUILT_SNAPSHOT_PROPERTY = 'pinot.upsert.prebuilt.snapshot.enabled';
 
 /** As many findings as a report can be asked to keep (`spec.maxFindings`). */
 export const MAX_FINDINGS = 200;

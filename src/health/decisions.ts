@@ -1,5 +1,11 @@
 import type { RunningRun } from '../resources/cluster-health-report.ts';
-import type { CheckDefinition, CheckOutcome, Need, Thresholds } from './check.ts';
+import {
+  PREBUILT_SNAPSHOT_PROPERTY,
+  type CheckDefinition,
+  type CheckOutcome,
+  type Need,
+  type Thresholds,
+} from './check.ts';
 import type { CheckSettings } from './settings.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 
@@ -53,7 +59,8 @@ export class Decisions {
 
   #evaluate(check: CheckDefinition, snapshot: ClusterSnapshot): CheckResult {
     const begun = this.#now().getTime();
-    const outcome = evaluateCheck(check, snapshot, this.#settings.overrides[check.name]);
+    const { overrides, prebuiltSnapshotProperty } = this.#settings;
+    const outcome = evaluateCheck(check, snapshot, overrides[check.name], prebuiltSnapshotProperty);
     const result = { name: check.name, outcome, durationMs: Math.max(0, this.#now().getTime() - begun) };
     this.#decided.set(check, { result, tables: tableCount(snapshot) });
     return result;
@@ -69,7 +76,8 @@ export function evaluateCheck(
   check: CheckDefinition,
   snapshot: ClusterSnapshot,
   overrides: Thresholds = {},
+  prebuiltSnapshotProperty: string = PREBUILT_SNAPSHOT_PROPERTY,
 ): CheckOutcome {
   const thresholds = { ...check.defaultThresholds, ...check.clusterThresholds?.(snapshot), ...overrides };
-  return check.evaluate({ snapshot, thresholds });
+  return check.evaluate({ snapshot, thresholds, prebuiltSnapshotProperty });
 }

@@ -1,6 +1,6 @@
 import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
 import { CATALOGUE, findCheck } from './catalogue.ts';
-import type { CheckDefinition, Need, Thresholds } from './check.ts';
+import { PREBUILT_SNAPSHOT_PROPERTY, type CheckDefinition, type Need, type Thresholds } from './check.ts';
 
 export const DEFAULT_INTERVAL_MS = 20 * 60_000;
 /** Below this a run would follow the other without a pause. */
@@ -20,17 +20,27 @@ export interface CheckSettings {
   readonly checks: readonly CheckDefinition[];
   readonly overrides: ThresholdOverrides;
   readonly maxFindings: number;
+  /** See `CheckInput`. */
+  readonly prebuiltSnapshotProperty: string;
   /** What was wrong with the settings, for people; the default was taken for each. */
   readonly problems: readonly string[];
 }
 
-type SettingsSource = Pick<ClusterHealthReportSpec, 'thresholds' | 'disabledChecks' | 'maxFindings'>;
+type SettingsSource = Pick<
+  ClusterHealthReportSpec,
+  'thresholds' | 'disabledChecks' | 'maxFindings' | 'prebuiltSnapshotProperty'
+>;
+
+/** What the process' own configuration says; the report's spec ranks above it. */
+export interface ConfiguredSettings {
+  readonly thresholds?: ThresholdOverrides;
+  readonly prebuiltSnapshotProperty?: string | undefined;
+}
 
 /**
  * Settings from a report's spec: what is wrong is left at its default and said in `problems`.
- * @param configured thresholds of the process' own configuration, below the spec's
  */
-export function resolveSettings(spec: SettingsSource, configured: ThresholdOverrides = {}): CheckSettings {
+export function resolveSettings(spec: SettingsSource, configured: ConfiguredSettings = {}): CheckSettings {
   const problems: string[] = [];
   const disabled = new Set<string>();
   for (const name of spec.disabledChecks ?? []) {
@@ -39,7 +49,7 @@ export function resolveSettings(spec: SettingsSource, configured: ThresholdOverr
   }
   const overrides: Record<string, Thresholds> = {};
   const sources = [
-    { place: CONFIGURED_THRESHOLDS, thresholds: configured },
+    { place: CONFIGURED_THRESHOLDS, thresholds: configured.thresholds ?? {} },
     { place: 'spec.thresholds', thresholds: spec.thresholds ?? {} },
   ];
   for (const { place, thresholds } of sources) {
@@ -53,6 +63,8 @@ export function resolveSettings(spec: SettingsSource, configured: ThresholdOverr
     checks: CATALOGUE.filter((check) => !disabled.has(check.name)),
     overrides,
     maxFindings: spec.maxFindings ?? DEFAULT_MAX_FINDINGS,
+    prebuiltSnapshotProperty:
+      spec.prebuiltSnapshotProperty ?? configured.prebuiltSnapshotProperty ?? PREBUILT_SNAPSHOT_PROPERTY,
     problems,
   };
 }

@@ -3,7 +3,7 @@ import { createGather, type HealthEngine } from '../health/gather.ts';
 import { NO_METRICS, type HealthMetrics, type RunEnd } from '../health/metrics.ts';
 import { buildStatus, runningId, turnedChecks, withoutRunning, withRunning, type Turn } from '../health/report.ts';
 import { runChecks, type Gather, type RunResult } from '../health/run.ts';
-import { resolveSettings, type ThresholdOverrides } from '../health/settings.ts';
+import { resolveSettings, type ConfiguredSettings } from '../health/settings.ts';
 import { REPORT_NAME, type ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
@@ -21,8 +21,8 @@ export interface HealthLoopOptions {
   readonly metrics?: HealthMetrics;
   /** Asked before a run begins and before its report is written. Always true where there is only one process. */
   readonly isLeader: () => boolean;
-  /** Thresholds of the process' own configuration, asked at each run; the report's spec ranks above them. */
-  readonly thresholds?: () => ThresholdOverrides;
+  /** What the process' own configuration says, asked at each run. */
+  readonly configured?: () => ConfiguredSettings;
   /** Told of each check that turned. */
   readonly events?: (report: ClusterHealthReport, turn: Turn) => void;
   /** Milliseconds between the start of the loop and the first run. */
@@ -177,7 +177,7 @@ class Loop {
 
   async #run(report: ClusterHealthReport, request: RunRequest): Promise<void> {
     const { log, now } = this.#options;
-    const settings = resolveSettings(report.spec, this.#options.thresholds?.());
+    const settings = resolveSettings(report.spec, this.#options.configured?.());
     const problems = [...settings.problems, ...this.#schedule.problems(report)];
     this.#schedule.ran();
     await this.#writeStatus((status, generation) =>

@@ -40,6 +40,14 @@ export const ClusterHealthReportSpec = Type.Object(
         description: 'Names of checks that are not run.',
       }),
     ),
+    prebuiltSnapshotProperty: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description:
+          'The cluster property by which PREBUILT_SNAPSHOT_CHECK knows that prebuilt snapshots are made for preloading; pinot.upsert.prebuilt.snapshot.enabled by default.',
+      }),
+    ),
     maxFindings: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -3,6 +3,7 @@ import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { CheckOutcome, Thresholds } from '../../src/health/check.ts';
 import { createGather, type HealthEngine } from '../../src/health/gather.ts';
 import { runChecks } from '../../src/health/run.ts';
+import { resolveSettings } from '../../src/health/settings.ts';
 import type { PinotClient } from './pinot.ts';
 
 type Config = Record<string, Record<string, unknown>>;
@@ -23,12 +24,17 @@ export class HealthStates {
     this.#engine = engine;
   }
 
-  async outcomeOf(name: string, thresholds: Thresholds = {}): Promise<CheckOutcome> {
+  async outcomeOf(
+    name: string,
+    thresholds: Thresholds = {},
+    more: { prebuiltSnapshotProperty?: string } = {},
+  ): Promise<CheckOutcome> {
     this.tested.add(name);
     const checks = CATALOGUE.filter((check) => check.name === name);
+    const settings = resolveSettings({ thresholds: { [name]: thresholds }, ...more });
     const run = await runChecks({
       gather: createGather({ engine: this.#engine, random: Math.random, settleMs: 500 }),
-      settings: { checks, overrides: { [name]: thresholds }, maxFindings: 20, problems: [] },
+      settings: { ...settings, checks },
       signal: AbortSignal.timeout(60_000),
       now: () => new Date(),
     });

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Engine } from '../../engine/types.ts';
 import type { Properties } from '../../config/properties.ts';
 import { healthMetrics } from '../../health/metrics.ts';
-import { parseThresholds, type ThresholdOverrides } from '../../health/settings.ts';
+import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
 import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
@@ -38,7 +38,7 @@ export function composeOperator(boot: Boot, parts: OperatorParts): Operator {
         registry,
         store,
         isLeader: () => operator.isLeader(),
-        thresholds: () => thresholdsOf(boot.live.get()),
+        configured: () => configuredOf(boot.live.get()),
       }),
       administratorsTask(settings['admin-subject'].map(parseSubject), log),
       ...tasks,
@@ -55,11 +55,11 @@ interface HealthTaskParts {
   readonly registry: Registry;
   readonly store: ResourceStore;
   readonly isLeader: () => boolean;
-  readonly thresholds: () => ThresholdOverrides;
+  readonly configured: () => ConfiguredSettings;
 }
 
 /** The health checks, on whoever leads; only the leader tells their metrics. */
-function healthTask({ engine, log, registry, store, isLeader, thresholds }: HealthTaskParts): LeaderTask {
+function healthTask({ engine, log, registry, store, isLeader, configured }: HealthTaskParts): LeaderTask {
   const metrics = healthMetrics(registry, () =>
     isLeader() ? store.get('ClusterHealthReport', REPORT_NAME)?.status : undefined,
   );
@@ -73,7 +73,7 @@ function healthTask({ engine, log, registry, store, isLeader, thresholds }: Heal
         random: Math.random,
         log,
         metrics,
-        thresholds,
+        configured,
         isLeader: () => !signal.aborted,
         events: (report, { name, status, message }) =>
           ports.recorder.record(
@@ -90,6 +90,14 @@ function healthTask({ engine, log, registry, store, isLeader, thresholds }: Heal
       });
       await loop.stop();
     },
+  };
+}
+
+/** What the properties say of the health checks. */
+function configuredOf(properties: Properties): ConfiguredSettings {
+  return {
+    thresholds: thresholdsOf(properties),
+    prebuiltSnapshotProperty: properties['controller.cluster.health.prebuiltSnapshotProperty'],
   };
 }
 

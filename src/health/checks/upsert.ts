@@ -14,8 +14,6 @@ const SERVER_DEFAULTS = {
   },
   dedup: { preload: 'pinot.server.instance.dedup.default.enable.preload' },
 } as const;
-/** The cluster property by which an operator says that prebuilt snapshots are made for preloading. */
-export const PREBUILT_SNAPSHOT_PROPERTY = 'pinot.upsert.prebuilt.snapshot.enabled';
 
 function keyedTables(snapshot: ClusterSnapshot, findings: Findings): readonly TableSnapshot[] {
   return enabledTables(snapshot, findings).filter((table) => table.config.upsert || table.config.dedup);
@@ -180,7 +178,7 @@ export function keySkewAcrossPartitions({ snapshot, thresholds }: CheckInput): C
   });
 }
 
-export function prebuiltSnapshot({ snapshot }: CheckInput): CheckOutcome {
+export function prebuiltSnapshot({ snapshot, prebuiltSnapshotProperty }: CheckInput): CheckOutcome {
   const findings = new Findings();
   const tables = keyedTables(snapshot, findings);
   // Asked for only where it matters: a cluster without such tables passes even while its configuration cannot be read.
@@ -188,12 +186,12 @@ export function prebuiltSnapshot({ snapshot }: CheckInput): CheckOutcome {
     tables.length === 0
       ? undefined
       : findings.value(snapshot.clusterConfig, 'cluster', snapshot.clusterName, 'the cluster configuration');
-  if (config !== undefined && config[PREBUILT_SNAPSHOT_PROPERTY] !== 'true') {
+  if (config !== undefined && config[prebuiltSnapshotProperty] !== 'true') {
     for (const table of tables) {
       findings.examined();
       const missing = missingSwitches(table, config);
       if (missing.length === 0) continue;
-      const message = `${missing.join(' and ')} of the table ${missing.length === 1 ? 'is' : 'are'} off, and so is the cluster property \`${PREBUILT_SNAPSHOT_PROPERTY}\``;
+      const message = `${missing.join(' and ')} of the table ${missing.length === 1 ? 'is' : 'are'} off, and so is the cluster property \`${prebuiltSnapshotProperty}\``;
       findings.add(tableFinding(table, message, `${missing.join(', ')} off`, 'on'));
     }
   }

@@ -289,6 +289,8 @@ describe('an upsert table', () => {
       await states.fails('PREBUILT_SNAPSHOT_CHECK', 'up_REALTIME');
       await states.api('POST', '/cluster/configs', { 'pinot.upsert.prebuilt.snapshot.enabled': 'true' });
       await states.passes('PREBUILT_SNAPSHOT_CHECK');
+      const elsewhere = { prebuiltSnapshotProperty: 'our.snapshots' };
+      expect((await states.outcomeOf('PREBUILT_SNAPSHOT_CHECK', {}, elsewhere)).status).toBe('FAIL');
       const server = await states.serverOf('up');
       await states.passes('HIGH_NUMBER_OF_CONSUMING_PARTITIONS_CHECK', { maxConsumingSegments: 3 });
       await states.fails('HIGH_NUMBER_OF_CONSUMING_PARTITIONS_CHECK', server, { maxConsumingSegments: 0 });

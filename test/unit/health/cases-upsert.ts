@@ -179,6 +179,18 @@ cases('PREBUILT_SNAPSHOT_CHECK', [
     snapshot: preloaded({ upsert: true }, { 'pinot.upsert.prebuilt.snapshot.enabled': 'true' }),
   },
   {
+    is: 'with neither where the cluster has it by another name',
+    snapshot: preloaded({ upsert: true }, { 'our.snapshots': 'true' }),
+    prebuiltSnapshotProperty: 'our.snapshots',
+  },
+  {
+    is: 'with neither where the feature goes by another name than it should',
+    snapshot: preloaded({ upsert: true }, { 'pinot.upsert.prebuilt.snapshot.enabled': 'true' }),
+    prebuiltSnapshotProperty: 'our.snapshots',
+    finds: ['t_REALTIME'],
+    tells: 'and so is the cluster property `our.snapshots`',
+  },
+  {
     is: 'by the defaults of the servers',
     snapshot: preloaded(
       { upsert: true },

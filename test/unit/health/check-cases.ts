@@ -12,16 +12,22 @@ export interface Case {
   /** True where the FAIL is one of reading. */
   readonly unread?: boolean;
   readonly thresholds?: Thresholds;
+  readonly prebuiltSnapshotProperty?: string;
   /** Part of the outcome's message. */
   readonly says?: string;
   /** Part of the first finding's message. */
   readonly tells?: string;
 }
 
-export function evaluate(name: string, snapshot: ClusterSnapshot, thresholds: Thresholds = {}): CheckOutcome {
+export function evaluate(
+  name: string,
+  snapshot: ClusterSnapshot,
+  thresholds: Thresholds = {},
+  prebuiltSnapshotProperty?: string,
+): CheckOutcome {
   const check = findCheck(name);
   if (check === undefined) throw new Error(`there is no check ${name}`);
-  return evaluateCheck(check, snapshot, thresholds);
+  return evaluateCheck(check, snapshot, thresholds, prebuiltSnapshotProperty);
 }
 
 /** Every case of every check goes through here: {@link checkCases} collects them so that a test can hold that no check lacks any. */

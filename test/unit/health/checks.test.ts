@@ -13,7 +13,7 @@ import { checkCases, evaluate } from './check-cases.ts';
 
 describe.each([...checkCases])('%s', (name, rows) => {
   it.each(rows)('$is', (row) => {
-    const outcome = evaluate(name, row.snapshot, row.thresholds);
+    const outcome = evaluate(name, row.snapshot, row.thresholds, row.prebuiltSnapshotProperty);
     const finds = row.finds ?? [];
     expect(outcome.findings.map(({ entity }) => entity)).toEqual(finds);
     expect(outcome.findingCount).toBe(finds.length);

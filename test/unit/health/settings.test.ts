@@ -15,7 +15,7 @@ describe('settings of a report', () => {
     ]);
     const { overrides, problems } = resolveSettings(
       { thresholds: { SEGMENT_SIZE_CHECK: { minSizeMB: 7 } } },
-      configured,
+      { thresholds: configured },
     );
     expect(problems).toEqual([]);
     expect(overrides).toEqual({
@@ -27,7 +27,7 @@ describe('settings of a report', () => {
   it('say where a threshold of the configuration is wrong', () => {
     const { overrides, problems } = resolveSettings(
       {},
-      parseThresholds(['NO_SUCH_CHECK.a=1', 'REPLICATION_CHECK.minimum=2']),
+      { thresholds: parseThresholds(['NO_SUCH_CHECK.a=1', 'REPLICATION_CHECK.minimum=2']) },
     );
     expect(problems).toEqual([
       expect.stringContaining('controller.cluster.health.thresholds: unknown check `NO_SUCH_CHECK`') as string,
@@ -36,6 +36,13 @@ describe('settings of a report', () => {
       ) as string,
     ]);
     expect(overrides['REPLICATION_CHECK']).toEqual({});
+  });
+
+  it("name the cluster property for prebuilt snapshots: the report's, else the configuration's, else the default", () => {
+    const of = (...args: Parameters<typeof resolveSettings>) => resolveSettings(...args).prebuiltSnapshotProperty;
+    expect(of({})).toBe('pinot.upsert.prebuilt.snapshot.enabled');
+    expect(of({}, { prebuiltSnapshotProperty: 'ours' })).toBe('ours');
+    expect(of({ prebuiltSnapshotProperty: 'theirs' }, { prebuiltSnapshotProperty: 'ours' })).toBe('theirs');
   });
 
   it('leave out disabled checks', () => {
