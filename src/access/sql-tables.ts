@@ -1,4 +1,4 @@
-import { readStatement } from './sql/statement.ts';
+import { noteOption, readStatement } from './sql/statement.ts';
 import { SqlRefusal } from './sql/tokens.ts';
 
 export interface SqlTablesOptions {
@@ -9,7 +9,14 @@ export interface SqlTablesOptions {
 }
 
 export type SqlTables =
-  | { readonly ok: true; readonly tables: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly tables: readonly string[];
+      /** How many rows the text itself asks for at most; undefined where it does not say. */
+      readonly limit: number | undefined;
+      /** Whether an option asks for the multi-stage engine, which bounds the rows of no query by itself. */
+      readonly multistage: boolean;
+    }
   /** `reason` is for people: one clause that says what in the text could not be understood. */
   | { readonly ok: false; readonly reason: string };
 
@@ -24,15 +31,16 @@ const TYPE_SUFFIX = /^(.+)_(OFFLINE|REALTIME)$/i;
  */
 export function tablesOfSql(sql: string, options: SqlTablesOptions = {}): SqlTables {
   try {
-    const { tables, lookups, databases } = readStatement(sql);
-    const optionDatabases = new Set([...databases, ...databasesOf(options.queryOptions)]);
+    const { tables, lookups, databases, limit, multistage } = readStatement(sql);
+    const beside = besideOptions(options.queryOptions);
+    const optionDatabases = new Set([...databases, ...beside.databases]);
     const names = new Set<string>();
     for (const name of tables) addNames(name, options.database, optionDatabases, names);
     for (const name of lookups) {
       addNames(name, undefined, new Set(), names);
       addNames(name, options.database, optionDatabases, names);
     }
-    return { ok: true, tables: [...names] };
+    return { ok: true, tables: [...names], limit, multistage: multistage || beside.multistage };
   } catch (error) {
     if (error instanceof SqlRefusal) return { ok: false, reason: error.message };
     throw error;
@@ -86,13 +94,12 @@ function addRawNames(database: string, table: string, names: Set<string>): void 
   }
 }
 
-function databasesOf(queryOptions: string | undefined): string[] {
-  if (!queryOptions) return [];
-  const databases: string[] = [];
-  for (const option of queryOptions.split(';')) {
+/** What the options beside a text say. */
+function besideOptions(queryOptions: string | undefined): { databases: Set<string>; multistage: boolean } {
+  const found = { databases: new Set<string>(), multistage: false };
+  for (const option of queryOptions?.split(';') ?? []) {
     const at = option.indexOf('=');
-    if (at < 0 || option.slice(0, at).trim().toLowerCase() !== 'database') continue;
-    databases.push(option.slice(at + 1).trim());
+    if (at >= 0) noteOption(option.slice(0, at).trim(), option.slice(at + 1).trim(), found);
   }
-  return databases;
+  return found;
 }

@@ -203,9 +203,21 @@ export const SettingsSchema = Type.Object({
     description: 'How long a query may take until the engine begins to answer. `0` for that of the connection.',
     default: 0,
   }),
+  'max-rows-per-query': integer({
+    description:
+      'Rows that the answer to a query may hold, for each caller. A query that asks for more is 400, an answer that holds more is cut. 0 for no limit.',
+    default: 0,
+    minimum: 0,
+    maximum: 999_999_999,
+  }),
   'role-limits': texts({
     description:
-      'Other limits for a role, each `role:limit=number` with `max-requests-per-second`, `max-concurrent-queries` or `query-timeout-ms`. Of several roles the most generous counts.',
+      'Other limits for a role, each `role:limit=number` with `max-requests-per-second`, `max-concurrent-queries`, `query-timeout-ms` or `max-rows-per-query`. Of several roles the most generous counts.',
+    default: [],
+  }),
+  'caller-limits': texts({
+    description:
+      'Other limits for one caller, each `name:limit=number` with a service token’s object name (its access key, where it was made by the REST interface) or a user’s id, and the limits of `role-limits`, over which they win.',
     default: [],
   }),
   'leader-lease': text({ description: 'Name of the operators’ Lease.', default: 'olap-warden-operator' }),

@@ -21,6 +21,14 @@ export type Observe = (method: string, route: string, status: number, seconds: n
 /** As nginx says where a client closed its connection before its answer was out. */
 export const CLIENT_CLOSED = 499;
 
+const cut = new WeakMap<ServerResponse, number>();
+
+/** Ends an answer short of its end, so that nobody takes it for a whole one. @param status of why, for the record */
+export function cutAnswer(response: ServerResponse, status: number): void {
+  cut.set(response, status);
+  response.destroy();
+}
+
 /**
  * Makes what writes one record for each request and counts it, when its answer is out or its client has gone: no query string, no header, no body.
  */
@@ -31,8 +39,9 @@ export function accessLog(
   return (request, response) => {
     const { id, method, url, route, principal, clientAddress, startedAt } = request;
     const ms = performance.now() - startedAt;
-    const aborted = !response.writableFinished;
-    observe?.(method, route, aborted ? CLIENT_CLOSED : response.statusCode, ms / 1000);
+    const cutFor = cut.get(response);
+    const aborted = !response.writableFinished && cutFor === undefined;
+    observe?.(method, route, cutFor ?? (aborted ? CLIENT_CLOSED : response.statusCode), ms / 1000);
     if (!logger.isLevelEnabled('info')) return;
     const mark = url.indexOf('?');
     logger.info(
@@ -43,11 +52,12 @@ export function accessLog(
         // What was sent of an answer that broke off; nothing of a status where nothing was.
         status: aborted && !response.headersSent ? CLIENT_CLOSED : response.statusCode,
         ...(aborted && { aborted }),
+        ...(cutFor !== undefined && { cutFor }),
         ms: Math.round(ms * 10) / 10,
         principal,
         clientAddress,
       },
-      aborted ? 'broken off' : 'answered',
+      aborted || cutFor !== undefined ? 'broken off' : 'answered',
     );
   };
 }

@@ -2,13 +2,25 @@ import type { ServerResponse } from 'node:http';
 import { headerOf, responseHeaderList, type HeaderRecord } from '../engine/headers.ts';
 import { releasePiece } from '../engine/wire/slabs.ts';
 import type { AnswerFlow, AnswerHead, AnswerSink } from '../engine/types.ts';
+import { cutAnswer } from './access-log.ts';
 import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
 import { HttpError } from './errors.ts';
+import { RowCounter, TooManyRows } from './row-limit.ts';
 
 /** Bytes that may wait for a client before the engine is held back. Fewer would stop the reading after each piece, which costs more than the memory. */
 const HIGH_WATER_BYTES = 256 * 1024;
 /** A client that takes nothing for this long is left, so that it does not keep a connection to the engine for good. */
 const STALL_MS = 120_000;
+/** For the record of an answer that the engine broke off. */
+const BROKEN = 502;
+
+/** What an answer may hold. */
+export interface AnswerBounds {
+  /** Tables that the answer may say it read; it is not looked at where absent. */
+  readonly tables?: readonly string[] | undefined;
+  /** Rows; not counted where absent. */
+  readonly maxRows?: number | undefined;
+}
 
 /** Who an answer goes to. */
 export interface AnswerTarget {
@@ -29,19 +41,19 @@ export interface AnswerTarget {
  */
 export class AnswerWriter implements AnswerSink {
   readonly #target: AnswerTarget;
-  readonly #allowed: readonly string[] | undefined;
+  readonly #bounds: AnswerBounds;
   readonly #begun = Promise.withResolvers<void>();
   #guard: TablesGuard | undefined;
+  #rows: RowCounter | undefined;
   #flow: AnswerFlow | undefined;
   #head: AnswerHead | undefined;
   #sending = false;
   #held = false;
   #failed = false;
 
-  /** @param allowed tables that the answer may say it read; it is not looked at where absent */
-  constructor(target: AnswerTarget, allowed: readonly string[] | undefined) {
+  constructor(target: AnswerTarget, bounds: AnswerBounds) {
     this.#target = target;
-    this.#allowed = allowed;
+    this.#bounds = bounds;
     // Whoever asked may have failed before it waits for this.
     this.#begun.promise.catch(() => undefined);
   }
@@ -64,12 +76,22 @@ export class AnswerWriter implements AnswerSink {
       return this.#fail(new HttpError(502, why));
     }
     const encoding = headerOf(head.rawHeaders, 'content-encoding');
-    if (this.#allowed === undefined || (encoding !== undefined && encoding !== 'gzip')) return;
-    this.#guard = new TablesGuard(this.#allowed, encoding === 'gzip', () => this.#release());
+    const { tables, maxRows } = this.#bounds;
+    if (maxRows !== undefined && encoding !== undefined && encoding !== 'identity') {
+      return this.#fail(new HttpError(502, 'the engine packed its answer, so that its rows cannot be counted'));
+    }
+    if (maxRows !== undefined && head.status === 200) this.#rows = new RowCounter(maxRows);
+    if (tables === undefined || (encoding !== undefined && encoding !== 'gzip')) return;
+    this.#guard = new TablesGuard(tables, encoding === 'gzip', () => this.#release());
   }
 
   onData(chunk: Buffer): boolean {
     if (this.#failed) return true;
+    const tooMany = this.#rows?.push(chunk);
+    if (tooMany !== undefined) {
+      this.#fail(tooMany);
+      return true;
+    }
     if (this.#guard === undefined) this.#write(chunk);
     else for (const ready of this.#guard.push(chunk)) this.#write(ready);
     const { raw } = this.#target;
@@ -154,13 +176,17 @@ export class AnswerWriter implements AnswerSink {
     this.#failed = true;
     this.#guard?.close();
     if (error instanceof UnexpectedTables) {
-      const tables = { tables: error.tables, allowed: this.#allowed };
+      const tables = { tables: error.tables, allowed: this.#bounds.tables };
       this.#target.log.error(tables, 'defect: a query read tables that its caller was not asked about');
+    } else if (error instanceof TooManyRows) {
+      this.#target.log.warn({ max: error.max }, 'an answer was cut: it holds more rows than its caller may get');
     } else if (this.#sending && !this.#target.raw.destroyed) {
       this.#target.log.warn({ err: error }, 'the answer of the engine broke off');
     }
     this.#begun.reject(error);
-    if (this.#sending) this.#target.raw.destroy();
+    if (this.#sending && !this.#target.raw.destroyed) {
+      cutAnswer(this.#target.raw, error instanceof HttpError ? error.statusCode : BROKEN);
+    }
     this.#flow?.abort(error);
   }
 }

@@ -44,7 +44,10 @@ export async function forwardToEngine(
   endpoint: EngineEndpoint,
   options: ForwardOptions = {},
 ): Promise<FastifyReply> {
-  const writer = new AnswerWriter(targetOf(request, reply), options.allowedTables);
+  const writer = new AnswerWriter(targetOf(request, reply), {
+    tables: options.allowedTables,
+    maxRows: request.maxRows,
+  });
   reply.raw.once('close', () => writer.onClosed());
   await deliver(endpoint, engineRequest(request, options), writer);
   await writer.begun;
@@ -85,10 +88,12 @@ function engineRequest(request: FastifyRequest, options: ForwardOptions): Engine
 /** Some servers let these stand for another method than the one that was checked. */
 const METHOD_OVERRIDES = ['x-http-method-override', 'x-http-method', 'x-method-override'] as const;
 
-function forwardedHeaders({ headers }: FastifyRequest): FastifyRequest['headers'] {
-  if (METHOD_OVERRIDES.every((name) => headers[name] === undefined)) return headers;
+function forwardedHeaders({ headers, maxRows }: FastifyRequest): FastifyRequest['headers'] {
+  if (maxRows === undefined && METHOD_OVERRIDES.every((name) => headers[name] === undefined)) return headers;
   const kept = { ...headers };
   for (const name of METHOD_OVERRIDES) delete kept[name];
+  // Rows can be counted only in what is not packed.
+  if (maxRows !== undefined) kept['accept-encoding'] = 'identity';
   return kept;
 }
 

@@ -9,6 +9,7 @@ import { errorBody, HttpError } from './errors.ts';
 import type { LaneHead } from './lane-head.ts';
 import type { CallerLimits } from './limits.ts';
 import type { QueryLaneParts } from './query-lane.ts';
+import { tooManyAsked, type AskedRows } from './row-limit.ts';
 
 const ROUTE = '/query/sql';
 
@@ -49,8 +50,10 @@ export class LaneQuery implements AnswerTarget {
   }
 
   /** @returns whether the caller's limits leave room for it */
-  admit(): boolean {
+  admit(asked: AskedRows): boolean {
     const { parts, principal } = this.#facts;
+    const { rowsPerQuery = 0 } = parts.limits?.of(principal) ?? {};
+    if (rowsPerQuery > 0 && tooManyAsked(asked, rowsPerQuery) !== undefined) return false;
     try {
       const admitted = parts.limits?.admitQuery(principal);
       this.#limits = admitted?.limits;
@@ -71,11 +74,13 @@ export class LaneQuery implements AnswerTarget {
 
   /** Passes the query on. Nothing is thrown: what goes wrong is answered. */
   async run(body: Buffer, tables: readonly string[], endpoint: EngineEndpoint): Promise<void> {
-    const writer = new AnswerWriter(this, tables);
+    const { queryTimeoutMs = 0, rowsPerQuery = 0 } = this.#limits ?? {};
+    const maxRows = rowsPerQuery > 0 ? rowsPerQuery : undefined;
+    const writer = new AnswerWriter(this, { tables, maxRows });
     this.#writer = writer;
-    const { queryTimeoutMs = 0 } = this.#limits ?? {};
     try {
-      const { forwarded: headerList } = this.#facts.head;
+      const { forwarded } = this.#facts.head;
+      const headerList = maxRows === undefined ? forwarded : unpacked(forwarded);
       const { url: path = ROUTE } = this.#request;
       const timeout = queryTimeoutMs > 0 ? { headersTimeoutMs: queryTimeoutMs } : {};
       await deliver(endpoint, { method: 'POST', path, headerList, body, repeatable: true, ...timeout }, writer);
@@ -112,6 +117,12 @@ export class LaneQuery implements AnswerTarget {
     const about = { id, method: 'POST', url, route: ROUTE, principal: principal.srn, clientAddress: address };
     parts.record({ ...about, startedAt: this.#startedAt }, this.raw);
   };
+}
+
+/** Rows can be counted only in what is not packed. */
+function unpacked(headers: readonly string[]): string[] {
+  const kept = headers.filter((_, i) => headers[i - (i % 2)]?.toLowerCase() !== 'accept-encoding');
+  return [...kept, 'accept-encoding', 'identity'];
 }
 
 function ignore(): void {}

@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Milliseconds until the engine must have begun to answer; undefined for the connection's own. */
     queryTimeoutMs?: number | undefined;
+    /** Rows that the answer to the query may hold; undefined for any number. */
+    maxRows?: number | undefined;
   }
 }
 
@@ -17,6 +19,8 @@ export interface CallerLimits {
   readonly concurrentQueries: number;
   /** Milliseconds until the engine must have begun to answer a query. 0 for the engine connection's own. */
   readonly queryTimeoutMs: number;
+  /** Rows that the answer to a query may hold. 0 for no limit. */
+  readonly rowsPerQuery: number;
 }
 
 /** Generous for people and dashboards, and still a bound on a script that runs wild. */
@@ -24,6 +28,7 @@ export const DEFAULT_CALLER_LIMITS: CallerLimits = {
   requestsPerSecond: 200,
   concurrentQueries: 64,
   queryTimeoutMs: 0,
+  rowsPerQuery: 0,
 };
 
 export interface LimitsOptions {
@@ -66,7 +71,8 @@ export class Limits {
       byRole === undefined || Object.keys(byRole).length === 0
         ? []
         : rolesOf(principal).map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
-    return { ...base, ...mostGenerous(roles), ...byCaller?.[principal.id] };
+    const own = byCaller !== undefined && Object.hasOwn(byCaller, principal.id) ? byCaller[principal.id] : {};
+    return { ...base, ...mostGenerous(roles), ...own };
   }
 
   /**
@@ -146,31 +152,36 @@ const LIMIT_OF_SETTING: Readonly<Record<string, keyof CallerLimits>> = {
   'max-requests-per-second': 'requestsPerSecond',
   'max-concurrent-queries': 'concurrentQueries',
   'query-timeout-ms': 'queryTimeoutMs',
+  'max-rows-per-query': 'rowsPerQuery',
 };
 
 /**
- * Reads limits of roles as they stand in a setting.
- * @param entries each `<role>:<limit>=<whole number>`, with a limit of `LIMIT_OF_SETTING`
+ * Reads limits of roles or callers as they stand in a setting.
+ * @param entries each `<name>:<limit>=<whole number>`, with a limit of `LIMIT_OF_SETTING`
+ * @param whose such as `role`
  * @throws {TypeError} for an entry that is none, or that is there twice
  */
-export function parseRoleLimits(entries: readonly string[]): Readonly<Record<string, Partial<CallerLimits>>> {
-  const byRole = new Map<string, { -readonly [Key in keyof CallerLimits]?: number }>();
+export function parseLimits(
+  entries: readonly string[],
+  whose: string,
+): Readonly<Record<string, Partial<CallerLimits>>> {
+  const byName = new Map<string, { -readonly [Key in keyof CallerLimits]?: number }>();
   for (const entry of entries) {
-    // What a role is called may hold a colon itself.
-    const [, role = '', name = '', value] = /^(.+):([a-z-]+)=(\d{1,9})$/.exec(entry) ?? [];
+    // A name may hold a colon itself.
+    const [, owner = '', name = '', value] = /^(.+):([a-z-]+)=(\d{1,9})$/.exec(entry) ?? [];
     const limit = LIMIT_OF_SETTING[name];
     if (limit === undefined) {
       const names = Object.keys(LIMIT_OF_SETTING).join('`, `');
       throw new TypeError(
-        `\`${entry}\` must be \`role:limit=number\`, such as \`analysts:max-concurrent-queries=8\`, with a limit of \`${names}\``,
+        `\`${entry}\` must be \`${whose}:limit=number\`, such as \`analysts:max-concurrent-queries=8\`, with a limit of \`${names}\``,
       );
     }
-    const limits = byRole.get(role) ?? {};
-    if (limits[limit] !== undefined) throw new TypeError(`\`${name}\` of the role \`${role}\` is given twice`);
+    const limits = byName.get(owner) ?? {};
+    if (limits[limit] !== undefined) throw new TypeError(`\`${name}\` of the ${whose} \`${owner}\` is given twice`);
     limits[limit] = Number(value);
-    byRole.set(role, limits);
+    byName.set(owner, limits);
   }
-  return Object.fromEntries(byRole);
+  return Object.fromEntries(byName);
 }
 
 function tooMany(what: string, seconds: number): HttpError {
@@ -192,14 +203,16 @@ function isQuery(request: FastifyRequest): boolean {
  */
 export function registerLimits(app: FastifyInstance, limits: Limits): void {
   app.decorateRequest('queryTimeoutMs', undefined);
+  app.decorateRequest('maxRows', undefined);
   app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
     // Null on routes that anyone may call, whatever the type says.
     const principal = request.principal as Principal | null;
     if (principal === null) return;
     if (!isQuery(request)) return limits.countRequest(principal);
     const admitted = limits.admitQuery(principal);
-    const { queryTimeoutMs } = admitted.limits;
+    const { queryTimeoutMs, rowsPerQuery } = admitted.limits;
     if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
+    if (rowsPerQuery > 0) request.maxRows = rowsPerQuery;
     reply.raw.once('close', admitted.end);
   });
 }

@@ -81,24 +81,22 @@ export class QueryLane {
       parts,
     });
     collect(request, (body) => {
-      const tables = this.#tablesFor(principal, body);
-      const endpoint = tables && parts.engine.brokerNow?.(tables);
-      if (tables !== undefined && endpoint !== undefined && query.admit())
+      const text = this.#texts.read(body);
+      const tables = text && parts.engine.actualTablesNow?.(text.tables);
+      const mayRead = tables !== undefined && allowsAll(parts.uncounted, principal, tables);
+      const endpoint = mayRead ? parts.engine.brokerNow?.(tables) : undefined;
+      if (text && tables && endpoint && query.admit(text) && allowsAll(parts.authorizer, principal, tables)) {
         return void query.run(body, tables, endpoint);
+      }
       query.leave();
       replay(request, response, body, longWay);
     });
     return true;
   }
+}
 
-  /** The tables of a query, where it is certain that the caller may read all of them. */
-  #tablesFor(principal: Principal, body: Buffer): readonly string[] | undefined {
-    const { engine, authorizer, uncounted } = this.#parts;
-    const named = this.#texts.tablesOf(body);
-    const tables = named && engine.actualTablesNow?.(named);
-    const allows = (by: Authorizer) => tables?.every((table) => by.isAllowed(principal, 'Query', tableResource(table)));
-    return allows(uncounted) && allows(authorizer) ? tables : undefined;
-  }
+function allowsAll(authorizer: Authorizer, principal: Principal, tables: readonly string[]): boolean {
+  return tables.every((table) => authorizer.isAllowed(principal, 'Query', tableResource(table)));
 }
 
 /** Reads the body by events. One that breaks off is told of by the end of the response alone. */

@@ -1,4 +1,4 @@
-import { tablesOfSql } from '../access/sql-tables.ts';
+import { tablesOfSql, type SqlTables } from '../access/sql-tables.ts';
 import { readSqlBody } from './engine-proxy/sql-request.ts';
 import { HttpError } from './errors.ts';
 
@@ -7,6 +7,9 @@ const MAX_TEXTS = 1_000;
 /** Longer ones are rare, and not sent again and again. */
 const MAX_BYTES = 8 * 1024;
 
+/** A text that was understood. */
+export type ReadText = Extract<SqlTables, { ok: true }>;
+
 const PLAIN = { headers: {} };
 
 /**
@@ -14,31 +17,31 @@ const PLAIN = { headers: {} };
  * so it is worked out once. Who may read what is no part of it.
  */
 export class QueryTexts {
-  readonly #tables = new Map<string, readonly string[] | undefined>();
+  readonly #known = new Map<string, ReadText | undefined>();
 
   /**
-   * The tables that a query names, as it spells them.
+   * What a query names, as it spells it.
    * @param body JSON in UTF-8, not packed, with no database named beside it
    * @returns undefined where the text must be refused, for whatever reason
    */
-  tablesOf(body: Buffer): readonly string[] | undefined {
-    if (body.length > MAX_BYTES) return readTables(body);
+  read(body: Buffer): ReadText | undefined {
+    if (body.length > MAX_BYTES) return readText(body);
     // Each byte is a letter: two texts are the same only where all their bytes are.
     const key = body.toString('latin1');
-    const known = this.#tables.get(key);
-    if (known !== undefined || this.#tables.has(key)) return known;
-    const tables = readTables(body);
-    if (this.#tables.size >= MAX_TEXTS) for (const first of this.#tables.keys()) if (this.#tables.delete(first)) break;
-    this.#tables.set(key, tables);
-    return tables;
+    const known = this.#known.get(key);
+    if (known !== undefined || this.#known.has(key)) return known;
+    const text = readText(body);
+    if (this.#known.size >= MAX_TEXTS) for (const first of this.#known.keys()) if (this.#known.delete(first)) break;
+    this.#known.set(key, text);
+    return text;
   }
 }
 
-function readTables(body: Buffer): readonly string[] | undefined {
+function readText(body: Buffer): ReadText | undefined {
   try {
     const { sql, queryOptions } = readSqlBody(PLAIN, body);
     const found = tablesOfSql(sql, { queryOptions });
-    return found.ok ? found.tables : undefined;
+    return found.ok ? found : undefined;
   } catch (error) {
     if (error instanceof HttpError) return undefined;
     throw error;

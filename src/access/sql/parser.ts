@@ -23,6 +23,8 @@ interface Scope {
  * That is why a text which the engine's parser takes gives every name to the same role here.
  */
 export class QueryParser {
+  /** The outermost `LIMIT`, once the query was read; undefined where there is none. */
+  limit: number | undefined;
   readonly #at: Cursor;
   readonly #onTable: (name: string) => void;
   readonly #calls: CallReader;
@@ -86,15 +88,24 @@ export class QueryParser {
       at.expect('BY');
       this.#expressions(scope);
     }
-    this.#limits();
+    // The outermost query ends last.
+    this.limit = this.#limits();
   }
 
-  #limits(): void {
+  /** `LIMIT count`, `LIMIT offset, count`, `OFFSET offset`, `FETCH FIRST count ROWS ONLY`. @returns the count; undefined where none is told */
+  #limits(): number | undefined {
     const at = this.#at;
+    let limit: number | undefined;
     while (at.key() === 'LIMIT' || at.key() === 'OFFSET' || at.key() === 'FETCH') {
-      at.next();
-      while (isLimitPart(at.peek())) at.next();
+      const { key } = at.next();
+      let last: number | undefined;
+      while (isLimitPart(at.peek())) {
+        const { kind, text } = at.next();
+        if (kind === 'number') last = Number(text);
+      }
+      if (key !== 'OFFSET') limit = last;
     }
+    return limit;
   }
 
   #explicitTable(scope: Scope | undefined): void {

@@ -1,6 +1,6 @@
 import { Cursor } from './cursor.ts';
 import { QueryParser } from './parser.ts';
-import { SqlRefusal, tokenize, type Token } from './tokens.ts';
+import { SqlRefusal, tokenize } from './tokens.ts';
 
 /** What one text names. */
 export interface Statement {
@@ -10,6 +10,10 @@ export interface Statement {
   readonly lookups: ReadonlySet<string>;
   /** Values of the option `database`. */
   readonly databases: ReadonlySet<string>;
+  /** How many rows the text itself asks for at most; undefined where it does not say. */
+  readonly limit: number | undefined;
+  /** Whether an option asks for the multi-stage engine. */
+  readonly multistage: boolean;
 }
 
 /** `IN_SUBQUERY` within `IN_SUBQUERY` within … */
@@ -36,22 +40,33 @@ const EXPLAIN_WORDS = new Set([
  * @throws {SqlRefusal}
  */
 export function readStatement(sql: string): Statement {
-  const found = { tables: new Set<string>(), lookups: new Set<string>(), databases: new Set<string>() };
+  const names = { tables: new Set<string>(), lookups: new Set<string>() };
+  const options = { databases: new Set<string>(), multistage: false };
+  const found = { ...names, options };
   const texts = [sql];
+  let limit: number | undefined;
   for (let index = 0; index < texts.length; index++) {
     if (index >= MAX_TEXTS) throw new SqlRefusal(`it holds more than ${MAX_TEXTS - 1} queries as strings`);
-    readText(texts[index] as string, found, (text) => texts.push(text));
+    const ownLimit = readText(texts[index] as string, found, (text) => texts.push(text));
+    if (index === 0) limit = ownLimit;
   }
-  return found;
+  return { ...names, ...options, limit };
+}
+
+/** What the options of a text say that matters here. */
+interface Options {
+  readonly databases: Set<string>;
+  multistage: boolean;
 }
 
 interface Found {
   readonly tables: Set<string>;
   readonly lookups: Set<string>;
-  readonly databases: Set<string>;
+  readonly options: Options;
 }
 
-function readText(sql: string, found: Found, onQuery: (sql: string) => void): void {
+/** @returns the outermost limit */
+function readText(sql: string, found: Found, onQuery: (sql: string) => void): number | undefined {
   const at = new Cursor(tokenize(sql));
   const parser = new QueryParser(at, (name) => found.tables.add(name), {
     onTable: (name) => found.lookups.add(name),
@@ -60,16 +75,17 @@ function readText(sql: string, found: Found, onQuery: (sql: string) => void): vo
   let queries = 0;
   while (at.peek().kind !== 'end') {
     if (at.take(';')) continue;
-    if (at.key() === 'SET') readSet(at, found.databases);
+    if (at.key() === 'SET') readSet(at, found.options);
     else {
       if (++queries > 1) throw at.unexpected('the end was expected: one text holds one query');
       readExplain(at);
       parser.query();
-      while (at.key() === 'OPTION') readOption(at, found.databases);
+      while (at.key() === 'OPTION') readOption(at, found.options);
     }
     if (at.peek().kind !== 'end' && at.key() !== ';') throw at.unexpected('the end or `;` was expected');
   }
   if (queries === 0) throw new SqlRefusal('it holds no query');
+  return parser.limit;
 }
 
 function readExplain(at: Cursor): void {
@@ -79,7 +95,7 @@ function readExplain(at: Cursor): void {
 }
 
 /** `SET key = value`: an option of the query. */
-function readSet(at: Cursor, databases: Set<string>): void {
+function readSet(at: Cursor, options: Options): void {
   at.expect('SET');
   const key = optionName(at);
   at.expect('=');
@@ -88,11 +104,11 @@ function readSet(at: Cursor, databases: Set<string>): void {
   if (value.kind !== 'string' && value.kind !== 'number' && value.kind !== 'word') {
     throw new SqlRefusal(`the option \`${key}\` must be set to one value`);
   }
-  noteDatabase(key, value, databases);
+  noteOption(key, value.text, options);
 }
 
 /** `OPTION(key = value, …)` at the end. The engine cuts it off before it reads the rest, up to the first `)`. */
-function readOption(at: Cursor, databases: Set<string>): void {
+function readOption(at: Cursor, options: Options): void {
   at.expect('OPTION');
   at.expect('(');
   for (let first = true; !at.take(')'); first = false) {
@@ -106,7 +122,7 @@ function readOption(at: Cursor, databases: Set<string>): void {
       if (kind === 'end' || text.includes('(') || text.includes(')')) throw at.unexpected('a value was expected');
     }
     if (length > 1 && key.toLowerCase() === 'database') throw new SqlRefusal('the option `database` must be one word');
-    noteDatabase(key, start, databases);
+    noteOption(key, start.text, options);
   }
 }
 
@@ -120,6 +136,9 @@ function optionName(at: Cursor): string {
   return parts.join('.');
 }
 
-function noteDatabase(key: string, value: Token, databases: Set<string>): void {
-  if (key.toLowerCase() === 'database') databases.add(value.text);
+/** Takes note of an option that matters here, wherever it stands. */
+export function noteOption(key: string, value: string, options: Options): void {
+  const name = key.toLowerCase();
+  if (name === 'database') options.databases.add(value);
+  else if (name === 'usemultistageengine' && value.toLowerCase() === 'true') options.multistage = true;
 }

@@ -12,7 +12,7 @@ import { clusterHealthRoutes } from '../../http/cluster-health/index.ts';
 import { runbooks } from '../../http/cluster-health/runbooks.ts';
 import { engineProxy } from '../../http/engine-proxy/index.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../http/gateway-info/index.ts';
-import { Limits, parseRoleLimits } from '../../http/limits.ts';
+import { Limits, parseLimits } from '../../http/limits.ts';
 import { countDecisions, observeRequests, observeStore } from '../../http/metrics.ts';
 import type { QueryService } from '../../http/query/service.ts';
 import { rbacManager } from '../../http/rbac-manager/index.ts';
@@ -78,8 +78,10 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
         requestsPerSecond: settings['max-requests-per-second'],
         concurrentQueries: settings['max-concurrent-queries'],
         queryTimeoutMs: settings['query-timeout'],
+        rowsPerQuery: settings['max-rows-per-query'],
       },
-      byRole: parseRoleLimits(settings['role-limits']),
+      byRole: parseLimits(settings['role-limits'], 'role'),
+      byCaller: parseLimits(settings['caller-limits'], 'caller'),
       rolesOf: (principal) => directory.rolesOf(principal),
       now: () => performance.now(),
     }),

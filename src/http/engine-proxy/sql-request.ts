@@ -4,6 +4,8 @@ import { tableResource } from '../../access/srn.ts';
 import type { KnownTables } from '../../engine/types.ts';
 import { requireAllowed } from '../context.ts';
 import { HttpError } from '../errors.ts';
+import '../limits.ts';
+import { tooManyAsked } from '../row-limit.ts';
 import { singleParameter, type Target } from './target.ts';
 
 type WithHeaders = Pick<FastifyRequest, 'headers'>;
@@ -86,6 +88,8 @@ export async function requireQueryable(
   if (!found.ok) {
     throw new HttpError(403, `which tables the query reads cannot be told for sure, so it is refused: ${found.reason}`);
   }
+  const tooMany = request.maxRows === undefined ? undefined : tooManyAsked(found, request.maxRows);
+  if (tooMany !== undefined) throw new HttpError(400, tooMany);
   const tables = found.tables.length === 0 ? [] : await known.actualTables(found.tables);
   for (const table of tables) requireAllowed(request, 'Query', tableResource(table));
   return tables;

@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine, EngineResponse, KnownTables } from '../../engine/types.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
+import type { ResultRecord } from '../../query/result-store.ts';
 import type { RawField } from '../../query/scanner/fields.ts';
 import type { PaginationSettings } from '../../query/settings.ts';
 import { readSqlRequest, requireQueryable } from '../engine-proxy/sql-request.ts';
 import { UnexpectedTables, unexpectedTables } from '../engine-proxy/tables-guard.ts';
 import { readTarget } from '../engine-proxy/target.ts';
 import { HttpError } from '../errors.ts';
+import { TooManyRows } from '../row-limit.ts';
 import { clientSignal, forwardToEngine, sendAnswer } from '../forward.ts';
 import { requireQuery } from './access.ts';
 import type { SubmitQuerystring } from './schemas.ts';
@@ -25,6 +27,7 @@ const ENGINE_HEADERS = ['content-type', 'database', 'pinot-use-http-status-for-e
 const OWN_PARAMETERS = ['doPaginate', 'getCursor', 'numRows'];
 
 const MAX_TABLE_HINTS = 64;
+const DELETE_TIMEOUT_MS = 10_000;
 
 /** Runs the query of a request for its caller: stored and paged, or passed through. */
 export async function runSql(request: FastifyRequest, reply: FastifyReply, options: SubmitOptions): Promise<unknown> {
@@ -52,12 +55,25 @@ export async function runSql(request: FastifyRequest, reply: FastifyReply, optio
   if (outcome.kind === 'engine-answer') return sendStream(reply, outcome.length, outcome.body);
   let sent = false;
   try {
+    await requireRows(request, outcome.reader.record, options);
     const numRows = Math.min(query.numRows ?? pageSize, maxPageSize);
     const page = await options.queries.page(outcome.reader, { offset: 0, numRows }, signal);
     sent = await sendPage(reply, page);
   } finally {
     await outcome.reader.close(sent);
   }
+}
+
+/** A result of more rows than its caller may get is not kept. @throws {TooManyRows} */
+async function requireRows(
+  { maxRows }: FastifyRequest,
+  record: ResultRecord,
+  { queries }: SubmitOptions,
+): Promise<void> {
+  if (maxRows === undefined || record.rowCount <= maxRows) return;
+  // Whether its caller is still there or not.
+  await queries.delete(record, AbortSignal.timeout(DELETE_TIMEOUT_MS));
+  throw new TooManyRows(maxRows);
 }
 
 /** The engine says which tables it has read: more than were checked would be a defect of the check, and is not handed out. */

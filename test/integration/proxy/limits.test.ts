@@ -16,7 +16,8 @@ beforeAll(async () => {
   gateway = await startStandalone({
     controllers: engine.url,
     'max-concurrent-queries': 2,
-    'role-limits': 'heavy:max-concurrent-queries=4,slow:max-requests-per-second=1',
+    'role-limits': 'heavy:max-concurrent-queries=4,slow:max-requests-per-second=1,few:max-rows-per-query=2',
+    'caller-limits': 'admin@localhost:max-rows-per-query=1',
   });
 });
 
@@ -84,4 +85,23 @@ it('a role’s requests a second count for its callers alone', async () => {
   expect(statuses.slice(0, 10)).not.toContain(429);
   expect(statuses).toContain(429);
   expect((await gateway.call('GET', '/tables')).status).toBe(200);
+});
+
+it.each([
+  ['a role’s', 2],
+  ['a caller’s own', 1],
+])('%s rows a query are %i at most', async (_whose, most) => {
+  const headers = most === 2 ? await tokenOf('few') : {};
+  const answer = async (rows: number, sql: string) => {
+    const asked = gateway.call('POST', '/query/sql', { sql }, headers);
+    await engineHas(1);
+    const list = Array.from({ length: rows }, (_, row) => [row]);
+    waiting.pop()?.end(JSON.stringify({ resultTable: { rows: list }, exceptions: [], tablesQueried: ['orders'] }));
+    return (await asked).status;
+  };
+  expect(await answer(most, 'SELECT a FROM orders')).toBe(200);
+  expect(await answer(most + 1, 'SELECT a FROM orders')).toBe(400);
+  const refused = await gateway.call('POST', '/query/sql', { sql: `SELECT a FROM orders LIMIT ${most + 1}` }, headers);
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining(`LIMIT ${most}`)]);
+  expect(waiting).toHaveLength(0);
 });

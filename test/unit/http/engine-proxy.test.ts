@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,7 +10,8 @@ import { createEngine } from '../../../src/engine/connection.ts';
 import { engineProxy } from '../../../src/http/engine-proxy/index.ts';
 import { readTarget } from '../../../src/http/engine-proxy/target.ts';
 import { HttpError } from '../../../src/http/errors.ts';
-import { authorizerBy, testApp } from '../../support/app.ts';
+import { createLogger } from '../../../src/logging.ts';
+import { authorizerBy, testApp, TEST_HEADERS } from '../../support/app.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 
 const fake = { engine: new FakeEngine() };
@@ -252,5 +256,48 @@ describe('lists', () => {
         { host: 'gateway.example', port: 8080, instanceName: 'Broker_gateway.example_8080', grpcPort: -1 },
       ],
     });
+  });
+});
+
+describe('a client that leaves in the middle of an upload', () => {
+  it('ends the upload to the engine, is told of, and leaves room for the next', async () => {
+    await app.close();
+    const engine = createEngine({ controllerUrls: [fake.engine.url], limits: { connections: 1, queue: 0 } });
+    const records: Record<string, unknown>[] = [];
+    const observed: number[] = [];
+    app = await testApp({
+      register: async (scope) => {
+        scope.addHook('onClose', () => engine.close());
+        await engineProxy(scope, { engine });
+      },
+      parts: {
+        logger: createLogger('info', { write: (line) => void records.push(JSON.parse(line) as (typeof records)[0]) }),
+        observe: (_method, _route, status) => void observed.push(status),
+      },
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const broken = Promise.withResolvers<number>();
+    fake.engine.server.prependListener('request', (incoming: IncomingMessage) => {
+      if (incoming.method !== 'POST') return;
+      let got = 0;
+      incoming.on('data', (chunk: Buffer) => (got += chunk.length));
+      incoming.once('close', () => broken.resolve(incoming.complete ? -1 : got));
+      incoming.on('error', () => undefined);
+    });
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write(
+      `POST /v2/segments?tableName=events HTTP/1.1\r\nhost: x\r\nauthorization: ${TEST_HEADERS.authorization}\r\n` +
+        'content-type: application/octet-stream\r\ncontent-length: 10000000\r\n\r\n',
+    );
+    socket.write(Buffer.alloc(500_000));
+    await sleep(100);
+    socket.destroy();
+    expect(await broken.promise).toBeGreaterThan(0);
+    await expect
+      .poll(() => records.filter(({ msg }) => msg === 'broken off'))
+      .toMatchObject([{ status: 499, aborted: true, path: '/v2/segments' }]);
+    expect(observed).toEqual([499]);
+    // There is one connection and no queue: it is free.
+    await expect.poll(async () => (await app.inject('/cluster/info')).statusCode).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HttpError } from '../../../src/http/errors.ts';
-import { Limits, parseRoleLimits, type LimitsOptions } from '../../../src/http/limits.ts';
+import { Limits, parseLimits, type LimitsOptions } from '../../../src/http/limits.ts';
 import { ALICE } from '../../support/app.ts';
 
 let now = 0;
@@ -63,8 +63,8 @@ describe('whose limits count', () => {
       byCaller: { [ALICE.id]: { queryTimeoutMs: 7 } },
       rolesOf: () => ['a', 'b'],
     });
-    expect(counted.of(ALICE)).toEqual({ concurrentQueries: 3, requestsPerSecond: 0, queryTimeoutMs: 7 });
-    expect(counted.of({ ...ALICE, id: 'bob' })).toEqual({
+    expect(counted.of(ALICE)).toMatchObject({ concurrentQueries: 3, requestsPerSecond: 0, queryTimeoutMs: 7 });
+    expect(counted.of({ ...ALICE, id: 'bob' })).toMatchObject({
       concurrentQueries: 3,
       requestsPerSecond: 0,
       queryTimeoutMs: 5,
@@ -74,10 +74,16 @@ describe('whose limits count', () => {
 
 describe('limits of roles in a setting', () => {
   it('are read by role and limit', () => {
-    const entries = ['a:max-concurrent-queries=3', 'a:query-timeout-ms=500', 'team:b:max-requests-per-second=0'];
-    expect(parseRoleLimits(entries)).toEqual({
+    const entries = [
+      'a:max-concurrent-queries=3',
+      'a:query-timeout-ms=500',
+      'team:b:max-requests-per-second=0',
+      'c:max-rows-per-query=7',
+    ];
+    expect(parseLimits(entries, 'role')).toEqual({
       a: { concurrentQueries: 3, queryTimeoutMs: 500 },
       'team:b': { requestsPerSecond: 0 },
+      c: { rowsPerQuery: 7 },
     });
   });
 
@@ -88,11 +94,11 @@ describe('limits of roles in a setting', () => {
     'a:toString=1',
     ':max-concurrent-queries=1',
   ])('are refused as %s', (entry) => {
-    expect(() => parseRoleLimits([entry])).toThrow(`\`${entry}\` must be`);
+    expect(() => parseLimits([entry], 'role')).toThrow(`\`${entry}\` must be`);
   });
 
   it('are refused where one is given twice', () => {
     const entries = ['a:max-concurrent-queries=3', 'a:max-concurrent-queries=4'];
-    expect(() => parseRoleLimits(entries)).toThrow('given twice');
+    expect(() => parseLimits(entries, 'role')).toThrow('given twice');
   });
 });

@@ -301,3 +301,100 @@ describe.each([
     expect(toEngine()).toEqual([]);
   });
 });
+
+describe.each([
+  ['the short way', ''],
+  ['the long way', 'default'],
+])('a caller who may get three rows a query, %s', (_what, database) => {
+  const headers: Record<string, string> = database === '' ? {} : { database };
+  const rows = (count: number) => ({
+    ...ANSWER,
+    resultTable: { rows: Array.from({ length: count }, (_, i) => [i, 'a]b']) },
+  });
+
+  beforeEach(async () => {
+    await stop();
+    const byCaller = { 'alice@example.com': { rowsPerQuery: 3 } };
+    await start({ callerLimits: new Limits({ byCaller, rolesOf: () => [], now: () => 0 }) });
+  });
+
+  it('gets three', async () => {
+    fake.json(PATH, rows(3));
+    const answer = await post(EVENTS, { ...headers, 'accept-encoding': 'gzip' });
+    expect([answer.status, await answer.json()]).toEqual([200, rows(3)]);
+    expect(asked.lane).toHaveLength(database === '' ? 1 : 0);
+    expect(toEngine()[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
+  it('is told of a fourth, and gets none', async () => {
+    fake.json(PATH, rows(4));
+    const answer = await post(EVENTS, headers);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      {
+        message:
+          'the answer holds more than the 3 rows that this caller may get a query: write `LIMIT 3` or less at its end',
+      },
+    ]);
+    expect(records.map(({ msg }) => msg)).toContain('an answer was cut: it holds more rows than its caller may get');
+  });
+
+  it('never gets more of an answer that has begun', async () => {
+    const [one, more] = ['[0]', `${',[1]'.repeat(3)},["${'x'.repeat(10)}"]]}}`];
+    fake.answers.set(PATH, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write(`{"exceptions":[${' '.repeat(200_000)}],"resultTable":{"rows":[${one}`);
+      setTimeout(() => response.end(more), 50);
+    });
+    const answer = await post(EVENTS, headers);
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow();
+    await expect.poll(() => accessRecords()).toMatchObject([{ status: 200, cutFor: 400 }]);
+    expect(await registry.metrics()).toContain('_count{method="POST",route="/query/sql",status="400"} 1');
+  });
+
+  it.each([
+    ['SELECT * FROM events LIMIT 4', '`LIMIT 3`'],
+    ['SELECT * FROM events LIMIT 10, 4', '`LIMIT 3`'],
+    ['SELECT * FROM (SELECT * FROM events LIMIT 2) LIMIT 5 OFFSET 1', '`LIMIT 3`'],
+    ['SELECT * FROM events FETCH FIRST 4 ROWS ONLY', '`LIMIT 3`'],
+    ['SET useMultistageEngine = true; SELECT * FROM events', 'does not bound'],
+    ['SELECT * FROM events OPTION(useMultistageEngine=true)', 'does not bound'],
+  ])('is refused `%s` before the engine', async (sql, why) => {
+    const answer = await post({ sql }, headers);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(why)]);
+    expect(toEngine()).toEqual([]);
+  });
+
+  it.each([
+    'SELECT * FROM events LIMIT 3',
+    'SELECT * FROM events LIMIT 1000, 3',
+    'SELECT * FROM (SELECT * FROM events LIMIT 100) LIMIT 2 OFFSET 50',
+    'SET useMultistageEngine = true; SELECT * FROM events LIMIT 1',
+    'SELECT count(*) FROM events',
+  ])('may ask `%s`', async (sql) => {
+    expect((await post({ sql }, headers)).status).toBe(200);
+  });
+
+  it('gets no answer that is packed or cannot be read', async () => {
+    fake.answers.set(PATH, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      response.end(gzipSync(JSON.stringify(rows(1))));
+    });
+    expect((await post(EVENTS, headers)).status).toBe(502);
+    fake.answers.set(PATH, (_request, response) => void response.end('{"resultTable":{"rows":[[1}'));
+    expect((await post(EVENTS, headers)).status).toBe(502);
+  });
+
+  it('gets no page of a stored result that holds more', async () => {
+    fake.json(PATH, {
+      ...rows(4),
+      resultTable: {
+        dataSchema: { columnNames: ['a', 'b'], columnDataTypes: ['INT', 'STRING'] },
+        ...rows(4).resultTable,
+      },
+    });
+    const answer = await post(EVENTS, headers, '/query/sql?doPaginate=true&numRows=1');
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('more than the 3 rows')]);
+  });
+});
