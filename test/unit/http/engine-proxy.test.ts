@@ -262,7 +262,7 @@ describe('lists', () => {
 describe('a client that leaves in the middle of an upload', () => {
   it('ends the upload to the engine, is told of, and leaves room for the next', async () => {
     await app.close();
-    const engine = createEngine({ controllerUrls: [fake.engine.url], limits: { connections: 1, queue: 0 } });
+    const engine = createEngine({ controllerUrls: [fake.engine.url], limits: { connections: 1, queue: 1 } });
     const records: Record<string, unknown>[] = [];
     const observed: number[] = [];
     app = await testApp({
@@ -297,7 +297,7 @@ describe('a client that leaves in the middle of an upload', () => {
       .poll(() => records.filter(({ msg }) => msg === 'broken off'))
       .toMatchObject([{ status: 499, aborted: true, path: '/v2/segments' }]);
     expect(observed).toEqual([499]);
-    // There is one connection and no queue: it is free.
+    // There is one connection: it is free.
     await expect.poll(async () => (await app.inject('/cluster/info')).statusCode).toBe(200);
   });
 });
