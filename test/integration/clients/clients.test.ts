@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
-import { javaClients, pythonWithPinotdb, run } from './install.ts';
+import { goClient, hasGo, javaClients, pythonWithPinotdb, run } from './install.ts';
 
 // Each client asks real Pinot through the gateway with a service token that may query `orders` and nothing else.
 const HERE = import.meta.dirname;
@@ -75,6 +75,22 @@ describe('the Java clients', () => {
     expect([direct, jdbc]).toEqual([String(orders), String(orders)]);
     expect(directForbidden).toMatch(/^! .*403/);
     expect(jdbcForbidden).toMatch(/^! /);
+  }, 400_000);
+});
+
+describe('the Go client', () => {
+  it('queries by the broker’s and by the controller’s address; a forbidden table is an error', async ({ skip }) => {
+    skip(!(await hasGo()), 'there is no `go` on this machine to build the client with');
+    const args = [gateway.url, token.bearerToken, 'orders', COUNT, 'customers', FORBIDDEN];
+    const { stdout } = await run(await goClient(), args, { timeout: 60_000 });
+    const [direct, directForbidden, routed, routedForbidden] = stdout.split('\n').map((line) => line.split('\t'));
+    expect([direct, routed]).toEqual([
+      ['broker', String(orders)],
+      ['controller', String(orders)],
+    ]);
+    expect(directForbidden).toEqual(['broker', expect.stringMatching(/^! .*403/)]);
+    // The lists of brokers name only tables that the caller may see.
+    expect(routedForbidden).toEqual(['controller', expect.stringMatching(/^! /)]);
   }, 400_000);
 });
 

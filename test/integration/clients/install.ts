@@ -54,3 +54,26 @@ export async function javaClients(): Promise<string> {
   });
   return `${folder}:${join(folder, 'lib/*')}`;
 }
+
+/** Whether there is a Go to build with. */
+export async function hasGo(): Promise<boolean> {
+  return run('go', ['version']).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The program in `go/`, built with Pinot's Go client. What its modules must hash to stands in `go.sum`: nothing else is taken. */
+export async function goClient(): Promise<string> {
+  const pins = createHash('sha256');
+  for (const file of ['go.mod', 'go.sum', 'main.go']) pins.update(await readFile(join(HERE, 'go', file)));
+  const folder = await once(`pinot-client-go-${pins.digest('hex').slice(0, 12)}`, async (part) => {
+    await mkdir(part, { recursive: true });
+    await run('go', ['build', '-o', join(part, 'ask'), '.'], {
+      cwd: join(HERE, 'go'),
+      env: { ...process.env, GOFLAGS: '-mod=readonly -buildvcs=false', GOTOOLCHAIN: 'local' },
+      timeout: 300_000,
+    });
+  });
+  return join(folder, 'ask');
+}
