@@ -32,10 +32,16 @@ export function alertName(check: string): string {
   return `Olap${words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join('')}`;
 }
 
+/**
+ * Of whoever tells it: with these labels an alert would be another one after each change of leader, and begin to wait anew. What the last leader
+ * said counts until the next one is scraped.
+ */
+const ANY_PROCESS = 'without (instance, pod, container, endpoint, node)';
+
 const checkAlerts = CATALOGUE.map((check) => ({
   alert: alertName(check.name),
   // One stable series a check, from the leader alone. Critical ones fire at the next evaluation: a run is 20 minutes away from the next.
-  expr: `olap_warden_health_check_status{check="${check.name}"} == 0`,
+  expr: `min ${ANY_PROCESS} (last_over_time(olap_warden_health_check_status{check="${check.name}"}[5m])) == 0`,
   for: CRITICAL.has(check.name) ? '1m' : '25m',
   labels: { severity: severity(check.name), category: check.category },
   annotations: {
@@ -48,7 +54,8 @@ const checkAlerts = CATALOGUE.map((check) => ({
 const taskAlerts = [
   {
     alert: 'OlapHealthReportStale',
-    expr: 'time() - olap_warden_health_last_run_timestamp_seconds > 3600',
+    // Looked for over a day, since nobody tells the time of the last run where nobody leads.
+    expr: `time() - max ${ANY_PROCESS} (max_over_time(olap_warden_health_last_run_timestamp_seconds[1d])) > 3600`,
     for: '5m',
     labels: { severity: 'warning', category: 'task' },
     annotations: {
@@ -60,7 +67,7 @@ const taskAlerts = [
   },
   {
     alert: 'OlapHealthTaskFailing',
-    expr: 'increase(olap_warden_health_runs_total{result!="success"}[1h]) > 1',
+    expr: `sum ${ANY_PROCESS} (increase(olap_warden_health_runs_total{result!="success"}[1h])) > 1`,
     for: '5m',
     labels: { severity: 'warning', category: 'task' },
     annotations: {

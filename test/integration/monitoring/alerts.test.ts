@@ -92,6 +92,51 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
+  it('go on as they are when another operator leads, which tells what the last one did', async () => {
+    const check = 'SEGMENT_COUNT_CHECK';
+    const rule = ruleOf(check);
+    const of = (operator: string, values: string) => ({
+      series: `olap_warden_health_check_status{check="${check}",job="olap",namespace="olap",instance="${operator}",pod="${operator}"}`,
+      values,
+    });
+    const labels = { check, job: 'olap', namespace: 'olap' };
+    const fires = firing(rule, true, labels);
+    // The first fails from the start and is gone after half an hour; the second tells a minute and a half later, and of a PASS after half an hour.
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [of('a', '0x60 stale'), of('b', '_x62 0x60 1x60')],
+        alert_rule_test: [
+          { ...fires, eval_time: '20m', exp_alerts: [] },
+          ...['26m', '30m', '30m30s', '31m', '31m30s', '32m', '45m', '60m'].map((eval_time) => ({
+            ...fires,
+            eval_time,
+          })),
+          { ...fires, eval_time: '63m', exp_alerts: [] },
+        ],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('tell that a report is old where nobody leads any more', async () => {
+    const rule = rules.find(({ alert }) => alert === 'OlapHealthReportStale');
+    if (rule === undefined) throw new Error('the alert is missing');
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [
+          { series: 'olap_warden_health_last_run_timestamp_seconds{namespace="olap",pod="a"}', values: '0x20 stale' },
+        ],
+        alert_rule_test: [
+          { ...firing(rule, true, { namespace: 'olap' }), eval_time: '70m' },
+          { ...firing(rule, true, { namespace: 'olap' }), eval_time: '50m', exp_alerts: [] },
+        ],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
   it('tell of a report that is old, and of runs that fail', async () => {
     const [stale, failing] = ['OlapHealthReportStale', 'OlapHealthTaskFailing'].map((name) =>
       rules.find(({ alert }) => alert === name),
