@@ -1,0 +1,97 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sharedPinot } from '../../support/pinot.ts';
+import { startStandalone, type Standalone } from '../../support/service.ts';
+import { javaClients } from '../clients/install.ts';
+
+// The examples of the documentation, taken from it as they stand, against a gateway over a real Pinot.
+const run = promisify(execFile);
+const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
+const ROWS = 100_000;
+
+/** Why an example cannot run here; undefined where it can. */
+function obstacle(...command: [string, ...string[]]): string | undefined {
+  try {
+    execFileSync(command[0], command.slice(1), { stdio: 'ignore', timeout: 30_000 });
+    return undefined;
+  } catch {
+    return `\`${command.join(' ')}\` does not work on this machine`;
+  }
+}
+
+const NO_CURL = obstacle('sh', '-c', 'curl --version && jq --version');
+const NO_PYTHON = obstacle('python3', '-c', 'import requests');
+const NO_JAVA = obstacle('javac', '-version');
+const named = (name: string, reason: string | undefined): string => name + (reason ? ` (skipped: ${reason})` : '');
+
+/** The code below a heading of the document. */
+async function example(heading: string, language: string): Promise<string> {
+  const text = await readFile(DOCUMENT, 'utf8');
+  const section = text.split(`\n### ${heading}\n`)[1]?.split('\n### ')[0]?.split('\n## ')[0] ?? '';
+  const [, code] = new RegExp(`\`\`\`${language}\\n(.*?)\\n\`\`\``, 's').exec(section) ?? [];
+  if (code === undefined) throw new Error(`${DOCUMENT} has no example in ${language} below \`${heading}\``);
+  return code;
+}
+
+let gateway: Standalone;
+let folder: string;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  const pinot = await sharedPinot();
+  gateway = await startStandalone({ controllers: pinot.controllerUrl });
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-examples-'));
+  env = { ...process.env, GATEWAY: gateway.url, TOKEN: gateway.token };
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(async () => expect(await stored()).toBe(0));
+
+async function stored(): Promise<number> {
+  const answer = await gateway.call('GET', '/query/resultStore');
+  return ((await answer.json()) as { resultMetadataList: unknown[] }).resultMetadataList.length;
+}
+
+/** Runs a program to its end; what it says goes along with its failure. */
+async function output(command: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await run(command, args, { env, cwd: folder, timeout: 240_000, maxBuffer: 64 * 1024 * 1024 });
+  return stdout;
+}
+
+describe('the examples of the documentation', { timeout: 300_000 }, () => {
+  it.skipIf(NO_CURL)(named('curl', NO_CURL), async () => {
+    await writeFile(join(folder, 'pages.sh'), await example('curl', 'sh'));
+    const said = await output('sh', ['-eu', 'pages.sh']);
+    expect(said).toMatch(/^Query Results for [0-9a-f-]+ deleted\.$/);
+    const rows = (await readFile(join(folder, 'rows.json'), 'utf8')).trimEnd().split('\n');
+    expect(rows).toHaveLength(ROWS);
+    expect(rows.every((row) => /^\[\d{16,},.*\]$/.test(row))).toBe(true);
+    expect(await stored()).toBe(0);
+  });
+
+  it.skipIf(NO_PYTHON)(named('Python', NO_PYTHON), async () => {
+    await writeFile(join(folder, 'pages.py'), await example('Python', 'python'));
+    const lines = (await output('python3', ['pages.py'])).trimEnd().split('\n');
+    expect(lines).toHaveLength(ROWS / 1000);
+    expect(lines.every((line) => /^1000 \[\d{16,}, .*\]$/.test(line))).toBe(true);
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(await stored()).toBe(0);
+  });
+
+  it.skipIf(NO_JAVA)(named('Java', NO_JAVA), async () => {
+    await writeFile(join(folder, 'Pages.java'), await example('Java', 'java'));
+    const said = await output('java', ['-cp', await javaClients(), 'Pages.java']);
+    // Names of cities may hold line feeds.
+    const ids = [...said.matchAll(/^(\d{16,}) /gmu)].map(([, id]) => id);
+    expect(ids).toHaveLength(ROWS);
+    // No row comes twice, so that no page overlaps another and no digit is lost.
+    expect(new Set(ids).size).toBe(ROWS);
+    expect(await stored()).toBe(0);
+  });
+});
