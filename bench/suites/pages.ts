@@ -11,8 +11,9 @@ import { createWasmKernel } from '../../src/query/scanner/kernel-wasm.ts';
 import type { RowKernel } from '../../src/query/scanner/row-kernel.ts';
 import { TEST_HEADERS } from '../../test/support/app.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
-import { atLeastTimes, type Bench, type Goal, measure, median } from '../harness.ts';
-import { cpuOf, startNginx } from '../peers/nginx.ts';
+import { atLeastTimes, type Bench, type Goal, measure, median, NO_GOAL } from '../harness.ts';
+import { startNginx } from '../peers/nginx.ts';
+import { cpuMsOf } from '../process-cpu.ts';
 import { answer } from '../workloads/result.ts';
 import { benchStoring } from '../workloads/storing.ts';
 
@@ -101,28 +102,41 @@ function read(url: string): Promise<Buffer> {
   });
 }
 
-/** CPU milliseconds of the serving process for one answer, the median over some rounds, and the median wall time. */
-async function serve(pid: number, urls: readonly string[], count: number): Promise<{ cpuMs: number; wallMs: number }> {
-  for (const url of urls) await read(url);
-  const cpu: number[] = [];
-  const wall: number[] = [];
-  for (let round = 0; round < 5; round++) {
-    const before = await cpuOf(pid);
-    for (let i = 0; i < count; i++) {
+/** Who serves the same pages, each at an address of its own. */
+interface Side {
+  readonly pid: number;
+  readonly urls: readonly string[];
+}
+
+interface Served {
+  /** Of the serving process for one answer. */
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
+/** Compilers take their time: both sides are asked that often before anything is measured. */
+const WARM_UP = 3000;
+const ROUNDS = 9;
+
+/** Reads the pages of every side in turn, round by round, so that what else the machine does falls on all of them; medians over the rounds. */
+async function serve(sides: readonly Side[], count: number): Promise<Served[]> {
+  const rounds = sides.map(() => ({ cpu: [] as number[], wall: [] as number[] }));
+  for (const { urls } of sides) for (let i = 0; i < WARM_UP; i++) await read(urls[i % urls.length] as string);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, { pid, urls }] of sides.entries()) {
+      const before = await cpuMsOf(pid);
       const started = performance.now();
-      await read(urls[i % urls.length] as string);
-      wall.push(performance.now() - started);
+      for (let i = 0; i < count; i++) await read(urls[i % urls.length] as string);
+      rounds[index]?.wall.push((performance.now() - started) / count);
+      rounds[index]?.cpu.push(((await cpuMsOf(pid)) - before) / count);
     }
-    cpu.push(((await cpuOf(pid)) - before) / count);
   }
-  return { cpuMs: median(cpu), wallMs: median(wall) };
+  return rounds.map(({ cpu, wall }) => ({ cpuMs: median(cpu), wallMs: median(wall) }));
 }
 
 function atMostTimes(times: number): Goal {
   return { text: `≤ ${times}×`, holds: ({ ratio }) => ratio !== null && ratio >= 1 / times };
 }
-
-const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 export async function benchPages(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
@@ -140,50 +154,76 @@ export async function benchPages(bench: Bench): Promise<void> {
 const page = (gateway: Gateway, size: number, offset: number, numRows: number): string =>
   `${gateway.url}/query/${gateway.ids.get(size)}/results?offset=${offset}&numRows=${numRows}`;
 
+/** As many pages as a client turns one after the other; each is read again and again. */
+const PAGES = 20;
+const OFFSET = 123_456;
+
 async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Promise<void> {
   const files = join(folder, 'files');
   await mkdir(files, { mode: 0o755 });
   const [port = 0] = await freePorts(1);
   const nginx = await startNginx(join(folder, 'nginx'), files, port);
   if (nginx === undefined) bench.note('nginx is not installed: its rows are left out (apt-get install nginx-light)');
+  const floor = await startFloor(files);
   try {
     for (const [numRows, count, times] of [
       [10_000, 200, 1.2],
       [100, 1000, 2],
     ] as const) {
-      const offset = 123_456;
-      const url = page(gateway, ROWS, offset, numRows);
-      const bytes = await read(url);
-      const ours = await serve(gateway.pid, [url], count);
-      const work = `a page of ${numRows} rows (${Math.round(bytes.length / 1024)} KB) from the file store`;
-      const row = { work, unit: 'ms CPU', better: 'less', ours: ours.cpuMs } as const;
-      if (nginx !== undefined) {
-        await writeFile(join(files, `${numRows}.json`), bytes);
-        const file = `${nginx.url}/${numRows}.json`;
-        const theirs = await serve(nginx.pid, [file], count);
-        const answers = [digest(bytes), digest(await read(file))] as const;
-        bench.add({
-          ...row,
-          peer: 'nginx, a file of the same bytes',
-          theirs: theirs.cpuMs,
-          answers,
-          goal: atMostTimes(times),
-        });
+      const pages = Array.from({ length: PAGES }, (_, at) => page(gateway, ROWS, OFFSET + at * numRows, numRows));
+      const names = pages.map((_, at) => `${numRows}-${at}.json`);
+      const bytes: Buffer[] = [];
+      for (const [at, url] of pages.entries()) {
+        bytes.push(await read(url));
+        await writeFile(join(files, names[at] as string), bytes[at] as Buffer);
       }
-      const text = bytes.toString();
-      const peer = await parseSliceStringify(offset, numRows);
+      const peers = [
+        ...(nginx ? [{ ...nginx, peer: 'nginx, files of the same bytes', goal: atMostTimes(times) }] : []),
+        { ...floor, peer: 'floor: bare node:http, the same bytes, no check', goal: NO_GOAL },
+      ];
+      const sides = peers.map(({ pid, url }) => ({ pid, urls: names.map((name) => `${url}/${name}`) }));
+      const [ours, ...theirs] = await serve([{ pid: gateway.pid, urls: pages }, ...sides], count);
+      if (ours === undefined) throw new Error('nothing was measured');
+      const work = `a page of ${numRows} rows (${Math.round((bytes[0]?.length ?? 0) / 1024)} KB) from the file store`;
+      const row = { work, unit: 'ms CPU', better: 'less', ours: ours.cpuMs } as const;
+      for (const [at, { peer, goal }] of peers.entries()) {
+        const answers = [await digest(pages), await digest(sides[at]?.urls ?? [])] as const;
+        bench.add({ ...row, peer, theirs: theirs[at]?.cpuMs ?? Number.NaN, answers, goal });
+      }
+      const peer = await parseSliceStringify(OFFSET, numRows);
       bench.add({
         ...row,
         peer: 'parse, slice, stringify',
         theirs: peer.cpuMs,
         // Not compared byte by byte: the peer rounds 9007199254740993, which is why it is no choice.
-        answers: [(JSON.parse(text) as { resultTable: { rows: unknown[] } }).resultTable.rows.length, peer.rows],
+        answers: [rowsOf(bytes[0]), peer.rows],
         goal: atLeastTimes(25),
       });
     }
   } finally {
+    floor.stop();
     await nginx?.stop();
   }
+}
+
+/** Of all pages, one behind the other. */
+async function digest(urls: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const url of urls) hash.update(await read(url));
+  return hash.digest('hex');
+}
+
+function rowsOf(bytes: Buffer | undefined): number {
+  return (JSON.parse(String(bytes)) as { resultTable: { rows: unknown[] } }).resultTable.rows.length;
+}
+
+async function startFloor(folder: string): Promise<{ url: string; pid: number; stop(): void }> {
+  const program = join(import.meta.dirname, '../workloads/page-floor.ts');
+  const child = spawn(process.execPath, [program, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
+  for await (const port of createInterface(child.stdout)) {
+    return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, stop: () => child.stdin.end() };
+  }
+  throw new Error('the floor ended before it was ready');
 }
 
 /** What the engine's own cursors do: the page's part of a result that is at hand, parsed and printed again (of the page alone: in its favour). */
@@ -210,23 +250,19 @@ async function parseSliceStringify(offset: number, numRows: number): Promise<{ c
 async function flatness(bench: Bench, gateway: Gateway): Promise<void> {
   const [small, , large] = SIZES;
   const numRows = 10_000;
-  const latency = async (size: number, offsets: readonly number[]): Promise<number> =>
-    (
-      await serve(
-        gateway.pid,
-        offsets.map((offset) => page(gateway, size, offset, numRows)),
-        100,
-      )
-    ).wallMs;
+  const side = (size: number, offsets: readonly number[]): Side => ({
+    pid: gateway.pid,
+    urls: offsets.map((offset) => page(gateway, size, offset, numRows)),
+  });
   const early = [1234, 23_456, 34_567];
   const late = [9_600_001, 9_612_345, 9_654_321];
-  const reference = await latency(small, early);
-  const row = { unit: 'ms wall', better: 'less', peer: 'the same page of 10 MB', theirs: reference } as const;
-  bench.add({
-    ...row,
-    work: 'a page of 10,000 rows of a result of 1 GB',
-    ours: await latency(large, early),
-    goal: atMostTimes(1.2),
-  });
-  bench.add({ ...row, work: 'the same at the end of 1 GB', ours: await latency(large, late), goal: atMostTimes(1.2) });
+  const [reference, front, back] = await serve([side(small, early), side(large, early), side(large, late)], 100);
+  const theirs = reference?.wallMs ?? Number.NaN;
+  const row = { unit: 'ms wall', better: 'less', peer: 'the same page of 10 MB', theirs } as const;
+  for (const [work, measured] of [
+    ['a page of 10,000 rows of a result of 1 GB', front],
+    ['the same at the end of 1 GB', back],
+  ] as const) {
+    bench.add({ ...row, work, ours: measured?.wallMs ?? Number.NaN, goal: atMostTimes(1.2) });
+  }
 }
