@@ -24,6 +24,8 @@ export interface Boot {
   readonly metricsPort: number;
   /** Address of both listeners. */
   readonly host: string;
+  /** Of the REST interfaces. Its port is the one that was set until it is open: 0 is none that anybody could be sent to. */
+  readonly listener: { port: number };
 }
 
 /**
@@ -43,7 +45,8 @@ export async function boot(context: CommandContext, command: string, defaultHost
   const live = liveProperties({ properties, file, fixedProperties }, registry, log);
   live.start();
   closers.defer('configuration', () => live.stop());
-  return { settings, live, log, registry, readiness, closers, metricsPort, host };
+  const listener = { port: settings.port };
+  return { settings, live, log, registry, readiness, closers, metricsPort, host, listener };
 }
 
 type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;

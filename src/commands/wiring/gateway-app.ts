@@ -95,16 +95,16 @@ function gatewayInfoOptions(
   { store, storeKind, engine }: GatewayParts,
   queries: QueryService,
 ): GatewayInfoOptions {
-  const { id, host, port } = identityOf(boot.settings);
+  const self = identityOf(boot);
   return {
     version: VERSION,
-    brokerId: id,
+    brokerId: self.id,
     startedAt: now(),
     store,
     storeKind,
     engine,
     instances: () => [
-      { brokerId: id, host, port, self: true },
+      { brokerId: self.id, host: self.host, port: self.port, self: true },
       ...queries.peers().map((peer) => ({ brokerId: peer.id ?? '', host: peer.host, port: peer.port, self: false })),
     ],
     paginationProtocol: () => boot.live.get()['olap.broker.pagination.protocol'],

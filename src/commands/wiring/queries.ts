@@ -17,10 +17,15 @@ import { systemTimers } from '../../query/retention-loop.ts';
 import type { Boot } from './boot.ts';
 import { mapped, paginationSettings, resultStoreSettings } from './pagination.ts';
 
-/** This gateway as the broker of the specification. */
-export function identityOf(settings: Settings): GatewayIdentity {
-  const host = settings['advertise-host'] ?? hostname();
-  return { id: settings['broker-id'] ?? hostname(), host, port: settings['advertise-port'] ?? settings.port };
+/** This gateway as the broker of the specification. Its port is known once it listens: read it late. */
+export function identityOf({ settings, listener }: Pick<Boot, 'settings' | 'listener'>): GatewayIdentity {
+  return {
+    id: settings['broker-id'] ?? hostname(),
+    host: settings['advertise-host'] ?? hostname(),
+    get port() {
+      return settings['advertise-port'] ?? listener.port;
+    },
+  };
 }
 
 /**
@@ -36,7 +41,7 @@ export async function openQueryService(
   const gateways = gatewaysOf(settings);
   const service = await createQueryService({
     engine,
-    identity: identityOf(settings),
+    identity: identityOf(boot),
     store: resultStoreSettings(live.get()),
     settings: mapped(() => live.get(), paginationSettings),
     cleansItself,

@@ -11,5 +11,6 @@ export async function serve(boot: Boot, app: FastifyInstance): Promise<number> {
     if (!whole) log.warn('requests that took longer than `shutdown-grace` were cut');
   });
   closers.defer('certificate', followCertificate(app, settings, log));
-  return listen(app, host, settings.port);
+  boot.listener.port = await listen(app, host, settings.port);
+  return boot.listener.port;
 }

@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -63,6 +63,20 @@ async function output(command: string, args: readonly string[]): Promise<string>
   const { stdout } = await run(command, args, { env, cwd: folder, timeout: 240_000, maxBuffer: 64 * 1024 * 1024 });
   return stdout;
 }
+
+describe('the gateway that the examples speak to', () => {
+  it('tells the port that it listens on, though it was told to take any', async () => {
+    const answer = await gateway.call('POST', '/query/sql?doPaginate=true', {
+      sql: 'SELECT orderId FROM orders LIMIT 10',
+    });
+    const { requestId, brokerPort } = (await answer.json()) as { requestId: string; brokerPort: number };
+    expect(`http://127.0.0.1:${brokerPort}`).toBe(gateway.url);
+    const headers = { FORWARD_HOST: hostname(), FORWARD_PORT: String(brokerPort) };
+    const page = await gateway.call('GET', `/query/${requestId}/results?offset=5`, undefined, headers);
+    expect(await page.json()).toMatchObject({ offset: 5, numRows: 5, brokerPort });
+    await gateway.call('DELETE', `/query/resultStore/${requestId}`, undefined, headers);
+  });
+});
 
 describe('the examples of the documentation', { timeout: 300_000 }, () => {
   it.skipIf(NO_CURL)(named('curl', NO_CURL), async () => {
