@@ -109,6 +109,16 @@ export class Directory implements Authorizer {
     return this.#tokens.byAccessKey(nameOrAccessKey)?.name;
   }
 
+  /** Whether a service token has any role that exists. */
+  hasRole(tokenName: string): boolean {
+    for (const subject of this.#tokenSubjects(tokenName)) {
+      for (const role of this.#subjects.rolesOf('service-token', subject)) {
+        if (this.#store.get('Role', role) !== undefined) return true;
+      }
+    }
+    return false;
+  }
+
   /** Names of the existing roles that a service token has. */
   rolesOfToken(name: string): readonly string[] {
     return this.existingRolesOf(tokenPrincipal(name));

@@ -68,8 +68,8 @@ export function secretKeyMatches(secretKey: string, storedHash: string): boolean
 
 /** The same for a key that was hashed already. */
 export function secretHashMatches(secretHash: string, storedHash: string): boolean {
-  const actual = Buffer.from(secretHash);
-  const expected = Buffer.from(storedHash);
+  const actual = Buffer.from(secretHash, 'latin1');
+  const expected = Buffer.from(storedHash, 'latin1');
   // Both are hashes: their lengths tell nothing about the secret.
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }

@@ -86,27 +86,51 @@ export function responseHeaders(headers: HeaderRecord): Record<string, string | 
   return kept;
 }
 
+/** Names and values in turn. */
+export function headerList(headers: HeaderRecord): string[] {
+  const list: string[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    if (typeof value === 'string') list.push(name, value);
+    else for (const one of value) list.push(name, one);
+  }
+  return list;
+}
+
+/** What of the headers of an answer goes on, by the list of them: the same list comes with many answers. */
+const keptOf = new WeakMap<readonly string[], Kept>();
+
+interface Kept {
+  readonly list: readonly string[];
+  /** In lower case. */
+  readonly names: ReadonlySet<string>;
+}
+
 /**
  * As `responseHeaders`, of names and values in turn, which keep their spelling and order.
- * @param own headers that stand beside them, by lower-case names, but for those that the answer has itself
+ * @param own headers that stand beside them, names in lower case and values in turn; those that the answer has itself are left out
  */
-export function responseHeaderList(rawHeaders: readonly string[], own: HeaderRecord = {}): string[] {
+export function responseHeaderList(rawHeaders: readonly string[], own: readonly string[] = []): string[] {
+  let kept = keptOf.get(rawHeaders);
+  if (kept === undefined) keptOf.set(rawHeaders, (kept = keepHeaders(rawHeaders)));
+  const sent = [...kept.list];
+  for (let i = 0; i + 1 < own.length; i += 2) {
+    if (!kept.names.has(own[i] as string)) sent.push(own[i] as string, own[i + 1] as string);
+  }
+  return sent;
+}
+
+function keepHeaders(rawHeaders: readonly string[]): Kept {
   const named = namedByConnection({ connection: headerOf(rawHeaders, 'connection') });
-  const kept: string[] = [];
+  const list: string[] = [];
   const names = new Set<string>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
     if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
     names.add(name);
-    kept.push(rawHeaders[i] as string, rawHeaders[i + 1] as string);
+    list.push(rawHeaders[i] as string, rawHeaders[i + 1] as string);
   }
-  for (const name in own) {
-    const value = own[name];
-    if (value === undefined || names.has(name)) continue;
-    if (typeof value === 'string') kept.push(name, value);
-    else for (const one of value) kept.push(name, one);
-  }
-  return kept;
+  return { list, names };
 }
 
 /** The value of a header, the lines of one that stands there several times joined; undefined where it is absent. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { headerOf, responseHeaderList, type HeaderRecord } from '../engine/headers.ts';
+import { headerOf, responseHeaderList } from '../engine/headers.ts';
 import { releasePiece } from '../engine/wire/slabs.ts';
 import type { AnswerFlow, AnswerHead, AnswerSink } from '../engine/types.ts';
 import { cutAnswer } from './access-log.ts';
@@ -31,8 +31,8 @@ export interface AnswerTarget {
     warn(subject: object, message: string): void;
     error(subject: object, message: string): void;
   };
-  /** Headers that stand beside those of the engine, by lower-case names. Asked once, right before the head goes out: from then on the answer is the writer's. */
-  take(): HeaderRecord;
+  /** Headers that stand beside those of the engine, names in lower case and values in turn. Asked once, right before the head goes out: from then on the answer is the writer's. */
+  take(): readonly string[];
 }
 
 /**

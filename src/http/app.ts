@@ -113,7 +113,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));
   keepOwnPaths(app);
   refuseOtherMethods();
-  const lane = { authenticate, headers, record, requestId, now, overloaded: () => isUnderPressure(app) };
+  const headerList = Object.entries(headers).flat();
+  const lane = { authenticate, headers, headerList, record, requestId, now, overloaded: () => isUnderPressure(app) };
   installLanes(app, parts, lane);
   return app;
 }
@@ -125,7 +126,7 @@ function requestId(given: string | string[] | undefined): string {
 function installLanes(
   app: FastifyInstance,
   { queryLane, pageLane, authorizer, logger, callerLimits: limits, trustProxy = false }: AppParts,
-  made: Pick<QueryLaneParts, 'authenticate' | 'headers' | 'record' | 'requestId' | 'now' | 'overloaded'>,
+  made: Pick<QueryLaneParts, 'authenticate' | 'headers' | 'headerList' | 'record' | 'requestId' | 'now' | 'overloaded'>,
 ): void {
   const shared = { ...made, authorizer, logger, limits, trust: trustOf(trustProxy) };
   if (queryLane) new QueryLane({ ...queryLane, ...shared }).install(app.server);

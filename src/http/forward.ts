@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deliver } from '../engine/delivery.ts';
-import { responseHeaders } from '../engine/headers.ts';
+import { headerList, responseHeaders } from '../engine/headers.ts';
 import { AnswerWriter, type AnswerTarget } from './answer-writer.ts';
 import './limits.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../engine/types.ts';
@@ -60,7 +60,7 @@ function targetOf({ method, log }: FastifyRequest, reply: FastifyReply): AnswerT
     method,
     log,
     take() {
-      const headers = reply.getHeaders() as Record<string, string>;
+      const headers = headerList(reply.getHeaders() as Record<string, string | string[]>);
       // Its hooks still run when the answer is out.
       reply.hijack();
       return headers;

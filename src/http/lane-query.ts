@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../access/principal.ts';
 import { deliver } from '../engine/delivery.ts';
-import type { HeaderRecord } from '../engine/headers.ts';
 import type { EngineEndpoint } from '../engine/types.ts';
 import { AnswerWriter, type AnswerTarget } from './answer-writer.ts';
 import { knownError } from './app-errors.ts';
@@ -52,12 +51,12 @@ export class LaneQuery implements AnswerTarget {
   /** @returns whether the caller's limits leave room for it */
   admit(asked: AskedRows): boolean {
     const { parts, principal } = this.#facts;
-    const { rowsPerQuery = 0 } = parts.limits?.of(principal) ?? {};
+    const limits = parts.limits?.of(principal);
+    const { rowsPerQuery = 0 } = limits ?? {};
     if (rowsPerQuery > 0 && tooManyAsked(asked, rowsPerQuery) !== undefined) return false;
     try {
-      const admitted = parts.limits?.admitQuery(principal);
-      this.#limits = admitted?.limits;
-      this.#endLimits = admitted?.end;
+      this.#limits = limits;
+      this.#endLimits = parts.limits?.admitQuery(principal, limits).end;
       // The client may have gone while it sent; what counts until its end has ended.
       if (this.raw.destroyed) this.#endLimits?.();
       return true;
@@ -90,9 +89,9 @@ export class LaneQuery implements AnswerTarget {
     }
   }
 
-  take(): HeaderRecord {
+  take(): readonly string[] {
     const { id, parts } = this.#facts;
-    return { ...parts.headers, 'x-request-id': id };
+    return [...parts.headerList, 'x-request-id', id];
   }
 
   #answerError(error: unknown): void {
@@ -101,7 +100,8 @@ export class LaneQuery implements AnswerTarget {
     if (known.statusCode >= 500) this.log.error({ err: known.cause ?? known }, 'the request failed');
     const body = JSON.stringify(errorBody(known.statusCode, known.message, ROUTE, this.#facts.parts.now()));
     this.raw.writeHead(known.statusCode, {
-      ...this.take(),
+      ...this.#facts.parts.headers,
+      'x-request-id': this.#facts.id,
       ...known.headers,
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),

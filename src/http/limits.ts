@@ -58,29 +58,35 @@ interface Caller {
 export class Limits {
   readonly #options: LimitsOptions;
   readonly #callers = new Map<string, Caller>();
+  /** Who was here last, and so is the last in the map. */
+  #last: Caller | undefined;
+  readonly #base: CallerLimits;
+  readonly #hasRoles: boolean;
 
   constructor(options: LimitsOptions) {
     this.#options = options;
+    this.#base = { ...DEFAULT_CALLER_LIMITS, ...options.defaults };
+    this.#hasRoles = Object.keys(options.byRole ?? {}).length > 0;
   }
 
   /** What holds for a caller now. */
   of(principal: Principal): CallerLimits {
-    const { byCaller, byRole, defaults, rolesOf } = this.#options;
-    const base = { ...DEFAULT_CALLER_LIMITS, ...defaults };
-    const roles =
-      byRole === undefined || Object.keys(byRole).length === 0
-        ? []
-        : rolesOf(principal).map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
-    const own = byCaller !== undefined && Object.hasOwn(byCaller, principal.id) ? byCaller[principal.id] : {};
-    return { ...base, ...mostGenerous(roles), ...own };
+    const { byCaller, byRole = {}, rolesOf } = this.#options;
+    const own = byCaller !== undefined && Object.hasOwn(byCaller, principal.id) ? byCaller[principal.id] : undefined;
+    if (own === undefined && !this.#hasRoles) return this.#base;
+    const roles = this.#hasRoles ? rolesOf(principal) : [];
+    const ofRoles = roles.map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
+    return { ...this.#base, ...mostGenerous(ofRoles), ...own };
   }
 
   /**
    * Counts a request that runs a query; the query until `end` is called.
    * @throws {HttpError} 429
    */
-  admitQuery(principal: Principal): { readonly limits: CallerLimits; readonly end: () => void } {
-    const limits = this.of(principal);
+  admitQuery(
+    principal: Principal,
+    limits = this.of(principal),
+  ): { readonly limits: CallerLimits; readonly end: () => void } {
     this.countRequest(principal, limits);
     return { limits, end: this.beginQuery(principal, limits) };
   }
@@ -118,10 +124,12 @@ export class Limits {
 
   #caller(srn: string, rate: number): Caller {
     const known = this.#callers.get(srn);
+    if (known !== undefined && known === this.#last) return known;
     const caller = known ?? { tokens: rate * BURST_SECONDS, at: this.#options.now(), queries: 0 };
     // Last in the map is who was here last.
     this.#callers.delete(srn);
     this.#callers.set(srn, caller);
+    this.#last = caller;
     if (this.#callers.size > MAX_CALLERS) this.#forgetOne();
     return caller;
   }

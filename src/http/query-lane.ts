@@ -22,6 +22,8 @@ export interface QueryLaneParts {
   readonly limits: Limits | undefined;
   /** Those that every answer has, by lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The same as names and values in turn. */
+  readonly headerList: readonly string[];
   readonly logger: Logger;
   readonly record: (request: AnsweredRequest, response: ServerResponse) => void;
   /** @param given the client's own */

@@ -55,7 +55,7 @@ export class ServiceTokenAuthenticator implements Authenticator {
     if (expiresAt !== undefined && !(Date.parse(expiresAt) > this.#now().getTime())) {
       return rejected(`the service token \`${token.name}\` expired at ${expiresAt}`);
     }
-    if (this.#directory.rolesOfToken(token.name).length === 0) {
+    if (!this.#directory.hasRole(token.name)) {
       return rejected(`the service token \`${token.name}\` has no role: assign one to it before it can be used`);
     }
     return { outcome: 'authenticated', principal: this.#principal(token.name) };

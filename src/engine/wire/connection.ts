@@ -2,7 +2,7 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ChunkedBody } from './chunked-body.ts';
 import type { Exchange, WireFlow, WireRequest } from './exchange.ts';
-import { parseResponseHead, WireError } from './response-head.ts';
+import { parseResponseHead, WireError, type ResponseHead } from './response-head.ts';
 import { releasePiece, retainPiece, type Slab, takeSlab } from './slabs.ts';
 
 export interface ConnectionOptions {
@@ -37,6 +37,7 @@ export class WireConnection implements WireFlow {
   /** Bytes of a head that has not come whole. */
   #partial: Buffer = EMPTY;
   #headRead = false;
+  #last: { readonly text: string; readonly method: string; readonly head: ResponseHead } | undefined;
   #keepAlive = true;
   #body: number | ChunkedBody | 'until-close' = 0;
   #fresh = true;
@@ -159,7 +160,7 @@ export class WireConnection implements WireFlow {
     }
     this.#partial = EMPTY;
     const exchange = this.#exchange as Exchange;
-    const head = parseResponseHead(bytes.toString('latin1', 0, end), exchange.request.method);
+    const head = this.#headOf(bytes.toString('latin1', 0, end), exchange.request.method);
     if (head.status === 101) throw new WireError('the answer changes the protocol, which nobody had asked for');
     if (head.status >= 200) {
       this.#headRead = true;
@@ -168,6 +169,14 @@ export class WireConnection implements WireFlow {
       exchange.onHead(head);
     }
     return bytes.subarray(end + HEAD_END.length);
+  }
+
+  /** Most answers of an engine begin alike. */
+  #headOf(text: string, method: string): ResponseHead {
+    if (this.#last?.text === text && this.#last.method === method) return this.#last.head;
+    const head = parseResponseHead(text, method);
+    this.#last = { text, method, head };
+    return head;
   }
 
   #takeBody(piece: Buffer): void {

@@ -18,18 +18,33 @@ export function unexpectedTables(tail: Buffer, allowed: readonly string[]): stri
   const start = tail.lastIndexOf(FIELD);
   const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
   if (end < 0) return [];
+  const read = namesIn(tail.toString('latin1', start + FIELD.length - 1, end + 1));
+  const known = allowed.map((name) => name.toLowerCase());
+  return read
+    .filter((name) => !known.includes(name.toLowerCase()))
+    .filter((name) => !(tableNames(name, undefined) ?? [name]).some((raw) => known.includes(raw.toLowerCase())));
+}
+
+const MAX_LISTS = 500;
+const MAX_LIST_LENGTH = 4096;
+/** Answers name the same tables over and over. */
+const lists = new Map<string, readonly string[]>();
+
+/** The texts in a list in JSON; none where it is no such list, such as a row that holds the field's name. */
+function namesIn(text: string): readonly string[] {
+  const known = lists.get(text);
+  if (known !== undefined) return known;
   let read: unknown;
   try {
-    read = JSON.parse(tail.toString('latin1', start + FIELD.length - 1, end + 1));
+    read = JSON.parse(text);
   } catch {
-    // A row that holds such a text, not the field.
     return [];
   }
-  const known = new Set(allowed.map((name) => name.toLowerCase()));
-  return (Array.isArray(read) ? read : [])
-    .filter((name) => typeof name === 'string')
-    .filter((name) => !known.has(name.toLowerCase()))
-    .filter((name) => !(tableNames(name, undefined) ?? [name]).some((raw) => known.has(raw.toLowerCase())));
+  const names = (Array.isArray(read) ? read : []).filter((name) => typeof name === 'string');
+  if (text.length > MAX_LIST_LENGTH) return names;
+  if (lists.size >= MAX_LISTS) lists.clear();
+  lists.set(text, names);
+  return names;
 }
 
 /** An answer that read other tables than were allowed: the check before the query has a hole. */
