@@ -79,6 +79,26 @@ describe('roles', () => {
   });
 });
 
+describe('a dialog', () => {
+  it('discards what was typed only when it is closed twice', async () => {
+    await button('New role').click();
+    const dialog = page.getByRole('dialog', { name: 'New role' });
+    await dialog.getByLabel('Name').fill('half');
+    await page.keyboard.press('Escape');
+    await dialog.getByText('Close it once more to discard what you typed.').waitFor();
+    await dialog.getByLabel('Name').fill('half-done');
+    await button('Close', dialog).click();
+    await dialog.getByText('Close it once more').waitFor();
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('half-done');
+    await button('Close', dialog).click();
+    await dialog.waitFor({ state: 'detached' });
+    await button('New role').click();
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+});
+
 describe('policies', () => {
   const editor = () => page.getByRole('dialog').locator('.cm-content');
 
@@ -94,7 +114,7 @@ describe('policies', () => {
     await typeInto(editor(), '{\n  "version": "v1",\n  "statements": oops\n}');
     const marker = page.locator('.cm-lint-marker-error');
     await marker.waitFor();
-    expect(await lineOf(page)).toBe(3);
+    await expect.poll(() => lineOf(page), { timeout: 10_000 }).toBe(3);
   });
 
   it('shows the gateway’s refusal at the line it is about', async () => {
@@ -107,7 +127,7 @@ describe('policies', () => {
     await alert.waitFor();
     expect(await alert.textContent()).toContain('Qurey');
     await page.locator('.cm-lint-marker-error').waitFor();
-    expect(await lineOf(page)).toBe(6);
+    await expect.poll(() => lineOf(page), { timeout: 10_000 }).toBe(6);
   });
 
   it('makes one, attaches it to a role, and edits it', async () => {
@@ -180,6 +200,39 @@ describe('assignments', () => {
   });
 });
 
+describe('the assignments of all roles', () => {
+  const table = () => page.getByRole('region', { name: 'Who has which role' });
+  const row = (name: string) => table().getByRole('row', { name });
+
+  it('are listed, found by subject or role, made and revoked', async () => {
+    await page.getByRole('link', { name: 'Assignments' }).click();
+    await row('analysts group data-analysts').waitFor();
+    await page.getByLabel('Subject is').selectOption('domain');
+    await page.getByLabel('Subject', { exact: true }).fill('example.org');
+    await page.getByRole('combobox', { name: 'Role' }).selectOption('health-reader');
+    await button('Assign').click();
+    await row('example.org domain health-reader just now admin@localhost').waitFor();
+    await page.getByRole('searchbox', { name: 'Search Assignments' }).fill('health-R');
+    await row('analysts group').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toContain('search=health-R');
+    await page.reload();
+    await confirm('Revoke \\(health-reader from example.org\\)');
+    await page.getByText('Nothing found.').waitFor();
+    await page.getByRole('searchbox', { name: 'Search Assignments' }).fill('');
+    await row('analysts group').getByRole('link', { name: 'data-analysts' }).click();
+    await page.getByRole('heading', { level: 2, name: 'data-analysts' }).waitFor();
+  });
+
+  it('show the gateway’s refusal where it happened', async () => {
+    await page.getByRole('link', { name: 'Assignments' }).click();
+    await page.getByLabel('Subject is').selectOption('service-token');
+    await page.getByLabel('Subject', { exact: true }).fill('unknown');
+    await page.getByRole('combobox', { name: 'Role' }).selectOption('health-reader');
+    await button('Assign').click();
+    expect(await page.getByRole('alert').textContent()).toContain('there is no service token with the access key');
+  });
+});
+
 describe('service tokens', () => {
   let bearerToken: string;
 
@@ -197,6 +250,8 @@ describe('service tokens', () => {
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(bearerToken);
     const [file] = await Promise.all([page.waitForEvent('download'), button('Download', dialog).click()]);
     expect(await readFile(await file.path(), 'utf8')).toBe(`${bearerToken}\n`);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
     await button('I have kept it', dialog).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(bearerToken);
@@ -252,13 +307,26 @@ describe('who can do what', () => {
   });
 
   it('shows who may query a table, and by which role', async () => {
-    await page.getByRole('textbox', { name: 'Table' }).fill('orders');
+    await page.getByRole('combobox', { name: 'Table' }).fill('orders');
     await button('Show').click();
     const row = page.getByRole('row', { name: 'analysts group' });
     await row.getByRole('link', { name: 'data-analysts' }).waitFor();
-    await page.getByRole('textbox', { name: 'Table' }).fill('types');
+    await page.getByRole('combobox', { name: 'Table' }).fill('types');
     await button('Show').click();
     await row.waitFor({ state: 'detached' });
+  });
+});
+
+describe('a link to a question', () => {
+  it('shows its answer, and so does a link to the reverse', async () => {
+    const question = 'type=group&subject=analysts&action=Query&resource=srn2:table%23orders&table=orders';
+    const other = await visit(browser, gateway.url, `/ui/who-can?${question}`);
+    await signIn(other.page, gateway.token);
+    await other.page.locator('.decision').getByText('ALLOW').waitFor();
+    const row = other.page.getByRole('row', { name: 'analysts group' });
+    await row.getByRole('link', { name: 'read-orders' }).waitFor();
+    expect(other.problems).toEqual([]);
+    await other.page.context().close();
   });
 });
 

@@ -58,6 +58,7 @@ async function someResources(): Promise<void> {
     ['group', 'analysts'],
     ['user-email', 'ada@example.com'],
     ['domain', 'example.org'],
+    ['user-email', 'somebody.with.a.long.name@department.subsidiary.example.com'],
   ])
     await post(`${RBAC}/roles/srn2:role%23analysts/create-assignment`, { subject, subjectType });
   const { accessKey } = await post(`${RBAC}/service-tokens`, { description: 'nightly import' });
@@ -82,7 +83,7 @@ const run = async (page: Page): Promise<void> => {
 const decide = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: 'Decide' }).click();
   await page.locator('.decision').waitFor();
-  await page.getByRole('textbox', { name: 'Table' }).fill('orders');
+  await page.getByRole('combobox', { name: 'Table' }).fill('orders');
   await page.getByRole('button', { name: 'Show' }).click();
   await page.getByRole('link', { name: 'analysts' }).first().waitFor();
 };
@@ -97,6 +98,11 @@ const PAGES: readonly { name: string; path: string; ready?: (page: Page) => Prom
     ready: (page) => page.getByText('ada@example.com').waitFor(),
   },
   { name: 'policies', path: '/ui/access?tab=policies&name=read-orders', ready: editor },
+  {
+    name: 'assignments',
+    path: '/ui/access?tab=assignments',
+    ready: (page) => page.getByText('ada@example.com').waitFor(),
+  },
   { name: 'service-tokens', path: '/ui/access?tab=tokens', ready: (page) => page.locator('.item').first().click() },
   {
     name: 'who-can',
@@ -214,7 +220,7 @@ describe('by keyboard alone', () => {
     await tabTo('Who can');
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Who can' }).waitFor();
-    await page.getByRole('textbox', { name: 'Table' }).waitFor();
+    await page.getByRole('combobox', { name: 'Table' }).waitFor();
     // Subject kind, subject, action, resource and the button, in the order of the page.
     await tabTo('a user');
     await keyboard.press('Tab');

@@ -100,6 +100,8 @@ describe('a query', () => {
 
   it('tells the engine’s statistics', async () => {
     await page.getByText('Statistics').click();
+    const brief = await page.locator('summary', { hasText: 'Statistics' }).textContent();
+    expect(brief).toMatch(/\d+ ms · [\d,]+ of 1,000,000 documents scanned · (\d) of \1 servers answered$/);
     const statistics = await page.locator('.statistics').textContent();
     expect(statistics).toMatch(/numDocsScanned\s*[1-9]/);
     expect(statistics).toMatch(/timeUsedMs\s*\d/);
@@ -117,6 +119,15 @@ describe('stored results', () => {
     const text = `of ${(capacityBytes / 1024 / 1024).toFixed(1)} MB`;
     const picture = page.getByRole('img', { name: text });
     expect(await picture.getAttribute('aria-label')).toMatch(/%\); the store takes no more than that$/);
+  });
+
+  it('are opened again', async () => {
+    await page.reload();
+    await page.getByRole('button', { name: 'Open', exact: true }).click();
+    await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
+    expect((await firstRow())[0]).toBe('9007199254740993');
+    await press('Next');
+    await expect.poll(pager, PATIENCE).toBe('rows 101–200 of 2,500');
   });
 
   it('are deleted', async () => {

@@ -160,6 +160,10 @@ describe('health', () => {
     expect(failing).toBeGreaterThan(0);
     const heading = page.getByRole('heading', { level: 1 });
     expect(await heading.textContent()).toMatch(new RegExp(`^${failing} of 33 checks fails?$`));
+    const glance = page.getByRole('region', { name: 'State of the cluster' });
+    expect(await glance.textContent()).toMatch(/not well for \d+ (second|minute)s?, since \d+ \w+ \d{4}.*checked /s);
+    expect(await glance.locator('.strip a').count()).toBe(33);
+    expect(await glance.locator('.strip .cell-fail, .strip .cell-unread').count()).toBe(failing);
     for (const family of await page.locator('ul.checks').all()) {
       const classes = await family.locator('li.check').evaluateAll((items) => items.map((item) => item.className));
       expect(classes).toEqual(classes.toSorted((a, b) => a.localeCompare(b)));

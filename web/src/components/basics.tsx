@@ -1,7 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { absolute, relative } from '../lib/format.ts';
 import { href, navigate } from '../lib/router.ts';
+import type { Data } from '../lib/use-data.ts';
 
 export function Link(props: {
   to: string;
@@ -61,24 +62,29 @@ export function Badge(props: { tone: 'good' | 'bad' | 'warn' | 'plain'; children
   return <span class={`badge badge-${props.tone}`}>{props.children}</span>;
 }
 
-export function Field(props: {
-  label: string;
-  hint?: string;
-  children: (id: string, hintId: string | undefined) => ComponentChildren;
+/** What was loaded; until then, or where it could not be, what there is to say of that. */
+export function Loaded<T>(props: {
+  data: Data<T>;
+  what: string;
+  children: (value: T) => ComponentChildren;
 }): JSX.Element {
-  const id = useId();
-  const hintId = props.hint === undefined ? undefined : `${id}-hint`;
+  const { value, error, reload } = props.data;
+  if (value !== undefined) return <>{props.children(value)}</>;
+  return error === undefined ? <Loading what={props.what} /> : <ErrorNote message={error} retry={reload} />;
+}
+
+/** A form whose busy button does the work: the browser itself sends nothing. */
+export function Form(props: { class?: string; onInput?: () => void; children: ComponentChildren }): JSX.Element {
   return (
-    <div class="field">
-      <label for={id}>{props.label}</label>
-      {props.children(id, hintId)}
-      {props.hint !== undefined && (
-        <p class="hint" id={hintId}>
-          {props.hint}
-        </p>
-      )}
-    </div>
+    <form class={props.class} onInput={props.onInput} onSubmit={(event) => event.preventDefault()}>
+      {props.children}
+    </form>
   );
+}
+
+/** A message of the gateway: what stands in backticks is set like code. */
+export function Prose(props: { text: string }): JSX.Element {
+  return <>{props.text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
 }
 
 /**
@@ -93,7 +99,7 @@ export function Dialog(props: {
 }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     return () => dialog?.close();
@@ -108,10 +114,13 @@ export function Dialog(props: {
         props.onClose?.();
       }}
       onClose={() => {
-        // A browser may close a dialog at the second Escape, whatever the first was answered.
+        // A browser may close a dialog at the second Escape, whatever the first was answered; what is still wanted comes back.
         if (!ref.current?.isConnected) return;
-        if (props.onClose) props.onClose();
-        else ref.current.showModal();
+        props.onClose?.();
+        requestAnimationFrame(() => {
+          const dialog = ref.current;
+          if (dialog?.isConnected && !dialog.open) dialog.showModal();
+        });
       }}
     >
       <header>

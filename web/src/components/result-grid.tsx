@@ -1,10 +1,33 @@
 import type { JSX } from 'preact';
 import { cellOf, toCsv } from '../lib/exact-json.ts';
+import { whole } from '../lib/format.ts';
 import type { CursorResponse } from '../lib/types.ts';
 import { CopyButton, download } from './basics.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
-const COLUMN_WIDTH = 168;
+const NUMBER_COLUMN = 72;
+const MIN_COLUMN = 88;
+const MAX_COLUMN = 380;
+/** Pixels of a character of the grid, and of what is around a cell. */
+const CHARACTER = 7.9;
+const PADDING = 24;
+/** Rows by which the widths are chosen. */
+const SAMPLE = 50;
+const NUMERIC = /^(?:INT|LONG|FLOAT|DOUBLE|BIG_DECIMAL)$/;
+
+/** Pixels of each column: as wide as what stands in its first rows, within bounds. */
+function columnWidths(
+  names: readonly string[],
+  types: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): number[] {
+  const sample = rows.slice(0, SAMPLE);
+  return names.map((name, index) => {
+    const head = name.length + (types[index]?.length ?? 0) + 1;
+    const longest = Math.max(head, ...sample.map((row) => cellOf(row[index]).text.length));
+    return Math.round(Math.min(MAX_COLUMN, Math.max(MIN_COLUMN, longest * CHARACTER + PADDING)));
+  });
+}
 
 /** A page of a result: column names with their types, exact numbers, copy and CSV. */
 export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null {
@@ -12,9 +35,10 @@ export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null 
   if (!table) return null;
   const { columnNames, columnDataTypes } = table.dataSchema;
   const { rows } = table;
-  const width = columnNames.length * COLUMN_WIDTH + 72;
+  const widths = columnWidths(columnNames, columnDataTypes, rows);
+  const width = widths.reduce((sum, pixels) => sum + pixels, NUMBER_COLUMN);
   const columns = {
-    gridTemplateColumns: `72px repeat(${columnNames.length}, ${COLUMN_WIDTH}px)`,
+    gridTemplateColumns: [NUMBER_COLUMN, ...widths].map((pixels) => `${pixels}px`).join(' '),
     width: `max(100%, ${width}px)`,
   };
   return (
@@ -34,7 +58,12 @@ export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null 
                   row
                 </span>
                 {columnNames.map((name, index) => (
-                  <span role="columnheader" key={index} title={`${name} ${columnDataTypes[index] ?? ''}`}>
+                  <span
+                    role="columnheader"
+                    key={index}
+                    class={NUMERIC.test(columnDataTypes[index] ?? '') ? 'head-number' : undefined}
+                    title={`${name} ${columnDataTypes[index] ?? ''}`}
+                  >
                     {name} <span class="type">{columnDataTypes[index]}</span>
                   </span>
                 ))}
@@ -89,6 +118,24 @@ const NOT_STATISTICS = new Set([
   'brokerPort',
 ]);
 
+/** `35 ms · 7,500 of 1,000,000 documents scanned · 3 of 3 servers answered`, as far as the engine tells. */
+function summary(page: CursorResponse): string {
+  const count = (name: string): string | undefined => {
+    const value = page[name];
+    return value === undefined || value === null ? undefined : whole(Number(cellOf(value).text));
+  };
+  const time = count('timeUsedMs');
+  const [scanned, docs] = [count('numDocsScanned'), count('totalDocs')];
+  const [answered, asked] = [count('numServersResponded'), count('numServersQueried')];
+  return [
+    time && `${time} ms`,
+    scanned && docs && `${scanned} of ${docs} documents scanned`,
+    answered && asked && `${answered} of ${asked} servers answered`,
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}
+
 /** The engine's own account of the query. */
 export function Statistics(props: { page: CursorResponse }): JSX.Element {
   const entries = Object.entries(props.page).filter(
@@ -96,7 +143,9 @@ export function Statistics(props: { page: CursorResponse }): JSX.Element {
   );
   return (
     <details>
-      <summary>Statistics</summary>
+      <summary>
+        Statistics <span class="muted">{summary(props.page)}</span>
+      </summary>
       <dl class="statistics">
         {entries.map(([name, value]) => (
           <div key={name}>

@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { call, callText, messageOfError } from '../lib/api.ts';
+import { useEffect } from 'preact/hooks';
+import { call, callText } from '../lib/api.ts';
 import { bytes, nameOf, whole } from '../lib/format.ts';
 import type { StoredResult } from '../lib/types.ts';
 import { boundOf, type Usage } from '../lib/usage.ts';
+import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
-import { DangerButton, ErrorNote, When } from './basics.tsx';
+import { BusyButton, DangerButton, ErrorNote, When } from './basics.tsx';
+import { Table } from './table.tsx';
 
 interface Listing {
   readonly resultMetadataList: readonly StoredResult[];
@@ -39,25 +41,23 @@ function UsageBar(props: { usage: Usage }): JSX.Element {
 /** Rows that a table without virtual scrolling bears. */
 const MAX_SHOWN = 200;
 
-export function StoredResults(props: { turn: number }): JSX.Element {
+export function StoredResults(props: {
+  /** Another one each time that the list may have changed. */
+  turn: number;
+  onOpen: (requestId: string) => Promise<void>;
+}): JSX.Element {
   const list = useData('stored', (signal) => call<Listing>('/query/resultStore', { signal }), 30_000);
   const usage = useData('usage', (signal) => call<Usage>('/query/resultStore/usage', { signal }), 30_000);
-  const [error, setError] = useState<string>();
-  useEffect(() => {
-    if (props.turn > 0) {
-      list.reload();
-      usage.reload();
-    }
-  }, [props.turn]);
-  const remove = async (id: string): Promise<void> => {
-    try {
-      await callText(`/query/resultStore/${encodeURIComponent(id)}`, { method: 'DELETE' });
-      setError(undefined);
-    } catch (failure) {
-      setError(messageOfError(failure));
-    }
+  const reload = (): void => {
     list.reload();
     usage.reload();
+  };
+  const { error, attempt } = useChange(reload);
+  useEffect(() => {
+    if (props.turn > 0) reload();
+  }, [props.turn]);
+  const remove = async (id: string): Promise<void> => {
+    await attempt(() => callText(`/query/resultStore/${encodeURIComponent(id)}`, { method: 'DELETE' }));
   };
   const results = list.value?.resultMetadataList ?? [];
   return (
@@ -67,49 +67,40 @@ export function StoredResults(props: { turn: number }): JSX.Element {
       <ErrorNote message={error ?? list.error} retry={list.reload} />
       {list.value && results.length === 0 && <p class="muted">No result is stored.</p>}
       {results.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Stored results">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Request</th>
-                <th scope="col">Rows</th>
-                <th scope="col">Size</th>
-                <th scope="col">Submitted</th>
-                <th scope="col">Expires</th>
-                <th scope="col">Owner</th>
-                <th scope="col">
-                  <span class="sr-only">Delete</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {results.slice(-MAX_SHOWN).map((result) => (
-                <tr key={result.requestId}>
-                  <td>
-                    <code>{result.requestId}</code>
-                  </td>
-                  <td class="number">{whole(result.responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
-                  <td class="number">{bytes(result.bytes)}</td>
-                  <td>
-                    <When time={result.submissionTimeMs} />
-                  </td>
-                  <td>
-                    <When time={result.expirationTimeMs} />
-                  </td>
-                  <td>{nameOf(result.owner)}</td>
-                  <td>
-                    <DangerButton
-                      small
-                      label="Delete"
-                      about={`the result ${result.requestId}`}
-                      onConfirm={() => remove(result.requestId)}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Stored results"
+          columns={['Request', '#Rows', '#Size', 'Submitted', 'Expires', 'Owner', '(Open or delete)']}
+        >
+          {results.slice(-MAX_SHOWN).map((result) => (
+            <tr key={result.requestId}>
+              <td>
+                <code class="id" title={result.requestId}>
+                  {result.requestId}
+                </code>
+              </td>
+              <td class="number">{whole(result.responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
+              <td class="number">{bytes(result.bytes)}</td>
+              <td>
+                <When time={result.submissionTimeMs} />
+              </td>
+              <td>
+                <When time={result.expirationTimeMs} />
+              </td>
+              <td>{nameOf(result.owner)}</td>
+              <td>
+                <BusyButton class="small" onPress={() => props.onOpen(result.requestId)}>
+                  Open
+                </BusyButton>{' '}
+                <DangerButton
+                  small
+                  label="Delete"
+                  about={`the result ${result.requestId}`}
+                  onConfirm={() => remove(result.requestId)}
+                />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       {results.length > MAX_SHOWN && (
         <p class="muted">

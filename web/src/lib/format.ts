@@ -15,6 +15,14 @@ export function relative(time: number | string, now = Date.now()): string {
   return 'just now';
 }
 
+/** `3 minutes`, `1 day`: how long ago a time is. */
+export function elapsed(since: number | string, now = Date.now()): string {
+  const passed = Math.max(0, now - new Date(since).getTime());
+  const [unit, ms] = STEPS.find(([, step]) => passed >= step) ?? (['second', 1000] as const);
+  const count = Math.round(passed / ms);
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
+
 const ABSOLUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 export function absolute(time: number | string): string {
   const date = new Date(time);

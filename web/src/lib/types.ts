@@ -74,6 +74,10 @@ export interface Assignment {
   readonly createdAt?: string;
   readonly createdBy?: string;
 }
+export interface RoleAssignment extends Assignment {
+  /** Name of the role. */
+  readonly role: string;
+}
 /** Name and resource name of a role or policy. */
 export interface Reference {
   readonly name: string;

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { Link } from '../components/basics.tsx';
 import { useLocation } from '../lib/router.ts';
+import { AssignmentsTab } from './access/assignments.tsx';
 import { PoliciesTab } from './access/policies.tsx';
 import { RolesTab } from './access/roles.tsx';
 import { TokensTab } from './access/tokens.tsx';
@@ -8,6 +9,7 @@ import { TokensTab } from './access/tokens.tsx';
 const TABS = [
   { id: 'roles', label: 'Roles', body: RolesTab },
   { id: 'policies', label: 'Policies', body: PoliciesTab },
+  { id: 'assignments', label: 'Assignments', body: AssignmentsTab },
   { id: 'tokens', label: 'Service tokens', body: TokensTab },
 ] as const;
 

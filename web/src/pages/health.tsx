@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Loading, When } from '../components/basics.tsx';
+import { ErrorNote, Loading } from '../components/basics.tsx';
 import { call, messageOfError } from '../lib/api.ts';
-import { duration } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
 import type { CheckDefinition, HealthReport } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { CheckRow } from './health/check-row.tsx';
 import { filterChecks, type Filters } from './health/filter-checks.ts';
+import { Glance } from './health/glance.tsx';
 import { RunPanel } from './health/run-panel.tsx';
 import { checksOfRun } from './health/run-progress.ts';
 
@@ -18,48 +18,6 @@ import { checksOfRun } from './health/run-progress.ts';
 const PULSE = '/clusterHealth?table=%2F';
 const IDLE_PULSE_MS = 2000;
 const RUNNING_PULSE_MS = 500;
-
-function Glance(props: { report: HealthReport; running: boolean; onRun: () => Promise<void> }): JSX.Element {
-  const { report } = props;
-  const failing = report.checks.filter((check) => check.status === 'FAIL');
-  const well = report.runTimestamp !== null && failing.length === 0;
-  // Not well since the first of what fails began to; well since the last that failed ceased to.
-  const times = (well ? report.checks : failing).map((check) => check.since).filter((time) => time !== undefined);
-  const since = times.toSorted().at(well ? -1 : 0);
-  return (
-    <section
-      class={`glance ${report.runTimestamp === null ? '' : well ? 'glance-good' : 'glance-bad'}`}
-      aria-live="polite"
-    >
-      <div>
-        <h1>
-          {report.runTimestamp === null
-            ? 'No health report yet'
-            : well
-              ? 'The cluster is well'
-              : `${failing.length} of ${report.checks.length} checks ${failing.length === 1 ? 'fails' : 'fail'}`}
-        </h1>
-        <p>
-          {since !== undefined && (
-            <>
-              {well ? 'well' : 'not well'} since <When time={since} /> ·{' '}
-            </>
-          )}
-          {report.runTimestamp === null ? (
-            'The first run begins soon after the start.'
-          ) : (
-            <>
-              checked <When time={report.runTimestamp} /> in {duration(report.durationMs ?? 0)}
-            </>
-          )}
-        </p>
-      </div>
-      <BusyButton class="primary" onPress={props.onRun} disabled={props.running}>
-        Run now
-      </BusyButton>
-    </section>
-  );
-}
 
 function FilterBar(props: { filters: Filters; counts: { all: number; fail: number; pass: number } }): JSX.Element {
   const { filters, counts } = props;

@@ -1,5 +1,6 @@
-import type { JSX } from 'preact';
-import { Badge, ErrorNote, Loading, When } from '../components/basics.tsx';
+import type { ComponentChildren, JSX } from 'preact';
+import { Badge, ErrorNote, Loaded, When } from '../components/basics.tsx';
+import { Table } from '../components/table.tsx';
 import { call } from '../lib/api.ts';
 import { duration } from '../lib/format.ts';
 import { useData } from '../lib/use-data.ts';
@@ -24,77 +25,93 @@ interface Overview {
   readonly pagination: { readonly protocol: string };
 }
 
+/** What is so, in a word that the eye finds first, and the particulars below. */
+function Tile(props: {
+  title: string;
+  badge?: JSX.Element;
+  facts: readonly [string, ComponentChildren][];
+}): JSX.Element {
+  return (
+    <section class="card tile" aria-label={props.title}>
+      <h2>
+        {props.title} {props.badge}
+      </h2>
+      <dl class="facts">
+        {props.facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
 export function OverviewPage(): JSX.Element {
   const data = useData('overview', (signal) => call<Overview>('/api/v1/gateway', { signal }), 10_000);
-  if (!data.value)
-    return data.error === undefined ? (
-      <Loading what="the gateway" />
-    ) : (
-      <ErrorNote message={data.error} retry={data.reload} />
-    );
-  const { store, engine, instances } = data.value;
   return (
     <>
       <h1>Gateway</h1>
-      <ErrorNote message={data.error} retry={data.reload} />
-      <div class="tiles">
-        <section class="card tile" aria-label="Engine">
-          <h2>Engine</h2>
-          <p>
-            <Badge tone={engine.reachable ? 'good' : 'bad'}>{engine.reachable ? 'reachable' : 'unreachable'}</Badge>
-          </p>
-          <p>
-            <code>{engine.url}</code>
-          </p>
-          {engine.message && <p class="muted">{engine.message}</p>}
-        </section>
-        <section class="card tile" aria-label="Resources">
-          <h2>Resources</h2>
-          <p>
-            <Badge tone={store.synced ? 'good' : 'warn'}>{store.synced ? 'in step' : 'not yet read'}</Badge>{' '}
-            {store.kind}
-          </p>
-          <p class="muted">last known to be current {duration(store.ageMs)} ago</p>
-          {store.lastError && <p class="muted">{store.lastError}</p>}
-        </section>
-        <section class="card tile" aria-label="This gateway">
-          <h2>This gateway</h2>
-          <p>
-            version <code>{data.value.version}</code>
-          </p>
-          <p>
-            <code>{data.value.brokerId}</code>, started <When time={data.value.startedAt} />
-          </p>
-          <p class="muted">results are kept in: {data.value.pagination.protocol}</p>
-        </section>
-      </div>
-      <section class="card" aria-labelledby="instances">
-        <h2 id="instances">Instances</h2>
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Gateways of this deployment">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Id</th>
-                <th scope="col">Address</th>
-              </tr>
-            </thead>
-            <tbody>
-              {instances.map((instance) => (
-                <tr key={instance.brokerId}>
-                  <td>
-                    <code>{instance.brokerId}</code> {instance.self && <Badge tone="plain">this one</Badge>}
-                  </td>
-                  <td>
-                    <code>
-                      {instance.host}:{instance.port}
-                    </code>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </section>
+      <Loaded data={data} what="the gateway">
+        {(overview) => (
+          <>
+            <ErrorNote message={data.error} retry={data.reload} />
+            <Tiles overview={overview} />
+            <section class="card" aria-labelledby="instances">
+              <h2 id="instances">Instances</h2>
+              <Table label="Gateways of this deployment" columns={['Id', 'Address']}>
+                {overview.instances.map((instance) => (
+                  <tr key={instance.brokerId}>
+                    <td>
+                      <code>{instance.brokerId}</code> {instance.self && <Badge tone="plain">this one</Badge>}
+                    </td>
+                    <td>
+                      <code>
+                        {instance.host}:{instance.port}
+                      </code>
+                    </td>
+                  </tr>
+                ))}
+              </Table>
+            </section>
+          </>
+        )}
+      </Loaded>
     </>
+  );
+}
+
+function Tiles(props: { overview: Overview }): JSX.Element {
+  const { store, engine, version, brokerId, startedAt, pagination } = props.overview;
+  return (
+    <div class="tiles">
+      <Tile
+        title="Engine"
+        badge={<Badge tone={engine.reachable ? 'good' : 'bad'}>{engine.reachable ? 'reachable' : 'unreachable'}</Badge>}
+        facts={[
+          ['Controller', <code key="url">{engine.url}</code>],
+          ...(engine.message ? [['Answer', engine.message] as [string, string]] : []),
+        ]}
+      />
+      <Tile
+        title="Resources"
+        badge={<Badge tone={store.synced ? 'good' : 'warn'}>{store.synced ? 'in step' : 'not yet read'}</Badge>}
+        facts={[
+          ['Kept in', store.kind === 'kubernetes' ? 'the Kubernetes API' : `a ${store.kind}`],
+          ['Known to be current', `${duration(store.ageMs)} ago`],
+          ...(store.lastError ? [['Last error', store.lastError] as [string, string]] : []),
+        ]}
+      />
+      <Tile
+        title="This gateway"
+        facts={[
+          ['Version', <code key="version">{version}</code>],
+          ['Id', <code key="id">{brokerId}</code>],
+          ['Started', <When key="started" time={startedAt} />],
+          ['Results are kept in', pagination.protocol],
+        ]}
+      />
+    </div>
   );
 }

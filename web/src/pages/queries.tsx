@@ -121,17 +121,26 @@ export function QueriesPage(): JSX.Element {
       setTurn((n) => n + 1);
       return parseExact(text) as CursorResponse;
     });
-  const go = (offset: number, numRows = size): Promise<void> =>
+  const read = (requestId: string, offset: number, numRows: number, holder: Record<string, string>): Promise<void> =>
     attempt(async (signal) => {
-      const holder =
-        page?.brokerHost === undefined ? {} : { FORWARD_HOST: page.brokerHost, FORWARD_PORT: String(page.brokerPort) };
       const text = await callText(
-        `/query/${encodeURIComponent(page?.requestId ?? '')}/results?offset=${offset}&numRows=${numRows}`,
+        `/query/${encodeURIComponent(requestId)}/results?offset=${offset}&numRows=${numRows}`,
         { signal, headers: holder },
       );
       // Pages carry the rows; the statistics stand in every page as they stood in the first.
       return parseExact(text) as CursorResponse;
     });
+  const go = async (offset: number, numRows = size): Promise<void> => {
+    if (!page) return;
+    // The gateway that holds the result, where another one answers.
+    const { brokerHost: FORWARD_HOST, brokerPort } = page;
+    await read(
+      page.requestId,
+      offset,
+      numRows,
+      FORWARD_HOST === undefined ? {} : { FORWARD_HOST, FORWARD_PORT: String(brokerPort) },
+    );
+  };
 
   const exceptions = page?.exceptions ?? [];
   return (
@@ -205,13 +214,19 @@ export function QueriesPage(): JSX.Element {
         ))}
       </section>
       {page?.resultTable && (
-        <section class="card" aria-label="Result">
+        <section class="card" aria-label="Result" id="result">
           <Pager page={page} size={size} onGo={go} />
           <ResultGrid page={page} />
           <Statistics page={page} />
         </section>
       )}
-      <StoredResults turn={turn} />
+      <StoredResults
+        turn={turn}
+        onOpen={async (requestId) => {
+          await read(requestId, 0, size, {});
+          document.getElementById('result')?.scrollIntoView({ block: 'start' });
+        }}
+      />
     </>
   );
 }

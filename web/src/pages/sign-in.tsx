@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { BusyButton, Dialog, ErrorNote, Field } from '../components/basics.tsx';
+import { BusyButton, Dialog, ErrorNote, Form } from '../components/basics.tsx';
+import { TextField } from '../components/fields.tsx';
 import { call, messageOfError } from '../lib/api.ts';
 import { leaveForProvider, type SignInMethods } from '../lib/oidc.ts';
 import { href } from '../lib/router.ts';
@@ -44,7 +45,7 @@ function Provider(props: { oidc: NonNullable<SignInMethods['oidc']>; stay: boole
 }
 
 /** @param props.stay true where the page behind holds what somebody typed, so that it must not be left */
-function Form(props: { onDone: () => Promise<void>; stay: boolean }): JSX.Element {
+function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.Element {
   const [token, setToken] = useState('');
   const [error, setError] = useState<string>();
   const methods = useData('methods', (signal) =>
@@ -69,34 +70,21 @@ function Form(props: { onDone: () => Promise<void>; stay: boolean }): JSX.Elemen
   const oidc = methods.value?.oidc;
   return (
     <>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <Field
+      <Form>
+        <TextField
           label="Token"
           hint="A service token (svc-…), a Kubernetes token, an OIDC token, or the administrator's token of a standalone start."
-        >
-          {(id, hintId) => (
-            <input
-              id={id}
-              aria-describedby={hintId}
-              type="password"
-              autocomplete="off"
-              required
-              autoFocus
-              value={token}
-              onInput={(event) => setToken(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+          type="password"
+          required
+          autoFocus
+          value={token}
+          onChange={setToken}
+        />
         <ErrorNote message={error} />
         <BusyButton class="primary" type="submit" onPress={submit} disabled={token.trim() === ''}>
           Sign in
         </BusyButton>
-      </form>
+      </Form>
       {oidc && <Provider oidc={oidc} stay={props.stay} />}
     </>
   );
@@ -111,14 +99,14 @@ export function SignIn(props: { onDone: () => Promise<void>; again?: boolean }):
     return (
       <Dialog title="Your session has ended">
         <p>Sign in again. Nothing you typed is lost.</p>
-        <Form onDone={props.onDone} stay />
+        <SignInForm onDone={props.onDone} stay />
       </Dialog>
     );
   }
   return (
     <Alone>
       <p class="muted">Access, health and paginated queries of your Apache Pinot cluster.</p>
-      <Form onDone={props.onDone} stay={false} />
+      <SignInForm onDone={props.onDone} stay={false} />
     </Alone>
   );
 }

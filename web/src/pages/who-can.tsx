@@ -1,10 +1,19 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { Badge, BusyButton, ErrorNote, Field, Link } from '../components/basics.tsx';
-import { call, messageOfError, rbac } from '../lib/api.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { Badge, BusyButton, ErrorNote, Form, Link } from '../components/basics.tsx';
+import { NO_SUBJECT, SubjectFields, TextField, type Subject } from '../components/fields.tsx';
+import { Table } from '../components/table.tsx';
+import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
 import type { Policy, SimulatedDecision } from '../lib/types.ts';
+import { useChange } from '../lib/use-change.ts';
+import { useData } from '../lib/use-data.ts';
+import { COMMON_ACTIONS } from './access/policy-assist.ts';
+
+const TABLE = 'srn2:table#';
+/** More matching policies than this are named without their text. */
+const MAX_POLICIES = 20;
 
 const REASONS: Record<SimulatedDecision['reason'], string> = {
   allowed: 'A statement allows it and none denies it.',
@@ -55,93 +64,68 @@ function DecidingStatements(props: {
   );
 }
 
-function Ask(): JSX.Element {
-  const { query } = useLocation();
-  const [subjectType, setSubjectType] = useState(query.get('type') ?? 'user-email');
-  const [subject, setSubject] = useState(query.get('subject') ?? '');
-  const [action, setAction] = useState(query.get('action') ?? 'Query');
-  const [resource, setResource] = useState(query.get('resource') ?? 'srn2:table#');
-  const [answer, setAnswer] = useState<{ decision: SimulatedDecision; policies: ReadonlyMap<string, Policy> }>();
-  const [error, setError] = useState<string>();
-  const ask = async (): Promise<void> => {
-    setError(undefined);
-    setQuery({ type: subjectType, subject, action, resource });
+/** The policies that decided, by name; one that the caller may not read is named without its text. */
+async function loadPolicies({ matchedStatements }: SimulatedDecision): Promise<ReadonlyMap<string, Policy>> {
+  const names = new Set(matchedStatements.map(({ policy }) => policy).filter((name) => typeof name === 'string'));
+  const policies = new Map<string, Policy>();
+  for (const name of [...names].slice(0, MAX_POLICIES)) {
     try {
-      const body = { subjectTypeToSubject: { [subjectType]: subject }, resourceSrn2String: resource, action };
-      const decision = await call<SimulatedDecision>(rbac('/simulate-access'), { method: 'POST', body });
-      const names = [
-        ...new Set(decision.matchedStatements.map((match) => match.policy).filter((name) => typeof name === 'string')),
-      ];
-      const policies = new Map<string, Policy>();
-      for (const name of names.slice(0, 20)) {
-        try {
-          policies.set(name, await call<Policy>(rbac(`/policies/${encodeURIComponent(`srn2:policy#${name}`)}`)));
-        } catch {
-          // A policy that the caller may not read is named without its text.
-        }
-      }
-      setAnswer({ decision, policies });
-    } catch (failure) {
-      setError(messageOfError(failure));
+      policies.set(name, await call<Policy>(rbac(`/policies/${encodeSrn(`srn2:policy#${name}`)}`)));
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 403)) throw error;
     }
+  }
+  return policies;
+}
+
+function Ask(props: { tables: readonly string[] }): JSX.Element {
+  const { query } = useLocation();
+  const [subject, setSubject] = useState<Subject>({
+    subjectType: query.get('type') ?? NO_SUBJECT.subjectType,
+    subject: query.get('subject') ?? '',
+  });
+  const [action, setAction] = useState(query.get('action') ?? 'Query');
+  const [resource, setResource] = useState(query.get('resource') ?? TABLE);
+  const [answer, setAnswer] = useState<{ decision: SimulatedDecision; policies: ReadonlyMap<string, Policy> }>();
+  const { error, attempt } = useChange();
+  const ask = async (): Promise<void> => {
+    setQuery({ type: subject.subjectType, subject: subject.subject, action, resource });
+    const subjectTypeToSubject = { [subject.subjectType]: subject.subject };
+    const body = { subjectTypeToSubject, resourceSrn2String: resource, action };
+    await attempt(async () => {
+      const decision = await call<SimulatedDecision>(rbac('/simulate-access'), { method: 'POST', body });
+      setAnswer({ decision, policies: await loadPolicies(decision) });
+    });
   };
+  // Whoever follows a link to a question sees its answer.
+  useEffect(() => {
+    if (subject.subject !== '' && query.has('resource')) void ask();
+  }, []);
   return (
     <section class="card" aria-labelledby="ask">
       <h2 id="ask">Who can do what</h2>
-      <form
-        class="columns"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void ask();
-        }}
-      >
-        <Field label="Subject is">
-          {(id) => (
-            <select id={id} value={subjectType} onChange={(event) => setSubjectType(event.currentTarget.value)}>
-              <option value="user-email">a user</option>
-              <option value="group">a group</option>
-              <option value="domain">an e-mail domain</option>
-              <option value="service-token">a service token</option>
-            </select>
-          )}
-        </Field>
-        <Field label="Subject" hint="E-mail address, group, domain or access key">
-          {(id, hint) => (
-            <input
-              id={id}
-              aria-describedby={hint}
-              required
-              value={subject}
-              onInput={(event) => setSubject(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field label="Action" hint="Such as Query, GetHealth, CreateRole">
-          {(id, hint) => (
-            <input
-              id={id}
-              aria-describedby={hint}
-              required
-              value={action}
-              onInput={(event) => setAction(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field label="Resource" hint="Such as srn2:table#events">
-          {(id, hint) => (
-            <input
-              id={id}
-              aria-describedby={hint}
-              required
-              value={resource}
-              onInput={(event) => setResource(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <BusyButton class="primary" type="submit" onPress={ask} disabled={subject === '' || action === ''}>
+      <Form class="columns">
+        <SubjectFields value={subject} onChange={setSubject} />
+        <TextField
+          label="Action"
+          hint="Such as Query or GetHealth"
+          required
+          value={action}
+          onChange={setAction}
+          choices={COMMON_ACTIONS}
+        />
+        <TextField
+          label="Resource"
+          hint="Such as srn2:table#events"
+          required
+          value={resource}
+          onChange={setResource}
+          choices={props.tables.map((name) => TABLE + name)}
+        />
+        <BusyButton class="primary" type="submit" onPress={ask} disabled={subject.subject === '' || action === ''}>
           Decide
         </BusyButton>
-      </form>
+      </Form>
       <ErrorNote message={error} />
       {answer && (
         <div role="status">
@@ -156,74 +140,64 @@ function Ask(): JSX.Element {
   );
 }
 
-function Reverse(): JSX.Element {
-  const [table, setTable] = useState('');
+function Reverse(props: { tables: readonly string[] }): JSX.Element {
+  const { query } = useLocation();
+  const [table, setTable] = useState(query.get('table') ?? '');
   const [rows, setRows] = useState<readonly Access[]>();
-  const [error, setError] = useState<string>();
+  const { error, attempt } = useChange();
   const ask = async (): Promise<void> => {
-    setError(undefined);
-    try {
-      const resource = encodeURIComponent(`srn2:table#${table}`);
-      setRows((await call<{ subjects: Access[] }>(rbac(`/who-can?action=Query&resource=${resource}`))).subjects);
-    } catch (failure) {
-      setRows(undefined);
-      setError(messageOfError(failure));
-    }
+    setQuery({ table });
+    const resource = encodeURIComponent(TABLE + table);
+    const done = await attempt(async () =>
+      setRows((await call<{ subjects: Access[] }>(rbac(`/who-can?action=Query&resource=${resource}`))).subjects),
+    );
+    if (!done) setRows(undefined);
   };
+  useEffect(() => {
+    if (table !== '') void ask();
+  }, []);
   return (
     <section class="card" aria-labelledby="reverse">
       <h2 id="reverse">Who may query a table</h2>
-      <form
-        class="row"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void ask();
-        }}
-      >
-        <label class="inline">
-          <span>Table</span>
-          <input required value={table} onInput={(event) => setTable(event.currentTarget.value)} />
-        </label>
+      <Form class="columns">
+        <TextField label="Table" required value={table} onChange={setTable} choices={props.tables} />
         <BusyButton type="submit" onPress={ask} disabled={table === ''}>
           Show
         </BusyButton>
-      </form>
+      </Form>
       <ErrorNote message={error} />
       {rows && rows.length === 0 && <p class="muted">Nobody whom a role is assigned to may query this table.</p>}
       {rows && rows.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Who may query the table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Subject</th>
-                <th scope="col">Kind</th>
-                <th scope="col">By role</th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row) => (
-                <tr key={`${row.subjectType}/${row.subject}/${row.role}`}>
-                  <td>{row.subject}</td>
-                  <td>{row.subjectType}</td>
-                  <td>
-                    <Link to={`/access?tab=roles&name=${encodeURIComponent(row.role)}`}>{row.role}</Link>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Who may query the table" columns={['Subject', 'Kind', 'By role', 'By policy']}>
+          {rows.map((row) => (
+            <tr key={`${row.subjectType}/${row.subject}/${row.role}`}>
+              <td class="wrap">{row.subject}</td>
+              <td>{row.subjectType}</td>
+              <td>
+                <Link to={`/access?tab=roles&name=${encodeURIComponent(row.role)}`}>{row.role}</Link>
+              </td>
+              <td>
+                {row.policy && (
+                  <Link to={`/access?tab=policies&name=${encodeURIComponent(row.policy)}`}>{row.policy}</Link>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </section>
   );
 }
 
 export function WhoCanPage(): JSX.Element {
+  // Only what is proposed: who may not list the tables types their names.
+  const tables = useData('table-names', (signal) => call<{ tables: string[] }>('/tables', { signal }));
+  const names = tables.value?.tables ?? [];
   return (
     <>
       <h1>Who can</h1>
-      <Ask />
-      <Reverse />
+      <Ask tables={names} />
+      <Reverse tables={names} />
     </>
   );
 }

@@ -1,64 +1,111 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { nameOf, whole } from '../../lib/format.ts';
-import { setQuery } from '../../lib/router.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote, Loading, When } from '../../components/basics.tsx';
+import { nameOf, whole } from '../../lib/format.ts';
+import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Authored } from '../../lib/types.ts';
+import type { Data } from '../../lib/use-data.ts';
 
 /** Entries that a list without virtual scrolling bears. */
-const MAX_SHOWN = 300;
+export const MAX_SHOWN = 300;
 
-/** A searchable list at the left, what is chosen at the right; the choice and the search stand in the URL. */
-export function MasterDetail(props: {
+export interface Item {
+  /** What stands in the address when it is chosen. */
+  readonly name: string;
+  readonly note: string | undefined;
+}
+
+/** The search of a list; it stands in the address. */
+export function Search(props: { what: string }): JSX.Element {
+  const { query } = useLocation();
+  return (
+    <input
+      type="search"
+      aria-label={`Search ${props.what}`}
+      placeholder="Search"
+      value={query.get('search') ?? ''}
+      onInput={(event) => setQuery({ search: event.currentTarget.value })}
+    />
+  );
+}
+
+/** Said under a list that is empty, or longer than what is shown of it. */
+export function ListEnd(props: { shown: number; loaded: boolean }): JSX.Element | null {
+  if (props.loaded && props.shown === 0) return <p class="muted">Nothing found.</p>;
+  if (props.shown <= MAX_SHOWN) return null;
+  return (
+    <p class="muted">
+      The first {whole(MAX_SHOWN)} of {whole(props.shown)} are shown: search for others.
+    </p>
+  );
+}
+
+/** A searchable list at the left, what is chosen at the right, and a dialog that makes another one. */
+export function MasterDetail<T>(props: {
+  /** Many of them, and one, as in `Roles` and `role`. */
   what: string;
-  items: readonly { name: string; note?: string | undefined }[] | undefined;
-  error: string | undefined;
-  reload: () => void;
-  search: string;
-  chosen: string | undefined;
-  actions: ComponentChildren;
-  children: ComponentChildren;
+  one: string;
+  list: Data<readonly T[]>;
+  item: (entry: T) => Item;
+  /** The dialog; calls back with the name of what it made, or with undefined. */
+  make: (onDone: (name: string | undefined) => void) => ComponentChildren;
+  detail: (name: string) => ComponentChildren;
 }): JSX.Element {
-  const wanted = props.search.toLowerCase();
-  const shown = (props.items ?? []).filter((item) => `${item.name} ${item.note ?? ''}`.toLowerCase().includes(wanted));
+  const { what, one, list } = props;
+  const { query } = useLocation();
+  const [making, setMaking] = useState(false);
+  const chosen = query.get('name') ?? undefined;
+  const detail = useRef<HTMLElement>(null);
+  const picked = useRef(false);
+  // Where the detail is below the list, as on a phone, who has picked something is led there.
+  useEffect(() => {
+    if (picked.current) detail.current?.scrollIntoView({ block: 'nearest' });
+    picked.current = false;
+  }, [chosen]);
+  const wanted = (query.get('search') ?? '').toLowerCase();
+  const shown = (list.value ?? [])
+    .map((entry) => props.item(entry))
+    .filter(({ name, note }) => `${name} ${note ?? ''}`.toLowerCase().includes(wanted));
   return (
     <div class="master">
-      <section class="card master-list" aria-label={props.what}>
+      <section class="card master-list" aria-label={what}>
         <div class="row">
-          <input
-            type="search"
-            aria-label={`Search ${props.what}`}
-            placeholder="Search"
-            value={props.search}
-            onInput={(event) => setQuery({ search: event.currentTarget.value })}
-          />
-          {props.actions}
+          <Search what={what} />
+          <button type="button" class="primary" onClick={() => setMaking(true)}>
+            New {one}
+          </button>
         </div>
-        <ErrorNote message={props.error} retry={props.reload} />
-        {props.items === undefined && props.error === undefined && <Loading what={props.what} />}
+        <ErrorNote message={list.error} retry={list.reload} />
+        {list.value === undefined && list.error === undefined && <Loading what={what} />}
         <ul>
-          {shown.slice(0, MAX_SHOWN).map((item) => (
-            <li key={item.name}>
+          {shown.slice(0, MAX_SHOWN).map(({ name, note }) => (
+            <li key={name}>
               <button
                 type="button"
                 class="item"
-                aria-current={item.name === props.chosen ? 'true' : undefined}
-                onClick={() => setQuery({ name: item.name })}
+                aria-current={name === chosen ? 'true' : undefined}
+                onClick={() => {
+                  picked.current = true;
+                  setQuery({ name });
+                }}
               >
-                <span>{item.name}</span>
-                {item.note && <span class="muted">{item.note}</span>}
+                <span>{name}</span>
+                {note && <span class="muted">{note}</span>}
               </button>
             </li>
           ))}
         </ul>
-        {shown.length > MAX_SHOWN && (
-          <p class="muted">
-            The first {whole(MAX_SHOWN)} of {whole(shown.length)} are shown: search for others.
-          </p>
-        )}
-        {props.items !== undefined && shown.length === 0 && <p class="muted">Nothing found.</p>}
+        <ListEnd shown={shown.length} loaded={list.value !== undefined} />
       </section>
-      <section class="master-detail" aria-live="polite">
-        {props.children}
+      <section class="master-detail" aria-live="polite" ref={detail}>
+        {chosen === undefined ? <p class="muted">Choose a {one}, or make one.</p> : props.detail(chosen)}
+        {making &&
+          props.make((name) => {
+            setMaking(false);
+            if (name === undefined) return;
+            list.reload();
+            setQuery({ name });
+          })}
       </section>
     </div>
   );

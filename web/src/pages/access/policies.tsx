@@ -1,13 +1,16 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, DangerButton, Dialog, ErrorNote, Field, Loading } from '../../components/basics.tsx';
+import { BusyButton, DangerButton, ErrorNote, Loaded } from '../../components/basics.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
-import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
+import { TextField } from '../../components/fields.tsx';
+import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { prettyJson } from '../../lib/format.ts';
-import { setQuery, useLocation } from '../../lib/router.ts';
+import { setQuery } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
+import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
 import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
+import { NewNamed } from './new-resource.tsx';
 import { completePolicy, locate } from './policy-assist.ts';
 
 const EXAMPLE = prettyJson({
@@ -23,60 +26,38 @@ function DocumentEditor(props: {
 }): JSX.Element {
   const { refusal } = props;
   return (
-    <CodeEditor
-      value={props.value}
-      onChange={props.onChange}
-      label="Policy document"
-      language="json"
-      completions={completePolicy}
-      problem={refusal}
-      lint={(text) => (refusal === undefined ? [] : locate(text, refusal))}
-    />
+    <div class="field">
+      <span class="label" aria-hidden="true">
+        Document
+      </span>
+      <CodeEditor
+        value={props.value}
+        onChange={props.onChange}
+        label="Policy document"
+        language="json"
+        completions={completePolicy}
+        problem={refusal}
+        lint={(text) => (refusal === undefined ? [] : locate(text, refusal))}
+      />
+    </div>
   );
 }
 
 function NewPolicy(props: { onDone: (name: string | undefined) => void }): JSX.Element {
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
   const [text, setText] = useState(EXAMPLE);
-  const [error, setError] = useState<string>();
-  const create = async (): Promise<void> => {
-    try {
-      await call(rbac('/policies'), { method: 'POST', body: { name, description, policyDocumentJson: text } });
-      props.onDone(name);
-    } catch (failure) {
-      setError(messageOfError(failure));
-    }
-  };
   return (
-    <Dialog title="New policy" onClose={() => props.onDone(undefined)} wide>
-      <Field label="Name" hint="Lower-case letters, digits, - and . ; it cannot be changed later">
-        {(id, hint) => (
-          <input
-            id={id}
-            aria-describedby={hint}
-            required
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label="Description">
-        {(id) => <input id={id} value={description} onInput={(event) => setDescription(event.currentTarget.value)} />}
-      </Field>
-      <DocumentEditor
-        value={text}
-        onChange={(value) => {
-          setText(value);
-          setError(undefined);
-        }}
-        refusal={error}
-      />
-      <ErrorNote message={error} />
-      <BusyButton class="primary" onPress={create} disabled={name === ''}>
-        Create
-      </BusyButton>
-    </Dialog>
+    <NewNamed title="New policy" path="/policies" wide body={{ policyDocumentJson: text }} onDone={props.onDone}>
+      {(refusal, forget) => (
+        <DocumentEditor
+          value={text}
+          onChange={(value) => {
+            setText(value);
+            forget();
+          }}
+          refusal={refusal}
+        />
+      )}
+    </NewNamed>
   );
 }
 
@@ -94,115 +75,68 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
   const data = useData(path, (signal) => call<Policy>(path, { signal }));
   const [text, setText] = useState<string>();
   const [description, setDescription] = useState<string>();
-  const [error, setError] = useState<string>();
-  if (!data.value)
-    return data.error === undefined ? (
-      <Loading what="the policy" />
-    ) : (
-      <ErrorNote message={data.error} retry={data.reload} />
-    );
-  const policy = data.value;
-  const fixed = isPredefined(policy);
-  const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
-    try {
-      await work();
-      setError(undefined);
-      return true;
-    } catch (failure) {
-      setError(messageOfError(failure));
-      return false;
-    } finally {
-      props.onChanged();
-    }
-  };
-  const save = async (): Promise<void> => {
+  const { error, send, forget } = useChange(props.onChanged);
+  const save = async (policy: Policy): Promise<void> => {
     const body = {
       description: description ?? policy.description ?? '',
       policyDocumentJson: text ?? policy.policyDocumentJson,
     };
-    if (await attempt(() => call(path, { method: 'PUT', body }))) {
-      setText(undefined);
-      setDescription(undefined);
-      data.reload();
-    }
+    if (!(await send(path, 'PUT', body))) return;
+    setText(undefined);
+    setDescription(undefined);
+    data.reload();
   };
   return (
-    <article class="card">
-      <h2>{props.name}</h2>
-      <Authorship resource={policy} />
-      <Field label="Description">
-        {(id) => (
-          <input
-            id={id}
-            value={description ?? policy.description ?? ''}
-            onInput={(event) => setDescription(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <DocumentEditor
-        value={text ?? pretty(policy.policyDocumentJson)}
-        onChange={(value) => {
-          setText(value);
-          setError(undefined);
-        }}
-        refusal={error}
-      />
-      <ErrorNote message={error} />
-      <footer class="row">
-        <BusyButton
-          class="primary"
-          onPress={save}
-          disabled={fixed || (text === undefined && description === undefined)}
-        >
-          Save
-        </BusyButton>
-        <DangerButton
-          label="Delete the policy"
-          disabled={fixed}
-          onConfirm={async () => {
-            if (await attempt(() => call(path, { method: 'DELETE' }))) setQuery({ name: undefined });
-          }}
-        />
-      </footer>
-    </article>
+    <Loaded data={data} what="the policy">
+      {(policy) => {
+        const fixed = isPredefined(policy);
+        return (
+          <article class="card">
+            <h2>{props.name}</h2>
+            <Authorship resource={policy} />
+            <TextField label="Description" value={description ?? policy.description ?? ''} onChange={setDescription} />
+            <DocumentEditor
+              value={text ?? pretty(policy.policyDocumentJson)}
+              onChange={(value) => {
+                setText(value);
+                forget();
+              }}
+              refusal={error}
+            />
+            <ErrorNote message={error} />
+            <footer class="row">
+              <BusyButton
+                class="primary"
+                onPress={() => save(policy)}
+                disabled={fixed || (text === undefined && description === undefined)}
+              >
+                Save
+              </BusyButton>
+              <DangerButton
+                label="Delete the policy"
+                disabled={fixed}
+                onConfirm={async () => {
+                  if (await send(path, 'DELETE')) setQuery({ name: undefined });
+                }}
+              />
+            </footer>
+          </article>
+        );
+      }}
+    </Loaded>
   );
 }
 
 export function PoliciesTab(): JSX.Element {
-  const { query } = useLocation();
-  const chosen = query.get('name') ?? undefined;
   const list = useData('policies', (signal) => call<PolicySummary[]>(rbac('/policies'), { signal }));
-  const [adding, setAdding] = useState(false);
   return (
     <MasterDetail
       what="Policies"
-      items={list.value?.map((policy) => ({ name: policy.name, note: policy.description }))}
-      error={list.error}
-      reload={list.reload}
-      search={query.get('search') ?? ''}
-      chosen={chosen}
-      actions={
-        <button type="button" class="primary" onClick={() => setAdding(true)}>
-          New policy
-        </button>
-      }
-    >
-      {chosen === undefined ? (
-        <p class="muted">Choose a policy, or make one.</p>
-      ) : (
-        <PolicyDetail key={chosen} name={chosen} onChanged={list.reload} />
-      )}
-      {adding && (
-        <NewPolicy
-          onDone={(name) => {
-            setAdding(false);
-            if (name !== undefined) {
-              list.reload();
-              setQuery({ name });
-            }
-          }}
-        />
-      )}
-    </MasterDetail>
+      one="policy"
+      list={list}
+      item={({ name, description }) => ({ name, note: description })}
+      make={(onDone) => <NewPolicy onDone={onDone} />}
+      detail={(name) => <PolicyDetail key={name} name={name} onChanged={list.reload} />}
+    />
   );
 }

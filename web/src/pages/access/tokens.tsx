@@ -2,118 +2,98 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import {
   Badge,
-  BusyButton,
   CopyButton,
   DangerButton,
   Dialog,
   download,
   ErrorNote,
-  Field,
   Link,
   Loading,
   When,
 } from '../../components/basics.tsx';
-import { call, encodeSrn, messageOfError, rbac } from '../../lib/api.ts';
+import { Picker, TextField } from '../../components/fields.tsx';
+import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { nameOf } from '../../lib/format.ts';
-import { setQuery, useLocation } from '../../lib/router.ts';
+import { setQuery } from '../../lib/router.ts';
 import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
+import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
 import { MasterDetail } from './master-detail.tsx';
+import { NewDialog } from './new-resource.tsx';
 
-/** Makes a token and shows it: the only time that anybody can see it. */
+/** The only time that anybody can see it: it goes when somebody says so, not by Escape. */
+function MadeToken(props: { made: NewServiceToken; onClose: () => void }): JSX.Element {
+  const { made, onClose } = props;
+  return (
+    <Dialog title="The new token">
+      <p>Copy it now: it is shown only this once. It works as soon as a role is assigned to it.</p>
+      <pre class="secret">{made.bearerToken}</pre>
+      <div class="row">
+        <CopyButton text={made.bearerToken} label="Copy the token" />
+        <button
+          type="button"
+          class="small"
+          onClick={() => download(`${made.accessKey}.txt`, 'text/plain', `${made.bearerToken}\n`)}
+        >
+          Download
+        </button>
+        <button type="button" class="primary" onClick={onClose}>
+          I have kept it
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
 function NewToken(props: { onDone: (accessKey: string | undefined) => void }): JSX.Element {
   const [description, setDescription] = useState('');
   const [expires, setExpires] = useState('');
   const [made, setMade] = useState<NewServiceToken>();
-  const [error, setError] = useState<string>();
-  const create = async (): Promise<void> => {
-    try {
-      const expiresAt = expires === '' ? {} : { expiresAt: new Date(expires).toISOString() };
-      setMade(
-        await call<NewServiceToken>(rbac('/service-tokens'), { method: 'POST', body: { description, ...expiresAt } }),
-      );
-    } catch (failure) {
-      setError(messageOfError(failure));
-    }
-  };
-  if (made) {
-    return (
-      <Dialog title="The new token" onClose={() => props.onDone(made.accessKey)}>
-        <p>Copy it now: it is shown only this once. It works as soon as a role is assigned to it.</p>
-        <pre class="secret">{made.bearerToken}</pre>
-        <div class="row">
-          <CopyButton text={made.bearerToken} label="Copy the token" />
-          <button
-            type="button"
-            class="small"
-            onClick={() => download(`${made.accessKey}.txt`, 'text/plain', `${made.bearerToken}\n`)}
-          >
-            Download
-          </button>
-          <button type="button" class="primary" onClick={() => props.onDone(made.accessKey)}>
-            I have kept it
-          </button>
-        </div>
-      </Dialog>
-    );
-  }
+  const { error, attempt } = useChange();
+  if (made) return <MadeToken made={made} onClose={() => props.onDone(made.accessKey)} />;
   return (
-    <Dialog title="New service token" onClose={() => props.onDone(undefined)}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <Field label="Description" hint="What the token is for">
-          {(id, hint) => (
-            <input
-              id={id}
-              aria-describedby={hint}
-              required
-              value={description}
-              onInput={(event) => setDescription(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field label="Expires" hint="Never, where nothing is chosen">
-          {(id, hint) => (
-            <input
-              id={id}
-              aria-describedby={hint}
-              type="datetime-local"
-              value={expires}
-              onInput={(event) => setExpires(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <ErrorNote message={error} />
-        <BusyButton class="primary" type="submit" onPress={create} disabled={description === ''}>
-          Create
-        </BusyButton>
-      </form>
-    </Dialog>
+    <NewDialog
+      title="New service token"
+      onClose={() => props.onDone(undefined)}
+      complete={description !== ''}
+      onCreate={() =>
+        attempt(async () => {
+          const expiresAt = expires === '' ? {} : { expiresAt: new Date(expires).toISOString() };
+          const body = { description, ...expiresAt };
+          setMade(await call<NewServiceToken>(rbac('/service-tokens'), { method: 'POST', body }));
+        })
+      }
+      error={error}
+    >
+      <TextField
+        label="Description"
+        hint="What the token is for"
+        required
+        value={description}
+        onChange={setDescription}
+      />
+      <TextField
+        label="Expires"
+        hint="Never, where nothing is chosen"
+        type="datetime-local"
+        value={expires}
+        onChange={setExpires}
+      />
+    </NewDialog>
   );
 }
 
 const TONES = { ACTIVE: 'good', UNASSIGNED: 'warn', EXPIRED: 'bad' } as const;
 
 function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.Element {
-  const { token, onChanged } = props;
+  const { token } = props;
   const all = useData('roles', (signal) => call<Role[]>(rbac('/roles'), { signal }));
-  const [pick, setPick] = useState('');
-  const [error, setError] = useState<string>();
-  const change = async (role: string, verb: 'create' | 'delete'): Promise<void> => {
-    const body = { subject: token.accessKey, subjectType: 'service-token' };
-    try {
-      await call(rbac(`/roles/${encodeSrn(role)}/${verb}-assignment`), { method: 'POST', body });
-      setError(undefined);
-      setPick('');
-    } catch (failure) {
-      setError(messageOfError(failure));
-    }
-    onChanged();
-  };
+  const { error, send } = useChange(props.onChanged);
+  const change = (role: string, verb: 'create' | 'delete'): Promise<boolean> =>
+    send(rbac(`/roles/${encodeSrn(role)}/${verb}-assignment`), 'POST', {
+      subject: token.accessKey,
+      subjectType: 'service-token',
+    });
   return (
     <section aria-labelledby="token-roles">
       <h3 id="token-roles">Roles</h3>
@@ -122,36 +102,34 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
         {token.roles.map((role) => (
           <li key={role.srn}>
             <Link to={`/access?tab=roles&name=${encodeURIComponent(role.name)}`}>{role.name}</Link>
-            <DangerButton small label="Revoke" about={role.name} onConfirm={() => change(role.srn, 'delete')} />
+            <DangerButton
+              small
+              label="Revoke"
+              about={role.name}
+              onConfirm={async () => {
+                await change(role.srn, 'delete');
+              }}
+            />
           </li>
         ))}
       </ul>
       <ErrorNote message={error ?? all.error} />
-      <div class="row">
-        <label class="inline">
-          <span>Role</span>
-          <select value={pick} onChange={(event) => setPick(event.currentTarget.value)}>
-            <option value="">choose…</option>
-            {(all.value ?? [])
-              .filter((role) => !token.roles.some((held) => held.srn === role.srn))
-              .map((role) => (
-                <option key={role.srn} value={role.srn}>
-                  {role.name}
-                </option>
-              ))}
-          </select>
-        </label>
-        <BusyButton disabled={pick === '' || token.accessKey === undefined} onPress={() => change(pick, 'create')}>
-          Assign
-        </BusyButton>
-      </div>
+      <Picker
+        label="Role"
+        action="Assign"
+        disabled={token.accessKey === undefined}
+        options={(all.value ?? [])
+          .filter((role) => !token.roles.some((held) => held.srn === role.srn))
+          .map(({ srn, name }) => ({ value: srn, label: name }))}
+        onPick={(role) => change(role, 'create')}
+      />
     </section>
   );
 }
 
 function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX.Element {
   const { token } = props;
-  const [error, setError] = useState<string>();
+  const { error, send } = useChange(props.onChanged);
   return (
     <article class="card">
       <h2>
@@ -159,7 +137,8 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
       </h2>
       <p>{token.description}</p>
       <p class="muted">
-        made <When time={token.createdAt} /> by {nameOf(token.createdBy)} · expires <When time={token.expiresAt} />
+        made <When time={token.createdAt} /> by {nameOf(token.createdBy)} ·{' '}
+        {token.status === 'EXPIRED' ? 'expired' : 'expires'} <When time={token.expiresAt} />
       </p>
       <TokenRoles token={token} onChanged={props.onChanged} />
       <ErrorNote message={error} />
@@ -167,13 +146,7 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
         <DangerButton
           label="Revoke the token"
           onConfirm={async () => {
-            try {
-              await call(rbac(`/service-tokens/${encodeSrn(token.srn)}`), { method: 'DELETE' });
-              setQuery({ name: undefined });
-            } catch (failure) {
-              setError(messageOfError(failure));
-            }
-            props.onChanged();
+            if (await send(rbac(`/service-tokens/${encodeSrn(token.srn)}`), 'DELETE')) setQuery({ name: undefined });
           }}
         />
       </footer>
@@ -182,37 +155,21 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
 }
 
 export function TokensTab(): JSX.Element {
-  const { query } = useLocation();
-  const chosen = query.get('name') ?? undefined;
   const list = useData('tokens', (signal) => call<ServiceToken[]>(rbac('/service-tokens'), { signal }));
-  const [adding, setAdding] = useState(false);
-  const token = list.value?.find((item) => (item.accessKey ?? item.srn) === chosen);
+  const nameOfToken = (token: ServiceToken): string => token.accessKey ?? token.srn;
+  const detail = (name: string): JSX.Element | null => {
+    const token = list.value?.find((item) => nameOfToken(item) === name);
+    if (token) return <TokenDetail key={token.srn} token={token} onChanged={list.reload} />;
+    return list.loading ? <Loading what="the token" /> : <p class="muted">There is no such token.</p>;
+  };
   return (
     <MasterDetail
       what="Service tokens"
-      items={list.value?.map((item) => ({ name: item.accessKey ?? item.srn, note: item.description }))}
-      error={list.error}
-      reload={list.reload}
-      search={query.get('search') ?? ''}
-      chosen={chosen}
-      actions={
-        <button type="button" class="primary" onClick={() => setAdding(true)}>
-          New token
-        </button>
-      }
-    >
-      {chosen === undefined && <p class="muted">Choose a token, or make one.</p>}
-      {chosen !== undefined && !token && list.loading && <Loading what="the token" />}
-      {token && <TokenDetail key={token.srn} token={token} onChanged={list.reload} />}
-      {adding && (
-        <NewToken
-          onDone={(accessKey) => {
-            setAdding(false);
-            list.reload();
-            if (accessKey !== undefined) setQuery({ name: accessKey });
-          }}
-        />
-      )}
-    </MasterDetail>
+      one="token"
+      list={list}
+      item={(token) => ({ name: nameOfToken(token), note: token.description })}
+      make={(onDone) => <NewToken onDone={onDone} />}
+      detail={detail}
+    />
   );
 }

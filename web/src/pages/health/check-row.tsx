@@ -1,32 +1,37 @@
 import type { JSX } from 'preact';
-import { Badge, When } from '../../components/basics.tsx';
+import { useEffect, useRef } from 'preact/hooks';
+import { Badge, Prose } from '../../components/basics.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
-import { fromUpper, whole } from '../../lib/format.ts';
+import { absolute, elapsed, fromUpper, whole } from '../../lib/format.ts';
+import { useNarrow } from '../../lib/use-narrow.ts';
 import type { CheckDefinition, CheckEntry } from '../../lib/types.ts';
 
-/** Pixels of a finding, as in the styles. */
+/** Pixels of a finding: in one line of columns, and one below the other where the page is narrow. */
 const ROW_HEIGHT = 64;
+const NARROW_ROW_HEIGHT = 132;
+const MAX_HEIGHT = 6 * ROW_HEIGHT;
 
 function Findings(props: { check: CheckEntry }): JSX.Element | null {
   const { findings, findingCount } = props.check;
+  const rowHeight = useNarrow() ? NARROW_ROW_HEIGHT : ROW_HEIGHT;
   if (findings.length === 0) return null;
   return (
     <>
       <VirtualList
         count={findings.length}
-        rowHeight={ROW_HEIGHT}
-        maxHeight={6 * ROW_HEIGHT}
+        rowHeight={rowHeight}
+        maxHeight={MAX_HEIGHT}
         label={`Findings of ${props.check.title}`}
         render={(index) => {
           const finding = findings[index];
           if (!finding) return null;
           return (
-            <div class="finding" role="listitem" key={index}>
+            <div class="finding" role="listitem" key={index} style={{ height: `${rowHeight}px` }}>
               <span class="entity" title={finding.entity}>
                 <span class="muted">{finding.entityType}</span> <code>{finding.entity}</code>
               </span>
               <span class="what" title={finding.message}>
-                {finding.message}
+                <Prose text={finding.message} />
               </span>
               {finding.observed !== undefined && (
                 <span class="measure" title={`${finding.observed} / ${finding.threshold ?? ''}`}>
@@ -87,8 +92,13 @@ export function CheckRow(props: {
   const { check } = props;
   const failing = check.status === 'FAIL';
   const id = `check-${check.name}`;
+  const row = useRef<HTMLLIElement>(null);
+  // Whoever follows a link to a check is led to it.
+  useEffect(() => {
+    if (props.open) row.current?.scrollIntoView({ block: 'nearest' });
+  }, [props.open]);
   return (
-    <li class={`check ${failing ? 'check-fail' : 'check-pass'}`}>
+    <li ref={row} class={`check ${failing ? 'check-fail' : 'check-pass'}`}>
       <button type="button" class="check-head" aria-expanded={props.open} aria-controls={id} onClick={props.onToggle}>
         <Badge tone={failing ? (check.couldNotEvaluate ? 'warn' : 'bad') : 'good'}>
           {check.couldNotEvaluate ? 'NOT READ' : check.status}
@@ -104,11 +114,14 @@ export function CheckRow(props: {
             {check.since !== undefined && (
               <>
                 {' · '}
-                {failing ? 'failing' : 'passing'} since <When time={check.since} />
+                {failing ? 'failing' : 'passing'} for {elapsed(check.since)}, since{' '}
+                <time dateTime={check.since}>{absolute(check.since)}</time>
               </>
             )}
           </p>
-          <p>{check.message}</p>
+          <p>
+            <Prose text={check.message} />
+          </p>
           <Findings check={check} />
           <Runbook check={check} definition={props.definition} />
         </div>

@@ -1,0 +1,173 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { BusyButton } from './basics.tsx';
+
+/** A label above what is filled in, and a hint below. */
+export function Field(props: {
+  label: string;
+  hint?: string | undefined;
+  children: (id: string, hintId: string | undefined) => ComponentChildren;
+}): JSX.Element {
+  const id = useId();
+  const hintId = props.hint === undefined ? undefined : `${id}-hint`;
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      {props.children(id, hintId)}
+      {props.hint !== undefined && (
+        <p class="hint" id={hintId}>
+          {props.hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function TextField(props: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  hint?: string;
+  type?: 'password' | 'datetime-local';
+  required?: boolean;
+  autoFocus?: boolean;
+  /** What may be chosen instead of typed. */
+  choices?: readonly string[];
+}): JSX.Element {
+  const listId = useId();
+  return (
+    <Field label={props.label} hint={props.hint}>
+      {(id, hintId) => {
+        const common = {
+          id,
+          'aria-describedby': hintId,
+          autocomplete: 'off',
+          spellcheck: false,
+          required: props.required === true,
+          autoFocus: props.autoFocus === true,
+          value: props.value,
+          onInput: (event: { currentTarget: HTMLInputElement }) => props.onChange(event.currentTarget.value),
+        } as const;
+        if (props.type === 'password') return <input {...common} type="password" />;
+        if (props.type === 'datetime-local') return <input {...common} type="datetime-local" />;
+        if (!props.choices) return <input {...common} type="text" />;
+        return (
+          <>
+            <input {...common} type="text" list={listId} />
+            <datalist id={listId}>
+              {props.choices.map((choice) => (
+                <option key={choice} value={choice} />
+              ))}
+            </datalist>
+          </>
+        );
+      }}
+    </Field>
+  );
+}
+
+export interface Option {
+  readonly value: string;
+  readonly label: string;
+}
+
+export function SelectField(props: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  options: readonly Option[];
+}): JSX.Element {
+  return (
+    <Field label={props.label}>
+      {(id) => (
+        <select id={id} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
+          {props.options.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export const SUBJECT_KINDS: readonly Option[] = [
+  { value: 'user-email', label: 'a user' },
+  { value: 'group', label: 'a group' },
+  { value: 'domain', label: 'an e-mail domain' },
+  { value: 'service-token', label: 'a service token' },
+];
+
+/** What a subject of a kind is called by. */
+const SUBJECT_HINTS: Readonly<Record<string, string>> = {
+  'user-email': 'E-mail address',
+  group: 'Name of the group',
+  domain: 'Such as example.com',
+  'service-token': 'Access key',
+};
+
+export interface Subject {
+  readonly subjectType: string;
+  readonly subject: string;
+}
+
+export const NO_SUBJECT: Subject = { subjectType: 'user-email', subject: '' };
+
+/** Somebody: of what kind, and by what name. */
+export function SubjectFields(props: { value: Subject; onChange: (value: Subject) => void }): JSX.Element {
+  const { value, onChange } = props;
+  const hint = SUBJECT_HINTS[value.subjectType];
+  return (
+    <>
+      <SelectField
+        label="Subject is"
+        value={value.subjectType}
+        onChange={(subjectType) => onChange({ ...value, subjectType })}
+        options={SUBJECT_KINDS}
+      />
+      <TextField
+        label="Subject"
+        {...(hint !== undefined && { hint })}
+        required
+        value={value.subject}
+        onChange={(subject) => onChange({ ...value, subject })}
+      />
+    </>
+  );
+}
+
+/** Chooses one of several, and does something with it. */
+export function Picker(props: {
+  label: string;
+  options: readonly Option[];
+  action: string;
+  disabled?: boolean;
+  /** @returns whether it was done: the choice is empty again then */
+  onPick: (value: string) => Promise<boolean>;
+}): JSX.Element {
+  const [pick, setPick] = useState('');
+  return (
+    <div class="row">
+      <label class="inline">
+        <span>{props.label}</span>
+        <select value={pick} onChange={(event) => setPick(event.currentTarget.value)}>
+          <option value="">choose…</option>
+          {props.options.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <BusyButton
+        disabled={props.disabled === true || pick === ''}
+        onPress={async () => {
+          if (await props.onPick(pick)) setPick('');
+        }}
+      >
+        {props.action}
+      </BusyButton>
+    </div>
+  );
+}

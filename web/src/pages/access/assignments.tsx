@@ -1,0 +1,94 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { BusyButton, DangerButton, ErrorNote, Form, Link, Loading, When } from '../../components/basics.tsx';
+import { NO_SUBJECT, SelectField, SubjectFields } from '../../components/fields.tsx';
+import { Table } from '../../components/table.tsx';
+import { call, encodeSrn, rbac } from '../../lib/api.ts';
+import { nameOf } from '../../lib/format.ts';
+import { useLocation } from '../../lib/router.ts';
+import type { Role, RoleAssignment } from '../../lib/types.ts';
+import { useChange } from '../../lib/use-change.ts';
+import { useData } from '../../lib/use-data.ts';
+import { ListEnd, MAX_SHOWN, Search } from './master-detail.tsx';
+
+const pathOf = (role: string, verb: 'create' | 'delete'): string =>
+  rbac(`/roles/${encodeSrn(`srn2:role#${role}`)}/${verb}-assignment`);
+
+function Assign(props: { onChanged: () => void }): JSX.Element {
+  const roles = useData('roles', (signal) => call<Role[]>(rbac('/roles'), { signal }));
+  const { error, send } = useChange(props.onChanged);
+  const [subject, setSubject] = useState(NO_SUBJECT);
+  const [role, setRole] = useState('');
+  const assign = async (): Promise<void> => {
+    if (await send(pathOf(role, 'create'), 'POST', subject)) setSubject({ ...subject, subject: '' });
+  };
+  return (
+    <>
+      <Form class="columns">
+        <SubjectFields value={subject} onChange={setSubject} />
+        <SelectField
+          label="Role"
+          value={role}
+          onChange={setRole}
+          options={[
+            { value: '', label: 'choose…' },
+            ...(roles.value ?? []).map(({ name }) => ({ value: name, label: name })),
+          ]}
+        />
+        <BusyButton class="primary" type="submit" onPress={assign} disabled={subject.subject === '' || role === ''}>
+          Assign
+        </BusyButton>
+      </Form>
+      <ErrorNote message={error ?? roles.error} />
+    </>
+  );
+}
+
+/** Who has which role, over all roles. */
+export function AssignmentsTab(): JSX.Element {
+  const { query } = useLocation();
+  const list = useData('assignments', (signal) => call<RoleAssignment[]>(rbac('/assignments'), { signal }));
+  const { error, send } = useChange(list.reload);
+  const wanted = (query.get('search') ?? '').toLowerCase();
+  const shown = (list.value ?? []).filter(({ subject, subjectType, role }) =>
+    `${subject} ${subjectType} ${role}`.toLowerCase().includes(wanted),
+  );
+  return (
+    <section class="card" aria-label="Assignments">
+      <Assign onChanged={list.reload} />
+      <div class="row search">
+        <Search what="Assignments" />
+      </div>
+      <ErrorNote message={error ?? list.error} retry={list.reload} />
+      {list.value === undefined && list.error === undefined && <Loading what="assignments" />}
+      {shown.length > 0 && (
+        <Table label="Who has which role" columns={['Subject', 'Kind', 'Role', 'Since', 'By', '(Revoke)']}>
+          {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy }) => (
+            <tr key={`${role}/${subjectType}/${subject}`}>
+              <td class="wrap">{subject}</td>
+              <td>{subjectType}</td>
+              <td>
+                <Link to={`/access?tab=roles&name=${encodeURIComponent(role)}`}>{role}</Link>
+              </td>
+              <td>
+                <When time={createdAt} />
+              </td>
+              <td>{nameOf(createdBy ?? '')}</td>
+              <td>
+                <DangerButton
+                  small
+                  label="Revoke"
+                  about={`${role} from ${subject}`}
+                  onConfirm={async () => {
+                    await send(pathOf(role, 'delete'), 'POST', { subject, subjectType });
+                  }}
+                />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <ListEnd shown={shown.length} loaded={list.value !== undefined} />
+    </section>
+  );
+}

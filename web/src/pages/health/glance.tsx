@@ -1,0 +1,90 @@
+import type { JSX } from 'preact';
+import { Badge, BusyButton, When } from '../../components/basics.tsx';
+import { absolute, duration, elapsed } from '../../lib/format.ts';
+import { href, navigate } from '../../lib/router.ts';
+import type { CheckEntry, HealthReport } from '../../lib/types.ts';
+
+/** A report of which nobody should think that it tells of now. */
+const OLD_MS = 86_400_000;
+
+type State = 'unknown' | 'good' | 'bad';
+
+const MARKS: Readonly<Record<State, string>> = { unknown: '?', good: '✓', bad: '!' };
+
+function stateOf(report: HealthReport): State {
+  if (report.runTimestamp === null) return 'unknown';
+  return report.checks.some(({ status }) => status === 'FAIL') ? 'bad' : 'good';
+}
+
+/** Not well since the first of what fails began to; well since the last that failed ceased to. */
+function sinceOf(report: HealthReport, state: State): string | undefined {
+  const checks = state === 'good' ? report.checks : report.checks.filter(({ status }) => status === 'FAIL');
+  const times = checks.map((check) => check.since).filter((time) => time !== undefined);
+  return times.toSorted().at(state === 'good' ? -1 : 0);
+}
+
+function headline(report: HealthReport, state: State): string {
+  if (state === 'unknown') return 'No health report yet';
+  if (state === 'good') return 'The cluster is well';
+  const failing = report.checks.filter(({ status }) => status === 'FAIL').length;
+  return `${failing} of ${report.checks.length} checks ${failing === 1 ? 'fails' : 'fail'}`;
+}
+
+/** Each check as a mark, failing ones red: how much of the cluster is well. For the eye and the mouse: the list below says the same. */
+function Strip(props: { checks: readonly CheckEntry[] }): JSX.Element {
+  return (
+    <div class="strip" aria-hidden="true">
+      {props.checks.map(({ name, title, status, couldNotEvaluate }) => (
+        <a
+          key={name}
+          tabIndex={-1}
+          href={href(`/health?open=${name}`)}
+          onClick={(event) => {
+            event.preventDefault();
+            navigate(`/health?open=${name}`);
+          }}
+          title={`${title}: ${couldNotEvaluate ? 'NOT READ' : status}`}
+          class={status === 'PASS' ? 'cell-pass' : couldNotEvaluate ? 'cell-unread' : 'cell-fail'}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** Well or not well, since when, and how old the report is. */
+export function Glance(props: { report: HealthReport; running: boolean; onRun: () => Promise<void> }): JSX.Element {
+  const { report } = props;
+  const { runTimestamp, durationMs } = report;
+  const state = stateOf(report);
+  const since = sinceOf(report, state);
+  return (
+    <section class={`glance glance-${state}`} aria-label="State of the cluster">
+      <span class="glance-mark" aria-hidden="true">
+        {MARKS[state]}
+      </span>
+      <div class="glance-said">
+        <h1 aria-live="polite">{headline(report, state)}</h1>
+        {since !== undefined && (
+          <p>
+            {state === 'good' ? 'well' : 'not well'} for {elapsed(since)}, since{' '}
+            <time dateTime={since}>{absolute(since)}</time>
+          </p>
+        )}
+        <p>
+          {runTimestamp === null ? (
+            'The first run begins soon after the start.'
+          ) : (
+            <>
+              checked <When time={runTimestamp} /> in {duration(durationMs ?? 0)}{' '}
+              {Date.now() - runTimestamp > OLD_MS && <Badge tone="warn">old</Badge>}
+            </>
+          )}
+        </p>
+      </div>
+      <BusyButton class="primary" onPress={props.onRun} disabled={props.running}>
+        Run now
+      </BusyButton>
+      <Strip checks={report.checks} />
+    </section>
+  );
+}
