@@ -79,7 +79,7 @@ export async function readPage(
   const frame = { head, tail, numRows };
   if (numRows === 0) return { ...frame, rows: [], length: head.length + tail.length };
 
-  const strides = stridesOf(await reader.index(signal), record.rowBytes, { offset, numRows });
+  const strides = stridesOf(reader.knownIndex ?? (await reader.index(signal)), record.rowBytes, { offset, numRows });
   const { rows, bytes } =
     strides.last.to - strides.first.from <= (options.wholeBytes ?? WHOLE_PAGE_BYTES)
       ? await readWhole(reader, strides, signal)

@@ -241,6 +241,10 @@ class TrackedReader implements ResultReader {
     this.#closed = closed;
   }
 
+  get knownIndex(): RowIndex | undefined {
+    return this.#inner.knownIndex;
+  }
+
   index(signal: AbortSignal): Promise<RowIndex> {
     return this.#inner.index(signal);
   }

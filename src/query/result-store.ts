@@ -55,6 +55,8 @@ export interface ResultWriter {
 /** A stored result that is being read. Closed by whoever opened it. */
 export interface ResultReader {
   readonly record: ResultRecord;
+  /** What `index` would give, where nothing must be read for it. */
+  readonly knownIndex: RowIndex | undefined;
   index(signal: AbortSignal): Promise<RowIndex>;
   /** Bytes `from` to `to` (exclusive) of the rows, in pieces. @throws {QueryError} not-found, store-unavailable */
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;

@@ -103,6 +103,10 @@ export class FileReader implements ResultReader {
     this.#parts = parts;
   }
 
+  get knownIndex(): RowIndex | undefined {
+    return this.#file.cached.index;
+  }
+
   async index(): Promise<RowIndex> {
     const { cached } = this.#file;
     const { rowBytes, stride, checkpoints } = this.record;

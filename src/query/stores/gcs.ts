@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { type Bucket, Storage } from '@google-cloud/storage';
 import { EnvHttpProxyAgent } from 'undici';
 import { QueryError } from '../errors.ts';
@@ -5,6 +6,8 @@ import type { ObjectStoreSettings } from '../settings.ts';
 import { GcsUpload } from './gcs-upload.ts';
 import type { ObjectClient, ObjectUpload, StoredObject } from './object.ts';
 
+/** The SDK reads through streams that have one listener more than Node bears without a warning, with every page. */
+const SDK_LISTENERS = 16;
 const TIMEOUT_MS = 30_000;
 const ATTEMPTS = 3;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -27,6 +30,7 @@ export class GcsObjectClient implements ObjectClient {
     const { bucket, prefix, endpoint } = settings;
     this.base = `gs://${bucket}/${prefix}`.replace(/\/$/, '');
     this.#prefix = prefix;
+    EventEmitter.defaultMaxListeners = Math.max(EventEmitter.defaultMaxListeners, SDK_LISTENERS);
     const storage = new Storage({
       retryOptions: { autoRetry: true, maxRetries: ATTEMPTS },
       timeout: TIMEOUT_MS,

@@ -52,6 +52,10 @@ class MeasuredReader implements ResultReader {
     this.#timed = timed;
   }
 
+  get knownIndex(): RowIndex | undefined {
+    return this.#inner.knownIndex;
+  }
+
   index(signal: AbortSignal): Promise<RowIndex> {
     return this.#timed('read', () => this.#inner.index(signal));
   }

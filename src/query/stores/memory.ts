@@ -140,6 +140,10 @@ class MemoryReader implements ResultReader {
     this.#stored = stored;
   }
 
+  get knownIndex(): RowIndex {
+    return this.#stored.index;
+  }
+
   async index(): Promise<RowIndex> {
     return this.#stored.index;
   }

@@ -238,6 +238,10 @@ class ObjectReader implements ResultReader {
     this.#forget = forget;
   }
 
+  get knownIndex(): RowIndex | undefined {
+    return this.#cached.index;
+  }
+
   async index(signal: AbortSignal): Promise<RowIndex> {
     const { rowBytes, stride, checkpoints } = this.record;
     if (this.#cached.index === undefined) {

@@ -43,6 +43,7 @@ describe('a page', () => {
     } as const;
     return {
       record: { ...record, dataSchema: '{}', tableFields: [], fields: [] } satisfies ResultRecord,
+      knownIndex: undefined,
       index: async () => ({ stride, checkpoints: Float64Array.from(offsets.filter((_, row) => row % stride === 0)) }),
       read: async (from, to) => [text.subarray(from, (from + to) >> 1), text.subarray((from + to) >> 1, to)],
       async *stream(from, to) {
