@@ -1,12 +1,24 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { Pki } from './kubernetes/pki.ts';
 import { freePorts, Processes } from './kubernetes/processes.ts';
+import {
+  apiserverFlags,
+  argumentsOf,
+  auditFlags,
+  certificateUser,
+  controllerManagerFlags,
+  createControlPlanePki,
+  etcdFlags,
+  issueClient,
+  writeKubeconfigFile,
+} from './kubernetes/programs.ts';
+import { runCommand, type CommandResult } from './node/command.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -19,11 +31,7 @@ export interface ControlPlaneOptions {
   readonly etcdArgs?: readonly string[];
 }
 
-export interface CommandResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type { CommandResult };
 
 /** What another process needs to talk to a running control plane; plain data, for tests that share one. */
 export interface ControlPlaneDescription {
@@ -39,15 +47,12 @@ export class ControlPlaneClient {
   /** Credentials of a cluster administrator (group system:masters). */
   readonly kubeconfigPath: string;
   readonly url: string;
-  /** Where `audit.log` is, if it was asked for. */
-  readonly auditLogPath: string;
   readonly #pki: Pki;
 
   constructor(description: ControlPlaneDescription) {
     this.description = description;
     this.url = description.url;
     this.kubeconfigPath = join(description.directory, 'admin.kubeconfig');
-    this.auditLogPath = join(description.directory, 'audit.log');
     this.#pki = new Pki(join(description.directory, 'pki'));
   }
 
@@ -58,9 +63,8 @@ export class ControlPlaneClient {
     options: { namespace?: string } = {},
   ): Promise<string> {
     const name = `user-${randomBytes(6).toString('hex')}`;
-    const subject: (readonly [string, string])[] = [...groups.map((group) => ['O', group] as const), ['CN', user]];
-    await this.#pki.issue(name, subject, 'extendedKeyUsage=clientAuth');
-    return this.#writeKubeconfig(name, await this.#certificateUser(name), options.namespace);
+    await issueClient(this.#pki, name, user, ...groups);
+    return this.#writeKubeconfig(name, await certificateUser(this.#pki, name), options.namespace);
   }
 
   /** Path of a new kubeconfig with a token of the service account, which is made if it does not exist. Rights are yours to grant. */
@@ -87,28 +91,11 @@ export class ControlPlaneClient {
     args: readonly string[],
     options: { input?: string; kubeconfig?: string; timeoutMs?: number } = {},
   ): Promise<CommandResult> {
-    const child = spawn(join(this.description.binaries, 'kubectl'), args, {
-      env: {
-        ...process.env,
-        KUBECONFIG: options.kubeconfig ?? this.kubeconfigPath,
-        KUBECACHEDIR: join(this.description.directory, 'kubectl-cache'),
-      },
-      timeout: options.timeoutMs ?? 60_000,
-      killSignal: 'SIGKILL',
-    });
-    child.stdin.on('error', () => {}); // kubectl may end before it has read everything; its exit code tells
-    child.stdin.end(options.input ?? '');
-    const collect = async (stream: NodeJS.ReadableStream) => {
-      let text = '';
-      for await (const chunk of stream.setEncoding('utf8')) text += chunk as string;
-      return text;
+    const env = {
+      KUBECONFIG: options.kubeconfig ?? this.kubeconfigPath,
+      KUBECACHEDIR: join(this.description.directory, 'kubectl-cache'),
     };
-    const closed = new Promise<number>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', (code) => resolve(code ?? -1));
-    });
-    const [stdout, stderr, code] = await Promise.all([collect(child.stdout), collect(child.stderr), closed]);
-    return { code, stdout, stderr };
+    return runCommand([join(this.description.binaries, 'kubectl'), ...args], { ...options, env });
   }
 
   /** As kubectl(). @throws when the command fails */
@@ -137,32 +124,14 @@ export class ControlPlaneClient {
     return name;
   }
 
-  async #certificateUser(name: string): Promise<Record<string, string>> {
-    return {
-      'client-certificate-data': await this.#pki.base64(`${name}.crt`),
-      'client-key-data': await this.#pki.base64(`${name}.key`),
-    };
-  }
-
   /** Used once by startControlPlane for the administrator and the control plane's own parts. */
   async writeCertificateKubeconfig(name: string): Promise<string> {
-    return this.#writeKubeconfig(name, await this.#certificateUser(name), undefined);
+    return this.#writeKubeconfig(name, await certificateUser(this.#pki, name), undefined);
   }
 
-  async #writeKubeconfig(name: string, user: Record<string, string>, namespace: string | undefined): Promise<string> {
+  #writeKubeconfig(name: string, user: Record<string, string>, namespace: string | undefined): Promise<string> {
     const path = join(this.description.directory, `${name}.kubeconfig`);
-    const cluster = { server: this.url, 'certificate-authority-data': await this.#pki.base64('ca.crt') };
-    const context = { cluster: 'test', user: 'test', ...(namespace === undefined ? {} : { namespace }) };
-    const config = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{ name: 'test', cluster }],
-      users: [{ name: 'test', user }],
-      contexts: [{ name: 'test', context }],
-      'current-context': 'test',
-    };
-    await writeFile(path, JSON.stringify(config), { mode: 0o600 }); // JSON is YAML
-    return path;
+    return writeKubeconfigFile(this.#pki, { path, server: this.url, user, namespace });
   }
 }
 
@@ -258,96 +227,24 @@ async function start(
   const url = `https://127.0.0.1:${apiPort}`;
   const etcdUrl = `http://127.0.0.1:${etcdPort}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
-  const pki = await createPki(join(directory, 'pki'));
-  processes.start('etcd', join(binaries, 'etcd'), [
-    ...flags({
-      name: 'test',
-      'data-dir': join(directory, 'etcd'),
-      'log-level': 'warn',
-      'unsafe-no-fsync': true,
-      'listen-client-urls': etcdUrl,
-      'advertise-client-urls': etcdUrl,
-      'listen-peer-urls': peerUrl,
-      'initial-advertise-peer-urls': peerUrl,
-      'initial-cluster': `test=${peerUrl}`,
-    }),
-    ...(options.etcdArgs ?? []),
-  ]);
+  const pki = new Pki(join(directory, 'pki'));
+  await mkdir(pki.directory, { mode: 0o700 });
+  await createControlPlanePki(pki, []);
+  const etcd = argumentsOf(etcdFlags(directory, etcdUrl, peerUrl));
+  processes.start('etcd', join(binaries, 'etcd'), [...etcd, ...(options.etcdArgs ?? [])]);
   const probe = new Agent({ connect: { rejectUnauthorized: false }, headersTimeout: 2000, bodyTimeout: 2000 });
   await processes.waitUntil('etcd', async () => isReady(`${etcdUrl}/health`, probe));
-  const apiserver = [...apiserverArgs(directory, pki, apiPort, etcdUrl), ...(await auditArgs(options, directory))];
+  const apiserver = argumentsOf({
+    ...apiserverFlags({ directory, pki, address: '127.0.0.1', port: apiPort, etcdUrl }),
+    'endpoint-reconciler-type': 'none',
+    ...(options.auditLog === true && (await auditFlags(directory))),
+  });
   const description = { directory, binaries, url, etcdUrl };
   const plane = new ControlPlane(description, processes, [...apiserver, ...(options.apiserverArgs ?? [])], probe);
   await plane.writeCertificateKubeconfig('admin');
   await plane.startApiserver();
   if (options.controllerManager === true) await startControllerManager(plane, processes, pki, managerPort);
   return plane;
-}
-
-async function createPki(directory: string): Promise<Pki> {
-  await mkdir(directory, { mode: 0o700 });
-  const pki = new Pki(directory);
-  await pki.createAuthority();
-  const client = 'extendedKeyUsage=clientAuth';
-  const names = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'].map(
-    (name) => `DNS:${name}`,
-  );
-  const alternatives = [...names, 'IP:127.0.0.1', 'IP:10.96.0.1'].join(',');
-  await Promise.all([
-    pki.createServiceAccountKeys(),
-    pki.issue('apiserver', [['CN', 'kube-apiserver']], `subjectAltName=${alternatives}\nextendedKeyUsage=serverAuth`),
-    pki.issue(
-      'admin',
-      [
-        ['O', 'system:masters'],
-        ['CN', 'admin'],
-      ],
-      client,
-    ),
-    pki.issue('controller-manager', [['CN', 'system:kube-controller-manager']], client),
-    pki.issue('front-proxy', [['CN', 'front-proxy-client']], client),
-  ]);
-  return pki;
-}
-
-function apiserverArgs(directory: string, pki: Pki, port: number, etcdUrl: string): string[] {
-  return flags({
-    'etcd-servers': etcdUrl,
-    'bind-address': '127.0.0.1',
-    'secure-port': port,
-    'advertise-address': '127.0.0.1',
-    'endpoint-reconciler-type': 'none',
-    'cert-dir': directory,
-    'tls-cert-file': pki.path('apiserver.crt'),
-    'tls-private-key-file': pki.path('apiserver.key'),
-    'client-ca-file': pki.path('ca.crt'),
-    'authorization-mode': 'RBAC',
-    'service-cluster-ip-range': '10.96.0.0/16',
-    'service-account-key-file': pki.path('sa.pub'),
-    'service-account-signing-key-file': pki.path('sa.key'),
-    'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
-    'requestheader-client-ca-file': pki.path('ca.crt'),
-    'requestheader-allowed-names': 'front-proxy-client',
-    'requestheader-username-headers': 'X-Remote-User',
-    'requestheader-group-headers': 'X-Remote-Group',
-    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
-    'proxy-client-cert-file': pki.path('front-proxy.crt'),
-    'proxy-client-key-file': pki.path('front-proxy.key'),
-  });
-}
-
-async function auditArgs(options: ControlPlaneOptions, directory: string): Promise<string[]> {
-  if (options.auditLog !== true) return [];
-  const policy = join(directory, 'audit-policy.yaml');
-  await writeFile(
-    policy,
-    'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n',
-  );
-  return flags({
-    'audit-policy-file': policy,
-    'audit-log-path': join(directory, 'audit.log'),
-    'audit-log-mode': 'blocking',
-  });
 }
 
 async function startControllerManager(
@@ -357,32 +254,16 @@ async function startControllerManager(
   port: number,
 ): Promise<void> {
   const kubeconfig = await plane.writeCertificateKubeconfig('controller-manager');
-  const args = flags({
-    kubeconfig,
-    'authentication-kubeconfig': kubeconfig,
-    'authorization-kubeconfig': kubeconfig,
-    'service-account-private-key-file': pki.path('sa.key'),
-    'root-ca-file': pki.path('ca.crt'),
-    'cluster-signing-cert-file': pki.path('ca.crt'),
-    'cluster-signing-key-file': pki.path('ca.key'),
-    'use-service-account-credentials': true,
-    'bind-address': '127.0.0.1',
-    'secure-port': port,
-    'cert-dir': plane.description.directory,
-    'leader-elect': false,
-    // The defaults of 20 and 30 make it six seconds slower to start.
-    'kube-api-qps': 500,
-    'kube-api-burst': 1000,
-  });
-  processes.start('kube-controller-manager', join(plane.description.binaries, 'kube-controller-manager'), args);
+  const flags = { ...controllerManagerFlags(plane.description.directory, pki, kubeconfig), 'secure-port': port };
+  processes.start(
+    'kube-controller-manager',
+    join(plane.description.binaries, 'kube-controller-manager'),
+    argumentsOf(flags),
+  );
   await processes.waitUntil('kube-controller-manager', async () => {
     const found = await plane.kubectl(['get', 'serviceaccount', 'default', '-n', 'default']);
     return found.code === 0;
   });
-}
-
-function flags(values: Readonly<Record<string, string | number | boolean>>): string[] {
-  return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 }
 
 async function isReady(url: string, dispatcher: Agent): Promise<boolean> {

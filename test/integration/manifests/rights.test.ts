@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
+import { Rights } from '../../support/kubernetes/rights.ts';
 import { eventually } from '../../support/operator.ts';
 import { Program } from '../../support/processes.ts';
 
@@ -13,11 +13,13 @@ const namespace = 'olap';
 const TIMEOUT_MS = 240_000;
 
 let api: ControlPlane;
+let rights: Rights;
 const programs: Program[] = [];
 const kubeconfigs = { operator: '', gateway: '' };
 
 beforeAll(async () => {
   api = await startControlPlane({ auditLog: true });
+  rights = new Rights(api.description.directory, namespace, (args) => api.mustKubectl(args));
   await api.applyCrds();
   await api.mustKubectl(['create', 'namespace', namespace]);
   for (const name of ['operator', 'gateway'] as const) {
@@ -71,50 +73,6 @@ async function start(name: 'operator' | 'gateway', ...flags: string[]): Promise<
   return { program, url: `http://127.0.0.1:${port}`, end };
 }
 
-interface Rule {
-  readonly apiGroups: string[];
-  readonly resources: string[];
-  readonly verbs: string[];
-}
-
-async function granted(account: string): Promise<string[]> {
-  const { rules } = JSON.parse(await kubectl('get', 'roles.rbac.authorization.k8s.io', account, '-o', 'json')) as {
-    rules: Rule[];
-  };
-  const all = rules.flatMap(({ apiGroups, resources, verbs }) =>
-    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.${group}`))),
-  );
-  return Array.from(new Set(all)).sort();
-}
-
-interface AuditEvent {
-  readonly verb: string;
-  readonly user: { readonly username: string };
-  readonly objectRef?: { readonly apiGroup?: string; readonly resource: string; readonly subresource?: string };
-  readonly responseStatus?: { readonly code: number };
-  readonly requestURI: string;
-}
-
-async function audited(account: string): Promise<AuditEvent[]> {
-  const user = `system:serviceaccount:${namespace}:${account}`;
-  const lines = (await readFile(api.auditLogPath, 'utf8')).split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as AuditEvent).filter(({ user: { username } }) => username === user);
-}
-
-function right({ verb, objectRef }: AuditEvent): string {
-  const { resource = '', subresource, apiGroup = '' } = objectRef ?? {};
-  return `${verb} ${resource}${subresource ? `/${subresource}` : ''}.${apiGroup}`;
-}
-
-async function used(account: string): Promise<string[]> {
-  return Array.from(new Set((await audited(account)).map(right))).sort();
-}
-
-async function refused(account: string): Promise<string[]> {
-  const events = await audited(account);
-  return events.filter(({ responseStatus }) => responseStatus?.code === 403).map(right);
-}
-
 describe('the operator', () => {
   it('needs just what it is granted', { timeout: TIMEOUT_MS }, async () => {
     const first = await start('operator', '--admin-subject', 'user-email:ada@example.com');
@@ -141,10 +99,10 @@ describe('the operator', () => {
     await kubectl('patch', 'roles.olapwarden.io', 'table-reader', '--type=merge', '-p', '{"spec":{"description":"x"}}');
     await kubectl('annotate', 'chr', 'cluster', 'olapwarden.io/run-at=1', '--overwrite');
     await eventually(
-      () => used('olap-warden-operator'),
-      (rights) => {
+      () => rights.used('olap-warden-operator'),
+      (seen) => {
         return ['update clusterhealthreports/status.olapwarden.io', 'update roles.olapwarden.io'].every((one) =>
-          rights.includes(one),
+          seen.includes(one),
         );
       },
     );
@@ -157,8 +115,8 @@ describe('the operator', () => {
     await eventually(subjects, (names) => names === '');
     await third.end();
 
-    expect(await refused('olap-warden-operator')).toEqual([]);
-    expect(await used('olap-warden-operator')).toEqual(await granted('olap-warden-operator'));
+    expect(await rights.refused('olap-warden-operator')).toEqual([]);
+    expect(await rights.used('olap-warden-operator')).toEqual(await rights.granted('olap-warden-operator'));
   });
 });
 
@@ -217,8 +175,10 @@ describe('the gateway', () => {
     await gateway.end();
     await operator.end();
 
-    expect(await refused('olap-warden-gateway')).toEqual([]);
+    expect(await rights.refused('olap-warden-gateway')).toEqual([]);
     const review = 'create tokenreviews.authentication.k8s.io';
-    expect(await used('olap-warden-gateway')).toEqual([...(await granted('olap-warden-gateway')), review].sort());
+    expect(await rights.used('olap-warden-gateway')).toEqual(
+      [...(await rights.granted('olap-warden-gateway')), review].sort(),
+    );
   });
 });

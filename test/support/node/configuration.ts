@@ -1,6 +1,20 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Pki } from '../kubernetes/pki.ts';
+import {
+  apiserverFlags,
+  argumentsOf,
+  auditFlags,
+  certificateUser,
+  controllerManagerFlags,
+  createControlPlanePki,
+  etcdFlags,
+  issueClient,
+  kubeconfigFlags,
+  SERVICE_NETWORK,
+  writeKubeconfigFile,
+  type Flags,
+} from '../kubernetes/programs.ts';
 
 export const NODE_NAME = 'node-1';
 /** The node's address in its own network: that of the API server, and under which forwarded ports of the host are reached. */
@@ -9,11 +23,8 @@ export const API_PORT = 6443;
 const ETCD = 'http://127.0.0.1:2379';
 const ETCD_PEER = 'http://127.0.0.1:2380';
 const POD_NETWORK = '10.244.0.0/16';
-const SERVICE_NETWORK = '10.96.0.0/16';
 const DNS_SERVICE = '10.96.0.10';
 const PAUSE_IMAGE = 'olap-warden.test/pause:1';
-
-type Flags = Readonly<Record<string, string | number | boolean>>;
 
 export interface NodeFolders {
   /** Everything of this node. */
@@ -33,7 +44,7 @@ export async function writeConfiguration(folders: NodeFolders, dns: boolean): Pr
     await writeKubeconfig(directory, pki, name, `node-${name}`, `https://${NODE_ADDRESS}:${API_PORT}`);
   }
   await mkdir(join(directory, 'arguments'));
-  for (const [program, flags] of Object.entries(programFlags(directory, pki))) {
+  for (const [program, flags] of Object.entries(await programFlags(directory, pki))) {
     await writeArguments(directory, program, flags);
   }
 
@@ -55,100 +66,51 @@ export async function writeKubeconfig(
   file: string,
   server: string,
 ): Promise<string> {
-  const user = {
-    'client-certificate-data': await pki.base64(`${name}.crt`),
-    'client-key-data': await pki.base64(`${name}.key`),
-  };
   const path = join(directory, `${file}.kubeconfig`);
-  await writeJson(path, {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'test', cluster: { server, 'certificate-authority-data': await pki.base64('ca.crt') } }],
-    users: [{ name: 'test', user }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
-    'current-context': 'test',
-  });
-  return path;
+  return writeKubeconfigFile(pki, { path, server, user: await certificateUser(pki, name) });
 }
 
 async function createPki(directory: string): Promise<Pki> {
   await mkdir(directory, { mode: 0o700 });
   const pki = new Pki(directory);
-  await pki.createAuthority();
-  const client = 'extendedKeyUsage=clientAuth';
-  const services = [
-    'kubernetes',
-    'kubernetes.default',
-    'kubernetes.default.svc',
-    'kubernetes.default.svc.cluster.local',
-  ];
-  const names = ['localhost', ...services].map((name) => `DNS:${name}`);
-  const addresses = ['127.0.0.1', '10.96.0.1', NODE_ADDRESS].map((address) => `IP:${address}`);
-  const master = ['O', 'system:masters'] as const;
-  const both = 'extendedKeyUsage=serverAuth,clientAuth';
+  await createControlPlanePki(pki, [NODE_ADDRESS]);
   await Promise.all([
-    pki.createServiceAccountKeys(),
-    pki.issue('apiserver', [['CN', 'kube-apiserver']], `subjectAltName=${[...names, ...addresses].join(',')}\n${both}`),
-    pki.issue('admin', [master, ['CN', 'admin']], client),
-    pki.issue('controller-manager', [['CN', 'system:kube-controller-manager']], client),
-    pki.issue('scheduler', [['CN', 'system:kube-scheduler']], client),
-    pki.issue('proxy', [['CN', 'system:kube-proxy']], client),
-    pki.issue('kubelet-client', [master, ['CN', 'apiserver-kubelet-client']], client),
-    pki.issue('front-proxy', [['CN', 'front-proxy-client']], client),
+    issueClient(pki, 'scheduler', 'system:kube-scheduler'),
+    issueClient(pki, 'proxy', 'system:kube-proxy'),
+    issueClient(pki, 'kubelet-client', 'apiserver-kubelet-client', 'system:masters'),
     pki.issue(
       'kubelet',
       [
         ['O', 'system:nodes'],
         ['CN', `system:node:${NODE_NAME}`],
       ],
-      `subjectAltName=DNS:${NODE_NAME},IP:${NODE_ADDRESS}\n${both}`,
+      `subjectAltName=DNS:${NODE_NAME},IP:${NODE_ADDRESS}\nextendedKeyUsage=serverAuth,clientAuth`,
     ),
   ]);
   return pki;
 }
 
-function etcdFlags(directory: string): Flags {
+async function programFlags(directory: string, pki: Pki): Promise<Readonly<Record<string, Flags>>> {
+  const kubeconfig = (name: string): string => join(directory, `node-${name}.kubeconfig`);
   return {
-    name: 'test',
-    'data-dir': join(directory, 'etcd'),
-    'log-level': 'warn',
-    'unsafe-no-fsync': true,
-    'listen-client-urls': ETCD,
-    'advertise-client-urls': ETCD,
-    'listen-peer-urls': ETCD_PEER,
-    'initial-advertise-peer-urls': ETCD_PEER,
-    'initial-cluster': `test=${ETCD_PEER}`,
-  };
-}
-
-function kubeconfigFlags(directory: string, name: string): Flags {
-  const kubeconfig = join(directory, `node-${name}.kubeconfig`);
-  return { kubeconfig, 'authentication-kubeconfig': kubeconfig, 'authorization-kubeconfig': kubeconfig };
-}
-
-function programFlags(directory: string, pki: Pki): Readonly<Record<string, Flags>> {
-  return {
-    etcd: etcdFlags(directory),
-    'kube-apiserver': apiserverFlags(directory, pki),
+    etcd: etcdFlags(directory, ETCD, ETCD_PEER),
+    'kube-apiserver': {
+      ...apiserverFlags({ directory, pki, address: NODE_ADDRESS, port: API_PORT, etcdUrl: ETCD }),
+      'authorization-mode': 'Node,RBAC',
+      'enable-admission-plugins': 'NodeRestriction',
+      'kubelet-client-certificate': pki.path('kubelet-client.crt'),
+      'kubelet-client-key': pki.path('kubelet-client.key'),
+      'kubelet-preferred-address-types': 'InternalIP',
+      ...(await auditFlags(directory)),
+    },
     'kube-controller-manager': {
-      ...kubeconfigFlags(directory, 'controller-manager'),
-      'service-account-private-key-file': pki.path('sa.key'),
-      'root-ca-file': pki.path('ca.crt'),
-      'cluster-signing-cert-file': pki.path('ca.crt'),
-      'cluster-signing-key-file': pki.path('ca.key'),
-      'use-service-account-credentials': true,
-      'bind-address': '127.0.0.1',
-      'cert-dir': directory,
-      'leader-elect': false,
+      ...controllerManagerFlags(directory, pki, kubeconfig('controller-manager')),
       'allocate-node-cidrs': true,
       'cluster-cidr': POD_NETWORK,
       'service-cluster-ip-range': SERVICE_NETWORK,
-      // The defaults of 20 and 30 make it six seconds slower to start.
-      'kube-api-qps': 500,
-      'kube-api-burst': 1000,
     },
     'kube-scheduler': {
-      ...kubeconfigFlags(directory, 'scheduler'),
+      ...kubeconfigFlags(kubeconfig('scheduler')),
       'bind-address': '127.0.0.1',
       'cert-dir': directory,
       'leader-elect': false,
@@ -156,40 +118,11 @@ function programFlags(directory: string, pki: Pki): Readonly<Record<string, Flag
     containerd: { config: join(directory, 'containerd.toml') },
     kubelet: {
       config: join(directory, 'kubelet.json'),
-      kubeconfig: join(directory, 'node-kubelet.kubeconfig'),
+      kubeconfig: kubeconfig('kubelet'),
       'hostname-override': NODE_NAME,
       'node-ip': NODE_ADDRESS,
     },
     'kube-proxy': { config: join(directory, 'kube-proxy.json') },
-  };
-}
-
-function apiserverFlags(directory: string, pki: Pki): Flags {
-  return {
-    'etcd-servers': ETCD,
-    'bind-address': NODE_ADDRESS,
-    'secure-port': API_PORT,
-    'advertise-address': NODE_ADDRESS,
-    'cert-dir': directory,
-    'tls-cert-file': pki.path('apiserver.crt'),
-    'tls-private-key-file': pki.path('apiserver.key'),
-    'client-ca-file': pki.path('ca.crt'),
-    'authorization-mode': 'Node,RBAC',
-    'enable-admission-plugins': 'NodeRestriction',
-    'service-cluster-ip-range': SERVICE_NETWORK,
-    'service-account-key-file': pki.path('sa.pub'),
-    'service-account-signing-key-file': pki.path('sa.key'),
-    'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
-    'kubelet-client-certificate': pki.path('kubelet-client.crt'),
-    'kubelet-client-key': pki.path('kubelet-client.key'),
-    'kubelet-preferred-address-types': 'InternalIP',
-    'requestheader-client-ca-file': pki.path('ca.crt'),
-    'requestheader-allowed-names': 'front-proxy-client',
-    'requestheader-username-headers': 'X-Remote-User',
-    'requestheader-group-headers': 'X-Remote-Group',
-    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
-    'proxy-client-cert-file': pki.path('front-proxy.crt'),
-    'proxy-client-key-file': pki.path('front-proxy.key'),
   };
 }
 
@@ -322,12 +255,8 @@ async function writeDns(directory: string): Promise<void> {
   });
 }
 
-function flagLines(flags: Flags): string[] {
-  return Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-}
-
 async function writeArguments(directory: string, program: string, flags: Flags): Promise<void> {
-  await writeFile(join(directory, 'arguments', program), `${flagLines(flags).join('\n')}\n`);
+  await writeFile(join(directory, 'arguments', program), `${argumentsOf(flags).join('\n')}\n`);
 }
 
 async function writeJson(path: string, value: object): Promise<void> {
