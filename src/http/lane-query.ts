@@ -6,7 +6,7 @@ import { AnswerWriter, type AnswerTarget } from './answer-writer.ts';
 import { knownError } from './app-errors.ts';
 import { errorBody, HttpError } from './errors.ts';
 import type { LaneHead } from './lane-head.ts';
-import type { CallerLimits } from './limits.ts';
+import type { AdmittedQuery } from './limits.ts';
 import type { QueryLaneParts } from './query-lane.ts';
 import { tooManyAsked, type AskedRows } from './row-limit.ts';
 
@@ -28,16 +28,12 @@ export class LaneQuery implements AnswerTarget {
   readonly #facts: Facts;
   readonly #startedAt = performance.now();
   #writer: AnswerWriter | undefined;
-  #limits: CallerLimits | undefined;
-  #endLimits: (() => void) | undefined;
+  #admitted: AdmittedQuery | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, facts: Facts) {
     this.raw = response;
     this.#request = request;
     this.#facts = facts;
-    response.on('close', this.#onClosed);
-    // A client that is gone is no error; the record tells of it.
-    response.on('error', ignore);
   }
 
   get log(): AnswerTarget['log'] {
@@ -48,33 +44,48 @@ export class LaneQuery implements AnswerTarget {
     };
   }
 
-  /** @returns whether the caller's limits leave room for it */
-  admit(asked: AskedRows): boolean {
+  /**
+   * Counts it against the caller's limits, before its body is read.
+   * @returns false where they leave no room for it
+   */
+  admit(): boolean {
     const { parts, principal } = this.#facts;
-    const limits = parts.limits?.of(principal);
-    const { rowsPerQuery = 0 } = limits ?? {};
-    if (rowsPerQuery > 0 && tooManyAsked(asked, rowsPerQuery) !== undefined) return false;
     try {
-      this.#limits = limits;
-      this.#endLimits = parts.limits?.admitQuery(principal, limits).end;
-      // The client may have gone while it sent; what counts until its end has ended.
-      if (this.raw.destroyed) this.#endLimits?.();
-      return true;
+      this.#admitted = parts.limits?.admitQuery(principal);
     } catch (error) {
       if (error instanceof HttpError) return false;
       throw error;
     }
+    this.raw.on('close', this.#onClosed);
+    // A client that is gone is no error; the record tells of it.
+    this.raw.on('error', ignore);
+    return true;
   }
 
-  /** Leaves the request to somebody else. */
+  /** @returns whether a text asks for no more rows than the caller may get */
+  asksForFewEnough(asked: AskedRows): boolean {
+    const { maxRows } = this;
+    return maxRows === undefined || tooManyAsked(asked, maxRows) === undefined;
+  }
+
+  /** Rows that the answer may hold; undefined for any number. */
+  get maxRows(): number | undefined {
+    const { rowsPerQuery = 0 } = this.#admitted?.limits ?? {};
+    return rowsPerQuery > 0 ? rowsPerQuery : undefined;
+  }
+
+  /** Leaves the request to somebody else, who counts it anew. */
   leave(): void {
-    this.raw.off('close', this.#onClosed);
+    const { parts, principal } = this.#facts;
+    this.raw.off('close', this.#onClosed).off('error', ignore);
+    this.#admitted?.end();
+    parts.limits?.uncountRequest(principal);
   }
 
   /** Passes the query on. Nothing is thrown: what goes wrong is answered. */
   async run(body: Buffer, tables: readonly string[], endpoint: EngineEndpoint): Promise<void> {
-    const { queryTimeoutMs = 0, rowsPerQuery = 0 } = this.#limits ?? {};
-    const maxRows = rowsPerQuery > 0 ? rowsPerQuery : undefined;
+    const { queryTimeoutMs = 0 } = this.#admitted?.limits ?? {};
+    const { maxRows } = this;
     const writer = new AnswerWriter(this, { tables, maxRows });
     this.#writer = writer;
     try {
@@ -113,7 +124,7 @@ export class LaneQuery implements AnswerTarget {
     const { id, principal, address, parts } = this.#facts;
     const { url = ROUTE } = this.#request;
     this.#writer?.onClosed();
-    this.#endLimits?.();
+    this.#admitted?.end();
     const about = { id, method: 'POST', url, route: ROUTE, principal: principal.srn, clientAddress: address };
     parts.record({ ...about, startedAt: this.#startedAt }, this.raw);
   };

@@ -43,6 +43,12 @@ export interface LimitsOptions {
   readonly now: () => number;
 }
 
+export interface AdmittedQuery {
+  /** What holds for the caller of the query. */
+  readonly limits: CallerLimits;
+  readonly end: () => void;
+}
+
 const BURST_SECONDS = 10;
 /** Callers that are remembered; the one that was silent longest is forgotten first. */
 const MAX_CALLERS = 10_000;
@@ -83,12 +89,16 @@ export class Limits {
    * Counts a request that runs a query; the query until `end` is called.
    * @throws {HttpError} 429
    */
-  admitQuery(
-    principal: Principal,
-    limits = this.of(principal),
-  ): { readonly limits: CallerLimits; readonly end: () => void } {
+  admitQuery(principal: Principal): AdmittedQuery {
+    const limits = this.of(principal);
     this.countRequest(principal, limits);
     return { limits, end: this.beginQuery(principal, limits) };
+  }
+
+  /** Takes the count of a request back, which is counted again elsewhere. */
+  uncountRequest(principal: Principal): void {
+    const caller = this.#callers.get(principal.srn);
+    if (caller !== undefined) caller.tokens += 1;
   }
 
   /** @throws {HttpError} 429 */

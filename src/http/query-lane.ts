@@ -82,12 +82,19 @@ export class QueryLane {
       address,
       parts,
     });
+    if (!query.admit()) return false;
     collect(request, (body) => {
       const text = this.#texts.read(body);
       const tables = text && parts.engine.actualTablesNow?.(text.tables);
       const mayRead = tables !== undefined && allowsAll(parts.uncounted, principal, tables);
       const endpoint = mayRead ? parts.engine.brokerNow?.(tables) : undefined;
-      if (text && tables && endpoint && query.admit(text) && allowsAll(parts.authorizer, principal, tables)) {
+      if (
+        text &&
+        tables &&
+        endpoint &&
+        query.asksForFewEnough(text) &&
+        allowsAll(parts.authorizer, principal, tables)
+      ) {
         return void query.run(body, tables, endpoint);
       }
       query.leave();

@@ -19,10 +19,10 @@ export function unexpectedTables(tail: Buffer, allowed: readonly string[]): stri
   const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
   if (end < 0) return [];
   const read = namesIn(tail.toString('latin1', start + FIELD.length - 1, end + 1));
-  const known = allowed.map((name) => name.toLowerCase());
+  const known = new Set(allowed.map((name) => name.toLowerCase()));
   return read
-    .filter((name) => !known.includes(name.toLowerCase()))
-    .filter((name) => !(tableNames(name, undefined) ?? [name]).some((raw) => known.includes(raw.toLowerCase())));
+    .filter((name) => !known.has(name.toLowerCase()))
+    .filter((name) => !(tableNames(name, undefined) ?? [name]).some((raw) => known.has(raw.toLowerCase())));
 }
 
 const MAX_LISTS = 500;

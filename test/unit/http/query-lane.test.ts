@@ -215,6 +215,26 @@ describe('the short way of a query', () => {
     expect(statuses.at(-1)).toBe(429);
   });
 
+  it('counts a request once, whichever way it goes in the end', async () => {
+    await stop();
+    await start({
+      callerLimits: new Limits({ defaults: { requestsPerSecond: 1 }, rolesOf: () => [], now: () => 0 }),
+    });
+    for (let i = 0; i < 10; i++) expect((await post({ sql: 'SELECT * FROM secret' })).status).toBe(403);
+    expect((await post(EVENTS)).status).toBe(429);
+  });
+
+  it('counts a query from its headers on, like the long way', async () => {
+    await stop();
+    await start({
+      callerLimits: new Limits({ defaults: { concurrentQueries: 1 }, rolesOf: () => [], now: () => 0 }),
+    });
+    const slow = dial('POST /query/sql HTTP/1.1', 'content-length: 5000\r\n\r\n{');
+    await expect.poll(async () => (await post(EVENTS)).status).toBe(429);
+    slow.destroy();
+    await expect.poll(async () => (await post(EVENTS)).status).toBe(200);
+  });
+
   it('passes packed and chunked answers on', async () => {
     fake.answers.set(PATH, (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
