@@ -74,24 +74,19 @@ export function have(count: number, noun: string, rest: string): string {
   return `${counted(count, noun)} ${count === 1 ? 'has' : 'have'} ${rest}`;
 }
 
-export function tableFinding(table: TableSnapshot, message: string, observed?: string, threshold?: string): Finding {
+export function tableFinding(table: TableSnapshot, message: string, observed: string, threshold: string): Finding {
   return entityFinding('table', table.name, message, observed, threshold);
 }
 
+/** What is wrong with an entity, always with what was seen of it and what would be right. */
 export function entityFinding(
   entityType: string,
   entity: string,
   message: string,
-  observed?: string,
-  threshold?: string,
+  observed: string,
+  threshold: string,
 ): Finding {
-  return {
-    entityType,
-    entity,
-    message,
-    ...(observed === undefined ? {} : { observed }),
-    ...(threshold === undefined ? {} : { threshold }),
-  };
+  return { entityType, entity, message, observed, threshold };
 }
 
 /** The tables; an empty list, and a finding, where they could not be read. */

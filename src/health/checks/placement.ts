@@ -43,7 +43,9 @@ export function poolsAndReplicaGroups({ snapshot }: CheckInput): CheckOutcome {
     if (table.config.isDimension) continue;
     findings.examined();
     const missing = missingAssignment(table);
-    if (missing !== undefined) findings.add(tableFinding(table, missing, undefined, 'pools and replica groups'));
+    if (missing !== undefined) {
+      findings.add(tableFinding(table, missing.message, missing.observed, 'pools and replica groups'));
+    }
   }
   return findings.outcome({
     pass: 'every table uses instance pools and replica groups',
@@ -53,13 +55,17 @@ export function poolsAndReplicaGroups({ snapshot }: CheckInput): CheckOutcome {
   });
 }
 
-function missingAssignment({ config }: TableSnapshot): string | undefined {
-  if (config.instanceAssignments.length === 0) return 'the table has no `instanceAssignmentConfigMap`';
+function missingAssignment({ config }: TableSnapshot): { message: string; observed: string } | undefined {
+  if (config.instanceAssignments.length === 0) {
+    return { message: 'the table has no `instanceAssignmentConfigMap`', observed: 'no assignment' };
+  }
   const faults = config.instanceAssignments.flatMap((assignment) => [
     ...(assignment.poolBased ? [] : [`\`${assignment.name}\` is not pool-based`]),
     ...(assignment.replicaGroupBased ? [] : [`\`${assignment.name}\` is not based on replica groups`]),
   ]);
-  return faults.length === 0 ? undefined : `instance assignment ${faults.join(', ')}`;
+  if (faults.length === 0) return undefined;
+  const observed = faults.join(', ').replaceAll('`', '');
+  return { message: `instance assignment ${faults.join(', ')}`, observed };
 }
 
 export function segmentAssignment({ snapshot }: CheckInput): CheckOutcome {
@@ -87,8 +93,11 @@ export function brokerResource({ snapshot }: CheckInput): CheckOutcome {
   for (const table of enabledTables(snapshot, findings)) {
     if (instances === undefined || resource === undefined) continue;
     findings.examined();
-    const message = brokerFault(table, instances, resource.get(table.name) ?? []);
-    if (message !== undefined) findings.add(tableFinding(table, message, undefined, 'a broker of the tenant'));
+    const online = resource.get(table.name) ?? [];
+    const message = brokerFault(table, instances, online);
+    if (message === undefined) continue;
+    const observed = online.length === 0 ? 'no broker' : online.join(', ');
+    findings.add(tableFinding(table, message, observed, 'a broker of the tenant'));
   }
   return findings.outcome({
     pass: "the broker resource of every table has brokers of the table's tenant",

@@ -11,7 +11,7 @@ export function queryHealth({ snapshot }: CheckInput): CheckOutcome {
     const outcome = findings.value(read, 'table', name, 'the answer to a query');
     if (outcome === undefined || outcome.ok) continue;
     const message = `\`SELECT $docId FROM ${name} LIMIT 1\` failed: ${outcome.detail}`.slice(0, 1024);
-    findings.add(entityFinding('table', name, message));
+    findings.add(entityFinding('table', name, message, outcome.detail, 'an answer without exceptions'));
   }
   return findings.outcome({
     pass: 'every table answers a query',

@@ -15,7 +15,7 @@ export function segmentRetention({ snapshot }: CheckInput): CheckOutcome {
     const fault = retentionFault(config.retentionTimeUnit, config.retentionTimeValue);
     if (fault === undefined) continue;
     const observed = `${config.retentionTimeValue ?? 'no value'} ${config.retentionTimeUnit ?? 'no unit'}`;
-    findings.add(tableFinding(table, `the table has no segment retention: ${fault}`, observed));
+    findings.add(tableFinding(table, `the table has no segment retention: ${fault}`, observed, 'a time above 0'));
   }
   return findings.outcome({
     pass: 'every table that keeps its segments has a retention',
@@ -41,7 +41,8 @@ export function replication({ snapshot, thresholds }: CheckInput): CheckOutcome 
     const factor = Number(table.config.replication);
     if (Number.isNaN(factor) || table.config.replication === '') {
       const given = table.config.replication === undefined ? 'is not set' : `is \`${table.config.replication}\``;
-      findings.add(tableFinding(table, `the replication ${given}`, table.config.replication, `at least ${minimum}`));
+      const observed = table.config.replication ?? 'not set';
+      findings.add(tableFinding(table, `the replication ${given}`, observed, `at least ${minimum}`));
     } else if (factor < minimum) {
       findings.add(tableFinding(table, `the replication is ${factor}`, String(factor), `at least ${minimum}`));
     }

@@ -5,6 +5,7 @@ import type { ClusterSnapshot, InstancePartitions, PrimaryKeys, Switch, TableSna
 import { skewness } from '../statistics.ts';
 import { skewOutcome } from './skew.ts';
 
+const ONE_SERVER = 'one server in each replica group';
 const NO_UPSERT = 'not applicable: the cluster has no enabled upsert or deduplication table';
 /** Cluster-wide defaults of the servers for a table's `DEFAULT`; in the cluster configuration as an operator may have put them there. */
 const SERVER_DEFAULTS = {
@@ -34,7 +35,7 @@ export function upsertAssignment({ snapshot }: CheckInput): CheckOutcome {
     for (const [partition, servers] of assignment.partitions) {
       const fault = groups === undefined ? spreadOf(table, servers) : splitGroup(groups, partition, servers);
       if (fault !== undefined)
-        findings.add(tableFinding(table, `partition ${partition}: ${fault}`, servers.join(', ').slice(0, 256)));
+        findings.add(tableFinding(table, `partition ${partition}: ${fault}`, servers.join(', '), ONE_SERVER));
     }
   }
   return findings.outcome({

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
-import { freePorts } from '../../support/kubernetes/processes.ts';
-import { Program } from '../../support/processes.ts';
+import type { Program } from '../../support/processes.ts';
+import { startProduct, type RunningProduct } from '../../support/product-process.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
@@ -10,42 +10,18 @@ const ROLES = '/api/v1/rbac-manager/roles';
 const SLOW = { timeout: 30_000, interval: 100 };
 
 let api: ControlPlane;
-let operator: Running;
-let gateway: Running;
+let operator: RunningProduct;
+let gateway: RunningProduct;
 let admin: string;
 const programs: Program[] = [];
 
-interface Running {
-  readonly program: Program;
-  readonly url: string;
-  readonly metricsUrl: string;
-}
-
-/** One of the processes, with the rights of its own service account, and an engine that is not there. */
-async function start(command: 'operator' | 'gateway', ...flags: string[]): Promise<Running> {
-  const [port, metricsPort] = (await freePorts(2)) as [number, number];
-  const kubeconfig = await api.serviceAccountKubeconfig(NAMESPACE, `olap-warden-${command}`);
-  const all = {
-    host: '127.0.0.1',
-    port,
-    'metrics-port': metricsPort,
-    kubeconfig,
+/** With an engine that is not there. */
+const start = (command: 'operator' | 'gateway', settings: Readonly<Record<string, string>> = {}) =>
+  startProduct(api, command, {
     namespace: NAMESPACE,
-    controllers: 'http://127.0.0.1:9',
-  };
-  const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
-  const program = new Program(process.execPath, ['bin/olap-warden.js', command, ...args, ...flags], {
-    cwd: ROOT,
-    env: { PATH: process.env['PATH'] },
+    settings: { controllers: 'http://127.0.0.1:9', ...settings },
+    onStart: (program) => programs.push(program),
   });
-  programs.push(program);
-  const running = { program, url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}` };
-  await vi.waitFor(async () => {
-    const answer = await fetch(`${running.metricsUrl}/readyz`).catch(() => undefined);
-    if (answer?.status !== 200) throw new Error(`${command} does not get ready:\n${program.output}`);
-  }, SLOW);
-  return running;
-}
 
 beforeAll(async () => {
   api = await startControlPlane();
@@ -53,7 +29,7 @@ beforeAll(async () => {
   await api.mustKubectl(['create', 'namespace', NAMESPACE]);
   await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
   admin = await api.serviceAccountToken(NAMESPACE, 'admin', { audience: 'olap-warden' });
-  operator = await start('operator', `--admin-subject=user-email:system:serviceaccount:${NAMESPACE}:admin`);
+  operator = await start('operator', { 'admin-subject': `user-email:system:serviceaccount:${NAMESPACE}:admin` });
   gateway = await start('gateway');
 });
 afterAll(async () => {

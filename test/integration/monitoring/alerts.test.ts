@@ -101,6 +101,9 @@ describe('the alerts', () => {
     });
     const labels = { check, job: 'olap', namespace: 'olap' };
     const fires = firing(rule, true, labels);
+    const lasting = ['26m', '30m', '30m30s', '31m', '31m30s', '32m', '45m', '60m'].map((eval_time) =>
+      Object.assign(firing(rule, true, labels), { eval_time }),
+    );
     // The first fails from the start and is gone after half an hour; the second tells a minute and a half later, and of a PASS after half an hour.
     const output = await promtoolTest([
       {
@@ -108,10 +111,7 @@ describe('the alerts', () => {
         input_series: [of('a', '0x60 stale'), of('b', '_x62 0x60 1x60')],
         alert_rule_test: [
           { ...fires, eval_time: '20m', exp_alerts: [] },
-          ...['26m', '30m', '30m30s', '31m', '31m30s', '32m', '45m', '60m'].map((eval_time) => ({
-            ...fires,
-            eval_time,
-          })),
+          ...lasting,
           { ...fires, eval_time: '63m', exp_alerts: [] },
         ],
       },

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import type { ControlPlaneClient } from './control-plane.ts';
+import { freePorts } from './kubernetes/processes.ts';
+import { Program } from './processes.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PATIENCE = { timeout: 60_000, interval: 100 };
+
+export interface RunningProduct {
+  readonly program: Program;
+  readonly url: string;
+  readonly metricsUrl: string;
+}
+
+/**
+ * One of the processes on free ports of 127.0.0.1, with the rights of its own service account in the namespace. Resolves when it is ready; the caller ends
+ * `program`, also where this throws, which is why `onStart` is told of it first.
+ */
+export async function startProduct(
+  api: ControlPlaneClient,
+  command: 'operator' | 'gateway',
+  options: {
+    readonly namespace: string;
+    readonly settings: Readonly<Record<string, string>>;
+    readonly onStart: (program: Program) => void;
+  },
+): Promise<RunningProduct> {
+  const { namespace, settings, onStart } = options;
+  const [port, metricsPort] = (await freePorts(2)) as [number, number];
+  const kubeconfig = await api.serviceAccountKubeconfig(namespace, `olap-warden-${command}`);
+  const all = { host: '127.0.0.1', port, 'metrics-port': metricsPort, kubeconfig, namespace, ...settings };
+  const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
+  const program = new Program(process.execPath, ['bin/olap-warden.js', command, ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] },
+  });
+  onStart(program);
+  const running = { program, url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}` };
+  await vi.waitFor(async () => {
+    const answer = await fetch(`${running.metricsUrl}/readyz`).catch(() => undefined);
+    if (answer?.status !== 200) throw new Error(`${command} does not get ready:\n${program.output}`);
+  }, PATIENCE);
+  return running;
+}
