@@ -57,6 +57,9 @@ function rawHeadersOf(headers: EngineResponse['headers']): string[] {
   );
 }
 
+/** From here on a second more or less is nothing. */
+const WATCHED_MS = 30_000;
+
 /** One exchange that goes straight from the wire to a sink: no stream, and no promise for each piece. */
 export class Delivery implements Exchange, AnswerFlow {
   readonly request: WireRequest;
@@ -66,15 +69,17 @@ export class Delivery implements Exchange, AnswerFlow {
   readonly #sink: AnswerSink;
   readonly #options: DeliveryOptions;
   readonly #outcome = Promise.withResolvers<void>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout | undefined;
   #started = false;
 
   constructor(request: WireRequest, sink: AnswerSink, options: DeliveryOptions) {
     this.request = request;
     this.#sink = sink;
     this.#options = options;
+    // The pool watches over long times by itself: a timer for each request would cost more than all it does.
+    if (options.headersTimeoutMs >= WATCHED_MS) return;
     this.#timer = setTimeout(() => {
-      this.timedOut = true;
+      this.onDeadline();
       options.pool.abort(this, new Error('no answer in time'));
     }, options.headersTimeoutMs);
   }
@@ -95,6 +100,10 @@ export class Delivery implements Exchange, AnswerFlow {
 
   resume(): void {
     this.connection?.resume();
+  }
+
+  onDeadline(): void {
+    this.timedOut = true;
   }
 
   onHead({ status, rawHeaders }: ResponseHead): void {

@@ -114,6 +114,7 @@ export class PooledEndpoint implements EngineEndpoint {
       headers: requestHeaderList(request.headerList ?? request.headers ?? {}, authorization),
       body: typeof body === 'string' ? Buffer.from(body) : body,
       repeatable: isRepeatable(request),
+      deadline: performance.now() + headersTimeoutMs,
       bodyTimeoutMs,
     };
     return new Delivery(wireRequest, sink, {

@@ -33,16 +33,24 @@ export function observeRequests(
 ): (method: string, route: string, status: number, seconds: number) => void {
   const name = 'olap_warden_http_request_duration_seconds';
   const series = new Map<string, Series>();
+  /** Most requests are of the same kind as the one before. */
+  let last: { method: string; route: string; status: number; series: Series } | undefined;
   const metric = {
     name,
     help: 'How long requests took, from their headers to the end of the answer.',
     type: 'histogram',
     aggregator: 'sum',
     get: () => Promise.resolve({ ...metric, values: [...series.values()].flatMap((one) => valuesOf(name, one)) }),
-    reset: () => series.clear(),
+    reset() {
+      last = undefined;
+      series.clear();
+    },
   };
   registry.registerMetric(metric as unknown as Histogram);
   return (method, route, status, seconds) => {
+    if (last !== undefined && last.method === method && last.route === route && last.status === status) {
+      return count(last.series, seconds);
+    }
     const counted = route === 'none' ? 'any' : method;
     const key = `${counted} ${status} ${route}`;
     let one = series.get(key);
@@ -51,11 +59,16 @@ export function observeRequests(
       one = { labels, counts: Array.from({ length: SECONDS.length + 1 }, () => 0), sum: 0 };
       series.set(key, one);
     }
-    let bucket = 0;
-    while (bucket < SECONDS.length && seconds > (SECONDS[bucket] as number)) bucket++;
-    one.counts[bucket] = (one.counts[bucket] ?? 0) + 1;
-    one.sum += seconds;
+    last = { method, route, status, series: one };
+    count(one, seconds);
   };
+}
+
+function count(series: Series, seconds: number): void {
+  let bucket = 0;
+  while (bucket < SECONDS.length && seconds > (SECONDS[bucket] as number)) bucket++;
+  series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+  series.sum += seconds;
 }
 
 function valuesOf(name: string, { labels, counts, sum }: Series): object[] {

@@ -62,6 +62,11 @@ export class WireConnection implements WireFlow {
     return this.#exchange;
   }
 
+  /** Whether the head of the answer should have been here by now. */
+  late(now: number): boolean {
+    return this.#exchange !== undefined && !this.#headRead && now > this.#exchange.request.deadline;
+  }
+
   /** Whether the engine has been silent in the middle of an answer for longer than is borne. */
   stalled(now: number): boolean {
     const { request } = this.#exchange ?? {};

@@ -9,6 +9,8 @@ export interface WireRequest {
   readonly body: Uint8Array | undefined;
   /** Whether it may be sent again where a kept connection ended before any of its answer came. */
   readonly repeatable: boolean;
+  /** Of the clock of `performance.now`: when the head of the answer must be there, give or take the pool's tick. */
+  readonly deadline: number;
   /** Milliseconds of silence within the body that are borne. */
   readonly bodyTimeoutMs: number;
 }
@@ -32,6 +34,8 @@ export interface Exchange {
    */
   onData(piece: Buffer): boolean;
   onEnd(): void;
+  /** The deadline has passed, and there is no head: told before the exchange is given up. */
+  onDeadline(): void;
   /** In place of `onHead`, or of `onEnd` after it. */
   onError(error: Error): void;
 }

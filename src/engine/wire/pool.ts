@@ -51,6 +51,11 @@ export class WirePool {
     for (const connection of this.#connections) connection.destroy(reason);
   }
 
+  #giveUp(exchange: Exchange): void {
+    exchange.onDeadline();
+    this.abort(exchange, new Error('no answer in time'));
+  }
+
   #another(): WireConnection | undefined {
     if (this.#connections.size >= this.#options.connections) return undefined;
     const connection = new WireConnection({
@@ -92,8 +97,13 @@ export class WirePool {
 
   #tick(): void {
     const now = performance.now();
+    for (const exchange of this.#waiting) {
+      if (now > exchange.request.deadline) this.#giveUp(exchange);
+    }
     for (const connection of this.#connections) {
-      if (connection.stalled(now)) connection.destroy(new Error('the engine fell silent in the middle of its answer'));
+      if (connection.late(now) && connection.exchange) this.#giveUp(connection.exchange);
+      else if (connection.stalled(now))
+        connection.destroy(new Error('the engine fell silent in the middle of its answer'));
       else if (connection.exchange === undefined && now - connection.activeAt > IDLE_MS) connection.destroy(IDLE);
     }
   }

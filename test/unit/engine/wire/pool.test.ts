@@ -38,6 +38,7 @@ class Collected implements Exchange {
   head: ResponseHead | undefined;
   body = '';
   pieces = 0;
+  late = false;
   /** After how many pieces to hold the rest. */
   holdAfter = Infinity;
   readonly #over = Promise.withResolvers<string>();
@@ -50,6 +51,7 @@ class Collected implements Exchange {
       body: Buffer.from('{}'),
       repeatable: true,
       bodyTimeoutMs: 5000,
+      deadline: Infinity,
       ...request,
     };
   }
@@ -68,6 +70,9 @@ class Collected implements Exchange {
   }
   onEnd(): void {
     this.#over.resolve(this.body);
+  }
+  onDeadline(): void {
+    this.late = true;
   }
   onError(error: Error): void {
     this.#over.resolve(`error: ${error.message}`);
@@ -176,6 +181,14 @@ describe('requests by hand', () => {
     const url = await serve(() => undefined);
     await closers.pop()?.();
     expect(await send(poolOf(url)).over).toMatch(/ECONNREFUSED/);
+  });
+
+  it('are given up when their time is over, in line too', async () => {
+    const url = await serve(() => undefined);
+    const pool = poolOf(url, 1);
+    const both = [1, 2].map(() => send(pool, { deadline: performance.now() + 100 }));
+    expect(await Promise.all(both.map(({ over }) => over))).toEqual(Array(2).fill('error: no answer in time'));
+    expect(both.map(({ late }) => late)).toEqual([true, true]);
   });
 
   it('end with their pool', async () => {
