@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cellOf, parseExact, toCsv } from '../../../web/src/lib/exact-json.ts';
+import { cellOf, parseExact, toCsv, toTsv } from '../../../web/src/lib/exact-json.ts';
 
 const cells = (json: string): string[] => (parseExact(json) as unknown[]).map((value) => cellOf(value).text);
 
@@ -44,5 +44,22 @@ describe('CSV', () => {
     expect(toCsv(['a'], [['=HYPERLINK("x")'], ['+1'], ['@x'], ['-y'], [-1]])).toBe(
       'a\r\n"\'=HYPERLINK(""x"")"\r\n\'+1\r\n\'@x\r\n\'-y\r\n-1\r\n',
     );
+  });
+
+  it('sets off a list that begins like a formula, and leaves one of numbers as it is', () => {
+    expect(toCsv(['a'], [[['=1+1', 'x']], [['-cmd']], [[-1, 2]]])).toBe('a\r\n"\'=1+1, x"\r\n\'-cmd\r\n"-1, 2"\r\n');
+  });
+
+  it('becomes cells of a spreadsheet through the clipboard', () => {
+    expect(
+      toTsv(
+        ['a', 'b'],
+        [
+          ['tab\there', null],
+          ['two\nlines', 1.5],
+          ['=1+1', 'plain, text'],
+        ],
+      ),
+    ).toBe('a\tb\n"tab\there"\t\n"two\nlines"\t1.5\n\'=1+1\tplain, text\n');
   });
 });

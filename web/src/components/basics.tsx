@@ -202,15 +202,16 @@ export function DangerButton(props: {
   );
 }
 
-/** Copies a text; says so. */
-export function CopyButton(props: { text: string; label?: string }): JSX.Element {
+/** Copies a text; says so. @param props.text a function where it takes work to write it */
+export function CopyButton(props: { text: string | (() => string); label?: string }): JSX.Element {
   const [done, setDone] = useState(false);
   return (
     <button
       type="button"
       class="small"
       onClick={() => {
-        void navigator.clipboard.writeText(props.text).then(() => {
+        const text = typeof props.text === 'string' ? props.text : props.text();
+        void navigator.clipboard.writeText(text).then(() => {
           setDone(true);
           setTimeout(() => setDone(false), 2000);
         });

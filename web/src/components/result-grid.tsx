@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { cellOf, toCsv } from '../lib/exact-json.ts';
+import { cellOf, toCsv, toTsv } from '../lib/exact-json.ts';
 import { whole } from '../lib/format.ts';
 import type { CursorResponse } from '../lib/types.ts';
 import { CopyButton, download } from './basics.tsx';
@@ -88,12 +88,7 @@ export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null 
         />
       </div>
       <div class="row">
-        <CopyButton
-          label="Copy the page"
-          text={[columnNames.join('\t'), ...rows.map((row) => row.map((value) => cellOf(value).text).join('\t'))].join(
-            '\n',
-          )}
-        />
+        <CopyButton label="Copy the page" text={() => toTsv(columnNames, rows)} />
         <button
           type="button"
           class="small"

@@ -30,14 +30,31 @@ export function cellOf(value: unknown): Cell {
   return { text: JSON.stringify(value), kind: 'text' };
 }
 
-/** RFC 4180; a text that a spreadsheet would run as a formula is set off by an apostrophe. */
-export function toCsv(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const field = (cell: Cell): string => {
-    const text =
-      cell.kind === 'text' && /^[=+\-@\t\r]/.test(cell.text) ? `'${cell.text}` : cell.kind === 'null' ? '' : cell.text;
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+type Rows = readonly (readonly unknown[])[];
+
+/** What a spreadsheet would run as a formula; in a list a minus before a digit is a number's. */
+const FORMULA = { text: /^[=+\-@\t\r]/, list: /^(?:[=+@\t\r]|-(?!\d))/ };
+
+/** Rows of fields, quoted as in RFC 4180; a text that a spreadsheet would run as a formula is set off by an apostrophe. */
+function delimited(columns: readonly string[], rows: Rows, separator: ',' | '\t', lineEnd: string): string {
+  const quoted = new RegExp(`["\\r\\n${separator}]`);
+  const field = ({ text, kind }: Cell): string => {
+    if (kind === 'null') return '';
+    const runs = (kind === 'text' || kind === 'list') && FORMULA[kind].test(text);
+    const safe = runs ? `'${text}` : text;
+    return quoted.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const lines = [columns.map((name) => field({ text: name, kind: 'text' })).join(',')];
-  for (const row of rows) lines.push(row.map((value) => field(cellOf(value))).join(','));
-  return `${lines.join('\r\n')}\r\n`;
+  const lines = [columns.map((name) => field({ text: name, kind: 'text' })).join(separator)];
+  for (const row of rows) lines.push(row.map((value) => field(cellOf(value))).join(separator));
+  return lines.join(lineEnd) + lineEnd;
+}
+
+/** A page as a file. */
+export function toCsv(columns: readonly string[], rows: Rows): string {
+  return delimited(columns, rows, ',', '\r\n');
+}
+
+/** A page for the clipboard: a spreadsheet takes it as cells. */
+export function toTsv(columns: readonly string[], rows: Rows): string {
+  return delimited(columns, rows, '\t', '\n');
 }
