@@ -130,7 +130,10 @@ function fixed(): Map<string, object> {
       ],
     ],
     [`/zk/ls?path=/${CLUSTER}/LIVEINSTANCES`, [...servers, broker, ...controllers]],
-    [`/zk/ls?path=/${CLUSTER}/PROPERTYSTORE/CONFIGS/TABLE`, tables.map(fullName)],
+    [
+      `/zk/lsl?path=/${CLUSTER}/PROPERTYSTORE/CONFIGS/TABLE`,
+      Object.fromEntries(tables.map((t) => [fullName(t), { czxid: t }])),
+    ],
     [
       `/zk/get?path=/${CLUSTER}/EXTERNALVIEW/brokerResource`,
       {

@@ -45,6 +45,11 @@ export function readRecording(version: string, name: string): Recording {
   };
 }
 
+/** As `/zk/lsl` tells nodes; see `ReplayEngine.tables`. */
+export function tableStats(names: readonly string[], czxid: number): object {
+  return Object.fromEntries(names.map((name) => [name, { czxid, mzxid: czxid, version: 0 }]));
+}
+
 type Answer = Recorded | ((request: EngineRequest) => Recorded);
 
 /**
@@ -86,6 +91,11 @@ export class ReplayEngine implements Engine {
 
   json(path: string, body: unknown, status = 200): this {
     return this.on('GET', 'controller', path, { status, body: JSON.stringify(body) });
+  }
+
+  /** The tables that there are, from now on. @param czxid of the transaction that made each of them */
+  tables(names: readonly string[], czxid = 7): this {
+    return this.json('/zk/lsl?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', tableStats(names, czxid));
   }
 
   /** The recorded body of a GET to the controller, as a value to be changed. */
@@ -142,7 +152,7 @@ export class ReplayEngine implements Engine {
   #derive(version: string): void {
     const nodes = this.body('/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE') as { id: string }[];
     const tables = nodes.map(({ id }) => id);
-    this.json('/zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', tables);
+    this.tables(tables);
     // The recorded cluster had no such node: `ls` of its parent does not have it.
     this.json(
       '/zk/getChildren?path=/hc/PROPERTYSTORE/INSTANCE_PARTITIONS',

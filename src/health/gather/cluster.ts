@@ -57,9 +57,10 @@ export class ClusterCalls {
     return tables;
   }
 
-  async tableNames(): Promise<Set<string>> {
-    const body = await this.#reader.json(this.#zk('ls', 'PROPERTYSTORE/CONFIGS/TABLE', 'table_names'));
-    return new Set(Array.isArray(body) ? body.map(String) : []);
+  /** The tables there are, each with what tells it from another of its name: the transaction that made it. */
+  async tableOrigins(): Promise<Map<string, string>> {
+    const stats = objectOf(await this.#reader.json(this.#zk('lsl', 'PROPERTYSTORE/CONFIGS/TABLE', 'table_names')));
+    return new Map(Object.keys(stats).map((name) => [name, String(objectOf(stats[name]).czxid)]));
   }
 
   async schemas(): Promise<Map<string, SchemaEntry>> {
@@ -121,7 +122,7 @@ export class ClusterCalls {
     }
   }
 
-  #zk(operation: 'get' | 'getChildren' | 'ls', path: string, name: string): Call {
+  #zk(operation: 'get' | 'getChildren' | 'ls' | 'lsl', path: string, name: string): Call {
     const full = `${this.#root}/${path}`.split('/').map(encodeURIComponent).join('/');
     return this.call(name, `/zk/${operation}?path=${full}`, { timeoutMs: CHILDREN_TIMEOUT_MS });
   }

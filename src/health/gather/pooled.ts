@@ -12,8 +12,8 @@ export async function pooled<T, R>(items: readonly T[], limit: number, work: (it
 /** Work on many items that is of use once all of it is done. */
 export interface Pass {
   readonly jobs: readonly (() => Promise<void>)[];
-  /** Called once, when the last job is done (or there is none). */
-  readonly done: () => void;
+  /** Called once, when the last job is done (or there is none); may take its time, during which other passes go on. */
+  readonly done: () => Promise<void>;
 }
 
 /**
@@ -21,14 +21,16 @@ export interface Pass {
  * pass before.
  */
 export async function inPasses(passes: readonly Pass[], limit: number): Promise<void> {
-  for (const { jobs, done } of passes) if (jobs.length === 0) done();
+  const ends: Promise<void>[] = [];
   const jobs = passes.flatMap(({ jobs, done }) => {
     let left = jobs.length;
+    if (left === 0) ends.push(done());
     return jobs.map((job) => async () => {
       await job();
       left -= 1;
-      if (left === 0) done();
+      if (left === 0) ends.push(done());
     });
   });
   await pooled(jobs, limit, (job) => job());
+  await Promise.all(ends);
 }

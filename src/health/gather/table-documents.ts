@@ -64,6 +64,11 @@ export function snapshotOf(state: TableState): TableSnapshot {
   return { name: entry.name, rawName: entry.rawName, type: entry.type, config: entry.config, ...parts };
 }
 
+/** Whether one of the documents that were asked for could not be read. */
+export function hasFailed({ assignment, difference, segments, size }: TableState): boolean {
+  return [assignment, difference, segments, size].some((read) => !read.ok && read !== NOT_READ);
+}
+
 export interface TableDocumentsOptions {
   readonly reader: Reader;
   readonly calls: ClusterCalls;
@@ -103,8 +108,12 @@ export class TableDocuments {
 
   /** A second look at a table that was not well: only what still differs counts. */
   async readAgain(state: TableState): Promise<void> {
-    if (!state.assignment.ok) {
+    if (hasFailed(state)) {
+      const { difference, differing } = state;
       Object.assign(state, await this.read(state.entry));
+      if (!difference.ok || !state.difference.ok) return;
+      const lasting = [...state.differing].filter((name) => differing.has(name));
+      state.difference = readOk({ ...state.difference.value, segments: sampleOf(lasting) });
       return;
     }
     const again = await this.#reader.read(async () => {

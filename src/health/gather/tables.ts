@@ -8,7 +8,7 @@ import { TableCalls } from './fan-outs.ts';
 import type { GrowingSnapshot } from './growing-snapshot.ts';
 import { inPasses, pooled, type Pass } from './pooled.ts';
 import type { Reader } from './reader.ts';
-import { newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
+import { hasFailed, newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
 
 /** How many tables' documents are read at once: each holds the names of its segments while it is read. */
 const TABLES_AT_ONCE = 6;
@@ -56,6 +56,7 @@ export class TablesGatherer {
   async gather(entries: readonly TableEntry[]): Promise<void> {
     const { snapshot, progress } = this.#options;
     snapshot.put({ tables: readOk(entries.map((entry) => snapshotOf(newState(entry)))) }, 'tables');
+    const origins = this.#origins(entries);
     const questions = QUESTIONS.filter((question) => this.#needs(question));
     progress(0, entries.length * (1 + questions.length));
     const [states, firstResource] = await Promise.all([
@@ -83,7 +84,7 @@ export class TablesGatherer {
       ),
       QUESTIONS_AT_ONCE,
     );
-    await this.#dropDeleted(states);
+    await this.#dropDeleted(states, await origins);
   }
 
   #needs(...needs: readonly Need[]): boolean {
@@ -119,20 +120,17 @@ export class TablesGatherer {
 
   /** What the servers of each enabled table are asked; it is known of none before all have answered. */
   #tableQuestion(question: TableQuestion, states: readonly TableState[]): Pass {
-    const answers = new Map<TableState, Partial<TableState>>();
     const asked = states.filter((state) => state.enabled);
-    const { progress } = this.#options;
-    progress(states.length - asked.length);
-    return {
-      jobs: asked.map((state) => async () => {
-        answers.set(state, { [question]: await this.#answer(question, state) });
-        progress(1);
-      }),
-      done: () => {
-        for (const [state, answer] of answers) Object.assign(state, answer);
+    this.#options.progress(states.length - asked.length);
+    return this.#pass(
+      asked,
+      (state) => this.#answer(question, state),
+      (answer) => !answer.ok && answer !== NOT_READ,
+      (answers) => {
+        for (const [state, answer] of answers) Object.assign(state, { [question]: answer });
         this.#options.snapshot.put({ tables: readOk(states.map(snapshotOf)) }, question);
       },
-    };
+    );
   }
 
   async #answer(question: TableQuestion, { entry, assignment, consumingOffsets }: TableState): Promise<Read<unknown>> {
@@ -166,30 +164,57 @@ export class TablesGatherer {
   /** One query for each table by its raw name: both parts of a hybrid table are one to a query. */
   #queries(states: readonly TableState[]): Pass {
     const names = [...new Set(states.filter(({ enabled }) => enabled).map(({ entry }) => entry.rawName))];
-    const queries = new Map<string, Read<QueryOutcome>>();
-    const { progress } = this.#options;
-    progress(states.length - names.length);
+    this.#options.progress(states.length - names.length);
+    return this.#pass(
+      names,
+      (name) => this.#reader.read<QueryOutcome>(() => this.#tableCalls.queryHealth(name)),
+      (answer) => !answer.ok || !answer.value.ok,
+      (queries) => this.#options.snapshot.put({ queries }, 'queries'),
+    );
+  }
+
+  /** Asks something of each; what is not well is asked once more after a while, as a table just made may not be served yet. */
+  #pass<K, V>(
+    items: readonly K[],
+    ask: (item: K) => Promise<V>,
+    isDoubtful: (answer: V) => boolean,
+    done: (answers: ReadonlyMap<K, V>) => void,
+  ): Pass {
+    const answers = new Map<K, V>();
     return {
-      jobs: names.map((name) => async () => {
-        queries.set(name, await this.#reader.read(() => this.#tableCalls.queryHealth(name)));
-        progress(1);
+      jobs: items.map((item) => async () => {
+        answers.set(item, await ask(item));
+        this.#options.progress(1);
       }),
-      done: () => this.#options.snapshot.put({ queries }, 'queries'),
+      done: async () => {
+        const again = items.filter((item) => isDoubtful(answers.get(item) as V));
+        if (again.length > 0 && !this.#reader.signal.aborted) {
+          await this.#reader.read(() => this.#reader.sleep(this.#options.settleMs));
+          await pooled(again, QUESTIONS_AT_ONCE, async (item) => answers.set(item, await ask(item)));
+        }
+        done(answers);
+      },
     };
   }
 
-  /** What was read of a table that was deleted meanwhile says nothing. */
-  async #dropDeleted(states: readonly TableState[]): Promise<void> {
-    if (states.length === 0) return;
-    const names = await this.#reader.read(() => this.#options.calls.tableNames());
-    if (!names.ok) return;
-    const remaining = states.filter(({ entry }) => names.value.has(entry.name));
+  async #origins(entries: readonly TableEntry[]): Promise<Read<ReadonlyMap<string, string>>> {
+    return entries.length === 0 ? NOT_READ : this.#reader.read(() => this.#options.calls.tableOrigins());
+  }
+
+  /** What was read of a table that was deleted meanwhile says nothing, though there be another of its name by now. */
+  async #dropDeleted(states: readonly TableState[], before: Read<ReadonlyMap<string, string>>): Promise<void> {
+    const after = await this.#origins(states.map(({ entry }) => entry));
+    if (!after.ok) return;
+    const remaining = states.filter(({ entry: { name } }) => {
+      const origin = after.value.get(name);
+      return origin !== undefined && (!before.ok || before.value.get(name) === origin);
+    });
     this.#options.snapshot.put({ tables: readOk(remaining.map(snapshotOf)) });
   }
 }
 
 function isDoubtful(state: TableState, viewRead: boolean): boolean {
-  if (!state.assignment.ok) return state.assignment !== NOT_READ;
+  if (hasFailed(state)) return true;
   if (!viewRead || !state.difference.ok) return false;
   return state.difference.value.segments.count > 0 || state.difference.value.viewMissing;
 }

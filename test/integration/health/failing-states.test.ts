@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../src/engine/connection.ts';
 import type { Engine } from '../../../src/engine/types.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import { createGather } from '../../../src/health/gather.ts';
+import { runChecks } from '../../../src/health/run.ts';
+import { resolveSettings } from '../../../src/health/settings.ts';
 import { entities, HealthStates } from '../../support/health-states.ts';
 import { startPinot, type Pinot } from '../../support/pinot.ts';
 
@@ -315,6 +318,52 @@ describe('an upsert table', () => {
     await states.passes('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK');
   });
 });
+
+/** What is about the state of a table, and not about its configuration or its size. */
+const OF_STATE = new Set([
+  'IDEAL_STATE_EV_MISMATCH_CHECK',
+  'TABLE_SEGMENTS_RELOAD_CHECK',
+  'TABLE_SEGMENT_ASSIGNMENT_CHECK',
+  'BROKER_RESOURCE_CHECK',
+  'QUERY_HEALTH_CHECK',
+]);
+
+it('tables that come and go while the checks run, again and again', async () => {
+  const over = new AbortController();
+  const rows = ['a', 'b'].map((id, i) => JSON.stringify({ id, ts: 1_760_000_000 + i }));
+  const comingAndGoing = async (name: string, stayMs: number): Promise<number> => {
+    let times = 0;
+    while (!over.signal.aborted) {
+      await states.smallTable(name);
+      await pinot.uploadRows(name, rows);
+      await delay(stayMs);
+      await pinot.deleteTable(name);
+      times += 1;
+    }
+    return times;
+  };
+  const tables = [comingAndGoing('quick', 0), comingAndGoing('slow', 1_500)];
+  const faults: string[] = [];
+  const settings = resolveSettings({});
+  for (let run = 0; run < 5; run += 1) {
+    const { results } = await runChecks({
+      gather: createGather({ engine, random: Math.random }),
+      settings,
+      signal: AbortSignal.timeout(60_000),
+      now: () => new Date(),
+    });
+    for (const { name, outcome } of results) {
+      for (const finding of outcome.findings) {
+        if (OF_STATE.has(name) || outcome.couldNotEvaluate)
+          faults.push(`${name} ${finding.entity}: ${finding.message}`);
+      }
+    }
+  }
+  over.abort();
+  const times = await Promise.all(tables);
+  expect(Math.min(...times)).toBeGreaterThan(0);
+  expect(faults).toEqual([]);
+}, 180_000);
 
 it('every check was tried', () => {
   const tried = new Set([...states.tested, ...TRIED_WITH_FIVE]);

@@ -114,7 +114,7 @@ const FAULTS: readonly ((engine: ReplayEngine) => unknown)[] = [
       '/query/sql {"sql":"SELECT $docId FROM orders LIMIT 1"}',
       readRecording('1.5.1', 'scen/down1_q'),
     ),
-  (engine) => engine.json('/zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', ['dd_REALTIME', 'orders_OFFLINE']),
+  (engine) => engine.tables(['dd_REALTIME', 'orders_OFFLINE']),
 ];
 
 describe('a run that decides its checks one by one', () => {
@@ -191,7 +191,7 @@ describe('a run that decides its checks one by one', () => {
   });
 
   it('judges again without a table that was deleted while the run went on', async () => {
-    const engine = new ReplayEngine('1.5.1').json('/zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', ['orders_OFFLINE']);
+    const engine = new ReplayEngine('1.5.1').tables(['orders_OFFLINE']);
     const { run } = await runOn(engine);
     const { outcome } = run.results.find(({ name }) => name === 'REPLICATION_CHECK') ?? {};
     expect(outcome?.findings.map(({ entity }) => entity)).toEqual(['orders_OFFLINE']);

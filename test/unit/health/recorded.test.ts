@@ -4,7 +4,7 @@ import type { CheckOutcome } from '../../../src/health/check.ts';
 import { createGather } from '../../../src/health/gather.ts';
 import { runChecks, type RunResult } from '../../../src/health/run.ts';
 import { resolveSettings } from '../../../src/health/settings.ts';
-import { readRecording, ReplayEngine } from '../../support/replay-engine.ts';
+import { readRecording, ReplayEngine, tableStats } from '../../support/replay-engine.ts';
 
 async function runOn(engine: ReplayEngine, only?: string): Promise<RunResult> {
   const gather = createGather({ engine, random: () => 0.5, settleMs: 1, attempts: 1 });
@@ -78,7 +78,8 @@ describe('a recorded cluster of 1.5.1', () => {
       'GET controller /zk/getChildren?path=/hc/CONFIGS/PARTICIPANT',
       'GET controller /zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE',
       'GET controller /zk/ls?path=/hc/LIVEINSTANCES',
-      'GET controller /zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE',
+      'GET controller /zk/lsl?path=/hc/PROPERTYSTORE/CONFIGS/TABLE',
+      'GET controller /zk/lsl?path=/hc/PROPERTYSTORE/CONFIGS/TABLE',
     ]);
   });
 
@@ -183,8 +184,41 @@ describe('a recorded cluster of 1.5.1', () => {
   it('drops a table that was deleted while it was read', async () => {
     engine
       .json('/tables/ev_REALTIME/idealstate', { code: 404, error: 'Table not found' }, 404)
-      .json('/zk/ls?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', ['dd_REALTIME', 'orders_OFFLINE', 'up_REALTIME']);
+      .tables(['dd_REALTIME', 'orders_OFFLINE', 'up_REALTIME']);
     expect(await outcomeOf(engine, 'SEGMENT_COUNT_CHECK')).toMatchObject({ status: 'PASS' });
+  });
+
+  it('drops a table that was deleted and made anew while it was read', async () => {
+    const names = ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'];
+    let looks = 0;
+    engine.json('/tables/ev_REALTIME/idealstate', { code: 404, error: 'Table not found' }, 404);
+    engine.on('GET', 'controller', '/zk/lsl?path=/hc/PROPERTYSTORE/CONFIGS/TABLE', () => {
+      looks += 1;
+      const others = tableStats(names, 7);
+      return { status: 200, body: JSON.stringify({ ...others, ...tableStats(['ev_REALTIME'], 7 + looks) }) };
+    });
+    expect(await outcomeOf(engine, 'SEGMENT_COUNT_CHECK')).toMatchObject({ status: 'PASS' });
+    expect(looks).toBe(2);
+  });
+
+  it('makes a query that failed once more before it calls that a fault', async () => {
+    const failed = readRecording('1.5.1', 'scen/down1_q');
+    const right = readRecording('1.5.1', 'sql_docid');
+    let queries = 0;
+    engine.on('POST', 'broker', '/query/sql {"sql":"SELECT $docId FROM orders LIMIT 1"}', () =>
+      ++queries === 1 ? failed : right,
+    );
+    expect(await outcomeOf(engine, 'QUERY_HEALTH_CHECK')).toMatchObject({ status: 'PASS' });
+    expect(queries).toBe(2);
+  });
+
+  it("reads a table's metadata once more where it was not there", async () => {
+    const path = '/segments/ev_REALTIME/zkmetadata';
+    const right = { status: 200, body: JSON.stringify(engine.body(path)) };
+    let looks = 0;
+    engine.on('GET', 'controller', path, () => (++looks === 1 ? { status: 500, body: '{}' } : right));
+    expect(await outcomeOf(engine, 'HIGH_NUMBER_OF_DOCUMENTS_CHECK')).toMatchObject({ status: 'PASS' });
+    expect(looks).toBe(2);
   });
 
   it('lets a failed read spoil only the checks that need it', async () => {
