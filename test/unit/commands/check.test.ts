@@ -79,6 +79,13 @@ describe('olap-warden check', () => {
     expect(await run(['--controller', url, ...failing, '--threshold', 'REPLICATION_CHECK.minReplication=2'])).toBe(0);
   });
 
+  it('takes another cluster property for prebuilt snapshots', async () => {
+    engine.json('/cluster/configs', { 'our.snapshots': 'true' });
+    const only = ['--controller', url, '--only', 'PREBUILT_SNAPSHOT_CHECK'];
+    expect(await run(only)).toBe(1);
+    expect(await run([...only, '--prebuilt-snapshot-property', 'our.snapshots'])).toBe(0);
+  });
+
   it('exits 2 where the cluster cannot be reached', async () => {
     server.close();
     server.closeAllConnections();
