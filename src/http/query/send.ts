@@ -6,6 +6,8 @@ import type { Page } from '../../query/page.ts';
 const JSON_TYPE = 'application/json';
 /** Copying that much costs less than one more piece in a gather-write. */
 const COPIED_BYTES = 32 * 1024;
+/** A caller that takes nothing for this long is left, so that it does not keep memory that others wait for. */
+const STALL_MS = 120_000;
 
 /** A page whose rows are in memory. */
 export type WholePage = Page & { readonly rows: readonly Uint8Array[] };
@@ -25,9 +27,10 @@ export async function sendPage(reply: FastifyReply, page: Page): Promise<boolean
 /**
  * Writes a page behind its headers by a gather-write: head, views of the stored bytes, tail; no copy is made of a large page here. Resolves when the
  * last byte is handed to the system or the caller has gone.
+ * @param stallMs how long a caller may take nothing of a large page
  * @returns whether the whole page is out, and nobody holds views of its bytes any more
  */
-export function writePage(raw: ServerResponse, page: WholePage): Promise<boolean> {
+export function writePage(raw: ServerResponse, page: WholePage, stallMs = STALL_MS): Promise<boolean> {
   const { head, rows, tail } = page;
   if (raw.destroyed) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -36,6 +39,7 @@ export function writePage(raw: ServerResponse, page: WholePage): Promise<boolean
     raw.end(Buffer.concat([head, ...rows, tail], page.length));
     return promise;
   }
+  raw.setTimeout(stallMs, () => raw.destroy());
   raw.cork();
   raw.write(head);
   for (const piece of rows) raw.write(piece);
@@ -61,6 +65,7 @@ function begin(reply: FastifyReply, length: number): ServerResponse {
 
 /** A failure in the middle closes the connection short of its announced length: no client takes that for an answer. */
 async function sendPieces(reply: FastifyReply, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy());
   try {
     await pipeline(pieces, reply.raw);
   } catch (error) {
