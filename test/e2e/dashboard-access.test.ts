@@ -286,6 +286,16 @@ describe('what is managed elsewhere', () => {
     );
     await page.unrouteAll();
   });
+
+  it('is said of an assignment, too', async () => {
+    const list = (await (await gateway.call('GET', `${RBAC}/assignments`)).json()) as object[];
+    await page.route(/rbac-manager\/assignments$/, (route) =>
+      route.fulfill({ json: list.map((one) => Object.assign(one, { managedBy: ['argocd-controller'] })) }),
+    );
+    await page.goto(`${gateway.url}/ui/access?tab=assignments`);
+    await page.getByRole('row', { name: 'managed by argocd-controller' }).first().waitFor();
+    await page.unrouteAll();
+  });
 });
 
 describe('who can do what', () => {

@@ -8,7 +8,7 @@ import { sameSubject, subjectKey } from '../subjects.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from './errors.ts';
 import type { EscalationGuard } from './escalation.ts';
-import { createdAt, createdBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
+import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
 
 /** What a long role name is cut to in the name of an assignment; the hash tells the rest apart. */
 const ROLE_PART_LENGTH = 200;
@@ -184,7 +184,13 @@ export class AssignmentManager {
     const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
     if (!assignment) return { subject, subjectType: type };
     const { metadata } = assignment;
-    return { subject, subjectType: type, createdAt: createdAt(metadata), createdBy: createdBy(metadata) };
+    return {
+      subject,
+      subjectType: type,
+      createdAt: createdAt(metadata),
+      createdBy: createdBy(metadata),
+      ...managedBy(metadata),
+    };
   }
 }
 

@@ -13,7 +13,7 @@ import { serviceTokenResource, srnText } from '../srn.ts';
 import type { AssignmentManager } from './assignments.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from './errors.ts';
-import { createdAt, createdBy, reference, type TokenStatus, type TokenView } from './views.ts';
+import { createdAt, createdBy, managedBy, reference, type TokenStatus, type TokenView } from './views.ts';
 
 export interface NewServiceToken {
   readonly description?: string;
@@ -121,6 +121,7 @@ export class ServiceTokenManager {
       expiresAt: token.spec.expiresAt ?? null,
       roles: roles.map((role) => reference('role', role)),
       status: this.#status(token, roles.length),
+      ...managedBy(token.metadata),
     };
   }
 

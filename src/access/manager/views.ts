@@ -37,6 +37,8 @@ export interface AssignmentView {
   /** Absent where the assignment that was to be deleted did not exist. */
   readonly createdAt?: string;
   readonly createdBy?: string;
+  /** As for a role. */
+  readonly managedBy?: readonly string[];
 }
 
 /** An assignment in the list of all. */
@@ -57,6 +59,8 @@ export interface TokenView {
   readonly expiresAt: string | null;
   readonly roles: readonly Reference[];
   readonly status: TokenStatus;
+  /** As for a role. */
+  readonly managedBy?: readonly string[];
 }
 
 export function reference(kind: 'role' | 'policy', name: string): Reference {
@@ -110,7 +114,7 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
 }
 
 /** The field managers but olap-warden's own, each once. */
-function managedBy(metadata: Readonly<ObjectMeta>): { managedBy?: string[] } {
+export function managedBy(metadata: Readonly<ObjectMeta>): { managedBy?: string[] } {
   const managers = new Set<string>();
   for (const { manager, subresource } of metadata.managedFields ?? []) {
     if (manager !== undefined && !subresource && !OWN_MANAGER.test(manager)) managers.add(manager);

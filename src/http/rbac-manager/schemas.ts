@@ -82,6 +82,7 @@ export const Assignment = Type.Object(
     subjectType: StringEnum(SUBJECT_TYPES),
     createdAt: Type.Optional(Time('When the assignment was made; absent where there was none to delete')),
     createdBy: Type.Optional(Type.String({ description: 'Who made it, as for a role.' })),
+    managedBy: history.managedBy,
   },
   { $id: 'Assignment' },
 );
@@ -169,6 +170,7 @@ export const ServiceToken = Type.Object(
     status: StringEnum(['UNASSIGNED', 'ACTIVE', 'EXPIRED'], {
       description: 'UNASSIGNED: no role, so that the token does not work yet.',
     }),
+    managedBy: history.managedBy,
   },
   { $id: 'ServiceToken' },
 );

@@ -73,6 +73,7 @@ export interface Assignment {
   readonly subjectType: string;
   readonly createdAt?: string;
   readonly createdBy?: string;
+  readonly managedBy?: readonly string[];
 }
 export interface RoleAssignment extends Assignment {
   /** Name of the role. */
@@ -93,6 +94,7 @@ export interface ServiceToken {
   readonly expiresAt: string | null;
   readonly roles: readonly Reference[];
   readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
+  readonly managedBy?: readonly string[];
 }
 export interface NewServiceToken {
   readonly srn: string;

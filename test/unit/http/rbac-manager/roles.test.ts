@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { API_VERSION } from '../../../../src/resources/meta.ts';
-import { policy, role, roleAssignment } from '../../../builders/resources.ts';
+import { policy, role, roleAssignment, serviceToken, withMeta } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
 import { BASE, inPath, NOW, testGateway } from './gateway.ts';
 
@@ -53,6 +53,29 @@ describe('roles over REST', () => {
     expect((await call('GET', `/roles/${inPath('role', 'gitops')}`)).body).toMatchObject({
       managedBy: ['argocd-controller', 'kubectl-edit'],
     });
+  });
+
+  it('tells what else manages an assignment or a service token', async () => {
+    const { call, store } = await testGateway();
+    const metadata = { managedFields: [{ manager: 'argocd-controller', operation: 'Apply' as const }] };
+    store.seed(
+      roleAssignment(
+        'by-git',
+        { role: 'table-reader', subjects: [{ type: 'group', name: 'data' }] },
+        withMeta(metadata),
+      ),
+      serviceToken('by-git', {}, withMeta(metadata)),
+    );
+    const managed = { managedBy: ['argocd-controller'] };
+    const of = `/roles/${inPath('role', 'table-reader')}/assignments`;
+    expect((await call('GET', of)).body).toMatchObject([{ subject: 'data', ...managed }]);
+    expect((await call('GET', '/service-tokens')).body).toMatchObject([managed]);
+    await call('POST', `/roles/${inPath('role', 'health-reader')}/create-assignment`, {
+      subject: 'data',
+      subjectType: 'group',
+    });
+    const all = (await call('GET', '/assignments')).body as { role: string; managedBy?: string[] }[];
+    expect(all.filter(({ managedBy }) => managedBy).map((one) => one.role)).toEqual(['table-reader']);
   });
 
   it('proposes a name that would do', async () => {

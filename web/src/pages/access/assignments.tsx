@@ -9,7 +9,7 @@ import { useLocation } from '../../lib/router.ts';
 import type { Role, RoleAssignment } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
-import { ListEnd, MAX_SHOWN, Search } from './master-detail.tsx';
+import { ListEnd, ManagedBadge, MAX_SHOWN, Search } from './master-detail.tsx';
 
 const pathOf = (role: string, verb: 'create' | 'delete'): string =>
   rbac(`/roles/${encodeSrn(`srn2:role#${role}`)}/${verb}-assignment`);
@@ -63,7 +63,7 @@ export function AssignmentsTab(): JSX.Element {
       {list.value === undefined && list.error === undefined && <Loading what="assignments" />}
       {shown.length > 0 && (
         <Table label="Who has which role" columns={['Subject', 'Kind', 'Role', 'Since', 'By', '(Revoke)']}>
-          {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy }) => (
+          {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy, managedBy }) => (
             <tr key={`${role}/${subjectType}/${subject}`}>
               <td class="wrap">{subject}</td>
               <td>{subjectType}</td>
@@ -73,7 +73,9 @@ export function AssignmentsTab(): JSX.Element {
               <td>
                 <When time={createdAt} />
               </td>
-              <td>{nameOf(createdBy ?? '')}</td>
+              <td>
+                {nameOf(createdBy ?? '')} <ManagedBadge by={managedBy} />
+              </td>
               <td>
                 <DangerButton
                   small

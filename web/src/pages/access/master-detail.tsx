@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ErrorNote, Loading, When } from '../../components/basics.tsx';
+import { Badge, ErrorNote, Loading, When } from '../../components/basics.tsx';
 import { nameOf, whole } from '../../lib/format.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Authored } from '../../lib/types.ts';
@@ -114,6 +114,27 @@ export function MasterDetail<T>(props: {
 /** The author of the roles and policies that olap-warden brings along; they cannot be changed. */
 export const isPredefined = (resource: Authored): boolean => resource.createdBy === 'platform-rbac-manager';
 
+/** Warns before an edit of what something else writes, too. */
+export function ManagedNote(props: { by: readonly string[] | undefined }): JSX.Element | null {
+  if (!props.by || props.by.length === 0) return null;
+  return (
+    <div class="note note-warn" role="note">
+      This resource is managed by {props.by.join(', ')}. What you change here may be changed back from there: better
+      change it at its source.
+    </div>
+  );
+}
+
+/** The same for a row of a list. */
+export function ManagedBadge(props: { by: readonly string[] | undefined }): JSX.Element | null {
+  if (!props.by || props.by.length === 0) return null;
+  return (
+    <span title="What you change here may be changed back from there.">
+      <Badge tone="warn">managed by {props.by.join(', ')}</Badge>
+    </span>
+  );
+}
+
 /** Who made it and when, and whether something else manages it, so that an edit here may be undone by it. */
 export function Authorship(props: { resource: Authored }): JSX.Element {
   const { resource } = props;
@@ -124,12 +145,7 @@ export function Authorship(props: { resource: Authored }): JSX.Element {
         <When time={resource.lastUpdatedAt} /> by {nameOf(resource.lastUpdatedBy)}
       </p>
       {isPredefined(resource) && <p class="muted">Predefined: it can be assigned and attached, not changed.</p>}
-      {resource.managedBy && resource.managedBy.length > 0 && (
-        <div class="note note-warn" role="note">
-          This resource is managed by {resource.managedBy.join(', ')}. What you change here may be changed back from
-          there: better change it at its source.
-        </div>
-      )}
+      <ManagedNote by={resource.managedBy} />
     </>
   );
 }

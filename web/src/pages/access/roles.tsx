@@ -7,7 +7,7 @@ import { setQuery } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
-import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
+import { Authorship, isPredefined, ManagedBadge, MasterDetail } from './master-detail.tsx';
 import { NewNamed } from './new-resource.tsx';
 
 function RolePolicies(props: { base: string; fixed: boolean }): JSX.Element {
@@ -64,7 +64,7 @@ function RoleSubjects(props: { base: string }): JSX.Element {
       <h3 id="role-subjects">Assigned to</h3>
       <ErrorNote message={error ?? list.error} />
       <ul class="rows">
-        {(list.value ?? []).map(({ subject: name, subjectType, createdAt }) => (
+        {(list.value ?? []).map(({ subject: name, subjectType, createdAt, managedBy }) => (
           <li key={`${subjectType}/${name}`}>
             <span>
               <span class="muted">{subjectType}</span> {name}
@@ -72,6 +72,7 @@ function RoleSubjects(props: { base: string }): JSX.Element {
             <span class="muted">
               <When time={createdAt} />
             </span>
+            <ManagedBadge by={managedBy} />
             <DangerButton
               small
               label="Revoke"

@@ -18,7 +18,7 @@ import { setQuery } from '../../lib/router.ts';
 import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
-import { MasterDetail } from './master-detail.tsx';
+import { ManagedNote, MasterDetail } from './master-detail.tsx';
 import { NewDialog } from './new-resource.tsx';
 
 /** The only time that anybody can see it: it goes when somebody says so, not by Escape. */
@@ -140,6 +140,7 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
         made <When time={token.createdAt} /> by {nameOf(token.createdBy)} ·{' '}
         {token.status === 'EXPIRED' ? 'expired' : 'expires'} <When time={token.expiresAt} />
       </p>
+      <ManagedNote by={token.managedBy} />
       <TokenRoles token={token} onChanged={props.onChanged} />
       <ErrorNote message={error} />
       <footer>
