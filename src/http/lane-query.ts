@@ -125,8 +125,18 @@ export class LaneQuery implements AnswerTarget {
     const { url = ROUTE } = this.#request;
     this.#writer?.onClosed();
     this.#admitted?.end();
-    const about = { id, method: 'POST', url, route: ROUTE, principal: principal.srn, clientAddress: address };
-    parts.record({ ...about, startedAt: this.#startedAt }, this.raw);
+    parts.record(
+      {
+        id,
+        method: 'POST',
+        url,
+        route: ROUTE,
+        principal: principal.srn,
+        clientAddress: address,
+        startedAt: this.#startedAt,
+      },
+      this.raw,
+    );
   };
 }
 

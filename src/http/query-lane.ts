@@ -70,7 +70,7 @@ export class QueryLane {
     const parts = this.#parts;
     if (request.method !== 'POST' || !PLAIN_URL.test(request.url ?? '')) return false;
     const head = readLaneHead(request.rawHeaders);
-    if (head === undefined || head.contentLength > MAX_BODY_BYTES || parts.overloaded()) return false;
+    if (head === undefined || !isPlainLength(head.contentLength) || parts.overloaded()) return false;
     const { trust } = parts;
     const address = trust === undefined ? (request.socket.remoteAddress ?? '') : proxyAddr(request, trust);
     const principal = parts.authenticate(head.authorization, address);
@@ -83,7 +83,7 @@ export class QueryLane {
       parts,
     });
     if (!query.admit()) return false;
-    collect(request, (body) => {
+    collect(request, head.contentLength, (body) => {
       const text = this.#texts.read(body);
       const tables = text && parts.engine.actualTablesNow?.(text.tables);
       const mayRead = tables !== undefined && allowsAll(parts.uncounted, principal, tables);
@@ -104,13 +104,24 @@ export class QueryLane {
   }
 }
 
+function isPlainLength(bytes: number): boolean {
+  return bytes > 0 && bytes <= MAX_BODY_BYTES;
+}
+
 function allowsAll(authorizer: Authorizer, principal: Principal, tables: readonly string[]): boolean {
   return tables.every((table) => authorizer.isAllowed(principal, 'Query', tableResource(table)));
 }
 
-/** Reads the body by events. One that breaks off is told of by the end of the response alone. */
-function collect(request: IncomingMessage, done: (body: Buffer) => void): void {
+/**
+ * Reads a body of a length that the server holds the client to. One that breaks off is told of by the end of the response alone.
+ * @param length in bytes, above 0
+ */
+function collect(request: IncomingMessage, length: number, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size === length) done(chunks.length === 1 ? chunk : Buffer.concat(chunks));
+  });
 }
