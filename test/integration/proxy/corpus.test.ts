@@ -29,7 +29,8 @@ beforeAll(async () => {
   broker = createServer((incoming, response) => {
     const { method, url, headers } = incoming;
     const sent = httpRequest(pinot.brokerUrl + (url ?? ''), { method: method ?? 'GET', headers }, (answer) => {
-      reached.push(answer.statusCode ?? 0);
+      // The gateway's own health run asks, too.
+      if (headers['x-corpus'] !== undefined) reached.push(answer.statusCode ?? 0);
       response.writeHead(answer.statusCode ?? 0, answer.headers);
       answer.pipe(response);
     });
@@ -51,7 +52,7 @@ afterAll(async () => {
 async function ask(texts: readonly string[]): Promise<[string, number][]> {
   const statuses: [string, number][] = [];
   for (const sql of texts) {
-    const answer = await gateway.call('POST', '/query/sql', { sql });
+    const answer = await gateway.call('POST', '/query/sql', { sql }, { 'x-corpus': '1' });
     await answer.arrayBuffer();
     statuses.push([sql, answer.status]);
   }
