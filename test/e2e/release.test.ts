@@ -4,7 +4,9 @@ import { policy, role, roleAssignment, serviceToken } from '../builders/resource
 import { canHoldNode } from '../support/node/machine.ts';
 import { startNode, type KubernetesNode } from '../support/node.ts';
 import { sharedPinot } from '../support/pinot.ts';
-import { Release } from '../support/release/release.ts';
+import { exerciseGateway, exerciseOperator } from '../support/kubernetes/exercise.ts';
+import { Rights } from '../support/kubernetes/rights.ts';
+import { Release, releasedChart } from '../support/release/release.ts';
 import { Traffic } from '../support/release/traffic.ts';
 
 const IMAGE = { repository: 'olap-warden.test/olap-warden', tag: 'e2e', pullPolicy: 'Never' };
@@ -35,6 +37,8 @@ describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle
   /** The Service, from this machine. */
   let url: string;
   let token: string;
+  /** One of the gateways: each shows at once what it has written itself. */
+  let firstGateway: string;
 
   beforeAll(async () => {
     const pinot = await sharedPinot();
@@ -56,10 +60,20 @@ describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle
     await node?.stop();
   });
 
-  function ask(base: string, path: string, credential: string, body?: object): Promise<Response> {
+  function ask(
+    base: string,
+    path: string,
+    credential: string,
+    body?: object,
+    method = body ? 'POST' : 'GET',
+  ): Promise<Response> {
     return fetch(base + path, {
-      method: body ? 'POST' : 'GET',
-      headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/json', connection: 'close' },
+      method,
+      headers: {
+        authorization: `Bearer ${credential}`,
+        connection: 'close',
+        ...(body && { 'content-type': 'application/json' }),
+      },
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(20_000),
     });
@@ -128,6 +142,7 @@ describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle
     );
     expect(gateways).toHaveLength(2);
     const [first = '', second = ''] = gateways;
+    firstGateway = first;
     const direct = (await (await ask(first, '/query/sql', token, { sql: ORDERS })).json()) as Rows;
     const paged = '/query/sql?doPaginate=true&numRows=100';
     const started = (await (await ask(first, paged, token, { sql: ORDERS })).json()) as Rows & { requestId: string };
@@ -144,6 +159,34 @@ describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle
   interface Rows {
     readonly resultTable: { readonly rows: readonly unknown[] };
   }
+
+  it('does all that it has rights for', { timeout: STEP_LIMIT_MS }, async () => {
+    const admin = await adminToken();
+    const hands = { kubectl: release.kubectl.bind(release), apply: release.apply.bind(release) };
+    await exerciseOperator(hands);
+    await exerciseGateway(hands, async <T>(method: string, path: string, body?: object) => {
+      const answer = await ask(firstGateway, path, admin, body, method);
+      const text = await answer.text();
+      expect(answer.status, `${method} ${path}: ${text}`).toBe(200);
+      return (text.startsWith('{') ? JSON.parse(text) : text) as T;
+    });
+  });
+
+  it('has another leader when the process of the leader is killed', { timeout: STEP_LIMIT_MS }, async () => {
+    const before = await release.lease();
+    const leader = await release.leader();
+    await release.killProcess(leader);
+    await until('another process leads', TAKEOVER_LIMIT_MS, async () => {
+      const { holderIdentity } = await release.lease();
+      return holderIdentity !== '' && holderIdentity !== before.holderIdentity;
+    });
+    // From the one that died to the next, and to nobody in between.
+    expect((await release.lease()).leaseTransitions).toBe(before.leaseTransitions + 1);
+    await until('its kubelet has started it again', 60_000, async () => {
+      const pod = (await release.pods('operator')).find(({ name }) => name === leader);
+      return pod?.restarts === 1 && pod.ready;
+    });
+  });
 
   it('has another leader when the pod of the leader is killed', { timeout: STEP_LIMIT_MS }, async () => {
     const before = await release.leader();
@@ -181,28 +224,49 @@ describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle
     return { addresses: (await release.kubectl(...slices)).split(' ').filter(Boolean) };
   }
 
-  it('is upgraded under traffic without one failed request', { timeout: 2 * STEP_LIMIT_MS }, async () => {
-    const before = new Set((await release.pods('gateway')).map(({ uid }) => uid));
-    const traffic = new Traffic({
-      url: `${url}/query/sql`,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ sql: 'SELECT COUNT(*) FROM orders' }),
-      clients: 4,
-      pauseMs: 50,
-    });
-    await sleep(1_000);
-    try {
-      await release.deploy({ ...values, settings: { 'log-level': 'debug' } });
+  it(
+    'goes back to the last release, and is upgraded from it under traffic without one failed request',
+    { timeout: 3 * STEP_LIMIT_MS },
+    async () => {
+      const admin = { name: 'another@example.com' };
+      await release.deploy({ ...values, firstAdministrator: admin }, releasedChart());
+      await until('the setting of the other release is followed', 60_000, async () => {
+        const subjects = ['get', 'orolebinding', '-o', 'jsonpath={.items[*].spec.subjects[*].name}'];
+        return (await release.kubectl(...subjects)).includes(admin.name);
+      });
+      const before = new Set((await release.pods('gateway')).map(({ uid }) => uid));
+      const traffic = new Traffic({
+        url: `${url}/query/sql`,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ sql: 'SELECT COUNT(*) FROM orders' }),
+        clients: 4,
+        pauseMs: 50,
+      });
       await sleep(1_000);
-    } finally {
-      const { answered, failures } = await traffic.end();
-      expect(failures).toEqual([]);
-      expect(answered).toBeGreaterThan(100);
+      try {
+        await release.deploy({ ...values, firstAdministrator: {}, settings: { 'log-level': 'debug' } });
+        await sleep(1_000);
+      } finally {
+        const { answered, failures } = await traffic.end();
+        expect(failures).toEqual([]);
+        expect(answered).toBeGreaterThan(100);
+      }
+      const after = await release.pods('gateway');
+      expect(after.map(({ ready }) => ready)).toEqual([true, true]);
+      expect(after.filter(({ uid }) => before.has(uid))).toEqual([]);
+      await release.kubectl('wait', '--for=condition=Ready', '--timeout=10s', 'roles.olapwarden.io/readers');
+    },
+  );
+
+  it('was refused nothing by the API server, and was granted nothing that it has no use for', async () => {
+    const rights = new Rights(node.directory, NAMESPACE, (args) => node.mustKubectl(args));
+    for (const component of ['operator', 'gateway'] as const) {
+      const account = `${release.name}-${component}`;
+      expect(await rights.refused(account), component).toEqual([]);
+      const [used, granted] = [await rights.used(account), await rights.granted(account)];
+      const ofTheCluster = component === 'gateway' ? ['create tokenreviews.authentication.k8s.io'] : [];
+      expect(used, component).toEqual([...granted, ...ofTheCluster].sort());
     }
-    const after = await release.pods('gateway');
-    expect(after.map(({ ready }) => ready)).toEqual([true, true]);
-    expect(after.filter(({ uid }) => before.has(uid))).toEqual([]);
-    await release.kubectl('wait', '--for=condition=Ready', '--timeout=10s', 'roles.olapwarden.io/readers');
   });
 
   it('leaves the custom resources when it is uninstalled', { timeout: STEP_LIMIT_MS }, async () => {

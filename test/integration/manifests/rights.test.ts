@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { exerciseGateway, exerciseOperator } from '../../support/kubernetes/exercise.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
 import { Rights } from '../../support/kubernetes/rights.ts';
 import { eventually } from '../../support/operator.ts';
@@ -36,8 +36,9 @@ async function kubectl(...args: string[]): Promise<string> {
   return (await api.mustKubectl(['-n', namespace, ...args])).stdout;
 }
 
-async function apply(object: object): Promise<void> {
-  await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(object) });
+async function apply(...items: object[]): Promise<void> {
+  const list = { apiVersion: 'v1', kind: 'List', items };
+  await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(list) });
 }
 
 interface Running {
@@ -76,28 +77,7 @@ async function start(name: 'operator' | 'gateway', ...flags: string[]): Promise<
 describe('the operator', () => {
   it('needs just what it is granted', { timeout: TIMEOUT_MS }, async () => {
     const first = await start('operator', '--admin-subject', 'user-email:ada@example.com');
-    await kubectl('wait', '--for=create', '--timeout=20s', 'roles.olapwarden.io/system-admin');
-    await apply(policy('read'));
-    await apply(role('analysts', { policies: ['read'] }));
-    await apply(serviceToken('job', { secretName: 'job-token' }));
-    await kubectl('wait', '--for=jsonpath={.status.state}=Unassigned', '--timeout=20s', 'otoken/job');
-    await kubectl('annotate', 'otoken', 'job', 'olapwarden.io/rotate-at=1');
-    await kubectl('wait', '--for=jsonpath={.status.observedRotateAt}=1', '--timeout=20s', 'otoken/job');
-    await kubectl('delete', 'otoken', 'job');
-    // Without the garbage collector, which does not run here, the operator alone takes them away.
-    await eventually(
-      () => kubectl('get', 'secrets', '-o', 'name'),
-      (names) => names === '',
-    );
-    for (const description of ['a', 'b']) {
-      const patch = JSON.stringify({ spec: { description } });
-      await kubectl('patch', 'policies.olapwarden.io', 'table-reader', '--type=merge', '-p', patch);
-      const found = () =>
-        kubectl('get', 'policies.olapwarden.io', 'table-reader', '-o', 'jsonpath={.spec.description}');
-      await eventually(found, (text) => text !== description);
-    }
-    await kubectl('patch', 'roles.olapwarden.io', 'table-reader', '--type=merge', '-p', '{"spec":{"description":"x"}}');
-    await kubectl('annotate', 'chr', 'cluster', 'olapwarden.io/run-at=1', '--overwrite');
+    await exerciseOperator({ kubectl, apply });
     await eventually(
       () => rights.used('olap-warden-operator'),
       (seen) => {
@@ -141,37 +121,7 @@ describe('the gateway', () => {
       expect(answer.status, `${method} ${path}: ${text}\n${gateway.program.output}`).toBe(200);
       return (text.startsWith('{') ? JSON.parse(text) : text) as T;
     }
-    const rbac = '/api/v1/rbac-manager';
-    const srn = (kind: string, name: string): string => encodeURIComponent(`srn2:${kind}#${name}`);
-    await eventually(
-      () => call<{ roles: unknown[] }>('GET', `${rbac}/whoami`),
-      ({ roles }) => roles.length > 0,
-    );
-    const policyDocument = {
-      version: 'v1',
-      statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#x'] }],
-    };
-    await call('POST', `${rbac}/policies`, { name: 'p', policyDocument });
-    await call('PUT', `${rbac}/policies/${srn('policy', 'p')}`, { description: 'changed', policyDocument });
-    await call('POST', `${rbac}/roles`, { name: 'r' });
-    await call('POST', `${rbac}/roles/${srn('role', 'r')}/attach-policy`, { policySrn: 'srn2:policy#p' });
-    const made = await call<{ srn: string; accessKey: string }>('POST', `${rbac}/service-tokens`, { description: 'x' });
-    const people = ['ada@example.com', 'grace@example.com'].map((name) => ({ type: 'user-email' as const, name }));
-    await apply(roleAssignment('by-kubectl', { role: 'r', subjects: people }));
-    const assignments = `${rbac}/roles/${srn('role', 'r')}/assignments`;
-    await eventually(
-      () => call<string>('GET', assignments),
-      (text) => text.includes('grace@example.com'),
-    );
-    const alan = { subjectType: 'user-email', subject: 'alan@example.com' };
-    await call('POST', `${rbac}/roles/${srn('role', 'r')}/create-assignment`, alan);
-    for (const subject of ['ada@example.com', 'grace@example.com', 'alan@example.com']) {
-      await call('POST', `${rbac}/roles/${srn('role', 'r')}/delete-assignment`, { subjectType: 'user-email', subject });
-    }
-    await call('DELETE', `${rbac}/service-tokens/${encodeURIComponent(made.srn)}`);
-    await call('DELETE', `${rbac}/roles/${srn('role', 'r')}`);
-    await call('DELETE', `${rbac}/policies/${srn('policy', 'p')}`);
-    await call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask');
+    await exerciseGateway({ apply }, call);
     await gateway.end();
     await operator.end();
 

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { runCommand } from '../node/command.ts';
 import type { KubernetesNode } from '../node.ts';
@@ -5,6 +6,7 @@ import { helmTools } from '../../../tools/helm/render.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const CHART = join(ROOT, 'charts/olap-warden');
+const RELEASED = join(ROOT, 'test/fixtures/released');
 const HELM_LIMIT_MS = 300_000;
 
 interface Pod {
@@ -14,6 +16,14 @@ interface Pod {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
     readonly containerStatuses?: readonly { readonly restartCount: number }[];
   };
+}
+
+/** The chart of the newest release, as its users have it. */
+export function releasedChart(): string {
+  const releases = readdirSync(RELEASED).filter((name) => existsSync(join(RELEASED, name, 'chart.tgz')));
+  const newest = releases.sort(new Intl.Collator('en', { numeric: true }).compare).at(-1);
+  if (newest === undefined) throw new Error(`there is no chart in \`${RELEASED}\``);
+  return join(RELEASED, newest, 'chart.tgz');
 }
 
 /** What a test knows of a pod. */
@@ -55,10 +65,10 @@ export class Release {
     return stdout;
   }
 
-  /** Installs or upgrades the release and waits until all of its pods are ready. */
-  async deploy(values: object): Promise<void> {
+  /** Installs or upgrades the release and waits until all of its pods are ready. @param chart that of the tree by default */
+  async deploy(values: object, chart = CHART): Promise<void> {
     await this.helm(
-      ['upgrade', '--install', this.name, CHART, '--values', '-', '--wait', '--timeout', '240s'],
+      ['upgrade', '--install', this.name, chart, '--values', '-', '--wait', '--timeout', '240s'],
       values,
     ).catch(async (error: unknown) => {
       throw new Error(`${String(error)}\n${await this.describePods()}`, { cause: error });
@@ -92,9 +102,32 @@ export class Release {
     await this.kubectl('delete', 'pod', pod, '--grace-period=0', '--force', '--wait=false');
   }
 
+  /** Kills the process of a pod, which its kubelet then starts again. */
+  async killProcess(pod: string): Promise<void> {
+    const container = await this.kubectl(
+      'get',
+      'pod',
+      pod,
+      '-o',
+      'jsonpath={.status.containerStatuses[0].containerID}',
+    );
+    const id = container.replace('containerd://', '');
+    const command = ['ctr', '--namespace', 'k8s.io', 'tasks', 'kill', '--signal', 'SIGKILL', id];
+    const { code, stderr } = await this.node.inside(command);
+    if (code !== 0) throw new Error(`the process of \`${pod}\` could not be killed: ${stderr}`);
+  }
+
+  /** Who leads, and how often that has changed. */
+  async lease(): Promise<{ readonly holderIdentity: string; readonly leaseTransitions: number }> {
+    const { spec } = JSON.parse(await this.kubectl('get', 'lease', `${this.name}-operator`, '-o', 'json')) as {
+      spec: { holderIdentity: string; leaseTransitions: number };
+    };
+    return spec;
+  }
+
   /** The pod that leads. */
   async leader(): Promise<string> {
-    const holder = await this.kubectl('get', 'lease', `${this.name}-operator`, '-o', 'jsonpath={.spec.holderIdentity}');
+    const { holderIdentity: holder } = await this.lease();
     const pods = await this.pods('operator');
     return pods.find(({ name }) => holder.startsWith(name))?.name ?? holder;
   }

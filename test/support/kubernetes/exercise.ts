@@ -1,0 +1,70 @@
+import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
+import { eventually } from '../operator.ts';
+
+/** What both exercises need of a cluster that an operator works in. */
+export interface Hands {
+  /** kubectl in the namespace. @throws when it fails */
+  kubectl(...args: string[]): Promise<string>;
+  apply(...objects: object[]): Promise<void>;
+}
+
+/** Has an operator do all that it does in its life, but for what follows from its settings. */
+export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void> {
+  await kubectl('wait', '--for=create', '--timeout=20s', 'roles.olapwarden.io/system-admin');
+  await apply(policy('read'), role('analysts', { policies: ['read'] }));
+  await apply(serviceToken('exercised', { secretName: 'exercised-token' }));
+  await kubectl('wait', '--for=jsonpath={.status.state}=Unassigned', '--timeout=20s', 'otoken/exercised');
+  await kubectl('annotate', 'otoken', 'exercised', 'olapwarden.io/rotate-at=1');
+  await kubectl('wait', '--for=jsonpath={.status.observedRotateAt}=1', '--timeout=20s', 'otoken/exercised');
+  await kubectl('delete', 'otoken', 'exercised');
+  // With a garbage collector or without one: the operator takes them away by itself.
+  await eventually(
+    () => kubectl('get', 'secrets', '-o', 'name'),
+    (names) => !names.includes('exercised'),
+  );
+  for (const description of ['a', 'b']) {
+    const patch = JSON.stringify({ spec: { description } });
+    await kubectl('patch', 'policies.olapwarden.io', 'table-reader', '--type=merge', '-p', patch);
+    const found = () => kubectl('get', 'policies.olapwarden.io', 'table-reader', '-o', 'jsonpath={.spec.description}');
+    await eventually(found, (text) => text !== description);
+  }
+  await kubectl('patch', 'roles.olapwarden.io', 'table-reader', '--type=merge', '-p', '{"spec":{"description":"x"}}');
+  await kubectl('annotate', 'chr', 'cluster', 'olapwarden.io/run-at=1', '--overwrite');
+}
+
+/** A call of a gateway's REST interface that is answered 200: its answer, as JSON where it is an object. */
+export type Call = <T = unknown>(method: string, path: string, body?: object) => Promise<T>;
+
+/** Has a gateway write everything that its REST interface writes. */
+export async function exerciseGateway({ apply }: Pick<Hands, 'apply'>, call: Call): Promise<void> {
+  const rbac = '/api/v1/rbac-manager';
+  const srn = (kind: string, name: string): string => encodeURIComponent(`srn2:${kind}#${name}`);
+  await eventually(
+    () => call<{ roles: unknown[] }>('GET', `${rbac}/whoami`),
+    ({ roles }) => roles.length > 0,
+  );
+  const statements = [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#x'] }];
+  const policyDocument = { version: 'v1', statements };
+  await call('POST', `${rbac}/policies`, { name: 'p', policyDocument });
+  await call('PUT', `${rbac}/policies/${srn('policy', 'p')}`, { description: 'changed', policyDocument });
+  await call('POST', `${rbac}/roles`, { name: 'r' });
+  await call('POST', `${rbac}/roles/${srn('role', 'r')}/attach-policy`, { policySrn: 'srn2:policy#p' });
+  const made = await call<{ srn: string }>('POST', `${rbac}/service-tokens`, { description: 'x' });
+  const people = ['ada@example.com', 'grace@example.com'].map((name) => ({ type: 'user-email' as const, name }));
+  await apply(roleAssignment('by-kubectl', { role: 'r', subjects: people }));
+  await eventually(
+    () => call<string>('GET', `${rbac}/roles/${srn('role', 'r')}/assignments`),
+    (text) => text.includes('grace@example.com'),
+  );
+  const alan = { subjectType: 'user-email', subject: 'alan@example.com' };
+  await call('POST', `${rbac}/roles/${srn('role', 'r')}/create-assignment`, alan);
+  for (const subject of ['ada@example.com', 'grace@example.com', 'alan@example.com']) {
+    await call('POST', `${rbac}/roles/${srn('role', 'r')}/delete-assignment`, { subjectType: 'user-email', subject });
+  }
+  await call('DELETE', `${rbac}/service-tokens/${encodeURIComponent(made.srn)}`);
+  await call('DELETE', `${rbac}/roles/${srn('role', 'r')}`);
+  await call('DELETE', `${rbac}/policies/${srn('policy', 'p')}`);
+  await call('PUT', '/clusterHealth?state=DISABLE');
+  await call('PUT', '/clusterHealth?state=ENABLE');
+  await call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask');
+}
