@@ -4,8 +4,8 @@ import { eventually } from '../operator.ts';
 /** What both exercises need of a cluster that an operator works in. */
 export interface Hands {
   /** kubectl in the namespace. @throws when it fails */
-  kubectl(...args: string[]): Promise<string>;
-  apply(...objects: object[]): Promise<void>;
+  readonly kubectl: (...args: string[]) => Promise<string>;
+  readonly apply: (...objects: object[]) => Promise<void>;
 }
 
 /** Has an operator do all that it does in its life, but for what follows from its settings. */
