@@ -34,11 +34,12 @@ test-e2e: deps parts web ## the tests that run whole programs (ONLY=path for som
 	@$(NODE) $(BIN)/vitest run --project e2e $(ONLY)
 
 .PHONY: parts parts-built parts-pinot
-parts: ## build or fetch the real parts that tests need (first time: about ten minutes)
+parts: ## build or fetch the real parts that tests need (first time: about half an hour)
 	@$(MAKE) -j2 parts-built parts-pinot
 
 parts-built:
 	@for part in kubernetes helm s3 gcs; do tools/install.sh $$part >/dev/null || exit 1; done
+	@$(NODE) && node tools/dev/node-parts.ts
 
 parts-pinot:
 	@tools/install.sh sample >/dev/null

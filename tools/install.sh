@@ -27,6 +27,7 @@ pins() { cat "$@" | sha256sum | cut -c1-12; }
 ensure() {
   local folder=$1 builder=$2
   if [ ! -d "$folder" ]; then
+    need flock 'it is part of util-linux: what is built here is built on Linux'
     mkdir -p "$cache"
     exec 9>"$folder.lock"
     flock 9
