@@ -9,6 +9,11 @@ import { srnText, type Deployment, type Srn } from './srn.ts';
 import { SubjectIndex, userSubjects } from './subjects.ts';
 import { TokenIndex, type KnownToken } from './token-index.ts';
 
+export interface DirectoryOptions {
+  /** Whether the Secret of a service token is told by the token's name alone: see TokenIndex. */
+  readonly ownersByName?: boolean;
+}
+
 /**
  * Roles, policies, assignments and service tokens in memory, following a store: the Authorizer that enforces, and what the authenticator of service
  * tokens asks. A change of an object touches what that object touches.
@@ -17,12 +22,13 @@ export class Directory implements Authorizer {
   readonly #store: ResourceStore;
   readonly #engine: DecisionEngine;
   readonly #subjects = new SubjectIndex();
-  readonly #tokens = new TokenIndex();
+  readonly #tokens: TokenIndex;
   readonly #unsubscribe: (() => void)[];
 
   /** Follows the store from now on; what the store already holds is in the directory when the constructor returns. */
-  constructor(store: ResourceStore, deployment: Deployment) {
+  constructor(store: ResourceStore, deployment: Deployment, { ownersByName = false }: DirectoryOptions = {}) {
     this.#store = store;
+    this.#tokens = new TokenIndex(ownersByName);
     this.#engine = new DecisionEngine(deployment, this);
     this.#unsubscribe = [
       store.subscribe('Policy', (event) => {

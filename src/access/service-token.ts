@@ -83,6 +83,12 @@ export interface TokenHashes {
   readonly previousExpiresAt?: string;
 }
 
+/** Hashes, and the ServiceToken that they are of. */
+export interface OwnedHashes extends TokenHashes {
+  readonly tokenName: string;
+  readonly tokenUid: string;
+}
+
 /** The name of a token's hash Secret; a name too long for the suffix is cut and told apart by its hash. */
 export function hashSecretName(tokenName: string): string {
   const name = `${tokenName}-hash`;
@@ -119,16 +125,18 @@ export function buildHashSecret(owner: ServiceToken, hashes: TokenHashes): Secre
 }
 
 /** Reads a hash Secret; undefined for any other Secret and for one that is damaged. */
-export function readHashSecret(secret: Secret): (TokenHashes & { readonly tokenName: string }) | undefined {
+export function readHashSecret(secret: Secret): OwnedHashes | undefined {
   if (secret.metadata.labels?.[LABELS.part] !== HASH_SECRET_PART) return undefined;
-  const tokenName = secret.metadata.ownerReferences?.find((owner) => owner.kind === 'ServiceToken')?.name;
+  const owner = secret.metadata.ownerReferences?.find(({ kind }) => kind === 'ServiceToken');
+  if (!owner) return undefined;
   const accessKey = decode(secret.data?.['accessKey']);
   const secretHash = decode(secret.data?.['secretHash']);
-  if (!tokenName || !accessKey || !secretHash) return undefined;
+  if (!accessKey || !secretHash) return undefined;
   const previousHash = decode(secret.data?.['previousHash']);
   const previousExpiresAt = decode(secret.data?.['previousExpiresAt']);
   return {
-    tokenName,
+    tokenName: owner.name,
+    tokenUid: owner.uid,
     accessKey,
     secretHash,
     ...(previousHash ? { previousHash } : {}),

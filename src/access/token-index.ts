@@ -1,5 +1,5 @@
 import type { Secret, ServiceToken } from '../resources/kinds.ts';
-import { readHashSecret, type TokenHashes } from './service-token.ts';
+import { readHashSecret, type OwnedHashes, type TokenHashes } from './service-token.ts';
 
 /** A service token that can be looked up by its access key. */
 export interface KnownToken {
@@ -9,12 +9,21 @@ export interface KnownToken {
   readonly hashes: TokenHashes;
 }
 
-/** Joins ServiceTokens and the Secrets that hold their hashes, which arrive in any order. */
+/**
+ * Joins ServiceTokens and the Secrets that hold their hashes, which arrive in any order. A hash counts for the very object that it was made for: of a
+ * token that was deleted and made again under its name, the old secret is worth nothing from then on.
+ */
 export class TokenIndex {
+  readonly #ownersByName: boolean;
   readonly #tokens = new Map<string, ServiceToken>();
-  readonly #hashesByToken = new Map<string, { readonly secretName: string; readonly hashes: TokenHashes }>();
+  readonly #hashesByToken = new Map<string, { readonly secretName: string; readonly hashes: OwnedHashes }>();
   readonly #nameByAccessKey = new Map<string, string>();
   readonly #tokenBySecret = new Map<string, string>();
+
+  /** @param ownersByName names are enough: for a folder of manifests, whose objects get new uids when its state is lost */
+  constructor(ownersByName: boolean) {
+    this.#ownersByName = ownersByName;
+  }
 
   setToken(token: ServiceToken): void {
     this.#tokens.set(token.metadata.name, token);
@@ -28,12 +37,12 @@ export class TokenIndex {
     this.removeSecret(secret.metadata.name);
     const read = readHashSecret(secret);
     if (!read) return;
-    const { tokenName, ...hashes } = read;
+    const { tokenName } = read;
     const before = this.#hashesByToken.get(tokenName);
     if (before) this.removeSecret(before.secretName);
-    this.#hashesByToken.set(tokenName, { secretName: secret.metadata.name, hashes });
+    this.#hashesByToken.set(tokenName, { secretName: secret.metadata.name, hashes: read });
     this.#tokenBySecret.set(secret.metadata.name, tokenName);
-    this.#nameByAccessKey.set(hashes.accessKey, tokenName);
+    this.#nameByAccessKey.set(read.accessKey, tokenName);
   }
 
   removeSecret(secretName: string): void {
@@ -60,6 +69,8 @@ export class TokenIndex {
   byName(name: string): KnownToken | undefined {
     const token = this.#tokens.get(name);
     const hashes = this.#hashesByToken.get(name)?.hashes;
-    return token && hashes ? { name, accessKey: hashes.accessKey, token, hashes } : undefined;
+    if (token === undefined || hashes === undefined) return undefined;
+    if (!this.#ownersByName && hashes.tokenUid !== token.metadata.uid) return undefined;
+    return { name, accessKey: hashes.accessKey, token, hashes };
   }
 }

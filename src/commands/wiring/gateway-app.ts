@@ -42,8 +42,9 @@ const random = Math.random;
 /** The gateway's whole interface; does not listen. What it opens is closed by `boot.closers`. */
 export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<FastifyInstance> {
   const { settings, log, registry, closers } = boot;
-  const { store, engine } = parts;
-  const directory = new Directory(store, { environment: settings.environment, cluster: settings.cluster });
+  const { store, storeKind, engine } = parts;
+  const deployment = { environment: settings.environment, cluster: settings.cluster };
+  const directory = new Directory(store, deployment, { ownersByName: storeKind === 'folder' });
   closers.defer('directory', () => directory.close());
   observeStore(registry, () => store.health());
   const oidc = oidcAuthenticator(settings, log);

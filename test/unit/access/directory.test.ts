@@ -86,6 +86,29 @@ describe('Directory', () => {
     expect(mayQuery(ci)).toBe(false);
   });
 
+  it('knows no secret of a token that was deleted and made again under its name', async () => {
+    const { store, directory } = setUp();
+    const first = serviceToken('ci', {}, stored({ uid: 'first' }));
+    store.seed(first, buildHashSecret(first, { accessKey: 'key1', secretHash: 'sha256:x' }));
+    expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'ci' });
+    await store.delete('ServiceToken', 'ci');
+    const second = serviceToken('ci', {}, stored({ uid: 'second' }));
+    store.seed(second);
+    expect(directory.tokenByAccessKey('key1')).toBeUndefined();
+    store.seed(buildHashSecret(second, { accessKey: 'key2', secretHash: 'sha256:y' }));
+    expect(directory.tokenByAccessKey('key2')).toMatchObject({ name: 'ci' });
+  });
+
+  it('goes by names alone where a folder of manifests has lost its state', () => {
+    const { store } = setUp();
+    const token = serviceToken('ci', {}, stored({ uid: 'before' }));
+    store.seed(serviceToken('ci', {}, stored({ uid: 'after' })));
+    store.seed(buildHashSecret(token, { accessKey: 'key1', secretHash: 'sha256:x' }));
+    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { ownersByName: true });
+    expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'ci' });
+    directory.close();
+  });
+
   it('lets a change of the status alone pass, and nothing else', () => {
     const { store, directory, mayQuery } = setUp();
     store.seed(

@@ -53,7 +53,7 @@ export class MemoryStore implements ResourceStore {
   /** Puts objects in as somebody else would, without any check; they are in this store's view at once. */
   seed(...objects: ResourceByKind[ResourceKind][]): void {
     for (const object of objects) {
-      const taken = this.#accepted(object, { uid: `uid-${++this.#backend.version}` });
+      const taken = this.#accepted(object, { uid: object.metadata.uid ?? `uid-${++this.#backend.version}` });
       this.#write(taken.kind, taken);
     }
   }

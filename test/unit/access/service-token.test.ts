@@ -58,7 +58,7 @@ describe('hashes', () => {
     const secret = buildHashSecret(token, hashes);
     expect(validateResource('Secret', secret)).toMatchObject({ ok: true });
     expect(secret.metadata.ownerReferences).toMatchObject([{ kind: 'ServiceToken', name: 'ci', uid: 'u1' }]);
-    expect(readHashSecret(secret)).toEqual({ tokenName: 'ci', ...hashes });
+    expect(readHashSecret(secret)).toEqual({ tokenName: 'ci', tokenUid: 'u1', ...hashes });
     const { labels: _, ...unlabelled } = secret.metadata;
     expect(readHashSecret({ ...secret, metadata: unlabelled })).toBeUndefined();
     expect(readHashSecret({ ...secret, data: { accessKey: 'eA==' } })).toBeUndefined();
