@@ -164,6 +164,23 @@ describe('policies', () => {
     await confirm('Delete the policy');
     expect(await page.getByRole('article').getByRole('alert').textContent()).toContain('data-analysts');
   });
+
+  it('keeps a change that is not saved while something else is looked at, until it is discarded', async () => {
+    const item = (name: string) => page.locator('.item', { has: page.getByText(name, { exact: true }) });
+    await page.getByRole('link', { name: 'Policies' }).click();
+    await item('read-orders').click();
+    await page.getByRole('heading', { level: 2, name: 'read-orders' }).waitFor();
+    await page.getByLabel('Description').fill('half a thought');
+    await item('table-reader').click();
+    await page.getByRole('heading', { level: 2, name: 'table-reader' }).waitFor();
+    expect(await page.getByLabel('Description').inputValue()).not.toBe('half a thought');
+    await item('read-orders').click();
+    await page.getByRole('heading', { level: 2, name: 'read-orders' }).waitFor();
+    expect(await page.getByLabel('Description').inputValue()).toBe('half a thought');
+    await button('Discard changes').click();
+    expect(await page.getByLabel('Description').inputValue()).toBe('');
+    expect(await button('Save').isDisabled()).toBe(true);
+  });
 });
 
 /** The line, from 1, beside which the error's mark stands. */

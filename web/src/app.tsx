@@ -5,6 +5,7 @@ import { ApiError, messageOfError, onSessionExpired, tellSessionRenewed } from '
 import { nameOf } from './lib/format.ts';
 import { navigate, useLocation } from './lib/router.ts';
 import { signOut, whoami } from './lib/session.ts';
+import { dropDrafts } from './lib/use-draft.ts';
 import { SIGN_IN_WINDOW } from './lib/sign-in-window.ts';
 import type { Whoami } from './lib/types.ts';
 import { AccessPage } from './pages/access.tsx';
@@ -124,6 +125,7 @@ function Dashboard(): JSX.Element {
       <Shell
         me={session.me}
         onSignOut={() => {
+          dropDrafts();
           void signOut().finally(() => setSession({ state: 'out' }));
         }}
       />

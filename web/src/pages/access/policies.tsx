@@ -9,6 +9,7 @@ import { setQuery } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
+import { useDraft } from '../../lib/use-draft.ts';
 import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
 import { NewNamed } from './new-resource.tsx';
 import { completePolicy, locate } from './policy-assist.ts';
@@ -73,8 +74,8 @@ function pretty(text: string): string {
 function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const path = rbac(`/policies/${encodeSrn(`srn2:policy#${props.name}`)}`);
   const data = useData(path, (signal) => call<Policy>(path, { signal }));
-  const [text, setText] = useState<string>();
-  const [description, setDescription] = useState<string>();
+  const [text, setText] = useDraft(`policy/${props.name}/document`);
+  const [description, setDescription] = useDraft(`policy/${props.name}/description`);
   const { error, send, forget } = useChange(props.onChanged);
   const save = async (policy: Policy): Promise<void> => {
     const body = {
@@ -112,6 +113,18 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
               >
                 Save
               </BusyButton>
+              {(text !== undefined || description !== undefined) && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    setText(undefined);
+                    setDescription(undefined);
+                    forget();
+                  }}
+                >
+                  Discard changes
+                </button>
+              )}
               <DangerButton
                 label="Delete the policy"
                 disabled={fixed}

@@ -7,6 +7,7 @@ import { setQuery } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
+import { useDraft } from '../../lib/use-draft.ts';
 import { Authorship, isPredefined, ManagedBadge, MasterDetail } from './master-detail.tsx';
 import { NewNamed } from './new-resource.tsx';
 
@@ -102,7 +103,7 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
     data.reload();
     props.onChanged();
   });
-  const [description, setDescription] = useState<string>();
+  const [description, setDescription] = useDraft(`role/${props.name}/description`);
   const save = async (): Promise<void> => {
     if (await send(base, 'PUT', { description: description ?? '' })) setDescription(undefined);
   };
