@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|helm|pinot|pinot-tools|sample|s3|gcs|prometheus|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|pinot|pinot-tools|sample|s3|gcs|prometheus|browser
 #
 # Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
 # every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a
@@ -127,6 +127,12 @@ need_node_commands() {
     || die "\`apt-get\` could not install $wanted; its message stands above"
 }
 
+build_kind() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  say 'building kind (less than a minute)'
+  go_build kubernetes/kind "$1/" '' sigs.k8s.io/kind
+}
+
 # helm, and what checks a chart: kubeconform and helm-unittest.
 build_helm() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
@@ -214,6 +220,10 @@ case ${1:-} in
     ensure "$cache/node-parts-$kubernetes_version-$(pins "$here"/{kubernetes,containerd,cni}/go.{mod,sum} "$here"/kubernetes/{pause/main.go,image.sh})" build_node_parts
     ;;
   coredns) ensure "$cache/coredns-$(pins "$here"/coredns/go.{mod,sum})" build_coredns ;;
+  kind)
+    docker info >/dev/null 2>&1 || die 'kind makes its clusters with Docker, and `docker info` fails: install Docker, or start it'
+    ensure "$cache/kind-$(pins "$here"/kubernetes/kind/go.{mod,sum})" build_kind
+    ;;
   helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;
   pinot) ensure "$cache/pinot-$pinot_version-$(pins "$here/pinot/pom.xml")" build_pinot ;;
   pinot-tools) ensure "$cache/pinot-tools-$(pins "$here"/pinot/{pom.xml,*.java})" build_pinot_tools ;;
@@ -223,5 +233,5 @@ case ${1:-} in
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns helm pinot pinot-tools sample s3 gcs prometheus browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm pinot pinot-tools sample s3 gcs prometheus browser" ;;
 esac

@@ -1,5 +1,6 @@
-// The parts of a whole node (kubelet, containerd, CoreDNS), for the tests of a release. Where this machine cannot hold one, those are skipped.
+// The parts of a whole node (kubelet, containerd, CoreDNS) and, where Docker works, kind: for the tests of a release. Where this machine cannot hold one, those are skipped.
 import { canHoldNode } from '../../test/support/node/machine.ts';
+import { dockerWorks } from '../../test/support/kind/choice.ts';
 import { installed } from '../pinot/jvm.ts';
 
 const obstacle = canHoldNode();
@@ -8,3 +9,4 @@ if (obstacle === undefined) {
 } else {
   process.stderr.write(`the parts of a node are not needed: ${obstacle}\n`);
 }
+if (dockerWorks()) await installed('kind');

@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+
+const DOCKER_LIMIT_MS = 10_000;
+
+/** Which cluster the tests of a release run on; `otherwiseNode`: the node in namespaces takes over where kind cannot make its cluster. */
+export type Choice =
+  | { readonly cluster: 'kind'; readonly otherwiseNode: boolean }
+  | { readonly cluster: 'node' }
+  | { readonly cluster: 'none'; readonly obstacle: string };
+
+export interface Machine {
+  /** As dockerWorks() tells. */
+  readonly docker: boolean;
+  /** As canHoldNode() tells. */
+  readonly nodeObstacle: string | undefined;
+}
+
+/**
+ * kind where Docker works, else the node in namespaces.
+ * @param wanted the environment's E2E_CLUSTER
+ * @throws {Error} when what is wanted by name cannot be had: who forces one does not want its tests skipped
+ */
+export function chooseCluster(wanted: string | undefined, { docker, nodeObstacle }: Machine): Choice {
+  switch (wanted) {
+    case undefined:
+    case '':
+      if (docker) return { cluster: 'kind', otherwiseNode: nodeObstacle === undefined };
+      if (nodeObstacle === undefined) return { cluster: 'node' };
+      return { cluster: 'none', obstacle: `kind needs a Docker that works here; ${nodeObstacle}` };
+    case 'kind':
+      if (!docker) throw new Error('E2E_CLUSTER=kind needs Linux and a Docker that works: `docker info` fails');
+      return { cluster: 'kind', otherwiseNode: false };
+    case 'node':
+      if (nodeObstacle !== undefined) throw new Error(`E2E_CLUSTER=node cannot be had: ${nodeObstacle}`);
+      return { cluster: 'node' };
+    default:
+      throw new Error(`E2E_CLUSTER is \`${wanted}\`; it must be \`node\`, \`kind\` or unset`);
+  }
+}
+
+/** Whether `docker info` succeeds: the program alone, without its daemon, is not enough. Only on Linux can pods reach this host by Docker's bridge. */
+export function dockerWorks(env: NodeJS.ProcessEnv = process.env): boolean {
+  if (process.platform !== 'linux') return false;
+  return spawnSync('docker', ['info'], { env, stdio: 'ignore', timeout: DOCKER_LIMIT_MS }).status === 0;
+}
