@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policy, role, roleAssignment, serviceToken } from '../builders/resources.ts';
-import { canHoldNode } from '../support/node/machine.ts';
-import { startNode, type KubernetesNode } from '../support/node.ts';
+import { canHoldCluster, startCluster, type Cluster } from '../support/kind/cluster.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { exerciseGateway, exerciseOperator } from '../support/kubernetes/exercise.ts';
 import { Rights } from '../support/kubernetes/rights.ts';
@@ -18,7 +17,7 @@ const STEP_LIMIT_MS = 300_000;
 const TAKEOVER_LIMIT_MS = 45_000;
 const ORDERS = 'SELECT orderId, city FROM orders ORDER BY orderedAt LIMIT 500';
 
-const obstacle = canHoldNode();
+const obstacle = canHoldCluster();
 if (obstacle !== undefined) process.stderr.write(`a release on a real cluster is not tested: ${obstacle}\n`);
 
 async function until(what: string, limitMs: number, met: () => Promise<boolean>): Promise<void> {
@@ -31,7 +30,7 @@ async function until(what: string, limitMs: number, met: () => Promise<boolean>)
 
 // The steps follow each other, as the life of a release does.
 describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle ?? 'this machine holds one'})`, () => {
-  let node: KubernetesNode;
+  let node: Cluster;
   let release: Release;
   let values: Record<string, unknown>;
   /** The Service, from this machine. */
@@ -42,7 +41,7 @@ describe.skipIf(obstacle !== undefined)(`a release on a real cluster (${obstacle
 
   beforeAll(async () => {
     const pinot = await sharedPinot();
-    node = await startNode();
+    node = await startCluster();
     release = new Release(node, NAMESPACE);
     await release.loadImage(`${IMAGE.repository}:${IMAGE.tag}`);
     await node.mustKubectl(['create', 'namespace', NAMESPACE]);

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { runCommand } from '../node/command.ts';
-import type { KubernetesNode } from '../node.ts';
+import type { Cluster } from '../kind/cluster.ts';
 import { helmTools } from '../../../tools/helm/render.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -37,11 +37,11 @@ export interface PodState {
 
 /** The chart on a real cluster, as a platform engineer handles it: by helm and kubectl. */
 export class Release {
-  readonly node: KubernetesNode;
+  readonly node: Cluster;
   readonly namespace: string;
   readonly name = 'olap-warden';
 
-  constructor(node: KubernetesNode, namespace: string) {
+  constructor(node: Cluster, namespace: string) {
     this.node = node;
     this.namespace = namespace;
   }
