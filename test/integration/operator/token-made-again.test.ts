@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Directory } from '../../../src/access/directory.ts';
+import { buildHashSecret, hashSecretKey } from '../../../src/access/service-token.ts';
+import type { ServiceToken } from '../../../src/resources/kinds.ts';
+import { serviceToken, withMeta } from '../../builders/resources.ts';
+import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
+import { connect, eventually, type Connection } from '../../support/operator.ts';
+
+const ACCESS_KEY = 'a'.repeat(16);
+const HOLD = 'olapwarden.io/held-by-a-test';
+
+describe('a ServiceToken that kubectl deletes and makes again under its name', () => {
+  let api: ControlPlaneClient;
+  let namespace: string;
+  let connection: Connection;
+  let directory: Directory;
+
+  beforeAll(async () => {
+    api = await sharedControlPlane();
+    await api.applyCrds();
+    namespace = await api.createNamespace('token-made-again');
+    connection = connect(api.kubeconfigPath, namespace);
+    directory = new Directory(connection.store, { environment: 'olap', cluster: 'pinot' });
+    await connection.store.synced(AbortSignal.timeout(20_000));
+  });
+  afterAll(async () => {
+    directory.close();
+    await connection.close();
+    await kubectl('patch', 'secret', 'job-hash', '--type=merge', '-p', '{"metadata":{"finalizers":null}}');
+  });
+
+  async function kubectl(...args: string[]): Promise<string> {
+    return (await api.mustKubectl(['-n', namespace, ...args])).stdout;
+  }
+
+  async function apply(object: object): Promise<void> {
+    await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(object) });
+  }
+
+  /** Made, and seen by the gateway's store. */
+  async function makeToken(): Promise<ServiceToken> {
+    await apply(serviceToken('job', { secretName: 'job-token' }));
+    const made = JSON.parse(await kubectl('get', 'otoken', 'job', '-o', 'json')) as ServiceToken;
+    await eventually(
+      () => connection.store.get('ServiceToken', 'job')?.metadata.uid,
+      (uid) => uid === made.metadata.uid,
+    );
+    return made;
+  }
+
+  it('is another one: the secret of the first is worth nothing, although it is still there', async () => {
+    const first = await makeToken();
+    const hashes = { accessKey: ACCESS_KEY, secretHash: hashSecretKey('s'.repeat(32)) };
+    // The garbage collector would end it a moment after its owner.
+    await apply(withMeta({ finalizers: [HOLD] })(buildHashSecret(first, hashes)));
+    await eventually(
+      () => directory.tokenByAccessKey(ACCESS_KEY)?.name,
+      (name) => name === 'job',
+    );
+
+    await kubectl('delete', 'otoken', 'job');
+    const second = await makeToken();
+    expect(second.metadata.uid).not.toBe(first.metadata.uid);
+    expect(connection.store.get('Secret', 'job-hash')).toBeDefined();
+    expect(directory.tokenByAccessKey(ACCESS_KEY)).toBeUndefined();
+    expect(directory.tokenByName('job')).toBeUndefined();
+  });
+});
