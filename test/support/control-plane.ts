@@ -20,6 +20,8 @@ import {
 } from './kubernetes/programs.ts';
 import { runCommand, type CommandResult } from './node/command.ts';
 
+const SERVED_LIMIT_MS = 20_000;
+
 const root = join(import.meta.dirname, '../..');
 
 export interface ControlPlaneOptions {
@@ -115,6 +117,18 @@ export class ControlPlaneClient {
     const named = files.flatMap((file) => ['-f', join(crds, file)]);
     await this.mustKubectl(['apply', '--server-side', '--force-conflicts', ...named]);
     await this.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', ...named]);
+    await this.#untilServed();
+  }
+
+  /** A kind that is called established is not served by every part of an API server for a moment more. */
+  async #untilServed(): Promise<void> {
+    const args = ['apply', '--dry-run=server', '-f', join(root, 'manifests/samples')];
+    const deadline = Date.now() + SERVED_LIMIT_MS;
+    for (;;) {
+      const result = await this.kubectl(args);
+      if (result.code === 0) return;
+      if (Date.now() > deadline || !result.stderr.includes('There can be a delay')) throw commandError(result, args);
+    }
   }
 
   /** Makes a namespace with a name nobody else has. */

@@ -90,7 +90,8 @@ const folder = await mkdtemp(join(tmpdir(), 'olap-warden-test-'));
 try {
   const { passed, failed, skipped = [] } = await all(folder);
   process.exitCode = failed === 0 ? 0 : 1;
-  for (const name of skipped) process.stdout.write(`skipped: ${name}\n`);
+  if (skipped.length > 0) process.stdout.write(`\n${skipped.length} skipped:\n`);
+  for (const name of skipped) process.stdout.write(`  ${name}\n`);
   process.stdout.write(`\n${passed} passed, ${failed} failed\n`);
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policy } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { eventually } from '../../support/operator.ts';
 import { INSTALL_MANIFEST, renderInstallManifest } from '../../../tools/generate/install-manifest.ts';
 import { helmTools } from '../../../tools/helm/render.ts';
 
@@ -31,7 +32,11 @@ describe('manifests/install.yaml', () => {
       'crd',
       '-l=app.kubernetes.io/part-of=olap-warden',
     ]);
-    await api.mustKubectl(['-n', 'olap', 'apply', '-f', '-'], { input: JSON.stringify(policy('mine')) });
+    // An API server may need a moment more for a kind that it calls established.
+    await eventually(
+      () => api.kubectl(['-n', 'olap', 'apply', '-f', '-'], { input: JSON.stringify(policy('mine')) }),
+      ({ code }) => code === 0,
+    );
 
     await api.mustKubectl(['delete', '-f', INSTALL_MANIFEST, '-l', 'app.kubernetes.io/instance=olap-warden']);
     const left = await api.mustKubectl(['-n', 'olap', 'get', 'all,policies.olapwarden.io', '-o', 'name']);
