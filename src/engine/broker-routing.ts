@@ -116,6 +116,14 @@ export class BrokerRouting {
     return serving.length === 0 ? undefined : serving;
   }
 
+  /** Whether a live broker is one that is looked for; where none is, the map is read again first. @throws {EngineError} as `candidates` */
+  async hasBroker(isIt: (url: string) => boolean): Promise<boolean> {
+    const map = await this.#current();
+    if (map.brokers.some(isIt)) return true;
+    if (this.#age() < UNKNOWN_TABLE_REFRESH_MS) return false;
+    return (await this.#read().catch(() => map)).brokers.some(isIt);
+  }
+
   /** @throws {EngineError} as the controller, before its first answer */
   async actualTables(names: readonly string[]): Promise<readonly string[]> {
     const map = this.#map ?? (await this.#read());

@@ -76,6 +76,12 @@ class PinotEngine implements Engine, KnownTables {
     return known === undefined ? undefined : this.#spread(known);
   }
 
+  async brokerAt(url: string, signal?: AbortSignal): Promise<EngineEndpoint | undefined> {
+    const isIt = (broker: string): boolean => URL.canParse(broker) && new URL(broker).origin === url;
+    const live = this.#brokers?.some(isIt) ?? (await unlessAborted(this.#routing.hasBroker(isIt), signal));
+    return live ? this.#failover([url]) : undefined;
+  }
+
   actualTablesNow(names: readonly string[]): readonly string[] | undefined {
     return this.#routing.actualTablesNow(names);
   }

@@ -171,7 +171,7 @@ export class PooledEndpoint implements EngineEndpoint {
       deadline.end();
       ended();
     });
-    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body, url: this.url };
   }
 
   close(): Promise<void> {

@@ -24,6 +24,8 @@ export interface EngineResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Must be read to its end or destroyed. Not decoded: a gzip'ed answer is gzip'ed here. */
   readonly body: Readable;
+  /** Base URL of who answered, where several stand in for each other; absent where answers do not come off a wire. */
+  readonly url?: string;
 }
 
 /** What an answer begins with. */
@@ -92,6 +94,12 @@ export interface Engine {
   brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint>;
   /** The same from what is known here and now; undefined where somebody must be asked, or where there is none. */
   brokerNow?(tables: readonly string[]): EngineEndpoint | undefined;
+  /**
+   * The very broker of a base URL, with no other in its place; undefined where no broker that is known to be live has it, so that an address from
+   * elsewhere is not followed. Absent where brokers have no addresses.
+   * @throws {EngineError} where it cannot be told which brokers there are
+   */
+  brokerAt?(url: string, signal?: AbortSignal): Promise<EngineEndpoint | undefined>;
   /** Any other base URL of the cluster, such as a server's admin port. */
   endpoint(url: string): EngineEndpoint;
   close(): Promise<void>;
