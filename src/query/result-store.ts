@@ -75,6 +75,11 @@ export interface ResultStore {
   readonly capacityBytes?: number;
   /** Removes what an earlier process left half-done. */
   start(signal: AbortSignal): Promise<void>;
+  /**
+   * Removes what other processes, and requests that broke off, have left since; called often and at any time, it does something now and then. Never
+   * throws. Absent where nothing can be left.
+   */
+  tidy?(signal: AbortSignal): Promise<void>;
   begin(requestId: string, signal: AbortSignal): Promise<ResultWriter>;
   /** @returns undefined where there is no such result */
   open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined>;

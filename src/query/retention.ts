@@ -90,6 +90,7 @@ export class Retention {
     }
     const after = before - [...gone.values()].reduce((sum, bytes) => sum + bytes, 0);
     metrics.holds(results.length - gone.size, after);
+    await this.#options.store.tidy?.(signal);
     return { before, after, deleted: [...gone.keys()] };
   }
 

@@ -4,7 +4,8 @@ import type { ResultStore } from '../result-store.ts';
 import type { ObjectStoreSettings, ResultStoreProtocol, ResultStoreSettings } from '../settings.ts';
 import { FileStore } from './file.ts';
 import { MemoryStore } from './memory.ts';
-import { type ObjectClient, ObjectResultStore } from './object.ts';
+import { ObjectResultStore } from './object.ts';
+import type { ObjectClient } from './object-client.ts';
 
 export interface StoreSurroundings {
   /** `brokerId` of this gateway. */

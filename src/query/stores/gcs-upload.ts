@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { Crc32c } from './crc32c.ts';
-import type { ObjectUpload } from './object.ts';
+import type { ObjectUpload } from './object-client.ts';
 import { PartBuffer } from './part-buffer.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Bytes of one request of a resumable upload; a multiple of 256 KB. One is on its way and one being filled. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -14,7 +15,7 @@ const RESUME = 308;
 const COMPLETE = Number.POSITIVE_INFINITY;
 
 export interface GcsUploadParts {
-  /** Opens the upload. @returns the address of its session, which is all the credential that the rest needs */
+  /** Opens the upload, within a time of its own. @returns the address of its session, which is all the credential that the rest needs */
   readonly start: () => Promise<string>;
   readonly dispatcher: Dispatcher;
   /** From 0 to 1. */
@@ -32,6 +33,7 @@ export class GcsUpload implements ObjectUpload {
   /** Compared by the server at the end. */
   readonly #checksum = new Crc32c();
   #session: string | undefined;
+  #opening: Promise<string> | undefined;
   /** Bytes before the part that is being sent. */
   #offset = 0;
   #sending: Promise<void> = Promise.resolve();
@@ -58,9 +60,11 @@ export class GcsUpload implements ObjectUpload {
 
   async abort(): Promise<void> {
     await this.#sending.catch(() => undefined);
-    if (this.#session === undefined) return;
     const signal = AbortSignal.timeout(ABORT_TIMEOUT_MS);
-    const { body } = await this.#parts.dispatcher.request({ ...place(this.#session), method: 'DELETE', signal });
+    // One that is being opened while the caller leaves would stay open: nobody else has its address.
+    const session = this.#session ?? (await this.#opened(signal));
+    if (session === undefined) return;
+    const { body } = await this.#parts.dispatcher.request({ ...place(session), method: 'DELETE', signal });
     await body.dump();
   }
 
@@ -69,7 +73,7 @@ export class GcsUpload implements ObjectUpload {
     const begin = this.#offset;
     const end = begin + part.length;
     const total = last ? end : undefined;
-    this.#session ??= await this.#parts.start();
+    this.#session ??= await this.#open();
     const missing = async (at: number): Promise<number> => {
       const stored = await this.#put(part.subarray(at - begin), at, total);
       if (stored < begin || (stored > end && !last)) {
@@ -84,6 +88,18 @@ export class GcsUpload implements ObjectUpload {
       at = await this.#retried((attempt) => (attempt === 1 ? missing(from) : missing(end)));
     }
     this.#offset = end;
+  }
+
+  #open(): Promise<string> {
+    const { start, signal } = this.#parts;
+    signal.throwIfAborted();
+    this.#opening = start();
+    return untilAborted(this.#opening, signal);
+  }
+
+  async #opened(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#opening === undefined) return undefined;
+    return untilAborted(this.#opening, signal).catch(() => undefined);
   }
 
   async #retried(work: (attempt: number) => Promise<number>): Promise<number> {

@@ -4,7 +4,8 @@ import { EnvHttpProxyAgent } from 'undici';
 import { QueryError } from '../errors.ts';
 import type { ObjectStoreSettings } from '../settings.ts';
 import { GcsUpload } from './gcs-upload.ts';
-import type { ObjectClient, ObjectUpload, StoredObject } from './object.ts';
+import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from './object-client.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** The SDK reads through streams that have one listener more than Node bears without a warning, with every page. */
 const SDK_LISTENERS = 16;
@@ -17,6 +18,7 @@ const PART_TIMEOUT_MS = 120_000;
 /** A bucket of Google Cloud Storage. Credentials come by Google's usual chain (workload identity, `GOOGLE_APPLICATION_CREDENTIALS`). */
 export class GcsObjectClient implements ObjectClient {
   readonly base: string;
+  readonly rights = { objects: ['storage.objects.list', 'storage.objects.delete'], uploads: [] };
   readonly #bucket: Bucket;
   readonly #prefix: string;
   /** For uploads alone: the SDK has connections of its own for the rest. Both heed the proxies that the environment names. */
@@ -44,7 +46,7 @@ export class GcsObjectClient implements ObjectClient {
     const upload = new GcsUpload({
       start: async () => {
         const metadata = { contentType: 'application/octet-stream' };
-        const [session] = await untilAborted(file.createResumableUpload({ metadata }), signal);
+        const [session] = await file.createResumableUpload({ metadata });
         return session;
       },
       dispatcher: this.#uploads,
@@ -67,6 +69,12 @@ export class GcsObjectClient implements ObjectClient {
     return found?.[0];
   }
 
+  async size(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const file = this.#bucket.file(this.#prefix + key);
+    const found = await told(untilAborted(absent(file.getMetadata()), signal));
+    return found === undefined ? undefined : Number(found[0].size ?? 0);
+  }
+
   async range(
     key: string,
     from: number,
@@ -83,21 +91,22 @@ export class GcsObjectClient implements ObjectClient {
     return first === undefined ? undefined : continued(first, iterator);
   }
 
-  async *list(signal: AbortSignal): AsyncIterable<StoredObject> {
+  async *list(start: string, signal: AbortSignal): AsyncIterable<StoredObject> {
     let pageToken: string | undefined;
     do {
       const query = {
-        prefix: this.#prefix,
+        prefix: this.#prefix + start,
         delimiter: '/',
         autoPaginate: false,
         ...(pageToken === undefined ? {} : { pageToken }),
       };
       const [files, next] = await told(untilAborted(this.#bucket.getFiles(query), signal));
       for (const file of files) {
-        const { updated } = file.metadata;
+        const { size, updated } = file.metadata;
         yield {
           key: file.name.slice(this.#prefix.length),
-          modifiedMs: updated === undefined ? 0 : Date.parse(updated),
+          bytes: Number(size ?? 0),
+          modifiedMs: updated === undefined ? undefined : Date.parse(updated),
         };
       }
       pageToken = (next as { pageToken?: string } | null)?.pageToken;
@@ -109,8 +118,10 @@ export class GcsObjectClient implements ObjectClient {
     await told(untilAborted(file.delete({ ignoreNotFound: true }), signal));
   }
 
-  /** GCS forgets a resumable upload that was not completed after a week and charges nothing for it; it cannot be listed. */
-  async abortUploads(): Promise<void> {}
+  /** None: GCS tells nobody of its resumable uploads, shows nothing of them, and forgets after a week those that were not completed. */
+  async *uploads(): AsyncIterable<UnfinishedUpload> {}
+
+  async abortUpload(): Promise<void> {}
 
   close(): Promise<void> {
     return this.#uploads.destroy();
@@ -136,19 +147,6 @@ async function* continued(
     throw unavailable(error);
   } finally {
     await rest.return?.();
-  }
-}
-
-/** The SDK takes no signal: the wait ends, the request itself by its own time-out. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(new QueryError('aborted', 'the caller went away'));
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 

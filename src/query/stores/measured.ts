@@ -28,6 +28,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
     local: store.local,
     ...(store.capacityBytes !== undefined && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),
+    ...(store.tidy !== undefined && { tidy: store.tidy.bind(store) }),
     begin: async (requestId, signal) => writer(await timed('begin', () => store.begin(requestId, signal))),
     open: async (requestId, signal) => {
       const found = await timed('open', () => store.open(requestId, signal));

@@ -1,51 +1,19 @@
-import { QueryError } from '../errors.ts';
 import { recordFromJson, recordToJson } from '../record-json.ts';
-import { holderOf, isRequestId } from '../request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../result-store.ts';
-import { decodeIndex, encodeIndex, type RowIndex } from '../row-index.ts';
 import type { ResultStoreProtocol } from '../settings.ts';
+import type { ObjectClient } from './object-client.ts';
+import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
+import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
+import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
 import { type CachedResult, ResultCache } from './result-cache.ts';
 
-const ROWS = '.rows';
-const RECORD = '.json';
-const BYTES_PER_CHECKPOINT = 8;
 const LISTING_CONCURRENCY = 8;
-/** What another gateway left half-done is removed once no submission can still be running. */
-const FOREIGN_LEFTOVER_MS = 24 * 3_600_000;
-
-export interface StoredObject {
-  readonly key: string;
-  /** Epoch milliseconds. */
-  readonly modifiedMs: number;
-}
-
-/** An object that grows while it is uploaded; nobody sees it before `complete`. */
-export interface ObjectUpload {
-  /** Resolves when the next bytes may come: at most a few parts are held in memory. */
-  write(bytes: Uint8Array): Promise<void>;
-  complete(): Promise<void>;
-  /** Leaves nothing behind, also no parts that are paid for. */
-  abort(): Promise<void>;
-}
-
-/**
- * The little that a bucket must do. Keys are names inside the prefix of the settings. Absent objects are `undefined`;
- * every other failure is a QueryError of code store-unavailable.
- */
-export interface ObjectClient {
-  /** `s3://bucket/prefix` or `gs://bucket/prefix`, without a trailing slash. */
-  readonly base: string;
-  upload(key: string, signal: AbortSignal): Promise<ObjectUpload>;
-  put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
-  get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined>;
-  /** Bytes `from` to `to` (exclusive) as they arrive; `undefined` where the object is gone. */
-  range(key: string, from: number, to: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array> | undefined>;
-  list(signal: AbortSignal): AsyncIterable<StoredObject>;
-  delete(key: string, signal: AbortSignal): Promise<void>;
-  /** Ends uploads that were never completed, of those keys that `which` picks. */
-  abortUploads(which: (upload: StoredObject) => boolean, signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-}
+/** How long a record is taken for granted: another gateway may have deleted the result. */
+const TRUST_MS = 2000;
+/** Beside what else a start has to do, within the half minute that it may take. */
+const START_TIDY_MS = 15_000;
+const TIDY_PERIOD_MS = 3_600_000;
+const TIDY_TIMEOUT_MS = 60_000;
 
 export interface ObjectStoreOptions {
   readonly client: ObjectClient;
@@ -59,7 +27,7 @@ export interface ObjectStoreOptions {
 
 /**
  * Results in a bucket, for any gateway to read: `<requestId>.rows` (rows, then index) by a multipart upload while the engine sends,
- * and `<requestId>.json` (everything else), put last: a result is there when its record is.
+ * and `<requestId>.json` (everything else), put last: a result is there when both are, and the rows are as long as the record says.
  */
 export class ObjectResultStore implements ResultStore {
   readonly protocol: ResultStoreProtocol;
@@ -67,50 +35,73 @@ export class ObjectResultStore implements ResultStore {
   readonly #options: ObjectStoreOptions;
   readonly #client: ObjectClient;
   readonly #cache = new ResultCache();
+  /** When the bucket said last that the result is there. */
+  readonly #seen = new WeakMap<CachedResult, number>();
+  /** Results that are being written, and since when: whoever forgets to end a writer does not keep its leftovers for good. */
+  readonly #writing = new Map<string, number>();
+  readonly #leftovers: Leftovers;
+  #tidiedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ObjectStoreOptions) {
+    const { client, tag, now, onProblem } = options;
     this.#options = options;
-    this.#client = options.client;
+    this.#client = client;
     this.protocol = options.protocol;
+    const isBeingWritten = (requestId: string): boolean =>
+      now() - (this.#writing.get(requestId) ?? Number.NEGATIVE_INFINITY) < LEFTOVER_MS;
+    this.#leftovers = new Leftovers({ client, tag, now, isBeingWritten, onProblem });
   }
 
+  /** Only this gateway's own leftovers, which lie together: a full bucket must not hold up the start. @throws {QueryError} store-unavailable */
   async start(signal: AbortSignal): Promise<void> {
-    const mayRemove = (object: StoredObject): boolean => this.#mayRemove(object);
-    await this.#client.abortUploads(mayRemove, signal);
-    const rows: StoredObject[] = [];
-    const records = new Set<string>();
-    for await (const object of this.#client.list(signal)) {
-      if (object.key.endsWith(RECORD)) records.add(object.key.slice(0, -RECORD.length));
-      else if (object.key.endsWith(ROWS)) rows.push(object);
-    }
-    for (const object of rows) {
-      if (!records.has(object.key.slice(0, -ROWS.length)) && mayRemove(object))
-        await this.#client.delete(object.key, signal);
-    }
+    const own = `${this.#options.tag}-`;
+    // Without this right nothing can be served: better said now than to the first caller.
+    await this.#client.list(own, signal)[Symbol.asyncIterator]().next();
+    await this.#leftovers.remove(own, AbortSignal.any([signal, AbortSignal.timeout(START_TIDY_MS)]));
+  }
+
+  async tidy(signal: AbortSignal): Promise<void> {
+    const now = this.#options.now();
+    if (now - this.#tidiedAt < TIDY_PERIOD_MS) return;
+    this.#tidiedAt = now;
+    for (const [requestId, since] of this.#writing) if (now - since > LEFTOVER_MS) this.#writing.delete(requestId);
+    await this.#leftovers.remove('', AbortSignal.any([signal, AbortSignal.timeout(TIDY_TIMEOUT_MS)]));
   }
 
   async begin(requestId: string, signal: AbortSignal): Promise<ResultWriter> {
-    const upload = await this.#client.upload(requestId + ROWS, signal);
-    return new ObjectWriter(this.#client, upload, requestId, signal, async (record) => {
-      await this.#client.put(requestId + RECORD, Buffer.from(recordToJson(record)), signal);
-      return this.#reader({ record, index: undefined });
-    });
+    this.#writing.set(requestId, this.#options.now());
+    try {
+      return new ObjectWriter({
+        client: this.#client,
+        upload: await this.#client.upload(requestId + ROWS, signal),
+        requestId,
+        publish: async (record) => {
+          await this.#client.put(requestId + RECORD, Buffer.from(recordToJson(record)), signal);
+          return this.#reader({ record, index: undefined });
+        },
+        onEnd: (failure) => this.#ended(requestId, failure),
+      });
+    } catch (error) {
+      this.#writing.delete(requestId);
+      throw error;
+    }
   }
 
   async open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined> {
     const known = this.#cache.get(requestId);
-    // A result without rows has nothing whose absence would tell that another gateway has deleted it.
-    if (known !== undefined && known.record.rowCount > 0) return this.#reader(known);
-    const record = await this.#load(requestId, signal);
-    return record === undefined ? undefined : this.#reader({ record, index: undefined });
+    if (known !== undefined && (await this.#isThere(known, signal))) return this.#reader(known);
+    const rowsBytes = this.#client.size(requestId + ROWS, signal);
+    const [record, bytes] = await Promise.all([this.#load(requestId, signal), rowsBytes]);
+    return record !== undefined && this.#isWhole(record, bytes)
+      ? this.#reader({ record, index: undefined })
+      : undefined;
   }
 
   async *list(signal: AbortSignal): AsyncIterable<StoredResultSummary> {
-    let batch: string[] = [];
-    for await (const { key } of this.#client.list(signal)) {
-      const requestId = key.slice(0, -RECORD.length);
-      if (!key.endsWith(RECORD) || !isRequestId(requestId)) continue;
-      batch.push(requestId);
+    let batch: StoredPair[] = [];
+    for await (const pair of pairsOf(this.#client.list('', signal))) {
+      if (pair.record === undefined) continue;
+      batch.push(pair);
       if (batch.length < LISTING_CONCURRENCY) continue;
       yield* await this.#summaries(batch, signal);
       batch = [];
@@ -121,7 +112,7 @@ export class ObjectResultStore implements ResultStore {
   async delete(requestId: string, signal: AbortSignal): Promise<boolean> {
     this.#cache.delete(requestId);
     // Bucket stores answer the deletion of what is absent as if it had been there.
-    if ((await this.#client.get(requestId + RECORD, signal)) === undefined) return false;
+    if ((await this.#client.size(requestId + RECORD, signal)) === undefined) return false;
     await this.#client.delete(requestId + RECORD, signal);
     await this.#client.delete(requestId + ROWS, signal);
     return true;
@@ -130,6 +121,25 @@ export class ObjectResultStore implements ResultStore {
   async close(): Promise<void> {
     this.#cache.clear();
     await this.#client.close();
+  }
+
+  #ended(requestId: string, failure: unknown): void {
+    this.#writing.delete(requestId);
+    if (failure === undefined) return;
+    const why = reasonOf(failure);
+    this.#options.onProblem(`what was stored of ${requestId} could not be removed (${why}); it goes within the hour`);
+  }
+
+  async #isThere(known: CachedResult, signal: AbortSignal): Promise<boolean> {
+    const { now } = this.#options;
+    const age = now() - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY);
+    if (age >= 0 && age < TRUST_MS) return true;
+    if ((await this.#client.size(known.record.requestId + RECORD, signal)) !== undefined) {
+      this.#seen.set(known, now());
+      return true;
+    }
+    this.#cache.delete(known.record.requestId);
+    return false;
   }
 
   async #load(requestId: string, signal: AbortSignal): Promise<ResultRecord | undefined> {
@@ -142,142 +152,39 @@ export class ObjectResultStore implements ResultStore {
     return record;
   }
 
-  async #summaries(requestIds: readonly string[], signal: AbortSignal): Promise<StoredResultSummary[]> {
-    const records = await Promise.all(requestIds.map((requestId) => this.#load(requestId, signal)));
-    return records
-      .filter((record) => record !== undefined)
-      .map((record) => ({
-        record,
-        bytes: record.rowBytes + record.checkpoints * BYTES_PER_CHECKPOINT + recordToJson(record).length,
-        dataFile: `${this.#client.base}/${record.requestId}${ROWS}`,
-        metadataFile: `${this.#client.base}/${record.requestId}${RECORD}`,
-      }));
+  /** @param bytes of the rows' object; undefined where there is none: it was deleted, or its record came late from a process that was killed */
+  #isWhole(record: ResultRecord, bytes: number | undefined): boolean {
+    const wanted = objectBytes(record);
+    if (bytes === wanted) return true;
+    if (bytes !== undefined) {
+      const { requestId } = record;
+      this.#options.onProblem(
+        `the rows of the stored result ${requestId} have ${bytes} bytes, not ${wanted}: left out`,
+      );
+    }
+    return false;
+  }
+
+  async #summaries(pairs: readonly StoredPair[], signal: AbortSignal): Promise<StoredResultSummary[]> {
+    const summaries = await Promise.all(pairs.map((pair) => this.#summary(pair, signal)));
+    return summaries.filter((summary) => summary !== undefined);
+  }
+
+  async #summary({ requestId, rows }: StoredPair, signal: AbortSignal): Promise<StoredResultSummary | undefined> {
+    const bytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
+    const record = this.#cache.get(requestId)?.record ?? (await this.#load(requestId, signal));
+    if (record === undefined || !this.#isWhole(record, bytes)) return undefined;
+    return {
+      record,
+      bytes: objectBytes(record) + recordToJson(record).length,
+      dataFile: `${this.#client.base}/${requestId}${ROWS}`,
+      metadataFile: `${this.#client.base}/${requestId}${RECORD}`,
+    };
   }
 
   #reader(cached: CachedResult): ResultReader {
+    if (!this.#seen.has(cached)) this.#seen.set(cached, this.#options.now());
     this.#cache.set(cached);
     return new ObjectReader(this.#client, cached, () => this.#cache.delete(cached.record.requestId));
   }
-
-  #mayRemove({ key, modifiedMs }: StoredObject): boolean {
-    const requestId = key.slice(0, key.indexOf('.'));
-    if (!isRequestId(requestId)) return false;
-    return holderOf(requestId) === this.#options.tag || this.#options.now() - modifiedMs > FOREIGN_LEFTOVER_MS;
-  }
-}
-
-class ObjectWriter implements ResultWriter {
-  readonly #client: ObjectClient;
-  readonly #upload: ObjectUpload;
-  readonly #requestId: string;
-  readonly #signal: AbortSignal;
-  readonly #publish: (record: ResultRecord) => Promise<ResultReader>;
-  #complete = false;
-
-  constructor(
-    client: ObjectClient,
-    upload: ObjectUpload,
-    requestId: string,
-    signal: AbortSignal,
-    publish: (record: ResultRecord) => Promise<ResultReader>,
-  ) {
-    this.#client = client;
-    this.#upload = upload;
-    this.#requestId = requestId;
-    this.#signal = signal;
-    this.#publish = publish;
-  }
-
-  write(bytes: Uint8Array): Promise<void> {
-    return this.#upload.write(bytes);
-  }
-
-  async seal(index: RowIndex): Promise<void> {
-    await this.#upload.write(encodeIndex(index));
-    await this.#upload.complete();
-    this.#complete = true;
-  }
-
-  async *read(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const bytes = await this.#client.range(this.#requestId + ROWS, from, to, signal);
-    if (bytes === undefined) throw gone();
-    yield* bytes;
-  }
-
-  commit(record: ResultRecord): Promise<ResultReader> {
-    return this.#publish(record);
-  }
-
-  async discard(): Promise<void> {
-    // The caller's own signal may be what ended the submission: cleaning up must not end with it.
-    const signal = this.#signal.aborted ? AbortSignal.timeout(CLEAN_UP_TIMEOUT_MS) : this.#signal;
-    const cleaned = this.#complete ? this.#remove(signal) : this.#upload.abort();
-    // What cannot be removed now is a leftover: it goes at the next start.
-    await cleaned.catch(() => undefined);
-  }
-
-  /** The record too: a put that seemed to fail may have worked. */
-  async #remove(signal: AbortSignal): Promise<void> {
-    await this.#client.delete(this.#requestId + RECORD, signal);
-    await this.#client.delete(this.#requestId + ROWS, signal);
-  }
-}
-
-const CLEAN_UP_TIMEOUT_MS = 30_000;
-
-class ObjectReader implements ResultReader {
-  readonly record: ResultRecord;
-  readonly #client: ObjectClient;
-  readonly #cached: CachedResult;
-  readonly #forget: () => void;
-
-  constructor(client: ObjectClient, cached: CachedResult, forget: () => void) {
-    this.record = cached.record;
-    this.#client = client;
-    this.#cached = cached;
-    this.#forget = forget;
-  }
-
-  get knownIndex(): RowIndex | undefined {
-    return this.#cached.index;
-  }
-
-  async index(signal: AbortSignal): Promise<RowIndex> {
-    const { rowBytes, stride, checkpoints } = this.record;
-    if (this.#cached.index === undefined) {
-      const parts = await this.read(rowBytes, rowBytes + checkpoints * BYTES_PER_CHECKPOINT, signal);
-      this.#cached.index = decodeIndex(Buffer.concat(parts), stride);
-    }
-    return this.#cached.index;
-  }
-
-  async read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    const parts: Uint8Array[] = [];
-    for await (const part of this.stream(from, to, signal)) parts.push(part);
-    return parts;
-  }
-
-  async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const bytes = await this.#client.range(this.#key, from, to, signal);
-    if (bytes === undefined) {
-      this.#forget();
-      throw gone();
-    }
-    let left = to - from;
-    for await (const part of bytes) {
-      left -= part.length;
-      yield part;
-    }
-    if (left !== 0) throw new QueryError('store-unavailable', 'the stored result is damaged: its object is too short');
-  }
-
-  async close(): Promise<void> {}
-
-  get #key(): string {
-    return this.record.requestId + ROWS;
-  }
-}
-
-function gone(): QueryError {
-  return new QueryError('not-found', 'the query results were deleted meanwhile');
 }

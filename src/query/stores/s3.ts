@@ -4,6 +4,7 @@ import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -12,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { QueryError } from '../errors.ts';
 import type { ObjectStoreSettings } from '../settings.ts';
-import type { ObjectClient, ObjectUpload, StoredObject } from './object.ts';
+import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from './object-client.ts';
 import { PartBuffer } from './part-buffer.ts';
 
 /** S3 takes parts of at least 5 MB and at most 10,000 of them: results up to 80 GB, two parts in memory for each submission. */
@@ -27,6 +28,10 @@ const ABORT_TIMEOUT_MS = 30_000;
 /** A bucket of S3 or of anything that speaks its protocol. */
 export class S3ObjectClient implements ObjectClient {
   readonly base: string;
+  readonly rights = {
+    objects: ['s3:ListBucket', 's3:DeleteObject'],
+    uploads: ['s3:ListBucketMultipartUploads', 's3:AbortMultipartUpload'],
+  };
   readonly #s3: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
@@ -68,6 +73,12 @@ export class S3ObjectClient implements ObjectClient {
     );
   }
 
+  async size(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const command = new HeadObjectCommand(this.#object(key));
+    const answer = await told(absent(() => this.#s3.send(command, { abortSignal: signal })));
+    return answer === undefined ? undefined : (answer.ContentLength ?? 0);
+  }
+
   async range(
     key: string,
     from: number,
@@ -79,18 +90,18 @@ export class S3ObjectClient implements ObjectClient {
     return answer?.Body === undefined ? undefined : readAll(answer.Body as AsyncIterable<Uint8Array>);
   }
 
-  async *list(signal: AbortSignal): AsyncIterable<StoredObject> {
+  async *list(start: string, signal: AbortSignal): AsyncIterable<StoredObject> {
     let token: string | undefined;
     do {
       const command = new ListObjectsV2Command({
         Bucket: this.#bucket,
-        Prefix: this.#prefix,
+        Prefix: this.#prefix + start,
         Delimiter: '/',
         ...(token === undefined ? {} : { ContinuationToken: token }),
       });
       const page = await told(this.#s3.send(command, { abortSignal: signal }));
-      for (const { Key = '', LastModified } of page.Contents ?? []) {
-        yield { key: Key.slice(this.#prefix.length), modifiedMs: LastModified?.getTime() ?? 0 };
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+        yield { key: Key.slice(this.#prefix.length), bytes: Size, modifiedMs: LastModified?.getTime() };
       }
       token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
     } while (token !== undefined);
@@ -100,21 +111,28 @@ export class S3ObjectClient implements ObjectClient {
     await told(this.#s3.send(new DeleteObjectCommand(this.#object(key)), { abortSignal: signal }));
   }
 
-  async abortUploads(which: (upload: StoredObject) => boolean, signal: AbortSignal): Promise<void> {
-    let marker: { KeyMarker: string; UploadIdMarker: string } | undefined;
+  async *uploads(start: string, signal: AbortSignal): AsyncIterable<UnfinishedUpload> {
+    const all = { Bucket: this.#bucket, Prefix: this.#prefix + start };
+    let marker: { KeyMarker: string; UploadIdMarker?: string } | undefined;
     do {
-      const command = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#prefix, ...marker });
-      const page = await told(this.#s3.send(command, { abortSignal: signal }));
+      const page = await told(
+        this.#s3.send(new ListMultipartUploadsCommand({ ...all, ...marker }), { abortSignal: signal }),
+      );
       for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
-        if (!which({ key: Key.slice(this.#prefix.length), modifiedMs: Initiated?.getTime() ?? 0 })) continue;
-        const abort = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
-        await told(absent(() => this.#s3.send(abort, { abortSignal: signal })));
+        yield { key: Key.slice(this.#prefix.length), uploadId: UploadId, modifiedMs: Initiated?.getTime() };
       }
+      const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
+      // A server that says there is more and not where would be asked for the same page for ever.
       marker =
-        page.IsTruncated === true
-          ? { KeyMarker: page.NextKeyMarker ?? '', UploadIdMarker: page.NextUploadIdMarker ?? '' }
+        IsTruncated === true && NextKeyMarker
+          ? { KeyMarker: NextKeyMarker, ...(NextUploadIdMarker ? { UploadIdMarker: NextUploadIdMarker } : {}) }
           : undefined;
     } while (marker !== undefined);
+  }
+
+  async abortUpload({ key, uploadId }: UnfinishedUpload, signal: AbortSignal): Promise<void> {
+    const command = new AbortMultipartUploadCommand({ ...this.#object(key), UploadId: uploadId });
+    await told(absent(() => this.#s3.send(command, { abortSignal: signal })));
   }
 
   async close(): Promise<void> {
@@ -172,13 +190,20 @@ class S3Upload implements ObjectUpload {
     await this.#sending.catch(() => undefined);
     if (this.#uploadId === undefined) return;
     const command = new AbortMultipartUploadCommand({ ...this.#object, UploadId: this.#uploadId });
-    await told(this.#s3.send(command, { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) }));
+    const options = { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) };
+    // Absent where it was completed after all, or where this gateway was started a second time and has ended it.
+    await told(absent(() => this.#s3.send(command, options)));
   }
 
   async #send(part: Uint8Array): Promise<void> {
     const options = { abortSignal: this.#signal };
     if (this.#uploadId === undefined) {
-      const created = await told(this.#s3.send(new CreateMultipartUploadCommand(this.#object), options));
+      // Not with the caller's signal: an upload whose id never arrived could not be ended.
+      const created = await told(
+        this.#s3.send(new CreateMultipartUploadCommand(this.#object), {
+          abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS),
+        }),
+      );
       this.#uploadId = created.UploadId;
     }
     const PartNumber = this.#parts.length + 1;
