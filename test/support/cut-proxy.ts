@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/**
+ * How far a request comes when its sender dies: not at all, half of its body, to its end with an answer that nobody gets, or on its way and delivered
+ * later, when `deliver` is called.
+ */
+export type Cut = 'before' | 'midway' | 'after' | 'late';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly bodyBytes: number;
+}
+
+/** Passes requests on to a server, and cuts off whoever sends the one it was told of. */
+export class CutProxy {
+  readonly #target: URL;
+  readonly #server: Server;
+  #cut: { readonly at: number; readonly how: Cut; readonly kill: () => Promise<void> } | undefined;
+  #late: (() => Promise<unknown>) | undefined;
+  #seen: SeenRequest[] = [];
+
+  constructor(target: string) {
+    this.#target = new URL(target);
+    this.#server = createServer((incoming, outgoing) => {
+      // Whoever sent it may be dead already.
+      this.#handle(incoming, outgoing).catch(() => outgoing.destroy());
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Requests since `arm` was called. */
+  get seen(): readonly SeenRequest[] {
+    return this.#seen;
+  }
+
+  async listen(): Promise<void> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+  }
+
+  /** Counts requests from now on; at number `at` (from 0) the sender is killed. */
+  arm(at: number, how: Cut, kill: () => Promise<void>): void {
+    this.#seen = [];
+    this.#late = undefined;
+    this.#cut = { at, how, kill };
+  }
+
+  disarm(): void {
+    this.#cut = undefined;
+  }
+
+  /** Lets the request that was under way arrive. @returns false where there is none */
+  async deliver(): Promise<boolean> {
+    const late = this.#late;
+    this.#late = undefined;
+    // What it was about may be gone: then the server refuses, or hangs up.
+    await late?.().catch(() => undefined);
+    return late !== undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const body = await buffer(incoming);
+    const cut = this.#seen.length === this.#cut?.at ? this.#cut : undefined;
+    this.#seen.push({ method: incoming.method ?? '', bodyBytes: body.length });
+    if (cut === undefined) {
+      const { status, headers, content } = await this.#pass(incoming, body);
+      outgoing.writeHead(status, headers).end(content);
+      return;
+    }
+    if (cut.how === 'midway') await this.#passHalf(incoming, body);
+    if (cut.how === 'after') await this.#pass(incoming, body);
+    if (cut.how === 'late') this.#late = () => this.#pass(incoming, body);
+    await cut.kill();
+  }
+
+  #request(incoming: IncomingMessage): ReturnType<typeof request> {
+    // The host stays the proxy's: it is signed.
+    const { hostname: host, port } = this.#target;
+    const { method, url: path } = incoming;
+    const { expect: _, ...headers } = incoming.headers;
+    return request({ host, port, method, path, headers: { ...headers, connection: 'close' } });
+  }
+
+  async #pass(
+    incoming: IncomingMessage,
+    body: Buffer,
+  ): Promise<{ status: number; headers: IncomingMessage['headers']; content: Buffer }> {
+    const passed = this.#request(incoming);
+    // A server that refuses may hang up before it has read everything.
+    passed.on('error', () => undefined).end(body);
+    const [answer] = (await once(passed, 'response')) as [IncomingMessage];
+    const { location, ...headers } = answer.headers;
+    delete headers['transfer-encoding'];
+    const here = location?.replace(this.#target.origin, this.url);
+    return {
+      status: answer.statusCode ?? 500,
+      headers: { ...headers, ...(here !== undefined && { location: here }) },
+      content: await buffer(answer),
+    };
+  }
+
+  async #passHalf(incoming: IncomingMessage, body: Buffer): Promise<void> {
+    const passed = this.#request(incoming);
+    passed.on('error', () => undefined);
+    await new Promise((resolve) => passed.write(body.subarray(0, body.length / 2), resolve));
+    passed.destroy();
+  }
+}
