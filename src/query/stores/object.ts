@@ -127,7 +127,9 @@ export class ObjectResultStore implements ResultStore {
     this.#writing.delete(requestId);
     if (failure === undefined) return;
     const why = reasonOf(failure);
-    this.#options.onProblem(`what was stored of ${requestId} could not be removed (${why}); it goes within the hour`);
+    this.#options.onProblem(
+      `what was stored of ${requestId} could not be removed (${why}); it goes within the hour, or when it expires`,
+    );
   }
 
   async #isThere(known: CachedResult, signal: AbortSignal): Promise<boolean> {
