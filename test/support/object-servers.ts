@@ -20,17 +20,17 @@ export interface ObjectServer {
 export async function startObjectServer(
   part: string,
   binary: string,
-  args: (at: { host: string; port: number; data: string }) => readonly string[],
+  args: (at: { host: string; port: number; data: string; accounts: string }) => readonly string[],
 ): Promise<ObjectServer> {
   const folder = await installed(part);
   const directory = await mkdtemp(join(tmpdir(), `olap-warden-${part}-`));
-  const data = join(directory, 'data');
-  await mkdir(data);
+  const [data, accounts] = [join(directory, 'data'), join(directory, 'accounts')];
+  await Promise.all([mkdir(data), mkdir(accounts)]);
   const [port] = await freePorts(1);
   if (port === undefined) throw new Error('no free port');
   const url = `http://127.0.0.1:${port}`;
   const processes = new Processes(directory);
-  const child = processes.start(binary, join(folder, binary), args({ host: '127.0.0.1', port, data }));
+  const child = processes.start(binary, join(folder, binary), args({ host: '127.0.0.1', port, data, accounts }));
   await processes.waitUntil(binary, async () => {
     try {
       await (await fetch(url, { signal: AbortSignal.timeout(1000) })).arrayBuffer();
