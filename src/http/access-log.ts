@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { LaneResponse } from './front/lane.ts';
 
 /** What an access record tells of a request, beside its answer. */
 export interface AnsweredRequest {
@@ -21,10 +21,13 @@ export type Observe = (method: string, route: string, status: number, seconds: n
 /** As nginx says where a client closed its connection before its answer was out. */
 export const CLIENT_CLOSED = 499;
 
-const cut = new WeakMap<ServerResponse, number>();
+/** What a record needs of an answer. */
+export type AnswerState = Pick<LaneResponse, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;
+
+const cut = new WeakMap<AnswerState, number>();
 
 /** Ends an answer short of its end, so that nobody takes it for a whole one. @param status of why, for the record */
-export function cutAnswer(response: ServerResponse, status: number): void {
+export function cutAnswer(response: AnswerState, status: number): void {
   cut.set(response, status);
   response.destroy();
 }
@@ -35,7 +38,7 @@ export function cutAnswer(response: ServerResponse, status: number): void {
 export function accessLog(
   logger: Logger,
   observe?: Observe,
-): (request: AnsweredRequest, response: ServerResponse) => void {
+): (request: AnsweredRequest, response: AnswerState) => void {
   return (request, response) => {
     const { id, method, url, route, principal, clientAddress, startedAt } = request;
     const ms = performance.now() - startedAt;

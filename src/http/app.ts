@@ -14,6 +14,7 @@ import { auditToLog, type Audit } from './audit.ts';
 import './context.ts';
 import { registerDocs } from './docs.ts';
 import { HttpError } from './errors.ts';
+import { Front } from './front/front.ts';
 import { registerLimits, type Limits } from './limits.ts';
 import { keepOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
@@ -129,8 +130,13 @@ function installLanes(
   made: Pick<QueryLaneParts, 'authenticate' | 'headers' | 'headerList' | 'record' | 'requestId' | 'now' | 'overloaded'>,
 ): void {
   const shared = { ...made, authorizer, logger, limits, trust: trustOf(trustProxy) };
-  if (queryLane) new QueryLane({ ...queryLane, ...shared }).install(app.server);
-  if (pageLane) new PageLane({ ...pageLane, ...shared }).install(app.server);
+  const lanes = [
+    ...(pageLane ? [new PageLane({ ...pageLane, ...shared })] : []),
+    ...(queryLane ? [new QueryLane({ ...queryLane, ...shared })] : []),
+  ];
+  const front = new Front(app.server, lanes);
+  front.install();
+  app.decorate('front', front);
 }
 
 function isUnderPressure(app: FastifyInstance): boolean {

@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../access/principal.ts';
 import { deliver } from '../engine/delivery.ts';
 import type { EngineEndpoint } from '../engine/types.ts';
 import { AnswerWriter, type AnswerTarget } from './answer-writer.ts';
 import { knownError } from './app-errors.ts';
 import { errorBody, HttpError } from './errors.ts';
+import type { LaneRequest, LaneResponse } from './front/lane.ts';
 import type { LaneHead } from './lane-head.ts';
 import type { AdmittedQuery } from './limits.ts';
 import type { QueryLaneParts } from './query-lane.ts';
@@ -22,15 +22,15 @@ interface Facts {
 
 /** One query on the short way: its record, its limits, its answer. */
 export class LaneQuery implements AnswerTarget {
-  readonly raw: ServerResponse;
+  readonly raw: LaneResponse;
   readonly method = 'POST';
-  readonly #request: IncomingMessage;
+  readonly #request: LaneRequest;
   readonly #facts: Facts;
   readonly #startedAt = performance.now();
   #writer: AnswerWriter | undefined;
   #admitted: AdmittedQuery | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, facts: Facts) {
+  constructor(request: LaneRequest, response: LaneResponse, facts: Facts) {
     this.raw = response;
     this.#request = request;
     this.#facts = facts;
@@ -45,7 +45,7 @@ export class LaneQuery implements AnswerTarget {
   }
 
   /**
-   * Counts it against the caller's limits, before its body is read.
+   * Counts it against the caller's limits.
    * @returns false where they leave no room for it
    */
   admit(): boolean {
@@ -57,8 +57,6 @@ export class LaneQuery implements AnswerTarget {
       throw error;
     }
     this.raw.on('close', this.#onClosed);
-    // A client that is gone is no error; the record tells of it.
-    this.raw.on('error', ignore);
     return true;
   }
 
@@ -77,13 +75,13 @@ export class LaneQuery implements AnswerTarget {
   /** Leaves the request to somebody else, who counts it anew. */
   leave(): void {
     const { parts, principal } = this.#facts;
-    this.raw.off('close', this.#onClosed).off('error', ignore);
+    this.raw.off('close', this.#onClosed);
     this.#admitted?.end();
     parts.limits?.uncountRequest(principal);
   }
 
   /** Passes the query on. Nothing is thrown: what goes wrong is answered. */
-  async run(body: Buffer, tables: readonly string[], endpoint: EngineEndpoint): Promise<void> {
+  async run(tables: readonly string[], endpoint: EngineEndpoint): Promise<void> {
     const { queryTimeoutMs = 0 } = this.#admitted?.limits ?? {};
     const { maxRows } = this;
     const writer = new AnswerWriter(this, { tables, maxRows });
@@ -91,7 +89,7 @@ export class LaneQuery implements AnswerTarget {
     try {
       const { forwarded } = this.#facts.head;
       const headerList = maxRows === undefined ? forwarded : unpacked(forwarded);
-      const { url: path = ROUTE } = this.#request;
+      const { url: path, body } = this.#request;
       const timeout = queryTimeoutMs > 0 ? { headersTimeoutMs: queryTimeoutMs } : {};
       await deliver(endpoint, { method: 'POST', path, headerList, body, repeatable: true, ...timeout }, writer);
       await writer.begun;
@@ -122,7 +120,7 @@ export class LaneQuery implements AnswerTarget {
 
   readonly #onClosed = (): void => {
     const { id, principal, address, parts } = this.#facts;
-    const { url = ROUTE } = this.#request;
+    const { url } = this.#request;
     this.#writer?.onClosed();
     this.#admitted?.end();
     parts.record(
@@ -145,5 +143,3 @@ function unpacked(headers: readonly string[]): string[] {
   const kept = headers.filter((_, i) => headers[i - (i % 2)]?.toLowerCase() !== 'accept-encoding');
   return [...kept, 'accept-encoding', 'identity'];
 }
-
-function ignore(): void {}

@@ -1,17 +1,17 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import proxyAddr from '@fastify/proxy-addr';
 import type { Logger } from 'pino';
 import type { Authorizer } from '../access/authorizer.ts';
 import type { Principal } from '../access/principal.ts';
 import { tableResource } from '../access/srn.ts';
-import type { Engine, KnownTables } from '../engine/types.ts';
-import type { AnsweredRequest } from './access-log.ts';
+import type { Engine, EngineEndpoint, KnownTables } from '../engine/types.ts';
+import type { AnsweredRequest, AnswerState } from './access-log.ts';
 import type { AuthenticateNow } from './authentication.ts';
+import { clientAddress, type Trust } from './front/client-address.ts';
+import type { Lane, LaneRequest, LaneResponse } from './front/lane.ts';
 import { readLaneHead } from './lane-head.ts';
 import { LaneQuery } from './lane-query.ts';
 import type { Limits } from './limits.ts';
 import { QueryTexts } from './query-texts.ts';
-import { replay } from './replay.ts';
+import type { AskedRows } from './row-limit.ts';
 
 export interface QueryLaneParts {
   readonly engine: Engine & KnownTables;
@@ -25,17 +25,21 @@ export interface QueryLaneParts {
   /** The same as names and values in turn. */
   readonly headerList: readonly string[];
   readonly logger: Logger;
-  readonly record: (request: AnsweredRequest, response: ServerResponse) => void;
+  readonly record: (request: AnsweredRequest, response: AnswerState) => void;
   /** @param given the client's own */
   readonly requestId: (given: string | undefined) => string;
   /** Whether no more should be taken on now. */
   readonly overloaded: () => boolean;
   /** Whether an address is that of a proxy whose `X-Forwarded-For` is believed; none is where absent. */
-  readonly trust: ((address: string, hop: number) => boolean) | undefined;
+  readonly trust: Trust | undefined;
   readonly now: () => Date;
 }
 
-type LongWay = (request: IncomingMessage, response: ServerResponse) => void;
+interface Asked {
+  readonly text: AskedRows;
+  readonly tables: readonly string[];
+  readonly endpoint: EngineEndpoint;
+}
 
 /** Nothing to decode, and no parameter of the gateway's own. */
 const PLAIN_URL = /^\/query\/sql(?:\?(?!(?:.*&)?(?:doPaginate|getCursor|numRows)=)\w+=[\w.-]*(?:&\w+=[\w.-]*)*)?$/;
@@ -47,7 +51,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
  * It only ever says yes. All checks are those of the long way, made by the same parts; where one of them does not say yes at once, or the
  * request is in any way unusual, the request goes the long way from its beginning, which decides, answers and leaves records.
  */
-export class QueryLane {
+export class QueryLane implements Lane {
   readonly #parts: QueryLaneParts;
   readonly #texts = new QueryTexts();
 
@@ -55,73 +59,39 @@ export class QueryLane {
     this.#parts = parts;
   }
 
-  /** Puts the lane before what listens to the requests of a server. */
-  install(server: Server): void {
-    const [longWay] = server.listeners('request') as LongWay[];
-    if (longWay === undefined) throw new TypeError('the server has no listener of requests');
-    server.removeListener('request', longWay);
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      if (!server.listening || !this.#take(request, response, longWay)) longWay(request, response);
-    });
-  }
-
-  /** @returns false where the request must go the long way; it is untouched then */
-  #take(request: IncomingMessage, response: ServerResponse, longWay: LongWay): boolean {
+  take(request: LaneRequest, response: LaneResponse): boolean {
     const parts = this.#parts;
-    if (request.method !== 'POST' || !PLAIN_URL.test(request.url ?? '')) return false;
+    if (request.method !== 'POST' || !PLAIN_URL.test(request.url)) return false;
     const head = readLaneHead(request.rawHeaders);
-    if (head === undefined || !isPlainLength(head.contentLength) || parts.overloaded()) return false;
-    const { trust } = parts;
-    const address = trust === undefined ? (request.socket.remoteAddress ?? '') : proxyAddr(request, trust);
+    const { body } = request;
+    if (head === undefined || body.length === 0 || body.length > MAX_BODY_BYTES || parts.overloaded()) return false;
+    const address = clientAddress(request, parts.trust);
     const principal = parts.authenticate(head.authorization, address);
     if (principal === undefined) return false;
-    const query = new LaneQuery(request, response, {
-      id: parts.requestId(head.requestId),
-      head,
-      principal,
-      address,
-      parts,
-    });
+    const asked = this.#mayAsk(body, principal);
+    if (asked === undefined) return false;
+    const id = parts.requestId(head.requestId);
+    const query = new LaneQuery(request, response, { id, head, principal, address, parts });
     if (!query.admit()) return false;
-    collect(request, head.contentLength, (body) => {
-      const text = this.#texts.read(body);
-      const tables = text && parts.engine.actualTablesNow?.(text.tables);
-      const mayRead = tables !== undefined && allowsAll(parts.uncounted, principal, tables);
-      const endpoint = mayRead ? parts.engine.brokerNow?.(tables) : undefined;
-      if (
-        text &&
-        tables &&
-        endpoint &&
-        query.asksForFewEnough(text) &&
-        allowsAll(parts.authorizer, principal, tables)
-      ) {
-        return void query.run(body, tables, endpoint);
-      }
-      query.leave();
-      replay(request, response, body, longWay);
-    });
-    return true;
+    if (query.asksForFewEnough(asked.text) && allowsAll(parts.authorizer, principal, asked.tables)) {
+      void query.run(asked.tables, asked.endpoint);
+      return true;
+    }
+    query.leave();
+    return false;
   }
-}
 
-function isPlainLength(bytes: number): boolean {
-  return bytes > 0 && bytes <= MAX_BODY_BYTES;
+  /** What a query reads, and of whom to ask it; undefined where its caller may not, or more than a look would be needed. */
+  #mayAsk(body: Buffer, principal: Principal): Asked | undefined {
+    const { engine, uncounted } = this.#parts;
+    const text = this.#texts.read(body);
+    const tables = text && engine.actualTablesNow?.(text.tables);
+    if (text === undefined || tables === undefined || !allowsAll(uncounted, principal, tables)) return undefined;
+    const endpoint = engine.brokerNow?.(tables);
+    return endpoint && { text, tables, endpoint };
+  }
 }
 
 function allowsAll(authorizer: Authorizer, principal: Principal, tables: readonly string[]): boolean {
   return tables.every((table) => authorizer.isAllowed(principal, 'Query', tableResource(table)));
-}
-
-/**
- * Reads a body of a length that the server holds the client to. One that breaks off is told of by the end of the response alone.
- * @param length in bytes, above 0
- */
-function collect(request: IncomingMessage, length: number, done: (body: Buffer) => void): void {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  request.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size === length) done(chunks.length === 1 ? chunk : Buffer.concat(chunks));
-  });
 }

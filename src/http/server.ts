@@ -5,6 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
+import type { Front } from './front/front.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What stands before the server; absent where nothing does. */
+    readonly front?: Front;
+  }
+}
 
 /** A listener could not be opened; the message says what would help. */
 export class ListenError extends Error {
@@ -69,7 +77,9 @@ const FAREWELL_MS = 1_000;
  * A connection that closes just when its client sends the next request fails that request. So every answer says `connection: close` for
  * a while first; only what has been idle all the time is closed from this side afterwards.
  */
-async function bidFarewell(server: Server, limitMs: number): Promise<void> {
+async function bidFarewell(app: FastifyInstance, limitMs: number): Promise<void> {
+  const { server } = app;
+  app.front?.close();
   server.prependListener('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'));
   const connections = promisify(server.getConnections.bind(server));
   const end = performance.now() + limitMs;
@@ -83,7 +93,7 @@ async function bidFarewell(server: Server, limitMs: number): Promise<void> {
  */
 export async function drain(app: FastifyInstance, graceMs: number): Promise<boolean> {
   let whole = true;
-  await bidFarewell(app.server, Math.min(FAREWELL_MS, graceMs));
+  await bidFarewell(app, Math.min(FAREWELL_MS, graceMs));
   const timer = setTimeout(() => {
     whole = false;
     app.server.closeAllConnections();

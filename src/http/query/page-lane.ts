@@ -1,5 +1,3 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import proxyAddr from '@fastify/proxy-addr';
 import type { Authorizer } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
 import { clusterResource, tableResource } from '../../access/srn.ts';
@@ -7,8 +5,10 @@ import type { HolderAddress } from '../../query/page.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
 import type { ResultReader, ResultRecord } from '../../query/result-store.ts';
 import type { PaginationSettings } from '../../query/settings.ts';
-import type { AnsweredRequest } from '../access-log.ts';
+import type { AnsweredRequest, AnswerState } from '../access-log.ts';
 import type { AuthenticateNow } from '../authentication.ts';
+import { clientAddress, type Trust } from '../front/client-address.ts';
+import type { Lane, LaneRequest, LaneResponse } from '../front/lane.ts';
 import type { Limits } from '../limits.ts';
 import { isWhole, writePage } from './send.ts';
 
@@ -26,16 +26,13 @@ export interface PageLaneParts extends PageSource {
   readonly limits: Limits | undefined;
   /** Those that every answer has, by lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly record: (request: AnsweredRequest, response: ServerResponse) => void;
+  readonly record: (request: AnsweredRequest, response: AnswerState) => void;
   /** @param given the client's own */
   readonly requestId: (given: string | undefined) => string;
   /** Whether no more should be taken on now. */
   readonly overloaded: () => boolean;
-  /** Whether an address is that of a proxy whose `X-Forwarded-For` is believed. */
-  readonly trust: ((address: string, hop: number) => boolean) | undefined;
+  readonly trust: Trust | undefined;
 }
-
-type LongWay = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface Asked {
   readonly requestId: string;
@@ -56,8 +53,6 @@ const ROUTE = '/query/:requestId/results';
 /** As `nextOffsetParams` spells it. */
 const PAGE_URL =
   /^\/query\/([0-9a-f]{8}-[0-9a-f]{30})\/results\?offset=(0|[1-9]\d{0,14})(?:&numRows=([1-9]\d{0,14}))?$/;
-/** What any of these asks for is looked at elsewhere. */
-const SPECIAL_HEADERS = new Set(['content-length', 'transfer-encoding', 'expect', 'upgrade']);
 /** Each of these may be there once. */
 const LOOKED_AT = ['authorization', 'x-request-id', 'forward_host', 'forward_port'] as const;
 const PLACES = new Map<string, number>(LOOKED_AT.map((name, place) => [name, place]));
@@ -70,7 +65,7 @@ const NEVER = new AbortController().signal;
  * It only ever says yes. All checks are those of the long way, at each read; where one of them does not say yes at once, or the request is in any way
  * unusual, the request goes the long way from its beginning, which decides, answers and leaves records.
  */
-export class PageLane {
+export class PageLane implements Lane {
   readonly #parts: PageLaneParts;
   readonly #headers: readonly string[];
 
@@ -79,45 +74,31 @@ export class PageLane {
     this.#headers = [...Object.entries(parts.headers).flat(), 'content-type', 'application/json'];
   }
 
-  /** Puts the lane before what listens to the requests of a server. */
-  install(server: Server): void {
-    const [longWay] = server.listeners('request') as LongWay[];
-    if (longWay === undefined) throw new TypeError('the server has no listener of requests');
-    server.removeListener('request', longWay);
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      if (!server.listening || !this.#take(request, response, longWay)) longWay(request, response);
-    });
-  }
-
-  /** @returns false where the request must go the long way; it is untouched then */
-  #take(request: IncomingMessage, response: ServerResponse, longWay: LongWay): boolean {
+  take(request: LaneRequest, response: LaneResponse, longWay: () => void): boolean {
     const parts = this.#parts;
     const asked = askedOf(request, parts.queries);
     if (asked === undefined || parts.overloaded()) return false;
-    const { trust } = parts;
-    const clientAddress = trust === undefined ? (request.socket.remoteAddress ?? '') : proxyAddr(request, trust);
-    const principal = parts.authenticate(asked.authorization, clientAddress);
+    const address = clientAddress(request, parts.trust);
+    const principal = parts.authenticate(asked.authorization, address);
     if (principal === undefined) return false;
-    const { url = ROUTE } = request;
+    const { url } = request;
     const startedAt = performance.now();
     const caller: Caller = { principal, id: parts.requestId(asked.given) };
     const onClosed = (): void => {
-      const about = { id: caller.id, method: 'GET', url, route: ROUTE, principal: principal.srn, clientAddress };
-      parts.record({ ...about, startedAt }, response);
+      const about = { id: caller.id, method: 'GET', url, route: ROUTE, principal: principal.srn };
+      parts.record({ ...about, clientAddress: address, startedAt }, response);
     };
     response.once('close', onClosed);
-    // A client that is gone is no error; the record tells of it.
-    response.on('error', ignore);
     void this.#serve(asked, caller, response).then((served) => {
       if (served || response.destroyed) return;
-      response.off('close', onClosed).off('error', ignore);
-      longWay(request, response);
+      response.off('close', onClosed);
+      longWay();
     });
     return true;
   }
 
   /** @returns false where nothing was sent; never throws */
-  async #serve(asked: Asked, caller: Caller, response: ServerResponse): Promise<boolean> {
+  async #serve(asked: Asked, caller: Caller, response: LaneResponse): Promise<boolean> {
     let reader: ResultReader | undefined;
     let reuse = true;
     try {
@@ -154,8 +135,8 @@ export class PageLane {
 }
 
 /** @returns undefined where the request is no plain one for a page of a result that lies here */
-function askedOf({ method, url = '', rawHeaders }: IncomingMessage, queries: PaginatedQueries): Asked | undefined {
-  if (method !== 'GET') return undefined;
+function askedOf({ method, url, rawHeaders, body }: LaneRequest, queries: PaginatedQueries): Asked | undefined {
+  if (method !== 'GET' || body.length > 0) return undefined;
   const [, requestId, offset, numRows] = PAGE_URL.exec(url) ?? [];
   if (requestId === undefined || !queries.holds(requestId)) return undefined;
   const found = headersOf(rawHeaders);
@@ -166,15 +147,14 @@ function askedOf({ method, url = '', rawHeaders }: IncomingMessage, queries: Pag
   return { requestId, offset: Number(offset), numRows: rows, authorization, given };
 }
 
-/** The values of `LOOKED_AT`; undefined where one is there twice, or a special one is there. */
+/** The values of `LOOKED_AT`; undefined where one is there twice. */
 function headersOf(rawHeaders: readonly string[]): (string | undefined)[] | undefined {
   const found: (string | undefined)[] = [undefined, undefined, undefined, undefined];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
     const place = PLACES.get(name);
-    if (place === undefined) {
-      if (SPECIAL_HEADERS.has(name)) return undefined;
-    } else if (found[place] === undefined) found[place] = rawHeaders[i + 1];
+    if (place === undefined) continue;
+    if (found[place] === undefined) found[place] = rawHeaders[i + 1];
     else return undefined;
   }
   return found;
@@ -185,5 +165,3 @@ function isNamed(self: HolderAddress | undefined, host: string | undefined, port
   if (host === undefined && port === undefined) return true;
   return self !== undefined && host === self.host && port === String(self.port);
 }
-
-function ignore(): void {}

@@ -2,10 +2,11 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
 import type { Page } from '../../query/page.ts';
+import type { LaneResponse } from '../front/lane.ts';
 
 const JSON_TYPE = 'application/json';
-/** Copying that much costs less than one more piece in a gather-write. */
-const COPIED_BYTES = 32 * 1024;
+/** A connection takes that much whether its client reads or not. */
+const SENT_AT_ONCE_BYTES = 32 * 1024;
 /** A caller that takes nothing for this long is left, so that it does not keep memory that others wait for. */
 const STALL_MS = 120_000;
 
@@ -30,16 +31,12 @@ export async function sendPage(reply: FastifyReply, page: Page): Promise<boolean
  * @param stallMs how long a caller may take nothing of a large page
  * @returns whether the whole page is out, and nobody holds views of its bytes any more
  */
-export function writePage(raw: ServerResponse, page: WholePage, stallMs = STALL_MS): Promise<boolean> {
+export function writePage(raw: LaneResponse, page: WholePage, stallMs = STALL_MS): Promise<boolean> {
   const { head, rows, tail } = page;
   if (raw.destroyed) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   raw.once('close', () => resolve(raw.writableFinished));
-  if (page.length <= COPIED_BYTES) {
-    raw.end(Buffer.concat([head, ...rows, tail], page.length));
-    return promise;
-  }
-  raw.setTimeout(stallMs, () => raw.destroy());
+  if (page.length > SENT_AT_ONCE_BYTES) raw.setTimeout(stallMs, () => raw.destroy());
   raw.cork();
   raw.write(head);
   for (const piece of rows) raw.write(piece);

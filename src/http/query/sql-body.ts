@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { readJsonBody } from '../engine-proxy/sql-request.ts';
-import { readReplayed } from '../replay.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,7 +14,6 @@ declare module 'fastify' {
  */
 export function keepRawJson(app: FastifyInstance): void {
   app.decorateRequest('rawBody', undefined);
-  readReplayed(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {

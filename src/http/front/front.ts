@@ -1,0 +1,87 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
+import { FrontConnection, type ConnectionParts } from './connection.ts';
+import type { Lane } from './lane.ts';
+
+/** Node waits that much longer than it tells clients. */
+const GRACE_MS = 1_000;
+
+/**
+ * Stands before Node's HTTP server: connections begin here, and lanes answer the requests that they take without any of what a server for requests of all kinds does.
+ * For everything else Node's server is as it is.
+ */
+export class Front {
+  readonly #server: Server;
+  readonly #connections = new Map<Socket, FrontConnection>();
+  readonly #lanes: readonly Lane[];
+  #closing = false;
+  #ended = false;
+
+  /** Nothing happens before `install`. */
+  constructor(server: Server, lanes: readonly Lane[]) {
+    this.#server = server;
+    this.#lanes = lanes;
+  }
+
+  /** Listens in the place of Node's server. Its `closeIdleConnections` and `closeAllConnections` then count those here, too. */
+  install(): void {
+    const server = this.#server;
+    const event = server instanceof TlsServer ? 'secureConnection' : 'connection';
+    const [accept, ...others] = server.listeners(event) as ((this: Server, socket: Socket) => void)[];
+    if (accept === undefined || others.length > 0) throw new TypeError('the server accepts in a way that is not known');
+    const { keepAliveTimeout: keepAliveMs } = server;
+    const parts: ConnectionParts = {
+      lanes: this.#lanes,
+      times: { keepAliveMs, idleMs: keepAliveMs + GRACE_MS },
+      accept: (socket) => accept.call(server, socket),
+      closing: () => this.#closing,
+      released: () => this.#afterAnswer(),
+    };
+    server.removeListener(event, accept);
+    server.on(event, (socket: Socket) => {
+      this.#connections.set(socket, new FrontConnection(socket, parts));
+      socket.once('close', () => {
+        this.#connections.delete(socket);
+        this.#afterAnswer();
+      });
+    });
+    server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#connections.get(request.socket)?.onRequest(request, response);
+    });
+    // Without this, Node's server would close connections that it shares with a lane, which it takes for idle.
+    server.on('timeout', (socket: Socket) => {
+      if (this.#connections.get(socket)?.busy !== true) socket.destroy();
+    });
+    this.#mindCloses();
+  }
+
+  /** From here on all requests go the long way. */
+  close(): void {
+    this.#closing = true;
+  }
+
+  #mindCloses(): void {
+    const server = this.#server;
+    const closeIdle = server.closeIdleConnections.bind(server);
+    const closeAll = server.closeAllConnections.bind(server);
+    server.closeIdleConnections = () => {
+      this.#closing = true;
+      this.#ended = true;
+      const connections = [...this.#connections.values()];
+      for (const connection of connections) connection.closeIdle();
+      // Node's server would take a shared connection for idle on which a lane answers.
+      if (!connections.some(({ busy, shared }) => busy && shared)) closeIdle();
+    };
+    server.closeAllConnections = () => {
+      this.#closing = true;
+      for (const socket of this.#connections.keys()) socket.destroy();
+      closeAll();
+    };
+  }
+
+  /** Whoever wants idle connections closed wants that also of those that become idle. */
+  #afterAnswer(): void {
+    if (this.#ended) this.#server.closeIdleConnections();
+  }
+}

@@ -1,0 +1,197 @@
+import { EventEmitter } from 'node:events';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { LaneResponse } from './lane.ts';
+import { Gathered } from './gathered.ts';
+
+const WITHOUT_BODY = new Set([204, 304]);
+const UNPRINTABLE = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** What answers have of their connection. */
+export interface ConnectionTimes {
+  /** How long it may be idle, as it is told to clients. */
+  readonly keepAliveMs: number;
+  /** After how long it is closed then: later, so that a client that believes the former never meets the end. */
+  readonly idleMs: number;
+}
+
+/**
+ * An answer on a connection that stays open, written as its bytes: as Node's own, without what that does for requests of any kind. Tells `close` once, when the last byte
+ * is with the system or the connection has gone.
+ */
+export class DirectResponse extends EventEmitter implements LaneResponse {
+  statusCode = 200;
+  headersSent = false;
+  destroyed = false;
+  writableEnded = false;
+  writableFinished = false;
+  readonly #socket: Socket;
+  readonly #released: () => void;
+  readonly #times: ConnectionTimes;
+  #expired: (() => void) | undefined;
+  readonly #out: Gathered;
+  #head = '';
+  #corked = 0;
+  #chunked = false;
+  #bodiless = false;
+  #waitsForDrain = false;
+
+  /** @param released told when the connection is free for another request */
+  constructor(socket: Socket, times: ConnectionTimes, released: () => void) {
+    super();
+    this.#socket = socket;
+    this.#times = times;
+    this.#released = released;
+    this.#out = new Gathered(socket);
+  }
+
+  get writableLength(): number {
+    return this.#socket.writableLength;
+  }
+
+  get writableNeedDrain(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  cork(): void {
+    this.#corked++;
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    if (this.#corked > 0) this.#corked--;
+    if (this.#corked === 0) this.#out.flush();
+    this.#socket.uncork();
+  }
+
+  /** The head goes out with the first bytes of the body. @throws {TypeError} for what cannot stand in a header */
+  writeHead(status: number, headers: readonly string[] | Readonly<Record<string, string | number>>): this {
+    if (this.headersSent) throw new TypeError('the head of this answer was sent already');
+    const list = Array.isArray(headers) ? (headers as readonly string[]) : Object.entries(headers).flat().map(String);
+    let lines = '';
+    let hasLength = false;
+    for (let i = 0; i + 1 < list.length; i += 2) {
+      const name = list[i] as string;
+      if (isLength(name)) hasLength = true;
+      lines += `${name}: ${list[i + 1]}\r\n`;
+    }
+    if (UNPRINTABLE.test(lines.replaceAll('\r\n', ''))) throw new TypeError('a header of the answer cannot be sent');
+    this.#bodiless = WITHOUT_BODY.has(status);
+    this.#chunked = !hasLength && !this.#bodiless;
+    const connection = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#times.keepAliveMs / 1000)}\r\n`;
+    const framing = this.#chunked ? 'Transfer-Encoding: chunked\r\n' : '';
+    const reason = STATUS_CODES[status] ?? 'unknown';
+    this.#head = `HTTP/1.1 ${status} ${reason}\r\n${lines}Date: ${httpDate()}\r\n${connection}${framing}\r\n`;
+    this.statusCode = status;
+    this.headersSent = true;
+    return this;
+  }
+
+  write(chunk: Uint8Array, done?: () => void): boolean {
+    if (this.destroyed || this.writableEnded || chunk.length === 0 || this.#bodiless) {
+      if (done) process.nextTick(done);
+      return !this.destroyed;
+    }
+    this.#putChunk(chunk, done);
+    this.#flush();
+    const { writableNeedDrain } = this;
+    if (writableNeedDrain && !this.#waitsForDrain) {
+      this.#waitsForDrain = true;
+      this.#socket.once('drain', this.#onDrain);
+    }
+    return !writableNeedDrain;
+  }
+
+  end(chunk?: Uint8Array | string, done?: () => void): this {
+    if (this.destroyed || this.writableEnded) {
+      if (done) process.nextTick(done);
+      return this;
+    }
+    this.writableEnded = true;
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    if (bytes !== undefined && bytes.length > 0 && !this.#bodiless) this.#putChunk(bytes, done);
+    else {
+      this.#putHead();
+      if (done) this.#out.onceOut(done);
+    }
+    if (this.#chunked) this.#out.text('0\r\n\r\n');
+    this.#out.onceOut((error) => {
+      // After a failure the end of the connection is told of in a moment.
+      if (!error) this.#finish();
+    });
+    this.#flush();
+    return this;
+  }
+
+  destroy(): this {
+    this.#socket.destroy();
+    return this;
+  }
+
+  setTimeout(ms: number, expired: () => void): this {
+    if (this.destroyed) return this;
+    if (this.#expired) this.#socket.off('timeout', this.#expired);
+    this.#expired = expired;
+    this.#socket.setTimeout(ms).once('timeout', expired);
+    return this;
+  }
+
+  /** The connection has gone, whatever was sent. */
+  abandon(): void {
+    if (!this.destroyed) this.#close();
+  }
+
+  #putHead(): void {
+    if (!this.headersSent) throw new TypeError('the head of an answer goes before its body');
+    if (this.#head === '') return;
+    this.#out.text(this.#head);
+    this.#head = '';
+  }
+
+  #putChunk(chunk: Uint8Array, done?: () => void): void {
+    this.#putHead();
+    if (this.#chunked) this.#out.text(`${chunk.length.toString(16)}\r\n`);
+    this.#out.bytes(chunk, done);
+    if (this.#chunked) this.#out.text('\r\n');
+  }
+
+  #flush(): void {
+    if (this.#corked === 0) this.#out.flush();
+  }
+
+  #finish(): void {
+    if (this.destroyed) return;
+    this.writableFinished = true;
+    this.#close();
+    this.#released();
+  }
+
+  #close(): void {
+    this.destroyed = true;
+    if (this.#expired) this.#socket.off('timeout', this.#expired).setTimeout(this.#times.idleMs);
+    if (this.#waitsForDrain) this.#socket.off('drain', this.#onDrain);
+    this.emit('close');
+  }
+
+  readonly #onDrain = (): void => {
+    this.#waitsForDrain = false;
+    this.emit('drain');
+  };
+}
+
+function isLength(name: string): boolean {
+  return name.length === 14 && name.toLowerCase() === 'content-length';
+}
+
+let date = '';
+let dateOf = -1;
+
+/** As RFC 9110 has it; made once a second. */
+function httpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateOf) {
+    dateOf = second;
+    date = new Date(second * 1000).toUTCString();
+  }
+  return date;
+}
