@@ -29,6 +29,11 @@ export const PropertiesSchema = Type.Object({
       'Where results are stored. `memory` is not for production; `memory` and `file` on a local disk need every call to reach the gateway that holds the result, which `FORWARD_HOST` and `FORWARD_PORT` see to.',
     default: 'memory',
   }),
+  'olap.broker.pagination.native': flag({
+    description:
+      'Whether the engine keeps the rows of paginated results, in cursors of its own (Pinot 1.3 and newer). The store of `olap.broker.pagination.protocol` then holds whose they are and where.',
+    default: false,
+  }),
   'olap.broker.pagination.temp.dir': text({
     description: 'Local directory for temporary files.',
     default: '/tmp/olap/query/broker',

@@ -9,6 +9,8 @@ export type QueryErrorCode =
   | 'not-found'
   /** `offset` or `numRows` is not in the result. */
   | 'bad-page'
+  /** The engine is asked to keep a result, and cannot. */
+  | 'no-cursors'
   /** Too many submissions at once. */
   | 'busy'
   /** The caller went away. */

@@ -3,7 +3,18 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 /** Why a result went. */
 export type DeletionReason = 'request' | 'expired' | 'quota';
 export type SubmissionOutcome = 'stored' | 'not_stored' | 'failed';
-export type StoreOperation = 'begin' | 'write' | 'seal' | 'commit' | 'open' | 'read' | 'list' | 'delete';
+export type StoreOperation =
+  | 'begin'
+  | 'write'
+  | 'seal'
+  | 'commit'
+  | 'open'
+  | 'read'
+  | 'list'
+  | 'delete'
+  | CursorOperation;
+/** Calls of the engine about a result that it keeps. */
+export type CursorOperation = 'cursor_page' | 'cursor_metadata' | 'cursor_delete';
 
 /** What the paginated queries tell about themselves. */
 export interface QueryMetrics {

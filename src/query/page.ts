@@ -66,17 +66,9 @@ export async function readPage(
 ): Promise<Page> {
   const { record } = reader;
   const { offset } = request;
-  const total = record.rowCount;
-  if (offset >= total && !(total === 0 && offset === 0)) {
-    throw new QueryError(
-      'bad-page',
-      `\`offset\` is ${offset}, but the result has ${total} rows: offsets 0 to ${Math.max(0, total - 1)}`,
-    );
-  }
-  const numRows = Math.min(request.numRows, total - offset);
-  const { head } = frameOf(record);
-  const tail = pageTail(record, { offset, numRows }, options.holder);
-  const frame = { head, tail, numRows };
+  const numRows = rowsOf(record, request);
+  const frame = { ...framePage(record, { offset, numRows }, options.holder), numRows };
+  const { head, tail } = frame;
   if (numRows === 0) return { ...frame, rows: [], length: head.length + tail.length };
 
   const strides = stridesOf(reader.knownIndex ?? (await reader.index(signal)), record.rowBytes, { offset, numRows });
@@ -85,6 +77,26 @@ export async function readPage(
       ? await readWhole(reader, strides, signal)
       : await readInPieces(reader, strides, signal);
   return { ...frame, rows, length: head.length + bytes + tail.length };
+}
+
+/** Rows that a page will hold. @throws {QueryError} bad-page where it begins behind the end of the result */
+export function rowsOf({ rowCount }: ResultRecord, { offset, numRows }: PageRequest): number {
+  if (offset >= rowCount && !(rowCount === 0 && offset === 0)) {
+    throw new QueryError(
+      'bad-page',
+      `\`offset\` is ${offset}, but the result has ${rowCount} rows: offsets 0 to ${Math.max(0, rowCount - 1)}`,
+    );
+  }
+  return Math.min(numRows, rowCount - offset);
+}
+
+/** What stands before and behind the rows of a page. @param page exactly the rows that it holds */
+export function framePage(
+  record: ResultRecord,
+  page: PageRequest,
+  holder: HolderAddress | undefined,
+): { readonly head: Buffer; readonly tail: Buffer } {
+  return { head: frameOf(record).head, tail: pageTail(record, page, holder) };
 }
 
 /** The parts of a page's head and tail that are the same for every page of a result. */

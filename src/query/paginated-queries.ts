@@ -1,18 +1,16 @@
 import type { EngineResponse } from '../engine/types.ts';
+import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
+import { readCursorPage } from './cursors/page.ts';
+import type { Spool } from './cursors/spool.ts';
+import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
-import { type HolderAddress, type Page, type PageRequest, readPage, WHOLE_PAGE_BYTES } from './page.ts';
-import { holderOf, holderTag, isRequestId, newRequestId } from './request-id.ts';
-import type { ResultReader, ResultRecord, ResultStore, StoredResultSummary } from './result-store.ts';
-import type { RowIndex } from './row-index.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
+import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
+import { Readers, TrackedReader } from './readers.ts';
 import type { PaginationSettings } from './settings.ts';
-import { type InspectAnswer, storeAnswer, type SubmitOutcome } from './submit.ts';
-
-/**
- * Bytes of pages that may be held in memory while their callers read them. Beyond it pages are streamed in small pieces, so that callers who read
- * slowly cannot use up the memory, nor keep others waiting.
- */
-const MAX_HELD_BYTES = 64 * 1024 * 1024;
+import { type InspectAnswer, type Submission, storeAnswer, type SubmitOutcome } from './submit.ts';
 
 const MB = 1024 * 1024;
 
@@ -35,7 +33,25 @@ export interface PaginatedQueriesOptions {
   readonly random: (bytes: number) => Uint8Array;
   /** Counts nothing where absent. */
   readonly metrics?: QueryMetrics;
+  /** The brokers as keepers of results; without them what they keep is not found. */
+  readonly cursors?: {
+    readonly brokers: CursorBrokers;
+    /** Whether new results are left to the engine: `olap.broker.pagination.native`. */
+    readonly native: boolean;
+  };
 }
+
+/**
+ * Runs a query.
+ * @param cursorRows where given, the engine is asked to keep the result, and to answer with so many of its rows
+ */
+export type RunQuery = (signal: AbortSignal, cursorRows?: number) => Promise<EngineResponse>;
+
+export type Submitted =
+  /** `page` is the first one, where it came with the answer. */
+  | { readonly kind: 'stored'; readonly reader: ResultReader; readonly page?: Page }
+  | Exclude<SubmitOutcome, { readonly kind: 'stored' }>
+  | { readonly kind: 'refused'; readonly response: EngineResponse };
 
 /** Who runs a query, and on what. */
 export interface QueryOrigin {
@@ -43,6 +59,8 @@ export interface QueryOrigin {
   readonly owner: string;
   /** Raw names. */
   readonly tables: readonly string[];
+  /** Rows of the first page. */
+  readonly numRows: number;
 }
 
 /** How full the store is for this gateway, and the marks of the storage cleaner. */
@@ -66,8 +84,8 @@ export class PaginatedQueries {
   readonly #now: () => number;
   readonly #random: (bytes: number) => Uint8Array;
   readonly #metrics: QueryMetrics;
-  readonly #reading = new Map<string, number>();
-  #heldBytes = 0;
+  readonly #cursors: PaginatedQueriesOptions['cursors'];
+  readonly #readers = new Readers();
   #submissions = 0;
 
   constructor(options: PaginatedQueriesOptions) {
@@ -78,6 +96,7 @@ export class PaginatedQueries {
     this.#now = options.now;
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
+    this.#cursors = options.cursors;
   }
 
   get brokerId(): string {
@@ -89,22 +108,22 @@ export class PaginatedQueries {
     return this.#store.local ? { host: this.#identity.host, port: this.#identity.port } : undefined;
   }
 
-  /** Whether the id says that the result lies on this gateway, and nowhere else. */
+  /** Whether the id says that the result lies on this gateway, rows and all, and nowhere else. */
   holds(requestId: string): boolean {
-    return this.#store.local && holderOf(requestId) === this.#tag;
+    return this.#store.local && holderOf(requestId) === this.#tag && !isCursorId(requestId);
   }
 
   /**
-   * Runs a query through `run` and stores its answer, unless `inspect` refuses it by throwing.
-   * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
+   * Runs a query through `run` and has its answer stored, unless `inspect` refuses it by throwing.
+   * @throws {QueryError} busy, bad-answer, no-cursors, store-full, store-unavailable, aborted; and whatever `run` throws
    */
   async submit(
-    run: (signal: AbortSignal) => Promise<EngineResponse>,
+    run: RunQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
     inspect: InspectAnswer = () => undefined,
-  ): Promise<SubmitOutcome | { readonly kind: 'refused'; readonly response: EngineResponse }> {
-    const { maxSubmissions, expirationMs } = this.#settings();
+  ): Promise<Submitted> {
+    const { maxSubmissions } = this.#settings();
     if (this.#submissions >= maxSubmissions) {
       throw new QueryError(
         'busy',
@@ -114,37 +133,71 @@ export class PaginatedQueries {
     this.#submissions++;
     let outcome: SubmissionOutcome = 'failed';
     try {
-      const submissionTimeMs = this.#now();
-      const response = await run(signal);
-      if (response.status !== 200) {
-        outcome = 'not_stored';
-        return { kind: 'refused', response };
-      }
-      const submission = {
-        ...origin,
-        requestId: newRequestId(this.#identity.id, this.#random),
-        brokerId: this.#identity.id,
-        submissionTimeMs,
-        expirationTimeMs: submissionTimeMs + expirationMs,
-      };
-      const answer = await storeAnswer(response, this.#store, submission, signal, inspect);
-      if (answer.kind === 'engine-answer') {
-        outcome = 'not_stored';
-        return answer;
-      }
-      outcome = 'stored';
-      this.#metrics.scanned(answer.reader.record.rowBytes);
-      return { kind: 'stored', reader: this.#tracked(answer.reader) };
+      const kept = this.#cursors?.native === true ? await this.#submitCursor(run, origin, signal, inspect) : undefined;
+      const submitted = kept ?? (await this.#submitStored(run, origin, signal, inspect));
+      outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
+      return submitted;
     } finally {
       this.#metrics.submitted(outcome);
       this.#submissions--;
     }
   }
 
+  async #submitStored(
+    run: RunQuery,
+    origin: QueryOrigin,
+    signal: AbortSignal,
+    inspect: InspectAnswer,
+  ): Promise<Submitted> {
+    const submission = this.#submission(origin, newRequestId(this.#identity.id, this.#random));
+    const response = await run(signal);
+    if (response.status !== 200) return { kind: 'refused', response };
+    const answer = await storeAnswer(response, this.#store, submission, signal, inspect);
+    if (answer.kind !== 'stored') return answer;
+    this.#metrics.scanned(answer.reader.record.rowBytes);
+    return { kind: 'stored', reader: this.#readers.tracked(answer.reader) };
+  }
+
+  /** @returns undefined where the engine keeps nothing: the result has no rows */
+  async #submitCursor(
+    run: RunQuery,
+    origin: QueryOrigin,
+    signal: AbortSignal,
+    inspect: InspectAnswer,
+  ): Promise<Submitted | undefined> {
+    const { numRows } = origin;
+    const submission = this.#submission(origin, newCursorId(this.#identity.id, this.#random));
+    const response = await run(signal, numRows);
+    if (response.status !== 200) return { kind: 'refused', response };
+    const { brokers } = this.#cursors as { brokers: CursorBrokers };
+    const spool = this.#spool(signal);
+    let used = false;
+    try {
+      const parts = { store: this.#store, brokers, spool, submission, numRows, holder: this.holder };
+      const answer = await storeCursor(response, parts, inspect, signal);
+      if (answer.kind === 'no-rows') return undefined;
+      used = true;
+      if (answer.kind !== 'stored') return answer;
+      this.#metrics.scanned(spool.bytes);
+      this.#metrics.paged(answer.page.length);
+      const reader = this.#readers.tracked(answer.reader);
+      await reader.keep(spool);
+      return { kind: 'stored', reader, page: answer.page };
+    } finally {
+      if (!used) await spool.discard();
+    }
+  }
+
+  #submission({ owner, tables }: QueryOrigin, requestId: string): Submission {
+    const submissionTimeMs = this.#now();
+    const expirationTimeMs = submissionTimeMs + this.#settings().expirationMs;
+    return { owner, tables, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };
+  }
+
   /** @throws {QueryError} not-found, also for a result that has expired but was not yet removed */
   async open(requestId: string, signal: AbortSignal): Promise<ResultReader> {
     const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
-    if (reader !== undefined && reader.record.expirationTimeMs > this.#now()) return this.#tracked(reader);
+    if (reader !== undefined && reader.record.expirationTimeMs > this.#now()) return this.#readers.tracked(reader);
     await reader?.close();
     throw notFound(requestId);
   }
@@ -159,12 +212,46 @@ export class PaginatedQueries {
 
   /** @throws {QueryError} bad-page, not-found, store-unavailable */
   async page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
-    const wholeBytes = Math.min(WHOLE_PAGE_BYTES, MAX_HELD_BYTES - this.#heldBytes);
-    this.#hold(reader, wholeBytes);
+    const { record } = reader;
+    if (isCursorRecord(record)) return this.#cursorPage(reader, record, request, signal);
+    const wholeBytes = this.#readers.room;
+    this.#readers.hold(reader, wholeBytes);
     const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal);
-    this.#hold(reader, Array.isArray(page.rows) ? page.length : 0);
+    this.#readers.hold(reader, Array.isArray(page.rows) ? page.length : 0);
     this.#metrics.paged(page.length);
     return page;
+  }
+
+  /** The record with all fields of the engine. @throws as `page` */
+  async described({ record }: ResultReader, signal: AbortSignal): Promise<ResultRecord> {
+    if (!isCursorRecord(record)) return record;
+    return { ...record, fields: await this.#brokersOf(record).metadata(record, signal) };
+  }
+
+  async #cursorPage(
+    reader: ResultReader,
+    record: CursorRecord,
+    request: PageRequest,
+    signal: AbortSignal,
+  ): Promise<Page> {
+    if (!(reader instanceof TrackedReader)) throw new TypeError('a page is read by a reader of this gateway');
+    const brokers = this.#brokersOf(record);
+    const spool = this.#spool(signal);
+    await reader.keep(spool);
+    const page = await readCursorPage(record, request, { brokers, spool, holder: this.holder }, signal);
+    this.#metrics.paged(page.length);
+    return page;
+  }
+
+  #brokersOf({ requestId }: ResultRecord): CursorBrokers {
+    if (this.#cursors === undefined) throw notFound(requestId);
+    return this.#cursors.brokers;
+  }
+
+  /** Discarded by whoever asks for it. */
+  #spool(signal: AbortSignal): Spool {
+    const begin = (): Promise<ResultWriter> => this.#store.begin(newRequestId(this.#identity.id, this.#random), signal);
+    return this.#readers.spool(begin);
   }
 
   /** Every complete result, also those that have expired and wait for the cleaner, in order of submission. */
@@ -200,69 +287,7 @@ export class PaginatedQueries {
 
   /** True while a page of the result is being sent by this gateway. */
   isBeingRead(requestId: string): boolean {
-    return this.#reading.has(requestId);
-  }
-
-  /** What the reader's page holds in memory, until another page or the end of the reader. */
-  #hold(reader: ResultReader, bytes: number): void {
-    // Only readers from here are handed in; one of somebody else is not closed here either.
-    if (!(reader instanceof TrackedReader)) return;
-    this.#heldBytes += bytes - reader.heldBytes;
-    reader.heldBytes = bytes;
-  }
-
-  /** Counts the reader in until it is closed. */
-  #tracked(reader: ResultReader): ResultReader {
-    const id = reader.record.requestId;
-    this.#reading.set(id, (this.#reading.get(id) ?? 0) + 1);
-    return new TrackedReader(reader, this.#untrack);
-  }
-
-  readonly #untrack = (reader: TrackedReader): void => {
-    this.#hold(reader, 0);
-    const id = reader.record.requestId;
-    const left = (this.#reading.get(id) ?? 1) - 1;
-    if (left === 0) this.#reading.delete(id);
-    else this.#reading.set(id, left);
-  };
-}
-
-/** A reader that says when it is closed. */
-class TrackedReader implements ResultReader {
-  readonly record: ResultRecord;
-  heldBytes = 0;
-  readonly #inner: ResultReader;
-  readonly #closed: (reader: TrackedReader) => void;
-  #open = true;
-
-  constructor(inner: ResultReader, closed: (reader: TrackedReader) => void) {
-    this.record = inner.record;
-    this.#inner = inner;
-    this.#closed = closed;
-  }
-
-  get knownIndex(): RowIndex | undefined {
-    return this.#inner.knownIndex;
-  }
-
-  index(signal: AbortSignal): Promise<RowIndex> {
-    return this.#inner.index(signal);
-  }
-
-  read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    return this.#inner.read(from, to, signal);
-  }
-
-  stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    return this.#inner.stream(from, to, signal);
-  }
-
-  close(reuse?: boolean): Promise<void> {
-    if (this.#open) {
-      this.#open = false;
-      this.#closed(this);
-    }
-    return this.#inner.close(reuse);
+    return this.#readers.isBeingRead(requestId);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ENGINE_ID } from './request-id.ts';
 import type { ResultRecord } from './result-store.ts';
 
 const NUMBERS = ['submissionTimeMs', 'expirationTimeMs', 'rowCount', 'rowBytes', 'stride', 'checkpoints'] as const;
@@ -26,6 +27,19 @@ function isRecord(value: unknown): value is ResultRecord {
     record['version'] === 1 &&
     NUMBERS.every((name) => Number.isSafeInteger(record[name])) &&
     STRINGS.every((name) => typeof record[name] === 'string') &&
-    ARRAYS.every((name) => Array.isArray(record[name]))
+    ARRAYS.every((name) => Array.isArray(record[name])) &&
+    (record['cursor'] === undefined || isCursor(record['cursor']))
+  );
+}
+
+function isCursor(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { url, requestId, submissionTimeMs, bytes } = value as Record<string, unknown>;
+  return (
+    typeof url === 'string' &&
+    typeof requestId === 'string' &&
+    ENGINE_ID.test(requestId) &&
+    Number.isSafeInteger(submissionTimeMs) &&
+    Number.isSafeInteger(bytes)
   );
 }

@@ -2,6 +2,18 @@ import type { RawField } from './scanner/fields.ts';
 import type { RowIndex } from './row-index.ts';
 import type { ResultStoreProtocol } from './settings.ts';
 
+/** A result whose rows the engine keeps, in a cursor of its own. */
+export interface EngineCursor {
+  /** Base URL of the broker that ran the query. */
+  readonly url: string;
+  /** The engine's id of the query: unique among its brokers, but given anew after a restart of the broker by some versions. */
+  readonly requestId: string;
+  /** Epoch milliseconds by the engine's clock; with the id it is that of one result alone. */
+  readonly submissionTimeMs: number;
+  /** Bytes that the engine says it wrote. */
+  readonly bytes: number;
+}
+
 /** All that is known of a stored result but its rows: what the metadata file of a result holds, as JSON. */
 export interface ResultRecord {
   readonly version: 1;
@@ -23,6 +35,8 @@ export interface ResultRecord {
   readonly dataSchema: string;
   readonly tableFields: readonly RawField[];
   readonly fields: readonly RawField[];
+  /** Where the rows are, if not in the store: then `rowBytes` and `checkpoints` are 0, and `fields` are asked of the engine. */
+  readonly cursor?: EngineCursor;
 }
 
 /** A stored result in a listing. */

@@ -84,12 +84,20 @@ export class Retention {
     metrics.holds(results.length, before);
     const chosen = [...this.#expired(results), ...chooseForDeletion(results, settings().storageCleaner, now())];
     const gone = new Map<string, number>();
+    let failure: { readonly error: unknown } | undefined;
     for (const { result, reason } of chosen) {
       const { requestId } = result.record;
-      if (!gone.has(requestId) && (await this.#remove(result, reason, signal))) gone.set(requestId, result.bytes);
+      try {
+        if (!gone.has(requestId) && (await this.#remove(result, reason, signal))) gone.set(requestId, result.bytes);
+      } catch (error) {
+        // One result that cannot be deleted, such as one of a broker that is away, is not in the way of the others.
+        failure ??= { error };
+        if (signal.aborted) break;
+      }
     }
     const after = before - [...gone.values()].reduce((sum, bytes) => sum + bytes, 0);
     metrics.holds(results.length - gone.size, after);
+    if (failure !== undefined) throw failure.error;
     await this.#options.store.tidy?.(signal);
     return { before, after, deleted: [...gone.keys()] };
   }

@@ -40,6 +40,8 @@ export interface PaginationSettings {
 /** What is read once, at the start. */
 export interface ResultStoreSettings {
   readonly protocol: ResultStoreProtocol;
+  /** Whether the engine keeps the rows of new results, and the store only what else is known of them: `olap.broker.pagination.native`. */
+  readonly native: boolean;
   /** Local folder for temporary files: `olap.broker.pagination.temp.dir`. */
   readonly tempDir: string;
   /** `olap.broker.pagination.file.data.dir`: a path, a `file:` URI, or an object-store URI (`s3://…`, `gs://…`). */
@@ -73,6 +75,7 @@ const NO_OBJECT_STORE: ObjectStoreSettings = {
 
 export const DEFAULT_RESULT_STORE_SETTINGS: ResultStoreSettings = {
   protocol: 'memory',
+  native: false,
   tempDir: '/tmp/olap/query/broker',
   fileDataDir: undefined,
   memoryMaxBytes: 256 * MB,

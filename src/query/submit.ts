@@ -17,8 +17,16 @@ export type Submission = Pick<
 
 export type SubmitOutcome =
   | { readonly kind: 'stored'; readonly reader: ResultReader }
-  /** Nothing was stored: the answer, as the engine gave it, goes to the caller. Must be read to its end or returned. */
-  | { readonly kind: 'engine-answer'; readonly length: number; readonly body: AsyncIterable<Uint8Array> };
+  /** Nothing was stored: the answer, as the engine gave it, goes to the caller. */
+  | EngineAnswer;
+
+export interface EngineAnswer {
+  readonly kind: 'engine-answer';
+  readonly length: number;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Frees what the body is read from, whether it was read or not. Whoever gets the answer calls it. Never throws. */
+  readonly close: () => Promise<void>;
+}
 
 /** Looks at the engine's fields beside the rows before anybody sees the result; throws where nobody may. */
 export type InspectAnswer = (fields: readonly RawField[]) => void;
@@ -43,13 +51,12 @@ export async function storeAnswer(
   });
   let kept = false;
   try {
-    const answer = await scanInto(writer, body, signal);
+    const answer = await scanInto(new Gathered(writer), body, signal);
     inspect(answer.fields);
     await writer.seal(answer.index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
       kept = true;
-      const length = answer.head.length + answer.rowBytes + answer.tail.length;
-      return { kind: 'engine-answer', length, body: handBack(answer, writer, signal) };
+      return engineAnswer(answer, writer.read(0, answer.rowBytes, signal), () => writer.discard());
     }
     const reader = await writer.commit(recordOf(answer, answer.dataSchema, submission));
     kept = true;
@@ -60,20 +67,32 @@ export async function storeAnswer(
   }
 }
 
-async function scanInto(writer: ResultWriter, body: Readable, signal: AbortSignal): Promise<ScannedAnswer> {
+/** Takes the rows of an answer, piece by piece. A piece is not changed after it was handed over. */
+export interface RowsSink {
+  /** Resolves when more may come. */
+  push(rows: Uint8Array): Promise<void>;
+  /** There are no more. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Scans an answer while it streams in.
+ * @param body whoever handed it in destroys it
+ * @throws {QueryError} bad-answer, aborted; and whatever the sink throws
+ */
+export async function scanInto(rows: RowsSink, body: Readable, signal: AbortSignal): Promise<ScannedAnswer> {
   const scanner = new AnswerScanner();
-  const gathered = new Gathered(writer);
   const abort = (): void => {
     body.destroy();
   };
   signal.addEventListener('abort', abort, { once: true });
   try {
     for await (const chunk of body) {
-      const rows = scanner.push(chunk as Uint8Array);
-      if (rows.length > 0) await gathered.push(rows);
+      const piece = scanner.push(chunk as Uint8Array);
+      if (piece.length > 0) await rows.push(piece);
     }
     throwIfAborted(signal);
-    await gathered.flush();
+    await rows.flush();
     return scanner.end();
   } catch (error) {
     throwIfAborted(signal);
@@ -87,7 +106,7 @@ async function scanInto(writer: ResultWriter, body: Readable, signal: AbortSigna
  * Gathers small pieces in two buffers, of which one is filled while the other is being written. New ones for each write would be as much memory as the
  * garbage collector lets lie.
  */
-class Gathered {
+export class Gathered implements RowsSink {
   readonly #writer: ResultWriter;
   #filling = Buffer.allocUnsafeSlow(WRITE_BYTES);
   #writing = Buffer.allocUnsafeSlow(WRITE_BYTES);
@@ -116,21 +135,36 @@ class Gathered {
 }
 
 function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new QueryError('aborted', 'the caller went away before the result was stored');
+  if (signal.aborted) throw new QueryError('aborted', 'the caller went away before the answer was there');
 }
 
 function brokenOff(error: unknown): QueryError {
   return new QueryError('bad-answer', "the engine's answer broke off or could not be decoded", { cause: error });
 }
 
-/** The answer as it came, with its rows read back; the store forgets them when the last byte is out. */
-async function* handBack(answer: ScannedAnswer, writer: ResultWriter, signal: AbortSignal): AsyncIterable<Uint8Array> {
-  try {
-    yield answer.head;
-    if (answer.rowBytes > 0) yield* writer.read(0, answer.rowBytes, signal);
-    yield answer.tail;
-  } finally {
-    await writer.discard();
+/**
+ * The answer as it came.
+ * @param rows as they were put aside; read at the most once
+ * @param discard frees them
+ */
+export function engineAnswer(
+  answer: ScannedAnswer,
+  rows: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  discard: () => Promise<void>,
+): EngineAnswer {
+  const { head, tail, rowBytes } = answer;
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= discard());
+  return { kind: 'engine-answer', length: head.length + rowBytes + tail.length, body: joined(), close };
+
+  async function* joined(): AsyncIterable<Uint8Array> {
+    try {
+      yield head;
+      if (rowBytes > 0) yield* rows;
+      yield tail;
+    } finally {
+      await close();
+    }
   }
 }
 

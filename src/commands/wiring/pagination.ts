@@ -55,6 +55,7 @@ export function resultStoreSettings(properties: Properties): ResultStoreSettings
   };
   return {
     protocol: properties['olap.broker.pagination.protocol'],
+    native: properties['olap.broker.pagination.native'],
     tempDir: properties['olap.broker.pagination.temp.dir'],
     fileDataDir: properties['olap.broker.pagination.file.data.dir'],
     memoryMaxBytes: properties['olap.broker.pagination.memory.max.bytes'],

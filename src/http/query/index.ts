@@ -31,7 +31,17 @@ export interface PaginatedQueriesOptions extends SubmitOptions {
 }
 
 const TAGS = ['paginated queries'];
-const READ_ERRORS = { 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 503: ErrorBody };
+/** Those of the engine, too, which may keep the result. */
+const READ_ERRORS = {
+  400: ErrorBody,
+  401: ErrorBody,
+  403: ErrorBody,
+  404: ErrorBody,
+  501: ErrorBody,
+  502: ErrorBody,
+  503: ErrorBody,
+  504: ErrorBody,
+};
 
 /** `/query/…`: submission, pages, metadata, listing and deletion of stored results; queries without pagination pass through. */
 export async function paginatedQueries(app: FastifyInstance, options: PaginatedQueriesOptions): Promise<void> {
@@ -52,6 +62,7 @@ function submission(app: FastifyInstance, options: PaginatedQueriesOptions): voi
       400: ErrorBody,
       401: ErrorBody,
       403: ErrorBody,
+      501: ErrorBody,
       502: ErrorBody,
       503: ErrorBody,
       504: ErrorBody,
@@ -135,10 +146,11 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
     },
     async (request, reply) => {
       if (await passedOn(request, reply, peers)) return reply;
-      const reader = await queries.open(request.params.requestId, clientSignal(reply));
+      const signal = clientSignal(reply);
+      const reader = await queries.open(request.params.requestId, signal);
       try {
         requireRead(request, reader.record);
-        return await reply.type('application/json').send(metadataJson(reader.record));
+        return await reply.type('application/json').send(metadataJson(await queries.described(reader, signal)));
       } finally {
         await reader.close();
       }
@@ -190,7 +202,7 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
         summary: 'Deletes a stored result.',
         params: RequestIdParams,
         headers: ForwardHeaders,
-        response: { 200: Type.String(), 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 503: ErrorBody },
+        response: { 200: Type.String(), ...READ_ERRORS },
       },
     },
     async (request, reply) => {

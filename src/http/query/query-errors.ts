@@ -7,6 +7,8 @@ const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   'store-unavailable': 503,
   'not-found': 404,
   'bad-page': 400,
+  // By configuration: neither the caller nor another try can mend it.
+  'no-cursors': 501,
   busy: 503,
   // Nobody is there to read it; the access log should not call it a fault of the server.
   aborted: 499,

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Engine, KnownTables } from '../../engine/types.ts';
+import { CursorBrokers } from '../../query/cursors/brokers.ts';
+import { cursorStore } from '../../query/cursors/store.ts';
 import { prometheusQueryMetrics } from '../../query/metrics.ts';
 import { type GatewayIdentity, PaginatedQueries } from '../../query/paginated-queries.ts';
 import { type GatewayAddress, type Peer, PeerDirectory } from '../../query/peers.ts';
@@ -57,8 +59,11 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
   const plain = await createResultStore(options.store, { gatewayId: identity.id, now, onProblem });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
-  const store = measuredStore(plain, metrics, monotonic);
-  const queries = new PaginatedQueries({ store, settings, identity, now, random: options.random, metrics });
+  const { native } = options.store;
+  const brokers = new CursorBrokers({ engine, metrics, monotonic, onProblem });
+  const store = cursorStore({ store: measuredStore(plain, metrics, monotonic), brokers, native, now, onProblem });
+  const cursors = { brokers, native };
+  const queries = new PaginatedQueries({ store, settings, identity, now, random: options.random, metrics, cursors });
   const retention = new Retention({
     store,
     gatewayId: identity.id,

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Engine, EngineResponse, KnownTables } from '../../engine/types.ts';
+import type { Engine, EngineEndpoint, EngineResponse, KnownTables } from '../../engine/types.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
 import type { ResultRecord } from '../../query/result-store.ts';
 import type { RawField } from '../../query/scanner/fields.ts';
@@ -43,24 +43,49 @@ export async function runSql(request: FastifyRequest, reply: FastifyReply, optio
   if (!(query.doPaginate ?? false) && !(query.getCursor ?? false))
     return forwardToEngine(request, reply, endpoint, { ...call, allowedTables: tables });
 
-  const run = (): Promise<EngineResponse> =>
-    endpoint.request({ ...call, headers: engineHeaders(request), signal }).catch((error: unknown) => {
-      throw signal.aborted ? new HttpError(499, 'the caller went away', { cause: error }) : error;
-    });
   const { pageSize, maxPageSize } = options.settings();
-  const outcome = await options.queries.submit(run, { owner: request.principal.srn, tables }, signal, (fields) =>
-    requireExpected(request, fields, tables),
+  const numRows = Math.min(query.numRows ?? pageSize, maxPageSize);
+  const outcome = await options.queries.submit(
+    (_, cursorRows) =>
+      ask(endpoint, cursorRows === undefined ? call : cursorCall(request, cursorRows), request, signal),
+    { owner: request.principal.srn, tables, numRows },
+    signal,
+    (fields) => requireExpected(request, fields, tables),
   );
   if (outcome.kind === 'refused') return sendAnswer(reply, outcome.response);
-  if (outcome.kind === 'engine-answer') return sendStream(reply, outcome.length, outcome.body);
+  if (outcome.kind === 'engine-answer') {
+    try {
+      return await sendStream(reply, outcome.length, outcome.body);
+    } finally {
+      await outcome.close();
+    }
+  }
+  const { reader } = outcome;
   let sent = false;
   try {
-    await requireRows(request, outcome.reader.record, options);
-    const numRows = Math.min(query.numRows ?? pageSize, maxPageSize);
-    const page = await options.queries.page(outcome.reader, { offset: 0, numRows }, signal);
-    sent = await sendPage(reply, page);
+    await requireRows(request, reader.record, options);
+    sent = await sendPage(reply, outcome.page ?? (await options.queries.page(reader, { offset: 0, numRows }, signal)));
   } finally {
-    await outcome.reader.close(sent);
+    await reader.close(sent);
+  }
+}
+
+/** Says who answered: a result that the engine keeps is there alone. */
+async function ask(
+  endpoint: EngineEndpoint,
+  call: EngineCall,
+  request: FastifyRequest,
+  signal: AbortSignal,
+): Promise<EngineResponse> {
+  try {
+    const response = await endpoint.request({
+      ...call,
+      headers: { ...engineHeaders(request), ...call.headers },
+      signal,
+    });
+    return { ...response, url: response.url ?? endpoint.url };
+  } catch (error) {
+    throw signal.aborted ? new HttpError(499, 'the caller went away', { cause: error }) : error;
   }
 }
 
@@ -100,10 +125,16 @@ function tableHints(request: FastifyRequest): string[] {
   return hints;
 }
 
-function engineCall(request: FastifyRequest): { method: string; path: string; repeatable: boolean; body?: Uint8Array } {
-  const at = request.url.indexOf('?');
-  const parameters = new URLSearchParams(at < 0 ? '' : request.url.slice(at + 1));
-  for (const name of OWN_PARAMETERS) parameters.delete(name);
+interface EngineCall {
+  readonly method: string;
+  readonly path: string;
+  readonly repeatable: boolean;
+  readonly body?: Uint8Array | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function engineCall(request: FastifyRequest): EngineCall {
+  const parameters = engineParameters(request);
   const path = parameters.size > 0 ? `/query/sql?${parameters.toString()}` : '/query/sql';
   return {
     method: request.method,
@@ -111,6 +142,33 @@ function engineCall(request: FastifyRequest): { method: string; path: string; re
     repeatable: true,
     ...(request.rawBody === undefined ? {} : { body: request.rawBody }),
   };
+}
+
+/** Of a GET, what the engine reads from the body of a POST. */
+const BODY_FIELDS = ['sql', 'queryOptions', 'trace', 'debugOptions'];
+
+/** The same query, whose result the engine is to keep. It takes such only by POST, and a second try would have it keep two. */
+function cursorCall(request: FastifyRequest, numRows: number): EngineCall {
+  const parameters = engineParameters(request);
+  const body: Record<string, string> = {};
+  for (const name of request.rawBody === undefined ? BODY_FIELDS : []) {
+    const value = parameters.get(name);
+    if (value !== null) body[name] = value;
+    parameters.delete(name);
+  }
+  parameters.set('getCursor', 'true');
+  parameters.set('numRows', String(numRows));
+  const call = { method: 'POST', path: `/query/sql?${parameters.toString()}`, repeatable: false };
+  if (request.rawBody !== undefined) return { ...call, body: request.rawBody };
+  return { ...call, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+}
+
+/** What stands in the address, but for what is between the caller and the gateway. */
+function engineParameters({ url }: FastifyRequest): URLSearchParams {
+  const at = url.indexOf('?');
+  const parameters = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
+  for (const name of OWN_PARAMETERS) parameters.delete(name);
+  return parameters;
 }
 
 function engineHeaders(request: FastifyRequest): Record<string, string> {

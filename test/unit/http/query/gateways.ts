@@ -1,14 +1,18 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import type { Authenticator } from '../../../../src/access/authenticator.ts';
 import type { Authorizer } from '../../../../src/access/authorizer.ts';
+import type { Principal } from '../../../../src/access/principal.ts';
 import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/engine/types.ts';
+import type { AppParts } from '../../../../src/http/app.ts';
 import { createQueryService, type QueryService } from '../../../../src/http/query/service.ts';
 import { createLogger } from '../../../../src/logging.ts';
 import type { GatewayAddress } from '../../../../src/query/peers.ts';
 import {
   DEFAULT_PAGINATION_SETTINGS,
   DEFAULT_RESULT_STORE_SETTINGS,
+  type PaginationSettings,
   type ResultStoreSettings,
 } from '../../../../src/query/settings.ts';
 import { allowAll, testApp } from '../../../support/app.ts';
@@ -38,6 +42,15 @@ export interface GatewaysOptions {
   readonly engine: Engine & KnownTables;
   readonly store: (gateway: number) => Partial<ResultStoreSettings>;
   readonly authorizer?: Authorizer;
+  /** Who calls; Alice where absent. */
+  readonly principal?: () => Principal;
+  /** Epoch milliseconds; the system's clock where absent. */
+  readonly now?: () => number;
+  readonly settings?: () => PaginationSettings;
+  /** Told what the retention is to do every half minute. */
+  readonly every?: (call: () => void) => void;
+  /** Anything else of the app. */
+  readonly parts?: Partial<AppParts>;
 }
 
 /** Gateways that know each other and listen on 127.0.0.1. */
@@ -53,21 +66,35 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
         engine: options.engine,
         identity: { id, host: '127.0.0.1', port },
         store: { ...DEFAULT_RESULT_STORE_SETTINGS, ...options.store(index) },
-        settings: () => DEFAULT_PAGINATION_SETTINGS,
+        settings: options.settings ?? (() => DEFAULT_PAGINATION_SETTINGS),
         gateways: async () => addresses,
         registry,
         log: createLogger('silent'),
-        now: Date.now,
+        now: options.now ?? Date.now,
         monotonic: () => performance.now(),
         random: (bytes) => Buffer.alloc(bytes, `${index}-${seed++}-`),
-        timers: { every: () => () => undefined },
+        timers: {
+          every: (_ms, call) => {
+            options.every?.(call);
+            return () => undefined;
+          },
+        },
       });
-      const app = await testApp({ authorizer: options.authorizer ?? allowAll, register: service.register });
+      const { principal } = options;
+      const app = await testApp({
+        authorizer: options.authorizer ?? allowAll,
+        register: service.register,
+        parts: { ...(principal && { authenticator: authenticatorOf(principal) }), ...options.parts },
+      });
       await app.listen({ host: '127.0.0.1', port });
       const { port: bound } = app.server.address() as AddressInfo;
       return { id, url: `http://127.0.0.1:${bound}`, port: bound, app, service, registry };
     }),
   );
+}
+
+function authenticatorOf(principal: () => Principal): Authenticator {
+  return { name: 'fixed', authenticate: async () => ({ outcome: 'authenticated', principal: principal() }) };
 }
 
 export async function stopGateways(gateways: readonly TestGateway[]): Promise<void> {

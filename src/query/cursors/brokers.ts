@@ -1,0 +1,204 @@
+import { readBody } from '../../engine/controller.ts';
+import { EngineError, type Engine, type EngineEndpoint, type EngineResponse } from '../../engine/types.ts';
+import { QueryError } from '../errors.ts';
+import type { CursorOperation, QueryMetrics } from '../metrics.ts';
+import type { PageRequest } from '../page.ts';
+import type { EngineCursor, ResultRecord } from '../result-store.ts';
+import type { RawField } from '../scanner/fields.ts';
+import { decoded, scanInto } from '../submit.ts';
+import { cursorIn, isSame, noCursors, shown } from './answer.ts';
+
+export interface CursorBrokersOptions {
+  readonly engine: Pick<Engine, 'brokerFor' | 'brokerAt'>;
+  readonly metrics: QueryMetrics;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+  /** Told of what no caller learns. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** A record of a result that the engine keeps. */
+export type CursorRecord = ResultRecord & { readonly cursor: EngineCursor };
+
+export function isCursorRecord(record: ResultRecord): record is CursorRecord {
+  return record.cursor !== undefined;
+}
+
+/** The way to a page: the engine reads the whole result for each. */
+const PAGE_TIMEOUT_MS = 60_000;
+const SHORT_TIMEOUT_MS = 10_000;
+/** Of a refusal, as much as is looked at. */
+const MAX_REFUSAL_BYTES = 64 * 1024;
+/** The way to the engine is short: packing an answer costs both sides more than its bytes do. */
+const HEADERS = { 'accept-encoding': 'identity' };
+
+interface Ask {
+  readonly method: 'GET' | 'DELETE';
+  /** Behind `/responseStore/<id>`. */
+  readonly path: string;
+  readonly headersTimeoutMs: number;
+}
+
+/** The brokers as keepers of results: everything that is asked of their `/responseStore`. */
+export class CursorBrokers {
+  readonly #options: CursorBrokersOptions;
+
+  constructor(options: CursorBrokersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The engine's answer with a page of a result, whose body must be read to its end or destroyed.
+   * @throws {QueryError} not-found, bad-page, bad-answer, no-cursors, store-unavailable, aborted; {EngineError} timeout, overloaded
+   */
+  page(record: CursorRecord, { offset, numRows }: PageRequest, signal: AbortSignal): Promise<EngineResponse> {
+    const path = `/results?offset=${offset}&numRows=${numRows}`;
+    return this.#timed('cursor_page', () =>
+      this.#askOk(record, { method: 'GET', path, headersTimeoutMs: PAGE_TIMEOUT_MS }, signal),
+    );
+  }
+
+  /** What the engine tells of a query beside its rows. @throws as `page` */
+  metadata(record: CursorRecord, signal: AbortSignal): Promise<readonly RawField[]> {
+    return this.#timed('cursor_metadata', async () => {
+      const ask: Ask = { method: 'GET', path: '', headersTimeoutMs: SHORT_TIMEOUT_MS };
+      const fields = await fieldsOf(await this.#askOk(record, ask, signal), signal);
+      const told = cursorIn(fields, record.cursor.url);
+      if (told === undefined || !isSame(record.cursor, told)) throw goneAtEngine(record);
+      return fields;
+    });
+  }
+
+  /**
+   * Has the engine delete a result; one that it no longer has is no error.
+   * @throws {QueryError} store-unavailable, bad-answer, aborted; {EngineError} timeout, overloaded
+   */
+  async delete(record: CursorRecord, signal: AbortSignal): Promise<void> {
+    try {
+      // Its id may have gone to another query since, whose result is not ours to delete.
+      await this.metadata(record, signal);
+      const ask: Ask = { method: 'DELETE', path: '', headersTimeoutMs: SHORT_TIMEOUT_MS };
+      const { body } = await this.#timed('cursor_delete', () => this.#askOk(record, ask, signal));
+      await readBody(body, MAX_REFUSAL_BYTES, 'the deletion');
+    } catch (error) {
+      if (!(error instanceof QueryError) || (error.code !== 'not-found' && error.code !== 'no-cursors')) throw error;
+    }
+  }
+
+  /** Has the engine delete a result that nobody will ask for, if it can: else it does so by itself when its own time for it is over. */
+  async forget(record: CursorRecord): Promise<void> {
+    // Whoever asked may be gone.
+    await this.delete(record, AbortSignal.timeout(SHORT_TIMEOUT_MS)).catch((error: unknown) => {
+      this.#options.onProblem(`a result of no use is left to the engine until it expires: ${(error as Error).message}`);
+    });
+  }
+
+  /** An answer of status 200. */
+  async #askOk(record: CursorRecord, ask: Ask, signal: AbortSignal): Promise<EngineResponse> {
+    const response = await this.#ask(record, ask, signal);
+    if (response.status === 200) return response;
+    const text = (await readBody(response.body, MAX_REFUSAL_BYTES, record.cursor.url)).toString();
+    throw refusal(record, response.status, text);
+  }
+
+  async #ask(record: CursorRecord, ask: Ask, signal: AbortSignal): Promise<EngineResponse> {
+    const { url } = record.cursor;
+    let cause: unknown;
+    try {
+      const holder = await this.#options.engine.brokerAt?.(url, signal);
+      if (holder !== undefined) return await send(holder, record, ask, signal);
+    } catch (error) {
+      if (!isAway(error)) throw signal.aborted ? gaveUp(error) : error;
+      cause = error;
+    }
+    const answer = await this.#askOther(record, ask, signal);
+    if (answer !== undefined) return answer;
+    if (signal.aborted) throw gaveUp(cause);
+    throw new QueryError(
+      'store-unavailable',
+      `the broker ${url}, which keeps the result, ${cause === undefined ? 'is not among the live ones' : 'cannot be reached'}: ` +
+        'try again when it is back, or run the query again',
+      { cause },
+    );
+  }
+
+  /** Brokers may share the place of their results: then any can answer when one is away. */
+  async #askOther(record: CursorRecord, ask: Ask, signal: AbortSignal): Promise<EngineResponse | undefined> {
+    try {
+      const other = await this.#options.engine.brokerFor(record.tables, signal);
+      if (other.url === record.cursor.url) return undefined;
+      const answer = await send(other, record, ask, signal);
+      if (answer.status === 200) return answer;
+      answer.body.destroy();
+    } catch (error) {
+      // That nobody stands in for the broker is told by whoever asked; only a defect is none of it.
+      if (!(error instanceof EngineError)) throw error;
+    }
+    return undefined;
+  }
+
+  async #timed<T>(operation: CursorOperation, call: () => Promise<T>): Promise<T> {
+    const { metrics, monotonic } = this.#options;
+    const started = monotonic();
+    let failed = true;
+    try {
+      const answer = await call();
+      failed = false;
+      return answer;
+    } finally {
+      metrics.storeCall(operation, (monotonic() - started) / 1000, failed);
+    }
+  }
+}
+
+function send(endpoint: EngineEndpoint, record: CursorRecord, ask: Ask, signal: AbortSignal): Promise<EngineResponse> {
+  const { method, headersTimeoutMs } = ask;
+  const path = `/responseStore/${record.cursor.requestId}${ask.path}`;
+  return endpoint.request({ method, path, headers: HEADERS, signal, headersTimeoutMs });
+}
+
+async function fieldsOf(response: EngineResponse, signal: AbortSignal): Promise<readonly RawField[]> {
+  const body = decoded(response);
+  try {
+    return (await scanInto(IGNORED_ROWS, body, signal)).fields;
+  } finally {
+    body.destroy();
+  }
+}
+
+const IGNORED_ROWS = { push: async (): Promise<void> => undefined, flush: async (): Promise<void> => undefined };
+
+/** What the engine's refusal means to who asks for the result. */
+function refusal(record: CursorRecord, status: number, text: string): QueryError {
+  const { url } = record.cursor;
+  if (status === 404) return text.startsWith('Query results for') ? goneAtEngine(record) : noCursors(url);
+  if (status === 401 || status === 403) {
+    return new QueryError(
+      'bad-answer',
+      `the broker ${url} refuses the gateway's credential for the result that it keeps, with status ${status}: ` +
+        '`engine-credential-file` must hold one that may read the tables of the query',
+    );
+  }
+  if (/^Offset \d+ should be lesser than/.test(text)) {
+    return new QueryError('bad-page', `\`offset\` is not in the result: ${shown(text)}`);
+  }
+  return new QueryError(
+    'bad-answer',
+    `the broker ${url}, which keeps the result, answered with status ${status}: ${shown(text)}`,
+  );
+}
+
+export function goneAtEngine({ requestId }: ResultRecord): QueryError {
+  return new QueryError(
+    'not-found',
+    `there are no query results for \`${requestId}\` at the engine any more: expired there, or deleted`,
+  );
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'unreachable';
+}
+
+function gaveUp(cause: unknown): QueryError {
+  return new QueryError('aborted', 'the caller went away before the engine had answered', { cause });
+}

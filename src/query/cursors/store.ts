@@ -1,0 +1,61 @@
+import { isCursorId } from '../request-id.ts';
+import type { ResultStore, StoredResultSummary } from '../result-store.ts';
+import { type CursorBrokers, isCursorRecord } from './brokers.ts';
+
+export interface CursorStoreOptions {
+  readonly store: ResultStore;
+  readonly brokers: CursorBrokers;
+  /** Whether new results are left to the engine: then the store's own bound is not the bound of what is kept. */
+  readonly native: boolean;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly onProblem: (message: string) => void;
+}
+
+/**
+ * The same store, with what the engine keeps for it: such a result takes up what it takes up there, and goes there, too, when it is deleted.
+ * So the quota, the cleaner and the listing know no difference.
+ */
+export function cursorStore({ store, brokers, native, now, onProblem }: CursorStoreOptions): ResultStore {
+  return {
+    protocol: store.protocol,
+    local: store.local,
+    ...(store.capacityBytes !== undefined && !native && { capacityBytes: store.capacityBytes }),
+    start: (signal) => store.start(signal),
+    begin: (requestId, signal) => store.begin(requestId, signal),
+    open: (requestId, signal) => store.open(requestId, signal),
+    async *list(signal) {
+      for await (const summary of store.list(signal)) yield withCursor(summary);
+    },
+    async delete(requestId, signal) {
+      if (isCursorId(requestId)) await deleteCursor(requestId, signal);
+      return store.delete(requestId, signal);
+    },
+    close: () => store.close(),
+  };
+
+  async function deleteCursor(requestId: string, signal: AbortSignal): Promise<void> {
+    const reader = await store.open(requestId, signal);
+    if (reader === undefined) return;
+    await reader.close();
+    const { record } = reader;
+    if (!isCursorRecord(record)) return;
+    try {
+      await brokers.delete(record, signal);
+    } catch (error) {
+      // The engine expires results itself: a broker that is gone for good does not keep the records of its results for ever.
+      if (signal.aborted || record.expirationTimeMs > now()) throw error;
+      onProblem(`the expired result ${requestId} is left to the engine: ${(error as Error).message}`);
+    }
+  }
+}
+
+function withCursor(summary: StoredResultSummary): StoredResultSummary {
+  const { cursor } = summary.record;
+  if (cursor === undefined) return summary;
+  return {
+    ...summary,
+    bytes: summary.bytes + cursor.bytes,
+    dataFile: `${cursor.url}/responseStore/${cursor.requestId}/results`,
+  };
+}
