@@ -54,11 +54,11 @@ async function gateway(
 ): Promise<{ store: ResultStore; bucket: ObjectStoreSettings; problems: string[] }> {
   const bucket = await s3.bucket(name);
   const keys = await s3.account(name);
-  const statements = documented.map((statement) => ({
-    ...statement,
+  const statements = documented.map(({ Effect, Resource, Action }) => ({
+    Effect,
     Principal: { AWS: [keys.accessKeyId] },
-    Resource: statement.Resource.replace('BUCKET', name),
-    Action: statement.Action.filter((action) => !without.includes(action)),
+    Resource: Resource.replace('BUCKET', name),
+    Action: Action.filter((action) => !without.includes(action)),
   }));
   const Policy = JSON.stringify({
     Version: '2012-10-17',
