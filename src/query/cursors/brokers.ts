@@ -176,7 +176,7 @@ function refusal(record: CursorRecord, status: number, text: string): QueryError
     return new QueryError(
       'bad-answer',
       `the broker ${url} refuses the gateway's credential for the result that it keeps, with status ${status}: ` +
-        '`engine-credential-file` must hold one that may read the tables of the query',
+        '`engine-credential-file` must hold one that may read the tables of the query, and get and delete response stores',
     );
   }
   if (/^Offset \d+ should be lesser than/.test(text)) {
