@@ -97,8 +97,8 @@ export class Retention {
     }
     const after = before - [...gone.values()].reduce((sum, bytes) => sum + bytes, 0);
     metrics.holds(results.length - gone.size, after);
-    if (failure !== undefined) throw failure.error;
     await this.#options.store.tidy?.(signal);
+    if (failure !== undefined) throw failure.error;
     return { before, after, deleted: [...gone.keys()] };
   }
 

@@ -22,6 +22,7 @@ export function cursorStore({ store, brokers, native, now, onProblem }: CursorSt
     local: store.local,
     ...(store.capacityBytes !== undefined && !native && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),
+    ...(store.tidy && { tidy: (signal: AbortSignal) => store.tidy?.(signal) ?? Promise.resolve() }),
     begin: (requestId, signal) => store.begin(requestId, signal),
     open: (requestId, signal) => store.open(requestId, signal),
     async *list(signal) {

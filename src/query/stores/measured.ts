@@ -15,7 +15,29 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       metrics.storeCall(operation, (now() - started) / 1000, failed);
     }
   };
-  const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timed);
+  /** The time of a sequence is that of the waits for it, not what its reader does meanwhile; one that is left early has not failed. */
+  const timedPieces = async function* <T>(operation: StoreOperation, pieces: AsyncIterable<T>): AsyncIterable<T> {
+    const iterator = pieces[Symbol.asyncIterator]();
+    let waitedMs = 0;
+    let failed = true;
+    try {
+      for (;;) {
+        failed = true;
+        const asked = now();
+        const next = await iterator.next().finally(() => {
+          waitedMs += now() - asked;
+        });
+        failed = false;
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      metrics.storeCall(operation, waitedMs / 1000, failed);
+      if (!failed) await iterator.return?.();
+    }
+  };
+  const timing = { timed, timedPieces };
+  const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timing);
   const writer = (inner: ResultWriter): ResultWriter => ({
     write: (bytes) => timed('write', () => inner.write(bytes)),
     seal: (index) => timed('seal', () => inner.seal(index)),
@@ -34,23 +56,26 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       const found = await timed('open', () => store.open(requestId, signal));
       return found === undefined ? undefined : reader(found);
     },
-    list: (signal) => store.list(signal),
+    list: (signal) => timedPieces('list', store.list(signal)),
     delete: (requestId, signal) => timed('delete', () => store.delete(requestId, signal)),
     close: () => store.close(),
   };
 }
 
-type Timed = <T>(operation: StoreOperation, call: () => Promise<T>) => Promise<T>;
+interface Timing {
+  readonly timed: <T>(operation: StoreOperation, call: () => Promise<T>) => Promise<T>;
+  readonly timedPieces: <T>(operation: StoreOperation, pieces: AsyncIterable<T>) => AsyncIterable<T>;
+}
 
 class MeasuredReader implements ResultReader {
   readonly record: ResultRecord;
   readonly #inner: ResultReader;
-  readonly #timed: Timed;
+  readonly #timing: Timing;
 
-  constructor(inner: ResultReader, timed: Timed) {
+  constructor(inner: ResultReader, timing: Timing) {
     this.record = inner.record;
     this.#inner = inner;
-    this.#timed = timed;
+    this.#timing = timing;
   }
 
   get knownIndex(): RowIndex | undefined {
@@ -58,15 +83,15 @@ class MeasuredReader implements ResultReader {
   }
 
   index(signal: AbortSignal): Promise<RowIndex> {
-    return this.#timed('read', () => this.#inner.index(signal));
+    return this.#timing.timed('read', () => this.#inner.index(signal));
   }
 
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    return this.#timed('read', () => this.#inner.read(from, to, signal));
+    return this.#timing.timed('read', () => this.#inner.read(from, to, signal));
   }
 
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    return this.#inner.stream(from, to, signal);
+    return this.#timing.timedPieces('read', this.#inner.stream(from, to, signal));
   }
 
   close(reuse?: boolean): Promise<void> {

@@ -49,6 +49,7 @@ export class MemoryBucket implements ObjectClient {
   }
 
   async range(key: string, from: number, to: number): Promise<AsyncIterable<Uint8Array> | undefined> {
+    this.#call('range');
     const found = this.objects.get(key);
     return found && arrive(found.bytes.subarray(from, to));
   }
