@@ -9,6 +9,12 @@ export interface EngineCredential {
   refused(): void;
 }
 
+/** A credential that is kept in a file. */
+export interface FileCredential extends EngineCredential {
+  /** As the file has it now, within ten seconds: for calls that are so rare that the one known would be that of the last time. @throws {EngineError} where it never could be read */
+  current(): Promise<string>;
+}
+
 export const NO_CREDENTIAL: EngineCredential = { header: () => undefined, refused: () => undefined };
 
 /** A rotated Secret is seen after this long at the latest; reading a small local file more often would gain nothing. */
@@ -26,7 +32,7 @@ export function credentialFromFile(
   path: string,
   now: () => number,
   onProblem: (message: string) => void = () => undefined,
-): EngineCredential {
+): FileCredential {
   let value: string | undefined;
   let readAt = 0;
   let reading: Promise<string> | undefined;
@@ -41,16 +47,26 @@ export function credentialFromFile(
     }
   };
   const start = (): Promise<string> => (reading ??= read());
+  const tell = (error: unknown): void => onProblem((error as Error).message);
 
   return {
     header() {
       if (value === undefined) return start();
-      if (now() - readAt >= RE_READ_MS) start().catch((error: unknown) => onProblem((error as Error).message));
+      if (now() - readAt >= RE_READ_MS) start().catch(tell);
       return value;
+    },
+    async current() {
+      const known = value;
+      if (known === undefined) return start();
+      if (now() - readAt < RE_READ_MS) return known;
+      return start().catch((error: unknown) => {
+        tell(error);
+        return known;
+      });
     },
     refused() {
       if (now() - readAt < RE_READ_AFTER_REFUSAL_MS) return;
-      start().catch((error: unknown) => onProblem((error as Error).message));
+      start().catch(tell);
     },
   };
 }

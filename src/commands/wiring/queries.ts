@@ -90,14 +90,14 @@ export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> 
   ];
 }
 
-function credentialOf(url: string, { log }: Boot): () => string | undefined | Promise<string | undefined> {
+function credentialOf(url: string, { log }: Boot): () => Promise<string> {
   const path = url.startsWith('file:') ? fileURLToPath(url) : url;
   const credential = credentialFromFile(
     path,
     () => performance.now(),
     (message) => log.warn({ part: 'result cleaner' }, message),
   );
-  return () => credential.header();
+  return () => credential.current();
 }
 
 function gatewaysOf(settings: Settings): (() => Promise<readonly GatewayAddress[]>) | undefined {
