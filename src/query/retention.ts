@@ -3,6 +3,8 @@ import type { ResultStore, StoredResultSummary } from './result-store.ts';
 import type { PaginationSettings, StorageCleanerSettings } from './settings.ts';
 
 const MB = 1024 * 1024;
+/** How long after its end a result in a shared store waits for the gateway that stored it, which may be gone for good. */
+const HOLDER_PATIENCE_MS = 10 * 60_000;
 
 export interface RetentionOptions {
   readonly store: ResultStore;
@@ -32,19 +34,22 @@ export interface RetentionOutcome {
 
 /**
  * Which results go when the quota is nearly used up: first those that have expired, then the largest, until usage is at the target.
- * Nothing goes while usage is at the critical threshold or below it.
+ * Nothing goes while usage is at the critical threshold or below it, unless an earlier run could not come to its end.
  * @param results those of this gateway
+ * @param resumes whether an earlier run left what it had chosen: then usage goes on down to the target
  * @returns in the order of deletion, with the reason
  */
 export function chooseForDeletion(
   results: readonly StoredResultSummary[],
   quota: StorageCleanerSettings,
   now: number,
+  resumes = false,
 ): { readonly result: StoredResultSummary; readonly reason: DeletionReason }[] {
   const limit = quota.maxStorageMb * MB;
   const used = total(results);
-  if (!quota.enabled || used <= (limit * quota.criticalPercent) / 100) return [];
   const target = (limit * quota.targetPercent) / 100;
+  const threshold = resumes ? target : (limit * quota.criticalPercent) / 100;
+  if (!quota.enabled || used <= threshold) return [];
   const expired = results.filter(({ record }) => record.expirationTimeMs <= now);
   const others = results.filter(({ record }) => record.expirationTimeMs > now).sort((a, b) => b.bytes - a.bytes);
   const chosen: { result: StoredResultSummary; reason: DeletionReason }[] = expired.map((result) => ({
@@ -64,6 +69,8 @@ export function chooseForDeletion(
 export class Retention {
   readonly #options: RetentionOptions;
   #running: Promise<RetentionOutcome> | undefined;
+  /** Whether something was chosen for room and is still there: it was being read, or could not be deleted. */
+  #unfinished = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
@@ -79,30 +86,40 @@ export class Retention {
 
   async #run(signal: AbortSignal): Promise<RetentionOutcome> {
     const { metrics, settings, now } = this.#options;
-    const results = await this.#own(signal);
-    const before = total(results);
-    metrics.holds(results.length, before);
-    const chosen = [...this.#expired(results), ...chooseForDeletion(results, settings().storageCleaner, now())];
-    const gone = new Map<string, number>();
+    const { own, left } = await this.#results(signal);
+    const before = total(own);
+    metrics.holds(own.length, before);
+    const quota = chooseForDeletion(own, settings().storageCleaner, now(), this.#unfinished);
+    const { gone, failure } = await this.#removeAll([...this.#expired(own), ...this.#expired(left), ...quota], signal);
+    this.#unfinished = quota.some(({ result }) => !gone.has(result.record.requestId));
+    const kept = own.filter(({ record }) => !gone.has(record.requestId));
+    const after = total(kept);
+    metrics.holds(kept.length, after);
+    await this.#options.store.tidy?.(signal);
+    if (failure !== undefined) throw failure.error;
+    return { before, after, deleted: [...gone] };
+  }
+
+  /** @returns ids of what went; results that are being read, and those that cannot be deleted, are not in the way of the others */
+  async #removeAll(
+    chosen: ReturnType<typeof chooseForDeletion>,
+    signal: AbortSignal,
+  ): Promise<{ gone: Set<string>; failure: { readonly error: unknown } | undefined }> {
+    const gone = new Set<string>();
     let failure: { readonly error: unknown } | undefined;
     for (const { result, reason } of chosen) {
       const { requestId } = result.record;
       try {
-        if (!gone.has(requestId) && (await this.#remove(result, reason, signal))) gone.set(requestId, result.bytes);
+        if (!gone.has(requestId) && (await this.#remove(result, reason, signal))) gone.add(requestId);
       } catch (error) {
-        // One result that cannot be deleted, such as one of a broker that is away, is not in the way of the others.
         failure ??= { error };
         if (signal.aborted) break;
       }
     }
-    const after = before - [...gone.values()].reduce((sum, bytes) => sum + bytes, 0);
-    metrics.holds(results.length - gone.size, after);
-    await this.#options.store.tidy?.(signal);
-    if (failure !== undefined) throw failure.error;
-    return { before, after, deleted: [...gone.keys()] };
+    return { gone, failure };
   }
 
-  #expired(results: readonly StoredResultSummary[]): { result: StoredResultSummary; reason: DeletionReason }[] {
+  #expired(results: readonly StoredResultSummary[]): ReturnType<typeof chooseForDeletion> {
     if (!this.#options.deletesExpired) return [];
     const now = this.#options.now();
     return results
@@ -122,12 +139,17 @@ export class Retention {
     return true;
   }
 
-  async #own(signal: AbortSignal): Promise<StoredResultSummary[]> {
+  /** This gateway's results; and, in a shared store, those whose time is long over: their gateway may never come back. */
+  async #results(signal: AbortSignal): Promise<{ own: StoredResultSummary[]; left: StoredResultSummary[] }> {
+    const { store, gatewayId, now } = this.#options;
     const own: StoredResultSummary[] = [];
-    for await (const summary of this.#options.store.list(signal)) {
-      if (summary.record.brokerId === this.#options.gatewayId) own.push(summary);
+    const left: StoredResultSummary[] = [];
+    for await (const summary of store.list(signal)) {
+      const { brokerId, expirationTimeMs } = summary.record;
+      if (brokerId === gatewayId) own.push(summary);
+      else if (!store.local && now() - expirationTimeMs > HOLDER_PATIENCE_MS) left.push(summary);
     }
-    return own;
+    return { own, left };
   }
 }
 

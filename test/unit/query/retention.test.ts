@@ -65,19 +65,22 @@ describe('the retention', () => {
   beforeEach(() => {
     store = new MemoryStore({ maxBytes: 64 * MB });
     reading = new Set();
-    registry = new Registry();
     quota = { enabled: true, maxStorageMb: 1, criticalPercent: 90, targetPercent: 60 };
-    retention = new Retention({
-      store,
+    retention = retentionOver(store);
+  });
+
+  function retentionOver(over: ResultStore, deletesExpired = true): Retention {
+    return new Retention({
+      store: over,
       gatewayId: 'gw-0',
       settings: () => ({ ...DEFAULT_PAGINATION_SETTINGS, storageCleaner: quota }),
       now: () => NOW,
-      metrics: prometheusQueryMetrics(registry),
-      deletesExpired: true,
+      metrics: prometheusQueryMetrics((registry = new Registry())),
+      deletesExpired,
       isBeingRead: (requestId) => reading.has(requestId),
       onNotice: () => undefined,
     });
-  });
+  }
 
   async function put(rows: number, over: { expirationTimeMs?: number; brokerId?: string } = {}): Promise<string> {
     const requestId = newRequestId('gw-0', (bytes) => new Uint8Array(bytes).fill(++seed));
@@ -113,6 +116,38 @@ describe('the retention', () => {
     expect(await has(others)).toBe(true);
   });
 
+  it('goes on to the target once the reader is done, though usage is below the threshold by then', async () => {
+    const [large, small] = [await put(20_000), await put(4000)];
+    quota = { ...quota, maxStorageMb: 1, criticalPercent: 90, targetPercent: 1 };
+    reading.add(large);
+    expect((await retention.run(signal)).deleted).toEqual([small]);
+    reading.clear();
+    quota = { ...quota, criticalPercent: 100 };
+    expect((await retention.run(signal)).deleted).toEqual([large]);
+    const kept = await put(20_000);
+    expect((await retention.run(signal)).deleted).toEqual([]);
+    expect(await has(kept)).toBe(true);
+  });
+
+  it.each([true, false])('deletes what gateways that are gone left in a shared store (local: %s)', async (local) => {
+    const plain = store;
+    const shared = new Proxy(plain, {
+      get: (target, name) => {
+        const value = name === 'local' ? local : (Reflect.get(target, name) as unknown);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const at = NOW - 600_000;
+    const lost = await put(1, { brokerId: 'gw-gone', expirationTimeMs: at - 1 });
+    const others = await put(1, { brokerId: 'gw-1', expirationTimeMs: at });
+    expect((await retentionOver(shared).run(signal)).deleted).toEqual(local ? [] : [lost]);
+    expect(await has(others)).toBe(true);
+    const withOperator = retentionOver(shared, false);
+    const another = await put(1, { brokerId: 'gw-gone', expirationTimeMs: 0 });
+    expect((await withOperator.run(signal)).deleted).toEqual([]);
+    expect(await has(another)).toBe(true);
+  });
+
   it('deletes what has expired by itself where nobody else does', async () => {
     quota = { ...quota, enabled: false };
     const [old, fresh] = [await put(1, { expirationTimeMs: NOW }), await put(1)];
@@ -126,6 +161,21 @@ describe('the retention', () => {
     expect((await retention.run(signal)).deleted).toEqual([]);
     quota = { ...quota, maxStorageMb: 1 };
     expect((await retention.run(signal)).deleted).toEqual([large]);
+  });
+
+  it('goes on behind a result that cannot be deleted, and says so in the end', async () => {
+    quota = { ...quota, enabled: false };
+    const [away, old, fresh] = [
+      await put(1, { expirationTimeMs: NOW }),
+      await put(1, { expirationTimeMs: NOW }),
+      await put(1),
+    ];
+    const deletion = store.delete.bind(store);
+    store.delete = (requestId, aborted) =>
+      requestId === away ? Promise.reject(new Error('its broker is away')) : deletion(requestId, aborted);
+    await expect(retention.run(signal)).rejects.toThrow('its broker is away');
+    expect([await has(away), await has(old), await has(fresh)]).toEqual([true, false, true]);
+    expect(await registry.metrics()).toContain('olap_warden_pagination_stored_results 2');
   });
 
   it('runs once at a time', async () => {
