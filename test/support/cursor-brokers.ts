@@ -110,13 +110,13 @@ export class CursorBroker {
     if (getCursor !== 'true' || !/^[1-9]\d{0,8}$/u.test(numRows ?? '')) return undefined;
     if (sql === FAILING_SQL) return recorded('fail');
     if (sql !== CURSOR_SQL && sql !== NO_ROWS_SQL) return undefined;
-    this.#now += 1000;
     const kept = {
       requestId: String(this.#recordedId + this.#queries++),
       rows: sql === NO_ROWS_SQL ? [] : this.rows,
       submissionTimeMs: this.#now,
       lifetimeMs: this.lifetimeMs,
     };
+    this.#now += 1000;
     this.disk.set(kept.requestId, kept);
     if (sql === NO_ROWS_SQL) return { status: 200, body: envelope('norows', kept, {}) };
     return { status: 200, body: this.garble(pageText(kept, 0, Number(numRows))) };
@@ -124,7 +124,7 @@ export class CursorBroker {
 
   #page(kept: KeptResult, parameters: Record<string, string>): Answer | undefined {
     const { offset = '', numRows = '', ...others } = parameters;
-    if (Object.keys(others).length > 0 || !/^\d{1,9}$/u.test(offset) || !/^[1-9]\d{0,8}$/u.test(numRows))
+    if (Object.keys(others).length > 0 || !/^\d{1,9}$/u.test(offset) || !/^[1-9]\d{0,9}$/u.test(numRows))
       return undefined;
     if (Number(offset) >= kept.rows.length) {
       const { status } = recorded('page_past');

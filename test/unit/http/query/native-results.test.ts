@@ -22,6 +22,39 @@ interface PageBody {
   readonly brokerId: string;
 }
 
+describe('the stand-in for a broker that keeps results', () => {
+  const times = /"(?:cursorResultWriteTimeMs|cursorFetchTimeMs)":\d+/g;
+  const ask = async (cluster: CursorCluster, method: string, path: string, body?: string) => {
+    const answer = await fetch(cluster.brokers[0]!.url + path, { method, ...(body !== undefined && { body }) });
+    return { status: answer.status, body: (await answer.text()).replaceAll(times, '') };
+  };
+
+  it('answers as the broker did that was recorded', async () => {
+    const cluster = await CursorCluster.start(1);
+    const names = [
+      'submit',
+      'page2',
+      'page_last',
+      'page_huge',
+      'page_past',
+      'meta',
+      'del',
+      'del2',
+      'afterdel',
+      'unknown',
+    ];
+    for (const name of names) {
+      const recorded = readRecording('1.5.1', `cursor/${name}`);
+      const answer = await ask(cluster, recorded.method, recorded.path, recorded.requestBody);
+      expect([name, answer]).toEqual([name, { status: recorded.status, body: recorded.body.replaceAll(times, '') }]);
+    }
+    expect((await ask(cluster, 'GET', '/responseStore/1/results?offset=0&numRows=3&more=1')).status).toBe(404);
+    expect((await ask(cluster, 'GET', '/query/sql?getCursor=true')).status).toBe(501);
+    expect(cluster.brokers[0]!.unknown).toEqual(['GET /query/sql?getCursor=true']);
+    await cluster.close();
+  });
+});
+
 describe('results that the engine keeps', () => {
   let cluster: CursorCluster;
   let engines: Engine[];
@@ -519,6 +552,44 @@ describe('results that the engine keeps', () => {
     await expect.poll(() => gateway.service.pages.queries.isBeingRead(id)).toBe(false);
     keeper().intercept = () => false;
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
+  });
+
+  it('leave nothing here when their caller goes away before the answer, or in the middle of a large page', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
+    for (const broker of cluster.brokers) broker.rows = rows;
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const headers = { authorization: 'Bearer any', 'content-type': 'application/json' };
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const leaving = new AbortController();
+        const url = `${gateway.url}/query/${id}/results?offset=0&numRows=20000`;
+        const answer = await fetch(url, { headers, signal: leaving.signal });
+        await answer.body!.getReader().read();
+        leaving.abort();
+      }),
+    );
+    await expect.poll(() => readdir(join(folder, 'temp-0')), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => gateway.service.pages.queries.isBeingRead(id)).toBe(false);
+
+    let closed = 0;
+    for (const broker of cluster.brokers) {
+      broker.intercept = (_call, response) => {
+        response.on('close', () => closed++);
+        return true;
+      };
+    }
+    const body = JSON.stringify({ sql: CURSOR_SQL });
+    const signal = AbortSignal.timeout(100);
+    const call = fetch(`${gateway.url}/query/sql?doPaginate=true`, { method: 'POST', body, headers, signal });
+    await expect(call).rejects.toThrow();
+    await expect.poll(() => closed).toBe(1);
+    for (const broker of cluster.brokers) broker.intercept = () => false;
+    const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
+      resultMetadataList: object[];
+    }>();
+    expect(resultMetadataList).toHaveLength(1);
+    expect((await page(gateway, id, 'offset=19999')).json()).toMatchObject({ numRows: 1 });
   });
 
   it('are deleted for room by what they take up at the engine, and one that cannot be is not in the way', async () => {
