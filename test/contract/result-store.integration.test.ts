@@ -48,3 +48,12 @@ resultStoreContract('file in a bucket of S3', async () => {
     s3: { ...settings, bucket: '', prefix: '' },
   });
 });
+
+resultStoreContract('file in a bucket of GCS', async () => {
+  const settings = await gcs.bucket(`results-${++buckets}`);
+  return storeOf({
+    protocol: 'file',
+    fileDataDir: `gs://${settings.bucket}/deep/er/`,
+    gcs: { ...settings, bucket: '', prefix: '' },
+  });
+});

@@ -12,6 +12,10 @@ export type Cut = 'before' | 'midway' | 'after' | 'late';
 export interface SeenRequest {
   readonly method: string;
   readonly bodyBytes: number;
+  /** The `Range` header. */
+  readonly range: string | undefined;
+  /** 0 until the answer is there. */
+  answerBytes: number;
 }
 
 /** Passes requests on to a server, and cuts off whoever sends the one it was told of. */
@@ -71,9 +75,12 @@ export class CutProxy {
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await buffer(incoming);
     const cut = this.#seen.length === this.#cut?.at ? this.#cut : undefined;
-    this.#seen.push({ method: incoming.method ?? '', bodyBytes: body.length });
+    const { method = '', headers: asked } = incoming;
+    const seen = { method, bodyBytes: body.length, range: asked.range, answerBytes: 0 };
+    this.#seen.push(seen);
     if (cut === undefined) {
       const { status, headers, content } = await this.#pass(incoming, body);
+      seen.answerBytes = content.length;
       outgoing.writeHead(status, headers).end(content);
       return;
     }
