@@ -76,7 +76,7 @@ export function shown(text: string): string {
 export function noCursors(url: string): QueryError {
   return new QueryError(
     'no-cursors',
-    `the broker ${url} has no cursors, as versions of the engine before 1.3 do not, so that it cannot keep a result: upgrade it, ` +
+    `the broker ${url} has no cursors, as versions of the engine before 1.3 do not, or the query switches them off, so that it cannot keep a result: upgrade it, ` +
       'or set `olap.broker.pagination.native` to `false`, with which the gateway stores results itself',
   );
 }

@@ -1,6 +1,6 @@
 import { readBody } from '../../engine/controller.ts';
 import { EngineError, type Engine, type EngineEndpoint, type EngineResponse } from '../../engine/types.ts';
-import { QueryError } from '../errors.ts';
+import { QueryError, type QueryErrorCode } from '../errors.ts';
 import type { CursorOperation, QueryMetrics } from '../metrics.ts';
 import type { PageRequest } from '../page.ts';
 import type { EngineCursor, ResultRecord } from '../result-store.ts';
@@ -31,6 +31,9 @@ const SHORT_TIMEOUT_MS = 10_000;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 /** The way to the engine is short: packing an answer costs both sides more than its bytes do. */
 const HEADERS = { 'accept-encoding': 'identity' };
+
+/** Answers that the brokers rightly give, and callers that leave. */
+const NO_FAILURES = new Set<QueryErrorCode>(['not-found', 'bad-page', 'aborted']);
 
 interface Ask {
   readonly method: 'GET' | 'DELETE';
@@ -140,11 +143,12 @@ export class CursorBrokers {
   async #timed<T>(operation: CursorOperation, call: () => Promise<T>): Promise<T> {
     const { metrics, monotonic } = this.#options;
     const started = monotonic();
-    let failed = true;
+    let failed = false;
     try {
-      const answer = await call();
-      failed = false;
-      return answer;
+      return await call();
+    } catch (error) {
+      failed = !(error instanceof QueryError) || !NO_FAILURES.has(error.code);
+      throw error;
     } finally {
       metrics.storeCall(operation, (monotonic() - started) / 1000, failed);
     }
