@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ListMultipartUploadsCommand, ListPartsCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EngineResponse } from '../../../src/engine/types.ts';
@@ -198,5 +199,56 @@ describe('a bucket of GCS', () => {
     caller.abort();
     await expect(outcome).rejects.toMatchObject({ code: 'aborted' });
     expect(methods()).toEqual(['POST', 'PUT', 'DELETE']);
+  });
+});
+
+/** An engine that sends as fast as it is listened to, and knows how much it has sent. */
+class FastAnswer {
+  sentBytes = 0;
+  readonly response: EngineResponse;
+
+  constructor(rows: number) {
+    const [head = '', tail = ''] = answerText(['']).split('"rows":[]');
+    this.response = { status: 200, headers: {}, body: Readable.from(this.#pieces(head, rows, tail)) };
+  }
+
+  *#pieces(head: string, rows: number, tail: string): Iterable<Buffer> {
+    const row = `[1,"${'x'.repeat(2000)}"]`;
+    yield Buffer.from(`${head}"rows":[${row}`);
+    const piece = Buffer.from(`,${row}`.repeat(30));
+    for (let i = 0; i < rows; i += 30) {
+      this.sentBytes += piece.length;
+      yield piece;
+    }
+    yield Buffer.from(`]${tail}`);
+  }
+}
+
+describe('a bucket that takes nothing for a while', () => {
+  it.each([
+    ['S3', async () => open({ protocol: 's3', s3: await s3.bucket('paused') }), () => s3],
+    ['GCS', async () => open({ protocol: 'gcs', gcs: await gcs.bucket('paused') }), () => gcs],
+  ] as const)('stops the engine (%s), which goes on with it', async (_name, make, server) => {
+    const store = await make();
+    const answer = new FastAnswer(30_000);
+    server().pause();
+    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), signal());
+    try {
+      await expect.poll(() => answer.sentBytes, { timeout: 10_000 }).toBeGreaterThan(8_000_000);
+      await sleep(300);
+      const sent = answer.sentBytes;
+      // Two parts in memory, and what lies in buffers on the way.
+      expect(sent).toBeLessThan(24_000_000);
+      await sleep(500);
+      expect(answer.sentBytes).toBe(sent);
+    } finally {
+      server().resume();
+    }
+    const stored = await outcome;
+    if (stored.kind !== 'stored') throw new Error('not stored');
+    expect(stored.reader.record.rowCount).toBe(30_001);
+    expect(answer.sentBytes).toBeGreaterThan(60_000_000);
+    await stored.reader.close();
+    await store.close();
   });
 });
