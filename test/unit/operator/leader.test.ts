@@ -1,41 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LeaderElector, type LeaseRecord, type Leases } from '../../../src/operator/leader.ts';
-import { StoreError } from '../../../src/store/resource-store.ts';
+import { LeaderElector, type Leases } from '../../../src/operator/leader.ts';
+import { FakeLeases } from './fake-leases.ts';
 import { FakeClock, settle, silent } from './fakes.ts';
-
-/** One lease, as the API server keeps it: a write of an old version is refused. */
-class FakeLeases implements Leases {
-  record: LeaseRecord | undefined;
-  #version = 0;
-  down = false;
-  /** No answer comes: a call ends by its time-out or its signal. */
-  hangs = false;
-  readonly #clock: FakeClock | undefined;
-
-  constructor(clock?: FakeClock) {
-    this.#clock = clock;
-  }
-
-  async read(timeoutMs: number, signal: AbortSignal): Promise<LeaseRecord | undefined> {
-    await this.#reach(timeoutMs, signal);
-    return this.record;
-  }
-  async write(record: LeaseRecord, timeoutMs: number, signal: AbortSignal): Promise<LeaseRecord> {
-    await this.#reach(timeoutMs, signal);
-    if (record.resourceVersion !== this.record?.resourceVersion) throw new StoreError('conflict', 'changed meanwhile');
-    this.record = { ...record, resourceVersion: String(++this.#version) };
-    return this.record;
-  }
-  async #reach(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    if (this.hangs) {
-      await new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(new Error('aborted')));
-        this.#clock?.schedule(() => reject(new StoreError('unavailable', 'no answer in time')), timeoutMs);
-      });
-    }
-    if (this.down) throw new StoreError('unavailable', 'the API server is away');
-  }
-}
 
 interface Candidate {
   readonly elector: LeaderElector;

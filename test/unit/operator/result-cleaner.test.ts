@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/logging.ts';
+import { LeaderElector } from '../../../src/operator/leader.ts';
 import type { LeaderTaskPorts } from '../../../src/operator/operator.ts';
 import {
   cleanResults,
@@ -9,6 +10,8 @@ import {
   type ResultCleanerOptions,
 } from '../../../src/operator/result-cleaner.ts';
 import type { GatewayClient } from '../../../src/query/gateway-client.ts';
+import { FakeLeases } from './fake-leases.ts';
+import { FakeClock, silent } from './fakes.ts';
 
 const NOW = 1_000_000;
 const A = { host: 'a', port: 1 };
@@ -118,5 +121,36 @@ describe('the cleaner of stored results', () => {
     });
     await resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
     expect(runs).toBe(2);
+  });
+
+  it('runs on one operator of two, and on the other when that one has ended', async () => {
+    const clock = new FakeClock();
+    const leases = new FakeLeases(clock);
+    const runs: string[] = [];
+    const operators = ['a', 'b'].map((identity) => {
+      const { options } = setup({
+        gateways: async () => {
+          runs.push(identity);
+          return [A];
+        },
+        settings: () => ({ frequencyMs: 60_000, initialDelayMs: 0 }),
+        wait: async (ms, aborted) =>
+          new Promise((resolve, reject) => {
+            clock.schedule(resolve, ms);
+            aborted.addEventListener('abort', () => reject(aborted.reason as Error), { once: true });
+          }),
+      });
+      const lead = async (leading: AbortSignal): Promise<void> =>
+        resultCleanerTask(options).run(leading, {} as LeaderTaskPorts);
+      return new LeaderElector({ leases, identity, clock, log: silent, lead });
+    });
+    for (const operator of operators) operator.start();
+    await clock.advance(150_000);
+    const [first] = runs as [string];
+    expect(runs).toEqual([first, first, first]);
+    await operators[first === 'a' ? 0 : 1]!.stop();
+    await clock.advance(90_000);
+    expect(runs.slice(3)).toEqual(first === 'a' ? ['b', 'b'] : ['a', 'a']);
+    for (const operator of operators) await operator.stop();
   });
 });
