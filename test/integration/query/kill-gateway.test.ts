@@ -33,7 +33,7 @@ class Gateway {
     this.#dataDir = dataDir;
     this.program = new Program(process.execPath, ['bin/olap-warden.js', 'standalone', ...args, ...sets], {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-compile-cache') },
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(dataDir, '../compiled') },
     });
   }
 

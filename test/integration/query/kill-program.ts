@@ -1,4 +1,4 @@
-// Stores one result after another until it is killed. Argument: the folder.
+// Stores one result after another, and deletes every other one, until it is killed. Argument: the folder.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { holderTag, newRequestId } from '../../../src/query/request-id.ts';
@@ -17,8 +17,9 @@ const store = new FileStore({
 await store.start();
 const text = answerText(rowTexts(20_000));
 process.stdout.write('ready\n');
-for (;;) {
+for (let round = 0; ; round++) {
   const requestId = newRequestId('gateway', (bytes) => randomBytes(bytes));
   const outcome = await storeAnswer(responseOf(text), store, submission({ requestId }), AbortSignal.timeout(60_000));
   if (outcome.kind === 'stored') await outcome.reader.close();
+  if (round % 2 === 1) await store.delete(requestId);
 }

@@ -14,7 +14,7 @@ import { collect } from '../../unit/query/answers.ts';
 const ROUNDS = 12;
 const PROGRAM = join(import.meta.dirname, 'kill-program.ts');
 
-describe('a gateway that is killed while it stores results', () => {
+describe('a gateway that is killed while it stores and deletes results', () => {
   let folder: string;
   let child: ChildProcess | undefined;
 
