@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { Crc32c } from './crc32c.ts';
 import type { ObjectUpload } from './object-client.ts';
 import { PartBuffer } from './part-buffer.ts';
-import { untilAborted } from './until-aborted.ts';
+import { throwIfAborted, untilAborted } from './until-aborted.ts';
 
 /** Bytes of one request of a resumable upload; a multiple of 256 KB. One is on its way and one being filled. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -92,7 +92,7 @@ export class GcsUpload implements ObjectUpload {
 
   #open(): Promise<string> {
     const { start, signal } = this.#parts;
-    signal.throwIfAborted();
+    throwIfAborted(signal);
     this.#opening = start();
     return untilAborted(this.#opening, signal);
   }

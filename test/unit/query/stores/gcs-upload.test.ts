@@ -59,9 +59,12 @@ afterEach(async () => {
   server.close();
 });
 
-function upload(signal = AbortSignal.timeout(10_000)): GcsUpload {
+function upload(signal = AbortSignal.timeout(10_000), opened: Promise<void> = Promise.resolve()): GcsUpload {
   const { port } = server.address() as AddressInfo;
-  const start = async (): Promise<string> => `http://127.0.0.1:${port}/upload?upload_id=1`;
+  const start = async (): Promise<string> => {
+    await opened;
+    return `http://127.0.0.1:${port}/upload?upload_id=1`;
+  };
   return new GcsUpload({ start, dispatcher: agent, random: () => 0, signal });
 }
 
@@ -130,5 +133,25 @@ describe('a resumable upload', () => {
     await begun.write(bytes(9 * MB));
     await begun.abort();
     expect(session.deleted).toBe(true);
+  });
+
+  it('cancels a session that is only being opened when its caller leaves', async () => {
+    const leaving = new AbortController();
+    const opening = Promise.withResolvers<void>();
+    const begun = upload(leaving.signal, opening.promise);
+    const sent = send(bytes(100), begun);
+    setImmediate(() => leaving.abort());
+    await expect(sent).rejects.toMatchObject({ code: 'aborted' });
+    const aborted = begun.abort();
+    opening.resolve();
+    await aborted;
+    expect([session.deleted, session.requests]).toEqual([true, 0]);
+  });
+
+  it('has nothing to cancel where no session could be opened', async () => {
+    const begun = upload(undefined, Promise.reject(new Error('403')));
+    await expect(send(bytes(100), begun)).rejects.toThrow('403');
+    await begun.abort();
+    expect(session.deleted).toBe(false);
   });
 });
