@@ -174,8 +174,11 @@ export class ObjectResultStore implements ResultStore {
 
   async #summary({ requestId, rows }: StoredPair, signal: AbortSignal): Promise<StoredResultSummary | undefined> {
     const bytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
-    const record = this.#cache.get(requestId)?.record ?? (await this.#load(requestId, signal));
+    const known = this.#cache.peek(requestId);
+    const record = known?.record ?? (await this.#load(requestId, signal));
     if (record === undefined || !this.#isWhole(record, bytes)) return undefined;
+    // Listings come twice a minute, for the quota: they must not ask for each record anew.
+    if (known === undefined) this.#cache.offer({ record, index: undefined });
     return {
       record,
       bytes: objectBytes(record) + recordToJson(record).length,

@@ -30,10 +30,20 @@ export class ResultCache {
     return entry.cached;
   }
 
+  /** The same without counting as a use. */
+  peek(requestId: string): CachedResult | undefined {
+    return this.#entries.get(requestId)?.cached;
+  }
+
+  /** Keeps it where that takes the room of nothing that was used. */
+  offer(cached: CachedResult): void {
+    if (this.#bytes + bytesOf(cached) <= this.#maxBytes) this.set(cached);
+  }
+
   set(cached: CachedResult): void {
     const { record } = cached;
     this.delete(record.requestId);
-    const bytes = RECORD_OVERHEAD_BYTES + textBytes(record) + record.checkpoints * BYTES_PER_CHECKPOINT;
+    const bytes = bytesOf(cached);
     this.#entries.set(record.requestId, { cached, bytes });
     this.#bytes += bytes;
     for (const oldest of this.#entries.keys()) {
@@ -51,6 +61,10 @@ export class ResultCache {
     this.#entries.clear();
     this.#bytes = 0;
   }
+}
+
+function bytesOf({ record }: CachedResult): number {
+  return RECORD_OVERHEAD_BYTES + textBytes(record) + record.checkpoints * BYTES_PER_CHECKPOINT;
 }
 
 function textBytes(record: ResultRecord): number {

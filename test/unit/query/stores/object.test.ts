@@ -195,6 +195,14 @@ describe('a result in a bucket', () => {
     expect(await listed(gateway('gateway-2'))).toEqual(ids);
   });
 
+  it('is read once for any number of listings', async () => {
+    await stored(gateway('gateway-1'));
+    await stored();
+    bucket.calls.length = 0;
+    for (let i = 0; i < 3; i++) expect(await listed()).toHaveLength(2);
+    expect(bucket.calls).toEqual(['list', 'get', 'list', 'list']);
+  });
+
   it('is not there without its rows, nor with others than it was stored with', async () => {
     const [bare, short] = [await stored(), await stored()];
     bucket.objects.delete(`${bare}.rows`);
