@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { LaneResponse } from './front/lane.ts';
+import type { AnswerStream } from './front/lane.ts';
 
 /** What an access record tells of a request, beside its answer. */
 export interface AnsweredRequest {
@@ -22,7 +22,7 @@ export type Observe = (method: string, route: string, status: number, seconds: n
 export const CLIENT_CLOSED = 499;
 
 /** What a record needs of an answer. */
-export type AnswerState = Pick<LaneResponse, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;
+export type AnswerState = Pick<AnswerStream, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;
 
 const cut = new WeakMap<AnswerState, number>();
 

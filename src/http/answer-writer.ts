@@ -4,7 +4,7 @@ import type { AnswerFlow, AnswerHead, AnswerSink } from '../engine/types.ts';
 import { cutAnswer } from './access-log.ts';
 import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
 import { HttpError } from './errors.ts';
-import type { LaneResponse } from './front/lane.ts';
+import type { AnswerStream } from './front/lane.ts';
 import { RowCounter, TooManyRows } from './row-limit.ts';
 
 /** Bytes that may wait for a client before the engine is held back. Fewer would stop the reading after each piece, which costs more than the memory. */
@@ -24,7 +24,7 @@ export interface AnswerBounds {
 
 /** Who an answer goes to. */
 export interface AnswerTarget {
-  readonly raw: LaneResponse;
+  readonly raw: AnswerStream;
   /** Of the request. */
   readonly method: string;
   readonly log: {

@@ -134,7 +134,7 @@ function installLanes(
     ...(pageLane ? [new PageLane({ ...pageLane, ...shared })] : []),
     ...(queryLane ? [new QueryLane({ ...queryLane, ...shared })] : []),
   ];
-  const front = new Front(app.server, lanes);
+  const front = new Front(app.server, lanes, (error) => logger.error({ err: error }, 'defect: a short way failed'));
   front.install();
   app.decorate('front', front);
 }

@@ -28,6 +28,9 @@ export interface Page {
   readonly numRows: number;
 }
 
+/** A page whose rows are in memory. */
+export type WholePage = Page & { readonly rows: readonly Uint8Array[] };
+
 export interface PageOptions {
   /** `brokerHost` and `brokerPort`. */
   readonly holder?: HolderAddress | undefined;
@@ -77,6 +80,26 @@ export async function readPage(
       ? await readWhole(reader, strides, signal)
       : await readInPieces(reader, strides, signal);
   return { ...frame, rows, length: head.length + bytes + tail.length };
+}
+
+/**
+ * The same without waiting, where the rows lie in memory as one small piece.
+ * @returns undefined where `readPage` must be asked, which also says what is wrong
+ */
+export function readPageNow(
+  reader: ResultReader,
+  { offset, numRows: asked }: PageRequest,
+  holder: HolderAddress | undefined,
+): WholePage | undefined {
+  const { record, knownIndex } = reader;
+  const numRows = Math.min(asked, record.rowCount - offset);
+  if (knownIndex === undefined || record.cursor !== undefined || numRows < 1) return undefined;
+  const strides = stridesOf(knownIndex, record.rowBytes, { offset, numRows });
+  const piece = reader.readNow?.(strides.first.from, strides.last.to);
+  if (piece === undefined) return undefined;
+  const { rows, bytes } = cutRows([piece], strides);
+  const { head, tail } = framePage(record, { offset, numRows }, holder);
+  return { head, rows, tail, numRows, length: head.length + bytes + tail.length };
 }
 
 /** Rows that a page will hold. @throws {QueryError} bad-page where it begins behind the end of the result */
@@ -164,8 +187,12 @@ async function readWhole(
   strides: Strides,
   signal: AbortSignal,
 ): Promise<{ rows: readonly Uint8Array[]; bytes: number }> {
+  return cutRows(await reader.read(strides.first.from, strides.last.to, signal), strides);
+}
+
+/** @param pieces the strides, from the first to the last */
+function cutRows(pieces: readonly Uint8Array[], strides: Strides): { rows: readonly Uint8Array[]; bytes: number } {
   const base = strides.first.from;
-  const pieces = await reader.read(base, strides.last.to, signal);
   const start = rowStart(cut(pieces, 0, strides.first.to - base), strides.skip);
   const lastAt = strides.last.from - base;
   const end = lastAt + rowEnd(cut(pieces, lastAt, strides.last.to - base), strides.keep);

@@ -5,7 +5,7 @@ import type { Spool } from './cursors/spool.ts';
 import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
-import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage, readPageNow, type WholePage } from './page.ts';
 import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
 import { Readers, TrackedReader } from './readers.ts';
@@ -202,6 +202,15 @@ export class PaginatedQueries {
     throw notFound(requestId);
   }
 
+  /** The same without waiting; undefined where `open` must be asked, which also says what is wrong. */
+  openNow(requestId: string): ResultReader | undefined {
+    const reader = this.#store.openNow?.(requestId);
+    if (reader === undefined || reader.record.expirationTimeMs > this.#now())
+      return reader && this.#readers.tracked(reader);
+    void reader.close();
+    return undefined;
+  }
+
   /** What is known of the result, expired or not. @throws {QueryError} not-found */
   async recordOf(requestId: string, signal: AbortSignal): Promise<ResultRecord> {
     const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
@@ -218,6 +227,15 @@ export class PaginatedQueries {
     this.#readers.hold(reader, wholeBytes);
     const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal);
     this.#readers.hold(reader, Array.isArray(page.rows) ? page.length : 0);
+    this.#metrics.paged(page.length);
+    return page;
+  }
+
+  /** As `page`, without waiting, where its rows are in memory as one small piece; undefined where `page` must be asked. @throws {QueryError} store-unavailable */
+  pageNow(reader: ResultReader, request: PageRequest): WholePage | undefined {
+    const page = readPageNow(reader, request, this.holder);
+    if (page === undefined) return undefined;
+    this.#readers.hold(reader, page.length);
     this.#metrics.paged(page.length);
     return page;
   }

@@ -38,6 +38,10 @@ export class TrackedReader implements ResultReader {
     return this.#inner.read(from, to, signal);
   }
 
+  readNow(from: number, to: number): Uint8Array | undefined {
+    return this.#inner.readNow?.(from, to);
+  }
+
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
     return this.#inner.stream(from, to, signal);
   }

@@ -74,6 +74,8 @@ export interface ResultReader {
   index(signal: AbortSignal): Promise<RowIndex>;
   /** Bytes `from` to `to` (exclusive) of the rows, in pieces. @throws {QueryError} not-found, store-unavailable */
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** The same, where its bytes are in memory; undefined where they must be read. They stay as they are until `close`. */
+  readNow?(from: number, to: number): Uint8Array | undefined;
   /** The same, a bounded piece at a time. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** @param reuse true where nobody holds what `read` gave any more, so that its memory may be used again */
@@ -97,6 +99,8 @@ export interface ResultStore {
   begin(requestId: string, signal: AbortSignal): Promise<ResultWriter>;
   /** @returns undefined where there is no such result */
   open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined>;
+  /** The same without waiting, for a result that is open already; undefined where `open` must be asked. */
+  openNow?(requestId: string): ResultReader | undefined;
   /** Complete results only, in no order. */
   list(signal: AbortSignal): AsyncIterable<StoredResultSummary>;
   /** @returns false where there was no such result. A reader that is open may go on. */

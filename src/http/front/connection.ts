@@ -19,6 +19,8 @@ export interface ConnectionParts {
   readonly accept: (socket: Socket) => void;
   /** Whether nothing more should be taken. */
   readonly closing: () => boolean;
+  /** Told of what a lane throws. */
+  readonly onDefect: (error: unknown) => void;
   /** Told whenever an answer of a lane is over. */
   readonly released: () => void;
 }
@@ -158,7 +160,15 @@ export class FrontConnection {
       this.#lend(bytes, 0);
       this.#next();
     };
-    if (this.#parts.lanes.some((lane) => lane.take(request, response, longWay))) return true;
+    try {
+      if (this.#parts.lanes.some((lane) => lane.take(request, response, longWay))) return true;
+    } catch (error) {
+      this.#parts.onDefect(error);
+      if (response.headersSent) {
+        response.destroy();
+        return true;
+      }
+    }
     this.#response = undefined;
     return false;
   }

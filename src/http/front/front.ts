@@ -15,13 +15,18 @@ export class Front {
   readonly #server: Server;
   readonly #connections = new Map<Socket, FrontConnection>();
   readonly #lanes: readonly Lane[];
+  readonly #onDefect: (error: unknown) => void;
   #closing = false;
   #ended = false;
 
-  /** Nothing happens before `install`. */
-  constructor(server: Server, lanes: readonly Lane[]) {
+  /**
+   * Nothing happens before `install`.
+   * @param onDefect told of what a lane throws; its request goes the long way
+   */
+  constructor(server: Server, lanes: readonly Lane[], onDefect: (error: unknown) => void) {
     this.#server = server;
     this.#lanes = lanes;
+    this.#onDefect = onDefect;
   }
 
   /** Listens in the place of Node's server. Its `closeIdleConnections` and `closeAllConnections` then count those here, too. */
@@ -31,11 +36,13 @@ export class Front {
     const [accept, ...others] = server.listeners(event) as ((this: Server, socket: Socket) => void)[];
     if (accept === undefined || others.length > 0) throw new TypeError('the server accepts in a way that is not known');
     const { keepAliveTimeout: keepAliveMs } = server;
+    const seconds = Math.floor(keepAliveMs / 1000);
     const parts: ConnectionParts = {
       lanes: this.#lanes,
-      times: { keepAliveMs, idleMs: keepAliveMs + GRACE_MS },
+      times: { idleMs: keepAliveMs + GRACE_MS, said: `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n` },
       accept: (socket) => accept.call(server, socket),
       closing: () => this.#closing,
+      onDefect: this.#onDefect,
       released: () => this.#afterAnswer(),
     };
     server.removeListener(event, accept);

@@ -15,9 +15,10 @@ export interface PlainHead {
 /** What Node's own parser allows a head. */
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
+const LINE_FEED = 0x0a;
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 /** A method that is none makes Node's parser refuse the request, as it should. */
-const REQUEST_LINE = /^(?!CONNECT )([A-Z]{3,10}) (\/[!-~]*) HTTP\/1\.1$/;
+const REQUEST_LINE = /^(?!CONNECT )([A-Z]{3,10}) (\/[!-~]*) HTTP\/1\.1\r\n$/;
 const HEADER =
   /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)[ \t]*\r\n/y;
 const KEEP_ALIVE = 'keep-alive';
@@ -33,25 +34,42 @@ const FRAMING = new Set(['host', 'content-length', 'connection', 'transfer-encod
  */
 export class HeadReader {
   /** Most clients send the same headers with each request of a connection. */
-  #last: { readonly text: string; readonly headers: Headers } | undefined;
+  #last: { readonly bytes: Buffer; readonly headers: Headers } | undefined;
 
   /** @returns undefined where the end of the head is not there yet; null where it is not plain */
   read(bytes: Buffer): PlainHead | null | undefined {
-    const end = bytes.indexOf(END_OF_HEAD);
-    if (end < 0) return bytes.length > MAX_HEAD_BYTES ? null : undefined;
+    const lineEnd = bytes.indexOf(LINE_FEED) + 1;
+    const found = lineEnd === 0 ? undefined : this.#headers(bytes, lineEnd);
+    if (found === undefined) return bytes.length > MAX_HEAD_BYTES ? null : undefined;
+    if (found === null) return null;
+    const line = REQUEST_LINE.exec(bytes.toString('latin1', 0, lineEnd));
+    if (line === null) return null;
+    const { headers, length } = found;
+    const { rawHeaders, contentLength, simple } = headers;
+    return { method: line[1] as string, url: line[2] as string, length, rawHeaders, contentLength, simple };
+  }
+
+  /** @param from where the first header begins */
+  #headers(bytes: Buffer, from: number): { headers: Headers; length: number } | null | undefined {
+    const last = this.#last;
+    if (last !== undefined && startsWith(bytes, from, last.bytes)) {
+      return { headers: last.headers, length: from + last.bytes.length };
+    }
+    // Without any header it is the end of the line of the request.
+    const end = bytes.indexOf(END_OF_HEAD, from - 2);
+    if (end < 0) return undefined;
     const length = end + END_OF_HEAD.length;
     if (length > MAX_HEAD_BYTES) return null;
-    const text = bytes.toString('latin1', 0, end + 2);
-    const lineEnd = text.indexOf('\r\n');
-    const line = REQUEST_LINE.exec(text.slice(0, lineEnd));
-    if (line === null) return null;
-    const rest = text.slice(lineEnd + 2);
-    const headers = this.#last?.text === rest ? this.#last.headers : readHeaders(rest);
+    const headers = readHeaders(bytes.toString('latin1', from, end + 2));
     if (headers === undefined) return null;
-    if (headers !== this.#last?.headers) this.#last = { text: rest, headers };
-    const [, method = '', url = ''] = line;
-    return { method, url, length, ...headers };
+    this.#last = { bytes: Buffer.from(bytes.subarray(from, length)), headers };
+    return { headers, length };
   }
+}
+
+function startsWith(bytes: Buffer, from: number, expected: Buffer): boolean {
+  const to = from + expected.length;
+  return to <= bytes.length && bytes.compare(expected, 0, expected.length, from, to) === 0;
 }
 
 type Headers = Pick<PlainHead, 'rawHeaders' | 'contentLength' | 'simple'>;

@@ -11,8 +11,8 @@ export interface LaneRequest {
   readonly remoteAddress: string;
 }
 
-/** What lanes need of the answer to a request: Node's own response is one, too. */
-export interface LaneResponse extends Pick<
+/** What is needed of an answer to write it: Node's own response is one, too. */
+export interface AnswerStream extends Pick<
   ServerResponse,
   | 'statusCode'
   | 'headersSent'
@@ -35,6 +35,15 @@ export interface LaneResponse extends Pick<
   on(event: 'close' | 'drain' | 'error', listener: () => void): unknown;
   once(event: 'close' | 'drain' | 'error', listener: () => void): unknown;
   off(event: 'close' | 'drain' | 'error', listener: () => void): unknown;
+}
+
+/** The answer of a lane. */
+export interface LaneResponse extends AnswerStream {
+  /**
+   * As `writeHead`, by two lists of names and values in turn.
+   * @param constant the same list with many answers; made ready once
+   */
+  writeHeadOf(status: number, constant: readonly string[], own: readonly string[]): unknown;
 }
 
 /** A short way for requests of one kind. It only ever says yes: where it does not, the request goes the long way from its beginning. */

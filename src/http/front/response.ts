@@ -9,10 +9,10 @@ const UNPRINTABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** What answers have of their connection. */
 export interface ConnectionTimes {
-  /** How long it may be idle, as it is told to clients. */
-  readonly keepAliveMs: number;
-  /** After how long it is closed then: later, so that a client that believes the former never meets the end. */
+  /** After how long it is closed that is idle: later than clients are told, so that who believes that never meets the end. */
   readonly idleMs: number;
+  /** The lines of an answer's head about it. */
+  readonly said: string;
 }
 
 /**
@@ -66,22 +66,24 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
 
   /** The head goes out with the first bytes of the body. @throws {TypeError} for what cannot stand in a header */
   writeHead(status: number, headers: readonly string[] | Readonly<Record<string, string | number>>): this {
-    if (this.headersSent) throw new TypeError('the head of this answer was sent already');
     const list = Array.isArray(headers) ? (headers as readonly string[]) : Object.entries(headers).flat().map(String);
-    let lines = '';
-    let hasLength = false;
-    for (let i = 0; i + 1 < list.length; i += 2) {
-      const name = list[i] as string;
-      if (isLength(name)) hasLength = true;
-      lines += `${name}: ${list[i + 1]}\r\n`;
-    }
-    if (UNPRINTABLE.test(lines.replaceAll('\r\n', ''))) throw new TypeError('a header of the answer cannot be sent');
+    return this.#begin(status, linesOf(list));
+  }
+
+  writeHeadOf(status: number, constant: readonly string[], own: readonly string[]): this {
+    let ready = constants.get(constant);
+    if (ready === undefined) constants.set(constant, (ready = linesOf(constant)));
+    const more = linesOf(own);
+    return this.#begin(status, { text: ready.text + more.text, hasLength: ready.hasLength || more.hasLength });
+  }
+
+  #begin(status: number, { text, hasLength }: Lines): this {
+    if (this.headersSent) throw new TypeError('the head of this answer was sent already');
     this.#bodiless = WITHOUT_BODY.has(status);
     this.#chunked = !hasLength && !this.#bodiless;
-    const connection = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#times.keepAliveMs / 1000)}\r\n`;
     const framing = this.#chunked ? 'Transfer-Encoding: chunked\r\n' : '';
     const reason = STATUS_CODES[status] ?? 'unknown';
-    this.#head = `HTTP/1.1 ${status} ${reason}\r\n${lines}Date: ${httpDate()}\r\n${connection}${framing}\r\n`;
+    this.#head = `HTTP/1.1 ${status} ${reason}\r\n${text}Date: ${httpDate()}\r\n${this.#times.said}${framing}\r\n`;
     this.statusCode = status;
     this.headersSent = true;
     return this;
@@ -179,8 +181,26 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
   };
 }
 
-function isLength(name: string): boolean {
-  return name.length === 14 && name.toLowerCase() === 'content-length';
+/** Lines of a head. */
+interface Lines {
+  readonly text: string;
+  readonly hasLength: boolean;
+}
+
+const constants = new WeakMap<readonly string[], Lines>();
+
+/** @throws {TypeError} for what cannot stand in a header */
+function linesOf(headers: readonly string[]): Lines {
+  let text = '';
+  let hasLength = false;
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1] as string;
+    if (UNPRINTABLE.test(name) || UNPRINTABLE.test(value)) throw new TypeError('a header of the answer cannot be sent');
+    if (name.length === 14 && name.toLowerCase() === 'content-length') hasLength = true;
+    text += `${name}: ${value}\r\n`;
+  }
+  return { text, hasLength };
 }
 
 let date = '';

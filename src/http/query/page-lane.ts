@@ -1,7 +1,7 @@
 import type { Authorizer } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
 import { clusterResource, tableResource } from '../../access/srn.ts';
-import type { HolderAddress } from '../../query/page.ts';
+import type { HolderAddress, PageRequest } from '../../query/page.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
 import type { ResultReader, ResultRecord } from '../../query/result-store.ts';
 import type { PaginationSettings } from '../../query/settings.ts';
@@ -10,7 +10,8 @@ import type { AuthenticateNow } from '../authentication.ts';
 import { clientAddress, type Trust } from '../front/client-address.ts';
 import type { Lane, LaneRequest, LaneResponse } from '../front/lane.ts';
 import type { Limits } from '../limits.ts';
-import { isWhole, writePage } from './send.ts';
+import { PageSending } from './page-sending.ts';
+import { isWhole } from './send.ts';
 
 /** What the routes of the same queries know. */
 export interface PageSource {
@@ -43,13 +44,6 @@ interface Asked {
   readonly given: string | undefined;
 }
 
-interface Caller {
-  readonly principal: Principal;
-  /** Of the request. */
-  readonly id: string;
-}
-
-const ROUTE = '/query/:requestId/results';
 /** As `nextOffsetParams` spells it. */
 const PAGE_URL =
   /^\/query\/([0-9a-f]{8}-[0-9a-f]{30})\/results\?offset=(0|[1-9]\d{0,14})(?:&numRows=([1-9]\d{0,14}))?$/;
@@ -81,46 +75,70 @@ export class PageLane implements Lane {
     const address = clientAddress(request, parts.trust);
     const principal = parts.authenticate(asked.authorization, address);
     if (principal === undefined) return false;
-    const { url } = request;
-    const startedAt = performance.now();
-    const caller: Caller = { principal, id: parts.requestId(asked.given) };
-    const onClosed = (): void => {
-      const about = { id: caller.id, method: 'GET', url, route: ROUTE, principal: principal.srn };
-      parts.record({ ...about, clientAddress: address, startedAt }, response);
-    };
-    response.once('close', onClosed);
-    void this.#serve(asked, caller, response).then((served) => {
-      if (served || response.destroyed) return;
-      response.off('close', onClosed);
-      longWay();
+    const caller = { principal, address, id: parts.requestId(asked.given), url: request.url };
+    const sending = new PageSending(caller, response, parts.record);
+    const reader = parts.queries.openNow(asked.requestId);
+    if (reader !== undefined) {
+      sending.reader = reader;
+      // All of this in one turn: what holds for the caller at its beginning holds at its end.
+      if (!this.#admits(principal, reader.record)) {
+        sending.leave();
+        return false;
+      }
+      if (this.#sendNow(asked, reader, sending)) return true;
+    }
+    void this.#send(asked, sending).then((sent) => {
+      if (!sent && sending.leave()) longWay();
     });
     return true;
   }
 
-  /** @returns false where nothing was sent; never throws */
-  async #serve(asked: Asked, caller: Caller, response: LaneResponse): Promise<boolean> {
-    let reader: ResultReader | undefined;
-    let reuse = true;
+  /** @returns false where the rows must be read first; nothing was sent then */
+  #sendNow(asked: Asked, reader: ResultReader, sending: PageSending): boolean {
     try {
-      const { queries, settings } = this.#parts;
-      reader = await queries.open(asked.requestId, NEVER);
-      if (!this.#mayRead(caller.principal, reader.record)) return false;
-      this.#parts.limits?.countRequest(caller.principal);
-      const { pageSize, maxPageSize } = settings();
-      const numRows = Math.min(asked.numRows ?? pageSize, maxPageSize);
-      const page = await queries.page(reader, { offset: asked.offset, numRows }, NEVER);
-      if (!isWhole(page) || response.destroyed) return false;
-      response.writeHead(200, [...this.#headers, 'x-request-id', caller.id, 'content-length', String(page.length)]);
-      reuse = false;
-      reuse = await writePage(response, page);
-      return true;
-    } catch (error) {
+      const page = this.#parts.queries.pageNow(reader, this.#rangeOf(asked));
+      if (page !== undefined) sending.send(page, this.#headers);
+      return page !== undefined;
+    } catch {
+      // Whoever reads the rows meets the same.
+      return false;
+    }
+  }
+
+  /** @returns false where the page could not be sent, or not to its end; never throws */
+  async #send(asked: Asked, sending: PageSending): Promise<boolean> {
+    const { queries, limits } = this.#parts;
+    const { principal } = sending.caller;
+    let admitted = sending.reader !== undefined;
+    try {
+      const reader = (sending.reader ??= await queries.open(asked.requestId, NEVER));
+      admitted ||= this.#admits(principal, reader.record);
+      const page = admitted ? await queries.page(reader, this.#rangeOf(asked), NEVER) : undefined;
+      if (page !== undefined && isWhole(page) && !sending.over) {
+        sending.send(page, this.#headers);
+        return true;
+      }
+    } catch {
       // The long way meets the same, and says so.
-      if (!response.headersSent) return false;
-      response.destroy(error as Error);
+    }
+    if (admitted) limits?.uncountRequest(principal);
+    return false;
+  }
+
+  #rangeOf({ offset, numRows }: Asked): PageRequest {
+    const { pageSize, maxPageSize } = this.#parts.settings();
+    return { offset, numRows: Math.min(numRows ?? pageSize, maxPageSize) };
+  }
+
+  /** Whether the caller may read the result and has asked for few enough pages, of which this is one then. */
+  #admits(principal: Principal, record: ResultRecord): boolean {
+    try {
+      if (!this.#mayRead(principal, record)) return false;
+      this.#parts.limits?.countRequest(principal);
       return true;
-    } finally {
-      await reader?.close(reuse);
+    } catch {
+      // The long way meets the same, and says so.
+      return false;
     }
   }
 

@@ -1,17 +1,14 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
-import type { Page } from '../../query/page.ts';
-import type { LaneResponse } from '../front/lane.ts';
+import type { Page, WholePage } from '../../query/page.ts';
+import type { AnswerStream } from '../front/lane.ts';
 
 const JSON_TYPE = 'application/json';
 /** A connection takes that much whether its client reads or not. */
 const SENT_AT_ONCE_BYTES = 32 * 1024;
 /** A caller that takes nothing for this long is left, so that it does not keep memory that others wait for. */
 const STALL_MS = 120_000;
-
-/** A page whose rows are in memory. */
-export type WholePage = Page & { readonly rows: readonly Uint8Array[] };
 
 export function isWhole(page: Page): page is WholePage {
   return Array.isArray(page.rows);
@@ -26,23 +23,26 @@ export async function sendPage(reply: FastifyReply, page: Page): Promise<boolean
 }
 
 /**
- * Writes a page behind its headers by a gather-write: head, views of the stored bytes, tail; no copy is made of a large page here. Resolves when the
- * last byte is handed to the system or the caller has gone.
+ * Writes a page behind its headers. Resolves when the last byte is handed to the system or the caller has gone.
  * @param stallMs how long a caller may take nothing of a large page
  * @returns whether the whole page is out, and nobody holds views of its bytes any more
  */
-export function writePage(raw: LaneResponse, page: WholePage, stallMs = STALL_MS): Promise<boolean> {
-  const { head, rows, tail } = page;
+export function writePage(raw: AnswerStream, page: WholePage, stallMs = STALL_MS): Promise<boolean> {
   if (raw.destroyed) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   raw.once('close', () => resolve(raw.writableFinished));
-  if (page.length > SENT_AT_ONCE_BYTES) raw.setTimeout(stallMs, () => raw.destroy());
+  putPage(raw, page, stallMs);
+  return promise;
+}
+
+/** The same, which tells nobody: a gather-write of head, views of the stored bytes, and tail, without a copy of a large page. */
+export function putPage(raw: AnswerStream, { head, rows, tail, length }: WholePage, stallMs = STALL_MS): void {
+  if (length > SENT_AT_ONCE_BYTES) raw.setTimeout(stallMs, () => raw.destroy());
   raw.cork();
   raw.write(head);
   for (const piece of rows) raw.write(piece);
   raw.end(tail);
   raw.uncork();
-  return promise;
 }
 
 /** Sends an answer of known length piece by piece, no faster than the caller reads. */

@@ -25,6 +25,7 @@ export function cursorStore({ store, brokers, native, now, onProblem }: CursorSt
     ...(store.tidy && { tidy: (signal: AbortSignal) => store.tidy?.(signal) ?? Promise.resolve() }),
     begin: (requestId, signal) => store.begin(requestId, signal),
     open: (requestId, signal) => store.open(requestId, signal),
+    ...(store.openNow && { openNow: (requestId: string) => store.openNow?.(requestId) }),
     async *list(signal) {
       for await (const summary of store.list(signal)) yield withCursor(summary);
     },

@@ -4,11 +4,12 @@ import { decodeIndex, encodeIndex, type RowIndex } from '../row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
 import type { OpenFile } from './open-files.ts';
+import type { Block } from './read-ahead.ts';
 
 const STREAM_BYTES = 256 * 1024;
 const BYTES_PER_CHECKPOINT = 8;
-/** Read at once for a small page, so that the next ones need no read. */
-const BLOCK_BYTES = 128 * 1024;
+/** Pages up to this size are read together with those behind them. */
+const SMALL_BYTES = 64 * 1024;
 
 /** Rows on their way into a file. */
 export class FileWriter implements ResultWriter {
@@ -93,6 +94,7 @@ export class FileReader implements ResultReader {
   readonly #file: OpenFile;
   readonly #parts: FileReaderParts;
   readonly #buffers: Buffer[] = [];
+  readonly #blocks: Block[] = [];
   #open = true;
   #reading = 0;
   #idle: (() => void) | undefined;
@@ -115,7 +117,17 @@ export class FileReader implements ResultReader {
   }
 
   async read(from: number, to: number): Promise<readonly Uint8Array[]> {
-    return [to - from <= BLOCK_BYTES / 2 ? await this.#small(from, to) : await this.#range(from, to)];
+    return [to - from <= SMALL_BYTES ? await this.#small(from, to) : await this.#range(from, to)];
+  }
+
+  readNow(from: number, to: number): Uint8Array | undefined {
+    const block = this.#file.ahead.find(from, to);
+    if (block === undefined) return undefined;
+    if (!this.#blocks.includes(block)) {
+      block.users++;
+      this.#blocks.push(block);
+    }
+    return block.bytes.subarray(from - block.from, to - block.from);
   }
 
   async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
@@ -129,19 +141,20 @@ export class FileReader implements ResultReader {
     this.#open = false;
     // The number of a closed descriptor is given to the next file: a read that is under way must not end up there.
     if (this.#reading > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    for (const block of this.#blocks) this.#file.ahead.release(block, reuse);
     if (reuse) for (const buffer of this.#buffers) this.#parts.pool.give(buffer);
     await this.#parts.release(this.#file);
   }
 
   async #small(from: number, to: number): Promise<Uint8Array> {
-    const { block } = this.#file;
-    if (block !== undefined && block.from <= from && to <= block.from + block.bytes.length) {
-      return block.bytes.subarray(from - block.from, to - block.from);
-    }
-    const end = Math.min(Math.max(to, this.record.rowBytes), from + BLOCK_BYTES);
-    const bytes = await this.#tracked(readRange(this.#file.descriptor, from, end));
-    this.#file.block = { from, bytes };
-    return bytes.subarray(0, to - from);
+    const ready = this.readNow(from, to);
+    if (ready !== undefined) return ready;
+    const { descriptor, ahead } = this.#file;
+    const block = await this.#tracked(
+      ahead.load({ from, to }, this.record.rowBytes, (buffer, start, end) => readInto(descriptor, buffer, start, end)),
+    );
+    this.#blocks.push(block);
+    return block.bytes.subarray(0, to - from);
   }
 
   #range(from: number, to: number): Promise<Uint8Array> {
@@ -150,7 +163,7 @@ export class FileReader implements ResultReader {
     return this.#tracked(readInto(this.#file.descriptor, buffer, from, to));
   }
 
-  async #tracked(work: Promise<Uint8Array>): Promise<Uint8Array> {
+  async #tracked<T>(work: Promise<T>): Promise<T> {
     this.#reading++;
     try {
       return await work;

@@ -39,13 +39,16 @@ export class FileStore implements ResultStore {
   readonly #options: FileStoreOptions;
   /** Records and indexes of the results that were read last; their files stay open. */
   readonly #cache = new ResultCache();
-  readonly #files = new OpenFiles();
-  readonly #parts: FileReaderParts = { pool: new BufferPool(), release: (file) => this.#files.release(file) };
+  readonly #files: OpenFiles;
+  readonly #parts: FileReaderParts;
   #incoming: string;
 
   constructor(options: FileStoreOptions) {
     this.#options = options;
     this.#incoming = options.tempDir;
+    const pool = new BufferPool();
+    this.#files = new OpenFiles(pool, options.now);
+    this.#parts = { pool, release: (file) => this.#files.release(file) };
   }
 
   async start(): Promise<void> {
@@ -73,10 +76,15 @@ export class FileStore implements ResultStore {
   }
 
   async open(requestId: string): Promise<ResultReader | undefined> {
-    const file = this.#files.acquire(requestId);
-    if (file !== undefined) return new FileReader(file, this.#parts);
+    const ready = this.openNow(requestId);
+    if (ready !== undefined) return ready;
     const cached = this.#cache.get(requestId) ?? (await this.#load(requestId));
     return cached === undefined ? undefined : this.#reader(cached);
+  }
+
+  openNow(requestId: string): ResultReader | undefined {
+    const file = this.#files.acquire(requestId);
+    return file && new FileReader(file, this.#parts);
   }
 
   async *list(): AsyncIterable<StoredResultSummary> {

@@ -56,6 +56,11 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       const found = await timed('open', () => store.open(requestId, signal));
       return found === undefined ? undefined : reader(found);
     },
+    // No call of the store: nothing is waited for.
+    openNow: (requestId) => {
+      const found = store.openNow?.(requestId);
+      return found && reader(found);
+    },
     list: (signal) => timedPieces('list', store.list(signal)),
     delete: (requestId, signal) => timed('delete', () => store.delete(requestId, signal)),
     close: () => store.close(),
@@ -88,6 +93,10 @@ class MeasuredReader implements ResultReader {
 
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
     return this.#timing.timed('read', () => this.#inner.read(from, to, signal));
+  }
+
+  readNow(from: number, to: number): Uint8Array | undefined {
+    return this.#inner.readNow?.(from, to);
   }
 
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {

@@ -1,37 +1,56 @@
 import { fstatSync } from 'node:fs';
 import { closeFile } from './file-io.ts';
+import type { BufferPool } from './buffer-pool.ts';
+import { ReadAhead } from './read-ahead.ts';
 import type { CachedResult } from './result-cache.ts';
 
 /** A file of rows that is open, and what is known of its result. */
 export interface OpenFile {
   readonly descriptor: number;
   readonly cached: CachedResult;
-  /** What was read around the last small page: the pages behind it are likely to be asked for next. Its bytes never change. */
-  block: { readonly from: number; readonly bytes: Uint8Array } | undefined;
+  /** What was read around the last small page. */
+  readonly ahead: ReadAhead;
 }
 
 interface Entry extends OpenFile {
   users: number;
+  /** Epoch milliseconds when it was last seen to be there. */
+  seenAt: number;
   /** Closed as soon as nobody uses it. */
   forgotten: boolean;
 }
 
 const MAX_IDLE = 64;
+/** How long a file is taken to be there after it was seen to be. Only another process can delete it without a word here. */
+const SEEN_MS = 100;
 
 /** The files that were read last stay open: opening and closing one costs as much as reading a page of it. */
 export class OpenFiles {
   readonly #entries = new Map<string, Entry>();
+  readonly #pool: BufferPool;
+  readonly #now: () => number;
+
+  /** @param now epoch milliseconds */
+  constructor(pool: BufferPool, now: () => number) {
+    this.#pool = pool;
+    this.#now = now;
+  }
 
   /** A file that is open already, for one more user; undefined where it is not, or was deleted by another process. */
   acquire(requestId: string): OpenFile | undefined {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return undefined;
-    if (fstatSync(entry.descriptor).nlink === 0) {
-      this.forget(requestId);
-      return undefined;
+    const now = this.#now();
+    if (Math.abs(now - entry.seenAt) > SEEN_MS) {
+      if (fstatSync(entry.descriptor).nlink === 0) {
+        this.forget(requestId);
+        return undefined;
+      }
+      entry.seenAt = now;
+      // The one that nobody has asked for longest is the first to be closed.
+      this.#entries.delete(requestId);
+      this.#entries.set(requestId, entry);
     }
-    this.#entries.delete(requestId);
-    this.#entries.set(requestId, entry);
     entry.users++;
     return entry;
   }
@@ -40,7 +59,14 @@ export class OpenFiles {
   add(descriptor: number, cached: CachedResult): OpenFile {
     const { requestId } = cached.record;
     this.forget(requestId);
-    const entry: Entry = { descriptor, cached, block: undefined, users: 1, forgotten: false };
+    const entry: Entry = {
+      descriptor,
+      cached,
+      ahead: new ReadAhead(this.#pool),
+      users: 1,
+      seenAt: this.#now(),
+      forgotten: false,
+    };
     this.#entries.set(requestId, entry);
     return entry;
   }

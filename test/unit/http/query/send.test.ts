@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type WholePage, writePage } from '../../../../src/http/query/send.ts';
+import { writePage } from '../../../../src/http/query/send.ts';
+import type { WholePage } from '../../../../src/query/page.ts';
 
 const PIECE = Buffer.alloc(1024 * 1024, 'a');
 

@@ -1,0 +1,70 @@
+import type { BufferPool } from './buffer-pool.ts';
+
+/** What was read of a file around a small page: the pages behind it are likely to be asked for next. Its bytes do not change while it has users. */
+export interface Block {
+  readonly from: number;
+  readonly bytes: Buffer;
+  /** Belongs to the pool. */
+  readonly buffer: Buffer;
+  /** Bytes that were read at once. */
+  readonly ahead: number;
+  users: number;
+  /** Still the block of its file. */
+  current: boolean;
+  /** Whether a user may still hold a view of it that was to be gone. */
+  leaked: boolean;
+}
+
+/** Read at once for a small page. */
+const FIRST_BYTES = 128 * 1024;
+const MAX_BYTES = 256 * 1024;
+
+/** The block of one file. More is read each time where pages follow each other, as the read-ahead of a file system does. */
+export class ReadAhead {
+  readonly #pool: BufferPool;
+  #block: Block | undefined;
+
+  constructor(pool: BufferPool) {
+    this.#pool = pool;
+  }
+
+  /** The block that holds the bytes `from` to `to`; undefined where there is none. */
+  find(from: number, to: number): Block | undefined {
+    const block = this.#block;
+    return block !== undefined && from >= block.from && to <= block.from + block.bytes.length ? block : undefined;
+  }
+
+  /**
+   * Reads the block that begins with these bytes, for one user.
+   * @param end of the file's rows
+   * @param read fills the beginning of a buffer with the bytes of a range
+   */
+  async load(
+    range: { readonly from: number; readonly to: number },
+    end: number,
+    read: (buffer: Buffer, from: number, to: number) => Promise<Buffer>,
+  ): Promise<Block> {
+    const { from, to } = range;
+    const before = this.#block;
+    const goesOn = before !== undefined && from >= before.from && from <= before.from + before.bytes.length;
+    const ahead = goesOn ? Math.min(before.ahead * 2, MAX_BYTES) : FIRST_BYTES;
+    const upTo = Math.max(to, Math.min(end, from + ahead));
+    const buffer = this.#pool.take(upTo - from);
+    const bytes = await read(buffer, from, upTo);
+    if (this.#block) this.#block.current = false;
+    if (this.#block) this.#give(this.#block);
+    this.#block = { from, bytes, buffer, ahead, users: 1, current: true, leaked: false };
+    return this.#block;
+  }
+
+  /** @param reuse false where a view of the block may still be in use */
+  release(block: Block, reuse: boolean): void {
+    block.users--;
+    if (!reuse) block.leaked = true;
+    this.#give(block);
+  }
+
+  #give(block: Block): void {
+    if (!block.current && block.users === 0 && !block.leaked) this.#pool.give(block.buffer);
+  }
+}
