@@ -80,6 +80,8 @@ describe('a gateway process that is killed while it stores a result in `file` wi
       `olap.broker.pagination.s3.access.key=${bucket.accessKeyId}`,
       `olap.broker.pagination.s3.secret.key=${bucket.secretAccessKey}`,
       `olap.broker.storage.factory.s3.region=${bucket.region}`,
+      // As existing configurations have it.
+      'olap.broker.storage.factory.class.s3=org.apache.pinot.plugin.filesystem.S3PinotFS',
     ]);
 
   beforeAll(async () => {
