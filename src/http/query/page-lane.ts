@@ -165,8 +165,19 @@ function askedOf({ method, url, rawHeaders, body }: LaneRequest, queries: Pagina
   return { requestId, offset: Number(offset), numRows: rows, authorization, given };
 }
 
+type Found = readonly (string | undefined)[];
+
+/** Most requests of a connection have the headers of the one before. */
+const known = new WeakMap<readonly string[], { readonly found: Found | undefined }>();
+
 /** The values of `LOOKED_AT`; undefined where one is there twice. */
-function headersOf(rawHeaders: readonly string[]): (string | undefined)[] | undefined {
+function headersOf(rawHeaders: readonly string[]): Found | undefined {
+  let read = known.get(rawHeaders);
+  if (read === undefined) known.set(rawHeaders, (read = { found: readHeaders(rawHeaders) }));
+  return read.found;
+}
+
+function readHeaders(rawHeaders: readonly string[]): Found | undefined {
   const found: (string | undefined)[] = [undefined, undefined, undefined, undefined];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();

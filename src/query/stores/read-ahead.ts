@@ -6,8 +6,6 @@ export interface Block {
   readonly bytes: Buffer;
   /** Belongs to the pool. */
   readonly buffer: Buffer;
-  /** Bytes that were read at once. */
-  readonly ahead: number;
   users: number;
   /** Still the block of its file. */
   current: boolean;
@@ -15,11 +13,10 @@ export interface Block {
   leaked: boolean;
 }
 
-/** Read at once for a small page. */
-const FIRST_BYTES = 128 * 1024;
-const MAX_BYTES = 256 * 1024;
+/** Read at once for a small page. To ask another thread for it costs more than twice as much as to read it. */
+const BLOCK_BYTES = 256 * 1024;
 
-/** The block of one file. More is read each time where pages follow each other, as the read-ahead of a file system does. */
+/** The block of one file. */
 export class ReadAhead {
   readonly #pool: BufferPool;
   #block: Block | undefined;
@@ -45,15 +42,12 @@ export class ReadAhead {
     read: (buffer: Buffer, from: number, to: number) => Promise<Buffer>,
   ): Promise<Block> {
     const { from, to } = range;
-    const before = this.#block;
-    const goesOn = before !== undefined && from >= before.from && from <= before.from + before.bytes.length;
-    const ahead = goesOn ? Math.min(before.ahead * 2, MAX_BYTES) : FIRST_BYTES;
-    const upTo = Math.max(to, Math.min(end, from + ahead));
+    const upTo = Math.max(to, Math.min(end, from + BLOCK_BYTES));
     const buffer = this.#pool.take(upTo - from);
     const bytes = await read(buffer, from, upTo);
     if (this.#block) this.#block.current = false;
     if (this.#block) this.#give(this.#block);
-    this.#block = { from, bytes, buffer, ahead, users: 1, current: true, leaked: false };
+    this.#block = { from, bytes, buffer, users: 1, current: true, leaked: false };
     return this.#block;
   }
 
