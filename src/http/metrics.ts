@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, type Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Authorizer } from '../access/authorizer.ts';
+import { PlainHistogram, type Series } from '../plain-histogram.ts';
 import type { StoreHealth } from '../store/resource-store.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -17,71 +18,36 @@ export function createRegistry(version: string, command: string): Registry {
   return registry;
 }
 
-/** Counts one series: how many observations fell below each of `SECONDS`, and beyond. */
-interface Series {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly counts: number[];
-  sum: number;
-}
-
 /**
  * Times of answers by method, route and status. A route is its pattern and a method one of those that a route takes, so that no caller can
- * make series. Counts in plain numbers: looking labels up by what they hold costs more than the rest of a request's record.
+ * make series.
  */
 export function observeRequests(
   registry: Registry,
 ): (method: string, route: string, status: number, seconds: number) => void {
-  const name = 'olap_warden_http_request_duration_seconds';
   const series = new Map<string, Series>();
   /** Most requests are of the same kind as the one before. */
   let last: { method: string; route: string; status: number; series: Series } | undefined;
-  const metric = {
-    name,
+  const about = {
+    name: 'olap_warden_http_request_duration_seconds',
     help: 'How long requests took, from their headers to the end of the answer.',
-    type: 'histogram',
-    aggregator: 'sum',
-    get: () => Promise.resolve({ ...metric, values: [...series.values()].flatMap((one) => valuesOf(name, one)) }),
-    reset() {
+    onReset() {
       last = undefined;
       series.clear();
     },
   };
-  registry.registerMetric(metric as unknown as Histogram);
+  const histogram = new PlainHistogram(registry, about, SECONDS);
   return (method, route, status, seconds) => {
     if (last !== undefined && last.method === method && last.route === route && last.status === status) {
-      return count(last.series, seconds);
+      return histogram.observe(last.series, seconds);
     }
     const counted = route === 'none' ? 'any' : method;
     const key = `${counted} ${status} ${route}`;
     let one = series.get(key);
-    if (one === undefined) {
-      const labels = { method: counted, route, status: String(status) };
-      one = { labels, counts: Array.from({ length: SECONDS.length + 1 }, () => 0), sum: 0 };
-      series.set(key, one);
-    }
+    if (one === undefined) series.set(key, (one = histogram.add({ method: counted, route, status: String(status) })));
     last = { method, route, status, series: one };
-    count(one, seconds);
+    histogram.observe(one, seconds);
   };
-}
-
-function count(series: Series, seconds: number): void {
-  let bucket = 0;
-  while (bucket < SECONDS.length && seconds > (SECONDS[bucket] as number)) bucket++;
-  series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-  series.sum += seconds;
-}
-
-function valuesOf(name: string, { labels, counts, sum }: Series): object[] {
-  let total = 0;
-  const buckets = counts.map((count, i) => {
-    total += count;
-    return { metricName: `${name}_bucket`, labels: { ...labels, le: SECONDS[i] ?? '+Inf' }, value: total };
-  });
-  return [
-    ...buckets,
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: total },
-  ];
 }
 
 /** How old a store's view is, and whether it was ever complete. */

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { PlainHistogram, type Series } from '../plain-histogram.ts';
 
 /** Why a result went. */
 export type DeletionReason = 'request' | 'expired' | 'quota';
@@ -56,13 +57,13 @@ export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
   const results = gauge('stored_results', 'Results that this gateway has in the store.');
   const bytes = gauge('stored_bytes', 'Bytes of the results that this gateway has in the store.');
   const errors = counter('store_errors_total', 'Calls of the result store that failed, by operation.', ['operation']);
-  const latency = new Histogram({
+  const operations = new Map<StoreOperation, Series>();
+  const about = {
     name: 'olap_warden_pagination_store_duration_seconds',
     help: 'How long calls of the result store took, by operation.',
-    labelNames: ['operation'],
-    buckets: SECONDS,
-    registers,
-  });
+    onReset: () => operations.clear(),
+  };
+  const latency = new PlainHistogram(registry, about, SECONDS);
   return {
     submitted: (outcome) => submissions.inc({ outcome }),
     scanned: (count) => scanned.inc(count),
@@ -76,7 +77,9 @@ export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
       bytes.set(size);
     },
     storeCall(operation, seconds, failed) {
-      latency.observe({ operation }, seconds);
+      let series = operations.get(operation);
+      if (series === undefined) operations.set(operation, (series = latency.add({ operation })));
+      latency.observe(series, seconds);
       if (failed) errors.inc({ operation });
     },
   };

@@ -83,19 +83,21 @@ export async function readPage(
 }
 
 /**
- * The same without waiting, where the rows lie in memory as one small piece.
+ * The same without waiting, where the rows are at hand as one piece.
  * @returns undefined where `readPage` must be asked, which also says what is wrong
  */
 export function readPageNow(
   reader: ResultReader,
   { offset, numRows: asked }: PageRequest,
-  holder: HolderAddress | undefined,
+  { holder, wholeBytes = WHOLE_PAGE_BYTES }: PageOptions,
 ): WholePage | undefined {
   const { record, knownIndex } = reader;
   const numRows = Math.min(asked, record.rowCount - offset);
   if (knownIndex === undefined || record.cursor !== undefined || numRows < 1) return undefined;
   const strides = stridesOf(knownIndex, record.rowBytes, { offset, numRows });
-  const piece = reader.readNow?.(strides.first.from, strides.last.to);
+  const { from } = strides.first;
+  const { to } = strides.last;
+  const piece = to - from <= wholeBytes ? reader.readNow?.(from, to) : undefined;
   if (piece === undefined) return undefined;
   const { rows, bytes } = cutRows([piece], strides);
   const { head, tail } = framePage(record, { offset, numRows }, holder);

@@ -231,9 +231,9 @@ export class PaginatedQueries {
     return page;
   }
 
-  /** As `page`, without waiting, where its rows are in memory as one small piece; undefined where `page` must be asked. @throws {QueryError} store-unavailable */
+  /** As `page`, without waiting, where its rows are at hand; undefined where `page` must be asked. @throws {QueryError} store-unavailable */
   pageNow(reader: ResultReader, request: PageRequest): WholePage | undefined {
-    const page = readPageNow(reader, request, this.holder);
+    const page = readPageNow(reader, request, { holder: this.holder, wholeBytes: this.#readers.room });
     if (page === undefined) return undefined;
     this.#readers.hold(reader, page.length);
     this.#metrics.paged(page.length);

@@ -74,7 +74,7 @@ export interface ResultReader {
   index(signal: AbortSignal): Promise<RowIndex>;
   /** Bytes `from` to `to` (exclusive) of the rows, in pieces. @throws {QueryError} not-found, store-unavailable */
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
-  /** The same, where its bytes are in memory; undefined where they must be read. They stay as they are until `close`. */
+  /** The same, where its bytes are at hand; undefined where they must be waited for. @throws {QueryError} store-unavailable */
   readNow?(from: number, to: number): Uint8Array | undefined;
   /** The same, a bounded piece at a time. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;

@@ -1,4 +1,4 @@
-import { close, fsync, open, read, write } from 'node:fs';
+import { close, fsync, open, read, readSync, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { QueryError } from '../errors.ts';
 
@@ -28,12 +28,26 @@ export async function readInto(descriptor: number, buffer: Buffer, from: number,
   let filled = 0;
   while (filled < length) {
     const { bytesRead } = await readSome(descriptor, buffer, filled, length - filled, from + filled);
-    if (bytesRead === 0) {
-      throw new QueryError('store-unavailable', 'the stored result is damaged: its file is too short');
-    }
+    if (bytesRead === 0) throw tooShort();
     filled += bytesRead;
   }
   return buffer.subarray(0, length);
+}
+
+/** The same while everybody else waits. */
+export function readIntoNow(descriptor: number, buffer: Buffer, from: number, to: number): Buffer {
+  const length = to - from;
+  let filled = 0;
+  while (filled < length) {
+    const bytesRead = readSync(descriptor, buffer, filled, length - filled, from + filled);
+    if (bytesRead === 0) throw tooShort();
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, length);
+}
+
+function tooShort(): QueryError {
+  return new QueryError('store-unavailable', 'the stored result is damaged: its file is too short');
 }
 
 export function readRange(descriptor: number, from: number, to: number): Promise<Buffer> {

@@ -2,14 +2,17 @@ import { rm } from 'node:fs/promises';
 import type { ResultReader, ResultRecord, ResultWriter } from '../result-store.ts';
 import { decodeIndex, encodeIndex, type RowIndex } from '../row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
-import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
+import { asStoreError, closeFile, readInto, readIntoNow, readRange, syncFile, writeAll } from './file-io.ts';
 import type { OpenFile } from './open-files.ts';
 import type { Block } from './read-ahead.ts';
+import type { ReadPace } from './read-pace.ts';
 
 const STREAM_BYTES = 256 * 1024;
 const BYTES_PER_CHECKPOINT = 8;
 /** Pages up to this size are read together with those behind them. */
 const SMALL_BYTES = 64 * 1024;
+/** What is larger is read by another thread however fast the disk is. */
+const MAX_IN_PLACE_BYTES = 4 * 1024 * 1024;
 
 /** Rows on their way into a file. */
 export class FileWriter implements ResultWriter {
@@ -85,6 +88,7 @@ export class FileWriter implements ResultWriter {
 /** What a reader shares with the others of its store. */
 export interface FileReaderParts {
   readonly pool: BufferPool;
+  readonly pace: ReadPace;
   readonly release: (file: OpenFile) => Promise<void>;
 }
 
@@ -117,22 +121,39 @@ export class FileReader implements ResultReader {
   }
 
   async read(from: number, to: number): Promise<readonly Uint8Array[]> {
+    const ready = this.readNow(from, to);
+    if (ready !== undefined) return [ready];
     return [to - from <= SMALL_BYTES ? await this.#small(from, to) : await this.#range(from, to)];
   }
 
   readNow(from: number, to: number): Uint8Array | undefined {
-    const block = this.#file.ahead.find(from, to);
-    if (block === undefined) return undefined;
-    if (!this.#blocks.includes(block)) {
-      block.users++;
-      this.#blocks.push(block);
+    const small = to - from <= SMALL_BYTES;
+    const block = small ? this.#file.ahead.find(from, to) : undefined;
+    if (block !== undefined) {
+      if (!this.#blocks.includes(block)) {
+        block.users++;
+        this.#blocks.push(block);
+      }
+      return block.bytes.subarray(from - block.from, to - block.from);
     }
-    return block.bytes.subarray(from - block.from, to - block.from);
+    if (!this.#parts.pace.inPlace || to - from > MAX_IN_PLACE_BYTES) return undefined;
+    const { descriptor, ahead } = this.#file;
+    const read = (buffer: Buffer, start: number, end: number): Buffer => readIntoNow(descriptor, buffer, start, end);
+    const done = this.#parts.pace.begin();
+    try {
+      return small
+        ? this.#viewOf(ahead.loadNow({ from, to }, this.record.rowBytes, read), to - from)
+        : read(this.#buffer(to - from), from, to);
+    } catch (error) {
+      throw asStoreError(error);
+    } finally {
+      done();
+    }
   }
 
   async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
     for (let at = from; at < to; at += STREAM_BYTES) {
-      yield await this.#tracked(readRange(this.#file.descriptor, at, Math.min(to, at + STREAM_BYTES)));
+      yield await this.#tracked(() => readRange(this.#file.descriptor, at, Math.min(to, at + STREAM_BYTES)));
     }
   }
 
@@ -147,29 +168,39 @@ export class FileReader implements ResultReader {
   }
 
   async #small(from: number, to: number): Promise<Uint8Array> {
-    const ready = this.readNow(from, to);
-    if (ready !== undefined) return ready;
     const { descriptor, ahead } = this.#file;
-    const block = await this.#tracked(
+    const block = await this.#tracked(() =>
       ahead.load({ from, to }, this.record.rowBytes, (buffer, start, end) => readInto(descriptor, buffer, start, end)),
     );
+    return this.#viewOf(block, to - from);
+  }
+
+  /** @param block one that was just loaded */
+  #viewOf(block: Block, length: number): Uint8Array {
     this.#blocks.push(block);
-    return block.bytes.subarray(0, to - from);
+    return block.bytes.subarray(0, length);
   }
 
   #range(from: number, to: number): Promise<Uint8Array> {
-    const buffer = this.#parts.pool.take(to - from);
-    this.#buffers.push(buffer);
-    return this.#tracked(readInto(this.#file.descriptor, buffer, from, to));
+    const buffer = this.#buffer(to - from);
+    return this.#tracked(() => readInto(this.#file.descriptor, buffer, from, to));
   }
 
-  async #tracked<T>(work: Promise<T>): Promise<T> {
+  #buffer(bytes: number): Buffer {
+    const buffer = this.#parts.pool.take(bytes);
+    this.#buffers.push(buffer);
+    return buffer;
+  }
+
+  async #tracked<T>(read: () => Promise<T>): Promise<T> {
     this.#reading++;
+    const done = this.#parts.pace.begin();
     try {
-      return await work;
+      return await read();
     } catch (error) {
       throw asStoreError(error);
     } finally {
+      done();
       if (--this.#reading === 0) this.#idle?.();
     }
   }

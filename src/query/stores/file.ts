@@ -8,6 +8,7 @@ import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, hasCode, openFile, syncFile, syncFolder, writeAll } from './file-io.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { OpenFiles } from './open-files.ts';
+import { ReadPace } from './read-pace.ts';
 import { type CachedResult, ResultCache } from './result-cache.ts';
 
 const ROWS = '.rows';
@@ -48,7 +49,7 @@ export class FileStore implements ResultStore {
     this.#incoming = options.tempDir;
     const pool = new BufferPool();
     this.#files = new OpenFiles(pool, options.now);
-    this.#parts = { pool, release: (file) => this.#files.release(file) };
+    this.#parts = { pool, pace: new ReadPace(options.now), release: (file) => this.#files.release(file) };
   }
 
   async start(): Promise<void> {

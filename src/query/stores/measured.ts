@@ -36,7 +36,14 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       if (!failed) await iterator.return?.();
     }
   };
-  const timing = { timed, timedPieces };
+  const timedNow = <T>(operation: StoreOperation, call: () => T | undefined): T | undefined => {
+    const started = now();
+    const answer = call();
+    // Where there is none, the same is asked once more, and may wait; so it is where it fails.
+    if (answer !== undefined) metrics.storeCall(operation, (now() - started) / 1000, false);
+    return answer;
+  };
+  const timing = { timed, timedPieces, timedNow };
   const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timing);
   const writer = (inner: ResultWriter): ResultWriter => ({
     write: (bytes) => timed('write', () => inner.write(bytes)),
@@ -69,6 +76,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
 
 interface Timing {
   readonly timed: <T>(operation: StoreOperation, call: () => Promise<T>) => Promise<T>;
+  readonly timedNow: <T>(operation: StoreOperation, call: () => T | undefined) => T | undefined;
   readonly timedPieces: <T>(operation: StoreOperation, pieces: AsyncIterable<T>) => AsyncIterable<T>;
 }
 
@@ -96,7 +104,7 @@ class MeasuredReader implements ResultReader {
   }
 
   readNow(from: number, to: number): Uint8Array | undefined {
-    return this.#inner.readNow?.(from, to);
+    return this.#timing.timedNow('read', () => this.#inner.readNow?.(from, to));
   }
 
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {

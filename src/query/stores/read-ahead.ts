@@ -16,6 +16,12 @@ export interface Block {
 /** Read at once for a small page. To ask another thread for it costs more than twice as much as to read it. */
 const BLOCK_BYTES = 256 * 1024;
 
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+type Read<T> = (buffer: Buffer, from: number, to: number) => T;
+
 /** The block of one file. */
 export class ReadAhead {
   readonly #pool: BufferPool;
@@ -36,18 +42,30 @@ export class ReadAhead {
    * @param end of the file's rows
    * @param read fills the beginning of a buffer with the bytes of a range
    */
-  async load(
-    range: { readonly from: number; readonly to: number },
-    end: number,
-    read: (buffer: Buffer, from: number, to: number) => Promise<Buffer>,
-  ): Promise<Block> {
-    const { from, to } = range;
-    const upTo = Math.max(to, Math.min(end, from + BLOCK_BYTES));
-    const buffer = this.#pool.take(upTo - from);
-    const bytes = await read(buffer, from, upTo);
-    if (this.#block) this.#block.current = false;
-    if (this.#block) this.#give(this.#block);
+  async load(range: Range, end: number, read: Read<Promise<Buffer>>): Promise<Block> {
+    const upTo = this.#upTo(range, end);
+    const buffer = this.#pool.take(upTo - range.from);
+    return this.#put(range.from, buffer, await read(buffer, range.from, upTo));
+  }
+
+  /** The same in place. */
+  loadNow(range: Range, end: number, read: Read<Buffer>): Block {
+    const upTo = this.#upTo(range, end);
+    const buffer = this.#pool.take(upTo - range.from);
+    return this.#put(range.from, buffer, read(buffer, range.from, upTo));
+  }
+
+  #upTo({ from, to }: Range, end: number): number {
+    return Math.max(to, Math.min(end, from + BLOCK_BYTES));
+  }
+
+  #put(from: number, buffer: Buffer, bytes: Buffer): Block {
+    const before = this.#block;
     this.#block = { from, bytes, buffer, users: 1, current: true, leaked: false };
+    if (before !== undefined) {
+      before.current = false;
+      this.#give(before);
+    }
     return this.#block;
   }
 
