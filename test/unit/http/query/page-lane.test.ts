@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -207,6 +207,29 @@ describe('the short way of a page', () => {
     expect(
       records.every(({ msg, principal, status }) => msg !== 'answered' || principal !== undefined || status === 401),
     ).toBe(true);
+  });
+
+  it.each([
+    ['small', 5],
+    ['large', 20_000],
+  ])('says so where the file of a %s page was cut off, and goes on', async (_size, numRows) => {
+    const [broken, whole] = [await submit(), await submit()];
+    // The first read is made by another thread, the second in place.
+    for (const offset of [0, 25_000]) expect((await ask(broken, `offset=${offset}&numRows=20000`)).status).toBe(200);
+    await truncate(join(folder, 'data', `${broken}.rows`), 1000);
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(broken, `offset=49000&numRows=${numRows}`);
+      expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('damaged')]);
+    }
+    expect((await ask(whole)).status).toBe(200);
+  });
+
+  it('sees in a tenth of a second that another process has deleted a result', async () => {
+    const id = await submit();
+    expect((await ask(id)).status).toBe(200);
+    await rm(join(folder, 'data'), { recursive: true });
+    clock += 101;
+    expect((await ask(id)).status).toBe(404);
   });
 
   it('counts each page once against the limits of its caller', async () => {
