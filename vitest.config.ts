@@ -14,6 +14,8 @@ export default defineConfig({
           setupFiles: ['src/fetch.ts', 'test/support/property-seed.ts'],
           include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/contract/**/*.unit.test.ts'],
           testTimeout: 10_000,
+          // By itself it leaves a core unused, of the two that small machines have.
+          maxWorkers: '100%',
           sequence: { groupOrder: 0 },
         },
       },
