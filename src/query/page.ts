@@ -121,43 +121,54 @@ export function framePage(
   page: PageRequest,
   holder: HolderAddress | undefined,
 ): { readonly head: Buffer; readonly tail: Buffer } {
-  return { head: frameOf(record).head, tail: pageTail(record, page, holder) };
+  const frame = frameOf(record, holder);
+  return { head: frame.head, tail: pageTail(frame, record.rowCount, page) };
 }
 
 /** The parts of a page's head and tail that are the same for every page of a result. */
 interface Frame {
   readonly head: Buffer;
-  readonly own: string;
-  readonly statistics: string;
+  /** Behind the rows. */
+  readonly own: Buffer;
+  /** Behind what only this page has. */
+  readonly statistics: Buffer;
+  readonly holder: HolderAddress | undefined;
 }
 
 const frames = new WeakMap<ResultRecord, Frame>();
 
-function frameOf(record: ResultRecord): Frame {
+function frameOf(record: ResultRecord, holder: HolderAddress | undefined): Frame {
   const known = frames.get(record);
-  if (known !== undefined) return known;
+  if (known !== undefined && known.holder === holder) return known;
   const table = record.tableFields.map((field) => `,${printField(field)}`).join('');
+  const at = holder === undefined ? '' : `,"brokerHost":${JSON.stringify(holder.host)},"brokerPort":${holder.port}`;
+  const statistics = record.fields
+    .filter((field) => !OWN_FIELDS.has(field.name))
+    .map((field) => `,${printField(field)}`)
+    .join('');
   const frame = {
     head: Buffer.from(`{"resultTable":{"dataSchema":${record.dataSchema},"rows":[`),
-    own:
+    own: Buffer.from(
       `]${table}},"requestId":${JSON.stringify(record.requestId)},"brokerId":${JSON.stringify(record.brokerId)},` +
-      `"numRowsResultSet":${record.rowCount}`,
-    statistics: record.fields
-      .filter((field) => !OWN_FIELDS.has(field.name))
-      .map((field) => `,${printField(field)}`)
-      .join(''),
+        `"numRowsResultSet":${record.rowCount}`,
+    ),
+    statistics: Buffer.from(`${at}${statistics}}`),
+    holder,
   };
   frames.set(record, frame);
   return frame;
 }
 
-function pageTail(record: ResultRecord, page: PageRequest, holder: HolderAddress | undefined): Buffer {
-  const { offset, numRows } = page;
+function pageTail({ own, statistics }: Frame, rowCount: number, { offset, numRows }: PageRequest): Buffer {
   const next = offset + numRows;
-  const { own, statistics } = frameOf(record);
-  const more = next < record.rowCount ? `,"nextOffsetParams":"offset=${next}&numRows=${numRows}"` : '';
-  const at = holder === undefined ? '' : `,"brokerHost":${JSON.stringify(holder.host)},"brokerPort":${holder.port}`;
-  return Buffer.from(`${own},"offset":${offset},"numRows":${numRows}${more},"exceptions":[]${at}${statistics}}`);
+  const more = next < rowCount ? `,"nextOffsetParams":"offset=${next}&numRows=${numRows}"` : '';
+  const page = `,"offset":${offset},"numRows":${numRows}${more},"exceptions":[]`;
+  // In pieces: the statistics of a large cluster are long, and encoding them for each page costs more than the page's rows.
+  const tail = Buffer.allocUnsafe(own.length + page.length + statistics.length);
+  tail.set(own);
+  tail.write(page, own.length, 'latin1');
+  tail.set(statistics, own.length + page.length);
+  return tail;
 }
 
 function printField(field: RawField): string {

@@ -77,6 +77,8 @@ export interface StoreUsage {
 
 /** Run once, page many. Knows who owns a result; whether a caller may have it is decided above. */
 export class PaginatedQueries {
+  /** `brokerHost` and `brokerPort` of answers; undefined where any gateway can serve a page. */
+  readonly holder: HolderAddress | undefined;
   readonly #store: ResultStore;
   readonly #settings: () => PaginationSettings;
   readonly #identity: GatewayIdentity;
@@ -92,6 +94,8 @@ export class PaginatedQueries {
     this.#store = options.store;
     this.#settings = options.settings;
     this.#identity = options.identity;
+    const { host, port } = options.identity;
+    this.holder = options.store.local ? { host, port } : undefined;
     this.#tag = holderTag(options.identity.id);
     this.#now = options.now;
     this.#random = options.random;
@@ -101,11 +105,6 @@ export class PaginatedQueries {
 
   get brokerId(): string {
     return this.#identity.id;
-  }
-
-  /** `brokerHost` and `brokerPort` of answers; undefined where any gateway can serve a page. */
-  get holder(): HolderAddress | undefined {
-    return this.#store.local ? { host: this.#identity.host, port: this.#identity.port } : undefined;
   }
 
   /** Whether the id says that the result lies on this gateway, rows and all, and nowhere else. */

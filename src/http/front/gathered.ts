@@ -16,6 +16,8 @@ export class Gathered {
   #buffer: Buffer | undefined;
   #used = 0;
   #dones: Done[] = [];
+  /** Whether the stream holds back what it has, so that it goes out together with what follows. */
+  #held = false;
 
   constructor(target: Writable) {
     this.#target = target;
@@ -32,10 +34,10 @@ export class Gathered {
   bytes(bytes: Uint8Array, done?: Done): void {
     const buffer = bytes.length <= COPIED_BYTES ? this.#room(bytes.length) : undefined;
     if (buffer === undefined) {
-      this.#target.cork();
-      this.flush();
+      if (!this.#held) this.#target.cork();
+      this.#held = true;
+      this.#pass();
       this.#target.write(bytes, done);
-      this.#target.uncork();
       return;
     }
     buffer.set(bytes, this.#used);
@@ -48,8 +50,14 @@ export class Gathered {
     this.#dones.push(done);
   }
 
-  /** Gives all that was gathered to the stream. */
+  /** Gives all that was gathered to the stream, which sends it. */
   flush(): void {
+    this.#pass();
+    if (this.#held) this.#target.uncork();
+    this.#held = false;
+  }
+
+  #pass(): void {
     const [buffer, used, dones] = [this.#buffer, this.#used, this.#dones];
     if (buffer === undefined && dones.length === 0) return;
     this.#buffer = undefined;
@@ -65,7 +73,7 @@ export class Gathered {
   /** @returns undefined where so much does not fit any buffer */
   #room(bytes: number): Buffer | undefined {
     if (bytes > BUFFER_BYTES) return undefined;
-    if (this.#buffer !== undefined && this.#used + bytes > BUFFER_BYTES) this.flush();
+    if (this.#buffer !== undefined && this.#used + bytes > BUFFER_BYTES) this.#pass();
     this.#buffer ??= kept.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
     return this.#buffer;
   }

@@ -55,13 +55,11 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
 
   cork(): void {
     this.#corked++;
-    this.#socket.cork();
   }
 
   uncork(): void {
     if (this.#corked > 0) this.#corked--;
-    if (this.#corked === 0) this.#out.flush();
-    this.#socket.uncork();
+    this.#flush();
   }
 
   /** The head goes out with the first bytes of the body. @throws {TypeError} for what cannot stand in a header */

@@ -5,8 +5,6 @@ import type { Page, WholePage } from '../../query/page.ts';
 import type { AnswerStream } from '../front/lane.ts';
 
 const JSON_TYPE = 'application/json';
-/** A connection takes that much whether its client reads or not. */
-const SENT_AT_ONCE_BYTES = 32 * 1024;
 /** A caller that takes nothing for this long is left, so that it does not keep memory that others wait for. */
 const STALL_MS = 120_000;
 
@@ -36,13 +34,14 @@ export function writePage(raw: AnswerStream, page: WholePage, stallMs = STALL_MS
 }
 
 /** The same, which tells nobody: a gather-write of head, views of the stored bytes, and tail, without a copy of a large page. */
-export function putPage(raw: AnswerStream, { head, rows, tail, length }: WholePage, stallMs = STALL_MS): void {
-  if (length > SENT_AT_ONCE_BYTES) raw.setTimeout(stallMs, () => raw.destroy());
+export function putPage(raw: AnswerStream, { head, rows, tail }: WholePage, stallMs = STALL_MS): void {
   raw.cork();
   raw.write(head);
   for (const piece of rows) raw.write(piece);
   raw.end(tail);
   raw.uncork();
+  // Mostly the system has all of it by now.
+  if (raw.writableLength > 0) raw.setTimeout(stallMs, () => raw.destroy());
 }
 
 /** Sends an answer of known length piece by piece, no faster than the caller reads. */
