@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { requestPieces } from '../../src/engine/pieces.ts';
 import type { EngineEndpoint, EngineRequest } from '../../src/engine/types.ts';
 import type { ResultStore } from '../../src/query/result-store.ts';
 import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/query/settings.ts';
@@ -25,7 +26,7 @@ export async function storeOnce(
   query: EngineRequest,
 ): Promise<{ rows: number; bytes: number }> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const response = await endpoint.request({ ...query, signal });
+  const response = await requestPieces(endpoint, { ...query, signal });
   const requestId = `00000000-${String(++submissions).padStart(30, '0')}`;
   const origin = { requestId, brokerId: 'bench', owner: 'bench', tables: [], submissionTimeMs: 0, expirationTimeMs: 0 };
   const outcome = await storeAnswer(response, store, origin, signal);

@@ -24,8 +24,16 @@ export interface EngineResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Must be read to its end or destroyed. Not decoded: a gzip'ed answer is gzip'ed here. */
   readonly body: Readable;
+  /** In place of `body`, for who is done with each piece before it asks for the next. */
+  readonly pieces?: AnswerPieces;
   /** Base URL of who answered, where several stand in for each other; absent where answers do not come off a wire. */
   readonly url?: string;
+}
+
+/** The bytes of an answer, to be read once. A piece is written over when the next one is asked for. */
+export interface AnswerPieces extends AsyncIterable<Uint8Array> {
+  /** Gives the rest up; does nothing behind the end. */
+  destroy(): unknown;
 }
 
 /** What an answer begins with. */

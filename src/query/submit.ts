@@ -1,6 +1,6 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { finished, type Readable, type Transform } from 'node:stream';
-import type { EngineResponse } from '../engine/types.ts';
+import { finished, type Transform } from 'node:stream';
+import type { AnswerPieces, EngineResponse } from '../engine/types.ts';
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './result-store.ts';
 import { AnswerScanner, type ScannedAnswer } from './scanner/answer-scanner.ts';
@@ -67,9 +67,9 @@ export async function storeAnswer(
   }
 }
 
-/** Takes the rows of an answer, piece by piece. A piece is not changed after it was handed over. */
+/** Takes the rows of an answer, piece by piece. */
 export interface RowsSink {
-  /** Resolves when more may come. */
+  /** Resolves when more may come; the piece may be written over from then on. */
   push(rows: Uint8Array): Promise<void>;
   /** There are no more. */
   flush(): Promise<void>;
@@ -80,7 +80,7 @@ export interface RowsSink {
  * @param body whoever handed it in destroys it
  * @throws {QueryError} bad-answer, aborted; and whatever the sink throws
  */
-export async function scanInto(rows: RowsSink, body: Readable, signal: AbortSignal): Promise<ScannedAnswer> {
+export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: AbortSignal): Promise<ScannedAnswer> {
   const scanner = new AnswerScanner();
   const abort = (): void => {
     body.destroy();
@@ -88,7 +88,7 @@ export async function scanInto(rows: RowsSink, body: Readable, signal: AbortSign
   signal.addEventListener('abort', abort, { once: true });
   try {
     for await (const chunk of body) {
-      const piece = scanner.push(chunk as Uint8Array);
+      const piece = scanner.push(chunk);
       if (piece.length > 0) await rows.push(piece);
     }
     throwIfAborted(signal);
@@ -190,9 +190,9 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 };
 
 /** The answer's body without its content coding. @throws {QueryError} bad-answer for a coding that nobody asked for */
-export function decoded(response: EngineResponse): Readable {
+export function decoded(response: EngineResponse): AnswerPieces {
   const coding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (coding === 'identity') return response.body;
+  if (coding === 'identity') return response.pieces ?? response.body;
   const decoder = DECODERS[coding]?.();
   if (decoder === undefined) {
     response.body.destroy();

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { requestPieces } from '../../engine/pieces.ts';
 import type { Engine, EngineEndpoint, EngineResponse, KnownTables } from '../../engine/types.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
 import type { ResultRecord } from '../../query/result-store.ts';
@@ -78,11 +79,9 @@ async function ask(
   signal: AbortSignal,
 ): Promise<EngineResponse> {
   try {
-    const response = await endpoint.request({
-      ...call,
-      headers: { ...engineHeaders(request), ...call.headers },
-      signal,
-    });
+    const asked = { ...call, headers: { ...engineHeaders(request), ...call.headers }, signal };
+    // Who answered matters only where it keeps the result; then little comes back.
+    const response = await (call.repeatable ? requestPieces(endpoint, asked) : endpoint.request(asked));
     return { ...response, url: response.url ?? endpoint.url };
   } catch (error) {
     throw signal.aborted ? new HttpError(499, 'the caller went away', { cause: error }) : error;

@@ -39,7 +39,7 @@ export class Spool implements RowsSink {
   async push(rows: Uint8Array): Promise<void> {
     this.#bytes += rows.length;
     if (this.#gathered === undefined && this.#bytes <= this.#maxBytes) {
-      this.#pieces.push(rows);
+      this.#pieces.push(Buffer.from(rows));
       return;
     }
     const gathered = this.#gathered ?? (await this.#spill());
