@@ -38,10 +38,8 @@ export async function benchIndexing(bench: Bench): Promise<void> {
     for (const chunk of chunks) scanner.push(chunk);
     return scanner.end().rowCount;
   };
-  const [wasm, js] = [
-    await measure(scan(createWasmKernel()), { warmup: 3 }),
-    await measure(scan(JS_KERNEL), { warmup: 3 }),
-  ];
+  const options = { warmup: 6, rounds: 9 };
+  const [wasm, js] = [await measure(scan(createWasmKernel()), options), await measure(scan(JS_KERNEL), options)];
   const parsed = await measure(
     () => (JSON.parse(whole.toString('utf8')) as { resultTable: { rows: unknown[] } }).resultTable.rows.length,
     { rounds: 3 },

@@ -100,9 +100,14 @@ class JsWalk implements RowWalk {
     const length = chunk.length;
     let i = from;
     for (;;) {
-      while (i < length && STOPS[chunk[i] as number] === 0) i++;
+      let byte = 0;
+      for (; i < length; i++) {
+        byte = chunk[i] as number;
+        // Digits, commas, points and signs: most of what stands there.
+        if (byte > QUOTE && byte < OPEN_ARRAY) continue;
+        if (STOPS[byte] === 1) break;
+      }
       if (i >= length) return length;
-      const byte = chunk[i] as number;
       i++;
       if (byte === QUOTE) {
         // Most strings end in the same chunk: no state is touched for them.
@@ -142,6 +147,8 @@ function stringEnd(chunk: Uint8Array, from: number): number {
   const length = chunk.length;
   for (let i = from; i < length; i++) {
     const byte = chunk[i] as number;
+    // Small letters and all beyond ASCII.
+    if (byte > BACKSLASH) continue;
     if (byte === QUOTE) return i + 1;
     if (byte === BACKSLASH) {
       i++;
