@@ -1,8 +1,7 @@
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord } from './result-store.ts';
-import type { RowIndex } from './row-index.ts';
+import { cutRows, rememberNext, rowEnd, rowStart, stridesOf, type Strides } from './strides.ts';
 import type { RawField } from './scanner/fields.ts';
-import { ROW_KERNEL } from './scanner/kernel.ts';
 
 /** Pages up to this size are read whole before the answer begins, so that a failure is an error and not a broken answer. */
 export const WHOLE_PAGE_BYTES = 4 * 1024 * 1024;
@@ -36,12 +35,6 @@ export interface PageOptions {
   readonly holder?: HolderAddress | undefined;
   /** A page of more bytes is streamed; `WHOLE_PAGE_BYTES` by default. */
   readonly wholeBytes?: number;
-}
-
-/** A range of bytes of the rows. */
-interface ByteRange {
-  readonly from: number;
-  readonly to: number;
 }
 
 /** What this gateway itself says in a page; the engine's fields of these names give way. */
@@ -100,6 +93,7 @@ export function readPageNow(
   const piece = to - from <= wholeBytes ? reader.readNow?.(from, to) : undefined;
   if (piece === undefined) return undefined;
   const { rows, bytes } = cutRows([piece], strides);
+  rememberNext(knownIndex, offset + numRows, { piece, from, rows: rows[0] });
   const { head, tail } = framePage(record, { offset, numRows }, holder);
   return { head, rows, tail, numRows, length: head.length + bytes + tail.length };
 }
@@ -175,41 +169,12 @@ function printField(field: RawField): string {
   return `${JSON.stringify(field.name)}:${field.value}`;
 }
 
-/** The stride of rows that holds the page's first row, and the one that holds its last. */
-interface Strides {
-  readonly first: ByteRange;
-  /** Rows of the first stride before the page. */
-  readonly skip: number;
-  readonly last: ByteRange;
-  /** Rows of the last stride up to the end of the page. */
-  readonly keep: number;
-}
-
-function stridesOf(index: RowIndex, rowBytes: number, page: PageRequest): Strides {
-  const { stride, checkpoints } = index;
-  const range = (row: number): ByteRange => {
-    const at = Math.floor(row / stride);
-    return { from: checkpoints[at] ?? 0, to: checkpoints[at + 1] ?? rowBytes };
-  };
-  const lastRow = page.offset + page.numRows - 1;
-  return { first: range(page.offset), skip: page.offset % stride, last: range(lastRow), keep: (lastRow % stride) + 1 };
-}
-
 async function readWhole(
   reader: ResultReader,
   strides: Strides,
   signal: AbortSignal,
 ): Promise<{ rows: readonly Uint8Array[]; bytes: number }> {
   return cutRows(await reader.read(strides.first.from, strides.last.to, signal), strides);
-}
-
-/** @param pieces the strides, from the first to the last */
-function cutRows(pieces: readonly Uint8Array[], strides: Strides): { rows: readonly Uint8Array[]; bytes: number } {
-  const base = strides.first.from;
-  const start = rowStart(cut(pieces, 0, strides.first.to - base), strides.skip);
-  const lastAt = strides.last.from - base;
-  const end = lastAt + rowEnd(cut(pieces, lastAt, strides.last.to - base), strides.keep);
-  return { rows: cut(pieces, start, end), bytes: end - start };
 }
 
 async function readInPieces(
@@ -221,51 +186,4 @@ async function readInPieces(
   const from = first.from + rowStart(await reader.read(first.from, first.to, signal), strides.skip);
   const to = last.from + rowEnd(await reader.read(last.from, last.to, signal), strides.keep);
   return { rows: reader.stream(from, to, signal), bytes: to - from };
-}
-
-/** Offset of row `skip`; the pieces begin with row 0. */
-function rowStart(pieces: readonly Uint8Array[], skip: number): number {
-  if (skip === 0) return 0;
-  const walk = ROW_KERNEL.walk(skip + 1);
-  let base = 0;
-  let found = -1;
-  for (const piece of pieces) {
-    walk.scan(piece, skip, (row, offset) => {
-      if (row === skip) found = base + offset;
-    });
-    if (found >= 0) return found;
-    base += piece.length;
-  }
-  throw damaged();
-}
-
-/** Offset behind the `count`-th row; the pieces begin with a row. */
-function rowEnd(pieces: readonly Uint8Array[], count: number): number {
-  const walk = ROW_KERNEL.walk(count);
-  let base = 0;
-  for (const piece of pieces) {
-    const used = walk.scan(piece, count, ignoreRow);
-    if (walk.ended) return base + used;
-    base += piece.length;
-  }
-  throw damaged();
-}
-
-function ignoreRow(): void {}
-
-function damaged(): QueryError {
-  return new QueryError('store-unavailable', 'the stored result is damaged: its rows are not where its index says');
-}
-
-/** Views of the bytes `from` to `to` of the pieces. */
-function cut(pieces: readonly Uint8Array[], from: number, to: number): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let base = 0;
-  for (const piece of pieces) {
-    const start = Math.max(from - base, 0);
-    const end = Math.min(to - base, piece.length);
-    if (start < end) parts.push(piece.subarray(start, end));
-    base += piece.length;
-  }
-  return parts;
 }

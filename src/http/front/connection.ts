@@ -21,7 +21,7 @@ export interface ConnectionParts {
   readonly closing: () => boolean;
   /** Told of what a lane throws. */
   readonly onDefect: (error: unknown) => void;
-  /** Told whenever an answer of a lane is over. */
+  /** Told whenever what was under way here is over, or with Node's server. */
   readonly released: () => void;
 }
 
@@ -61,9 +61,9 @@ export class FrontConnection {
     socket.once('close', this.#onClose);
   }
 
-  /** Whether a lane answers on it now. */
+  /** Whether something is under way on it that Node's server knows nothing of. */
   get busy(): boolean {
-    return this.#state === 'lane';
+    return this.#state === 'lane' || this.#state === 'gathering';
   }
 
   /** Whether Node's server knows of it. */
@@ -76,15 +76,16 @@ export class FrontConnection {
     if (this.#state !== 'framework') return;
     response.once('close', () => {
       if (this.#state !== 'framework') return;
-      // An answer before the end of its request: who knows what comes behind.
-      if (this.#missing === 0 && request.complete && response.writableFinished) this.#state = 'free';
+      const whole = this.#missing === 0 && request.complete && response.writableFinished;
+      // An answer before the end of its request: who knows what comes behind. Or one that ends the connection: no answer could follow.
+      if (whole && this.socket.writable) this.#state = 'free';
       else this.#give();
     });
   }
 
-  /** Closes it where nothing is under way and Node's server does not know of it. */
+  /** Closes it where nothing is under way and Node's server does not know of it. A client that does not end its side is not waited for. */
   closeIdle(): void {
-    if (this.#state === 'free' && !this.shared) this.socket.end();
+    if (this.#state === 'free' && !this.shared) this.socket.destroySoon();
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -102,6 +103,8 @@ export class FrontConnection {
 
   /** @param bytes all that is there of the next request */
   #read(bytes: Buffer): void {
+    // It could be served, but not answered.
+    if (!this.socket.writable) return;
     const head = this.#parts.closing() ? null : this.#heads.read(bytes);
     if (head === null) return this.#giveWith(bytes);
     const length = head === undefined ? 0 : head.length + head.contentLength;
@@ -129,15 +132,19 @@ export class FrontConnection {
     if (this.#missing > 0) return;
     const bytes = this.#takeGathered();
     this.#read(bytes);
-    if (this.#state !== 'gathering') clearTimeout(this.#rest);
+    if (this.#state === 'gathering') return;
+    clearTimeout(this.#rest);
+    this.#parts.released();
   }
 
   /** What is slow has the time-outs of Node's server. */
   #stopGathering(): void {
+    if (this.socket.destroyed) return;
     const missing = this.#missing;
     const bytes = this.#takeGathered();
     if (missing > 0) this.#lend(bytes, missing);
     else this.#giveWith(bytes);
+    this.#parts.released();
   }
 
   #takeGathered(): Buffer {
@@ -177,6 +184,8 @@ export class FrontConnection {
   #release(): void {
     this.#response = undefined;
     this.#state = 'free';
+    const { idleMs } = this.#parts.times;
+    if (this.socket.timeout !== idleMs) this.socket.setTimeout(idleMs);
     this.#next();
     this.#parts.released();
   }
@@ -225,8 +234,8 @@ export class FrontConnection {
   }
 
   readonly #onEnd = (): void => {
-    // Whoever says no more listens no more either, for all that can be known: Node's server thinks so, too.
-    if (this.#state === 'free') this.socket.end();
+    // Whoever says no more listens no more either, for all that can be known, but to an answer that was given by then: Node's server thinks so, too.
+    if (this.#state === 'free' || this.#response?.writableEnded === true) this.socket.end();
     else this.socket.destroy();
   };
 

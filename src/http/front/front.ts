@@ -36,10 +36,12 @@ export class Front {
     const [accept, ...others] = server.listeners(event) as ((this: Server, socket: Socket) => void)[];
     if (accept === undefined || others.length > 0) throw new TypeError('the server accepts in a way that is not known');
     const { keepAliveTimeout: keepAliveMs } = server;
-    const seconds = Math.floor(keepAliveMs / 1000);
+    // None is a connection that is kept for good, of which nothing is told.
+    const idleMs = keepAliveMs > 0 ? keepAliveMs + GRACE_MS : 0;
+    const keepAlive = keepAliveMs > 0 ? `Keep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n` : '';
     const parts: ConnectionParts = {
       lanes: this.#lanes,
-      times: { idleMs: keepAliveMs + GRACE_MS, said: `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n` },
+      times: { idleMs, said: `Connection: keep-alive\r\n${keepAlive}` },
       accept: (socket) => accept.call(server, socket),
       closing: () => this.#closing,
       onDefect: this.#onDefect,
@@ -77,7 +79,7 @@ export class Front {
       this.#ended = true;
       const connections = [...this.#connections.values()];
       for (const connection of connections) connection.closeIdle();
-      // Node's server would take a shared connection for idle on which a lane answers.
+      // Node's server would take a shared connection for idle on which a lane answers, or a request has begun.
       if (!connections.some(({ busy, shared }) => busy && shared)) closeIdle();
     };
     server.closeAllConnections = () => {

@@ -1,0 +1,119 @@
+import { QueryError } from './errors.ts';
+import type { PageRequest } from './page.ts';
+import type { RowIndex } from './row-index.ts';
+import { ROW_KERNEL } from './scanner/kernel.ts';
+
+/** A range of bytes of the rows. */
+interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The stride of rows that holds the page's first row, and the one that holds its last. */
+export interface Strides {
+  readonly first: ByteRange;
+  /** Rows of the first stride before the page. */
+  readonly skip: number;
+  readonly last: ByteRange;
+  /** Rows of the last stride up to the end of the page. */
+  readonly keep: number;
+}
+
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+
+/** Where the row behind the page that was read last begins: mostly it is asked for next. */
+const nextRows = new WeakMap<RowIndex, { row: number; at: number }>();
+
+/** @param read the strides of a page, where they begin in the result, and a view of the page's rows */
+export function rememberNext(
+  index: RowIndex,
+  row: number,
+  { piece, from, rows }: { piece: Uint8Array; from: number; rows: Uint8Array | undefined },
+): void {
+  if (rows === undefined) return;
+  const end = rows.byteOffset + rows.length - piece.byteOffset;
+  if (piece[end] !== COMMA || piece[end + 1] !== OPEN_ARRAY) return;
+  const at = from + end + 1;
+  const next = nextRows.get(index);
+  if (next === undefined) nextRows.set(index, { row, at });
+  else {
+    next.row = row;
+    next.at = at;
+  }
+}
+
+export function stridesOf(index: RowIndex, rowBytes: number, page: PageRequest): Strides {
+  const { stride, checkpoints } = index;
+  const range = (row: number): ByteRange => {
+    const at = Math.floor(row / stride);
+    return { from: checkpoints[at] ?? 0, to: checkpoints[at + 1] ?? rowBytes };
+  };
+  const lastRow = page.offset + page.numRows - 1;
+  const first = range(page.offset);
+  const last = range(lastRow);
+  const keep = (lastRow % stride) + 1;
+  const next = nextRows.get(index);
+  // In one stride the last row is counted from its beginning.
+  if (next?.row !== page.offset || first.from === last.from) return { first, skip: page.offset % stride, last, keep };
+  return { first: { from: next.at, to: first.to }, skip: 0, last, keep };
+}
+
+/** @param pieces the strides, from the first to the last */
+export function cutRows(
+  pieces: readonly Uint8Array[],
+  strides: Strides,
+): { rows: readonly Uint8Array[]; bytes: number } {
+  const base = strides.first.from;
+  const start = rowStart(cut(pieces, 0, strides.first.to - base), strides.skip);
+  const lastAt = strides.last.from - base;
+  const end = lastAt + rowEnd(cut(pieces, lastAt, strides.last.to - base), strides.keep);
+  return { rows: cut(pieces, start, end), bytes: end - start };
+}
+
+/** Offset of row `skip`; the pieces begin with row 0. */
+export function rowStart(pieces: readonly Uint8Array[], skip: number): number {
+  if (skip === 0) return 0;
+  const walk = ROW_KERNEL.walk(skip + 1);
+  let base = 0;
+  let found = -1;
+  for (const piece of pieces) {
+    walk.scan(piece, skip, (row, offset) => {
+      if (row === skip) found = base + offset;
+    });
+    if (found >= 0) return found;
+    base += piece.length;
+  }
+  throw damaged();
+}
+
+/** Offset behind the `count`-th row; the pieces begin with a row. */
+export function rowEnd(pieces: readonly Uint8Array[], count: number): number {
+  const walk = ROW_KERNEL.walk(count);
+  let base = 0;
+  for (const piece of pieces) {
+    const used = walk.scan(piece, count, ignoreRow);
+    if (walk.ended) return base + used;
+    base += piece.length;
+  }
+  throw damaged();
+}
+
+function ignoreRow(): void {}
+
+function damaged(): QueryError {
+  return new QueryError('store-unavailable', 'the stored result is damaged: its rows are not where its index says');
+}
+
+/** Views of the bytes `from` to `to` of the pieces. */
+function cut(pieces: readonly Uint8Array[], from: number, to: number): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let base = 0;
+  for (const piece of pieces) {
+    const start = Math.max(from - base, 0);
+    const end = Math.min(to - base, piece.length);
+    if (start < end) parts.push(piece.subarray(start, end));
+    base += piece.length;
+  }
+  return parts;
+}
