@@ -77,11 +77,10 @@ export interface StoreUsage {
 
 /** Run once, page many. Knows who owns a result; whether a caller may have it is decided above. */
 export class PaginatedQueries {
-  /** `brokerHost` and `brokerPort` of answers; undefined where any gateway can serve a page. */
-  readonly holder: HolderAddress | undefined;
   readonly #store: ResultStore;
   readonly #settings: () => PaginationSettings;
   readonly #identity: GatewayIdentity;
+  #holder: HolderAddress | undefined;
   readonly #tag: string;
   readonly #now: () => number;
   readonly #random: (bytes: number) => Uint8Array;
@@ -94,13 +93,20 @@ export class PaginatedQueries {
     this.#store = options.store;
     this.#settings = options.settings;
     this.#identity = options.identity;
-    const { host, port } = options.identity;
-    this.holder = options.store.local ? { host, port } : undefined;
     this.#tag = holderTag(options.identity.id);
     this.#now = options.now;
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#cursors = options.cursors;
+  }
+
+  /** `brokerHost` and `brokerPort` of answers, the same object as long as they are the same; undefined where any gateway can serve a page. */
+  get holder(): HolderAddress | undefined {
+    if (!this.#store.local) return undefined;
+    // The port is known once the gateway listens.
+    const { host, port } = this.#identity;
+    if (this.#holder?.port !== port || this.#holder.host !== host) this.#holder = { host, port };
+    return this.#holder;
   }
 
   get brokerId(): string {
