@@ -1,4 +1,5 @@
 import { readBody } from '../../engine/controller.ts';
+import { requestPieces } from '../../engine/pieces.ts';
 import { EngineError, type Engine, type EngineEndpoint, type EngineResponse } from '../../engine/types.ts';
 import { QueryError, type QueryErrorCode } from '../errors.ts';
 import type { CursorOperation, QueryMetrics } from '../metrics.ts';
@@ -158,7 +159,7 @@ export class CursorBrokers {
 function send(endpoint: EngineEndpoint, record: CursorRecord, ask: Ask, signal: AbortSignal): Promise<EngineResponse> {
   const { method, headersTimeoutMs } = ask;
   const path = `/responseStore/${record.cursor.requestId}${ask.path}`;
-  return endpoint.request({ method, path, headers: HEADERS, signal, headersTimeoutMs });
+  return requestPieces(endpoint, { method, path, headers: HEADERS, signal, headersTimeoutMs });
 }
 
 async function fieldsOf(response: EngineResponse, signal: AbortSignal): Promise<readonly RawField[]> {
