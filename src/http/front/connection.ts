@@ -76,16 +76,15 @@ export class FrontConnection {
     if (this.#state !== 'framework') return;
     response.once('close', () => {
       if (this.#state !== 'framework') return;
-      const whole = this.#missing === 0 && request.complete && response.writableFinished;
-      // An answer before the end of its request: who knows what comes behind. Or one that ends the connection: no answer could follow.
-      if (whole && this.socket.writable) this.#state = 'free';
+      // An answer before the end of its request: who knows what comes behind.
+      if (this.#missing === 0 && request.complete && response.writableFinished) this.#state = 'free';
       else this.#give();
     });
   }
 
-  /** Closes it where nothing is under way and Node's server does not know of it. A client that does not end its side is not waited for. */
+  /** Closes it where nothing is under way. A client that does not end its side is not waited for. */
   closeIdle(): void {
-    if (this.#state === 'free' && !this.shared) this.socket.destroySoon();
+    if (this.#state === 'free') this.socket.destroySoon();
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -103,7 +102,7 @@ export class FrontConnection {
 
   /** @param bytes all that is there of the next request */
   #read(bytes: Buffer): void {
-    // It could be served, but not answered.
+    // The end of the connection is on its way: what comes now could be served, but not answered.
     if (!this.socket.writable) return;
     const head = this.#parts.closing() ? null : this.#heads.read(bytes);
     if (head === null) return this.#giveWith(bytes);

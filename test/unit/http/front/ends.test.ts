@@ -72,13 +72,33 @@ describe('the end of a server', () => {
     let over = false;
     void closed.then(() => (over = true));
     front.server.close();
-    await client.settle();
+    for (const other of others) await other.over();
     expect([over, client.ended]).toEqual([false, false]);
     front.reply(held[0] as LaneResponse, 'x'.repeat(4 * 1024 * 1024));
     await client.over();
     expect(client.answers.map(({ body }) => body.length)).toEqual([4 * 1024 * 1024]);
-    for (const other of others) await other.over();
     await closed;
+  });
+
+  it('closes what Node’s server has for good as soon as no lane answers any more', async () => {
+    const given = await front.client();
+    await given.send(requestOf('/lane') + requestOf('/lane'));
+    await given.next(2);
+    const client = await busy([requestOf('/node')]);
+    const closed = once(front.server, 'close');
+    front.server.close();
+    client.socket.resetAndDestroy();
+    await given.over();
+    await closed;
+  });
+
+  it('knows nothing of connections that have gone', async () => {
+    const client = await idle([requestOf('/lane')]);
+    client.socket.end();
+    if (!client.served.closed) await once(client.served, 'close');
+    const destroy = vi.spyOn(client.served, 'destroy');
+    front.server.closeAllConnections();
+    expect(destroy).not.toHaveBeenCalled();
   });
 
   it.each(IDLE)('serves a request that has begun, of a client that %s', async (_what, requests) => {

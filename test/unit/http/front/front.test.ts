@@ -38,6 +38,7 @@ describe('a request in two packets', () => {
       await client.send(request.slice(0, cut));
       expect(await client.ask(request.slice(cut)), `cut at ${cut}`).toBe(answerOf(expected));
       expect(front.seen, `cut at ${cut}`).toEqual([expected]);
+      expect(vi.getTimerCount()).toBe(0);
     }
   });
 
@@ -61,7 +62,10 @@ describe('a request in two packets', () => {
   it('or byte by byte is the same', async () => {
     const client = await front.client();
     const [request, other] = [requestOf('/lane', 'a body'), requestOf('/node', 'a body')];
-    for (const byte of request) await client.send(byte);
+    for (const byte of request) {
+      await client.send(byte);
+      expect(vi.getTimerCount()).toBeLessThan(2);
+    }
     for (const byte of other) await client.send(byte);
     await client.next(2);
     expect(front.seen).toEqual([seenBy('lane', '/lane', 'a body'), seenBy('node', '/node', 'a body')]);
@@ -189,6 +193,8 @@ describe('requests of one connection', () => {
     };
     const client = await front.client();
     for (let i = 0; i < 20; i++) await client.send(requestOf(`/lane/${i}`, 'x'.repeat(i)));
+    // They wait with the client, not here.
+    expect(client.served.isPaused()).toBe(true);
     held.resolve();
     const answers = await client.next(20);
     const expected = Array.from({ length: 20 }, (_, i) => `/lane/${i} ${'x'.repeat(i)}`);

@@ -168,15 +168,13 @@ describe('the head of a request', () => {
     expect(plain).toBeGreaterThan(500);
   });
 
-  it('gives its bytes back: what was read stays when the packet is used again', () => {
+  it('is read anew where another stands in the same memory', () => {
     const reader = new HeadReader();
     const bytes = latin1('GET /a HTTP/1.1\r\nHost: a\r\nx: 1\r\n\r\n');
     const first = reader.read(bytes);
-    bytes.fill('!');
+    bytes.write('GET /b HTTP/1.1\r\nHost: a\r\nx: 2\r\n\r\n');
+    expect(reader.read(bytes)).toMatchObject({ url: '/b', rawHeaders: ['Host', 'a', 'x', '2'] });
     expect(first).toMatchObject({ url: '/a', rawHeaders: ['Host', 'a', 'x', '1'] });
-    expect(reader.read(latin1('GET /b HTTP/1.1\r\nHost: a\r\nx: 2\r\n\r\n'))).toMatchObject({
-      rawHeaders: ['Host', 'a', 'x', '2'],
-    });
   });
 
   it('is known when its last byte is there, and does not look at what follows', () => {

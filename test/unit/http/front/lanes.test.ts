@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LaneRequest, LaneResponse } from '../../../../src/http/front/lane.ts';
 import { FrontServer, requestOf } from './front-server.ts';
@@ -154,6 +154,11 @@ describe('a client that leaves', () => {
       vi.advanceTimersByTime(20);
       await once(client.served, 'close');
     }
+    const client = await front.client();
+    await client.send(HELD);
+    client.served.destroy();
+    taken[0]?.longWay();
+    await once(client.served, 'close');
     expect(handler).not.toHaveBeenCalled();
   });
 
@@ -186,15 +191,17 @@ describe('a client that leaves', () => {
 describe('a client that says no more', () => {
   const SIZE = 16 * 1024 * 1024;
 
-  it('gets the whole answer that was given by then, however long it takes to read', async () => {
-    front.take = (_request, response) => {
+  it.each(['/lane', '/node'])('gets the whole answer that was given by then, when it reads it: %s', async (url) => {
+    const answer = (response: LaneResponse | ServerResponse): true => {
       response.writeHead(200, { 'content-length': SIZE });
       response.end(Buffer.alloc(SIZE, 'x'));
       return true;
     };
+    front.take = (_request, response) => url === '/lane' && answer(response);
+    front.handler = (_request, response) => answer(response);
     const client = await front.client();
     client.socket.pause();
-    await client.send(requestOf('/lane'));
+    await client.send(requestOf(url));
     client.socket.end();
     while (!client.served.readableEnded) await client.settle();
     await client.settle();

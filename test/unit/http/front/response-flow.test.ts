@@ -95,6 +95,31 @@ describe('the pieces of an answer', () => {
     expect(response.writableFinished).toBe(false);
   });
 
+  it.each([200, 204])('are told of though they are nothing, with status %s', async (status) => {
+    const done = vi.fn();
+    response.writeHead(status, {});
+    response.write(Buffer.alloc(status === 204 ? 1 : 0), done);
+    response.end('', done);
+    await until(() => closes > 0);
+    expect(done).toHaveBeenCalledTimes(2);
+  });
+
+  it('go out as one where they are corked', async () => {
+    const write = vi.spyOn(client.served, 'write');
+    response.writeHead(200, {});
+    response.cork();
+    for (const letter of 'ab') response.write(Buffer.from(letter));
+    response.cork();
+    response.write(Buffer.from('c'));
+    response.uncork();
+    response.end('d');
+    expect(write).not.toHaveBeenCalled();
+    response.uncork();
+    expect(write).toHaveBeenCalledTimes(1);
+    await until(() => closes > 0);
+    await until(() => client.received.endsWith('1\r\na\r\n1\r\nb\r\n1\r\nc\r\n1\r\nd\r\n0\r\n\r\n'));
+  });
+
   it('are not sent behind the end', async () => {
     const done = vi.fn();
     response.writeHead(200, { 'content-length': 1 });
