@@ -5,6 +5,7 @@ import type { LaneResponse } from './lane.ts';
 import { Gathered } from './gathered.ts';
 
 const WITHOUT_BODY = new Set([204, 304]);
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const UNPRINTABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** What answers have of their connection. */
@@ -94,12 +95,7 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
     }
     this.#putChunk(chunk, done);
     this.#flush();
-    const { writableNeedDrain } = this;
-    if (writableNeedDrain && !this.#waitsForDrain) {
-      this.#waitsForDrain = true;
-      this.#socket.once('drain', this.#onDrain);
-    }
-    return !writableNeedDrain;
+    return !this.writableNeedDrain;
   }
 
   end(chunk?: Uint8Array | string, done?: () => void): this {
@@ -108,6 +104,7 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
       return this;
     }
     this.writableEnded = true;
+    this.#corked = 0;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (bytes !== undefined && bytes.length > 0 && !this.#bodiless) this.#putChunk(bytes, done);
     else {
@@ -138,7 +135,10 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
 
   /** The connection has gone, whatever was sent. */
   abandon(): void {
-    if (!this.destroyed) this.#close();
+    if (this.destroyed) return;
+    this.#close();
+    // Pieces that were held back go where all others go whose connection has gone.
+    this.#out.flush();
   }
 
   #putHead(): void {
@@ -156,7 +156,11 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
   }
 
   #flush(): void {
-    if (this.#corked === 0) this.#out.flush();
+    if (this.#corked > 0) return;
+    this.#out.flush();
+    if (this.#waitsForDrain || this.destroyed || !this.writableNeedDrain) return;
+    this.#waitsForDrain = true;
+    this.#socket.once('drain', this.#onDrain);
   }
 
   #finish(): void {
@@ -194,7 +198,7 @@ function linesOf(headers: readonly string[]): Lines {
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] as string;
     const value = headers[i + 1] as string;
-    if (UNPRINTABLE.test(name) || UNPRINTABLE.test(value)) throw new TypeError('a header of the answer cannot be sent');
+    if (!NAME.test(name) || UNPRINTABLE.test(value)) throw new TypeError('a header of the answer cannot be sent');
     if (name.length === 14 && name.toLowerCase() === 'content-length') hasLength = true;
     text += `${name}: ${value}\r\n`;
   }

@@ -112,8 +112,8 @@ describe('the pieces of an answer', () => {
     response.cork();
     response.write(Buffer.from('c'));
     response.uncork();
-    response.end('d');
     expect(write).not.toHaveBeenCalled();
+    response.end('d');
     response.uncork();
     expect(write).toHaveBeenCalledTimes(1);
     await until(() => closes > 0);
