@@ -33,21 +33,37 @@ export interface MeasureOptions {
 
 /** Runs `work` some times and gives the medians. */
 export async function measure<T>(work: () => T | Promise<T>, options: MeasureOptions = {}): Promise<Measurement<T>> {
-  const { rounds = 5, warmup = 1 } = options;
-  let answer: T | undefined;
-  for (let round = 0; round < warmup; round++) answer = await work();
-  const wall: number[] = [];
-  const cpu: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const cpuBefore = process.cpuUsage();
-    const wallBefore = performance.now();
-    answer = await work();
-    wall.push(performance.now() - wallBefore);
-    const used = process.cpuUsage(cpuBefore);
-    cpu.push((used.user + used.system) / 1000);
-  }
-  return { wallMs: median(wall), cpuMs: median(cpu), rounds, answer: answer as T };
+  const [measured] = await measureInTurn([work], options);
+  return measured;
 }
+
+/** The same of several that take turns, so that what else the machine does falls on all of them. */
+export async function measureInTurn<Works extends readonly [Work, ...Work[]]>(
+  works: Works,
+  { rounds = 5, warmup = 1 }: MeasureOptions = {},
+): Promise<{ readonly [At in keyof Works]: Measurement<Awaited<ReturnType<Works[At]>>> }> {
+  const sides = works.map((work) => ({
+    work,
+    wall: [] as number[],
+    cpu: [] as number[],
+    answer: undefined as unknown,
+  }));
+  for (const { work } of sides) for (let round = 0; round < warmup; round++) await work();
+  for (let round = 0; round < rounds; round++) {
+    for (const side of sides) {
+      const cpuBefore = process.cpuUsage();
+      const wallBefore = performance.now();
+      side.answer = await side.work();
+      side.wall.push(performance.now() - wallBefore);
+      const used = process.cpuUsage(cpuBefore);
+      side.cpu.push((used.user + used.system) / 1000);
+    }
+  }
+  const measured = sides.map(({ wall, cpu, answer }) => ({ wallMs: median(wall), cpuMs: median(cpu), rounds, answer }));
+  return measured as unknown as { readonly [At in keyof Works]: Measurement<Awaited<ReturnType<Works[At]>>> };
+}
+
+type Work = () => unknown;
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
