@@ -2,21 +2,26 @@ import type { QueryMetrics, StoreOperation } from '../metrics.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
 import type { RowIndex } from '../row-index.ts';
 
-/** The same store, whose calls are timed and whose failures are counted. @param now milliseconds of a clock that never goes back */
+/** The same store, whose calls are timed and whose failures are counted: callers that leave are none. @param now milliseconds of a clock that never goes back */
 export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: () => number): ResultStore {
-  const timed = async <T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> => {
+  const timed = async <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
     const started = now();
-    let failed = true;
+    let failed = false;
     try {
-      const answer = await call();
-      failed = false;
-      return answer;
+      return await call();
+    } catch (error) {
+      failed = !isLeft(signal);
+      throw error;
     } finally {
       metrics.storeCall(operation, (now() - started) / 1000, failed);
     }
   };
   /** The time of a sequence is that of the waits for it, not what its reader does meanwhile; one that is left early has not failed. */
-  const timedPieces = async function* <T>(operation: StoreOperation, pieces: AsyncIterable<T>): AsyncIterable<T> {
+  const timedPieces = async function* <T>(
+    operation: StoreOperation,
+    signal: AbortSignal,
+    pieces: AsyncIterable<T>,
+  ): AsyncIterable<T> {
     const iterator = pieces[Symbol.asyncIterator]();
     let waitedMs = 0;
     let failed = true;
@@ -32,7 +37,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
         yield next.value;
       }
     } finally {
-      metrics.storeCall(operation, waitedMs / 1000, failed);
+      metrics.storeCall(operation, waitedMs / 1000, failed && !isLeft(signal));
       if (!failed) await iterator.return?.();
     }
   };
@@ -45,11 +50,11 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
   };
   const timing = { timed, timedPieces, timedNow };
   const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timing);
-  const writer = (inner: ResultWriter): ResultWriter => ({
-    write: (bytes) => timed('write', () => inner.write(bytes)),
-    seal: (index) => timed('seal', () => inner.seal(index)),
+  const writer = (inner: ResultWriter, submitter: AbortSignal): ResultWriter => ({
+    write: (bytes) => timed('write', submitter, () => inner.write(bytes)),
+    seal: (index) => timed('seal', submitter, () => inner.seal(index)),
     read: (from, to, signal) => inner.read(from, to, signal),
-    commit: async (record) => reader(await timed('commit', () => inner.commit(record))),
+    commit: async (record) => reader(await timed('commit', submitter, () => inner.commit(record))),
     discard: () => inner.discard(),
   });
   return {
@@ -58,9 +63,10 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
     ...(store.capacityBytes !== undefined && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),
     ...(store.tidy !== undefined && { tidy: store.tidy.bind(store) }),
-    begin: async (requestId, signal) => writer(await timed('begin', () => store.begin(requestId, signal))),
+    begin: async (requestId, signal) =>
+      writer(await timed('begin', signal, () => store.begin(requestId, signal)), signal),
     open: async (requestId, signal) => {
-      const found = await timed('open', () => store.open(requestId, signal));
+      const found = await timed('open', signal, () => store.open(requestId, signal));
       return found === undefined ? undefined : reader(found);
     },
     // No call of the store: nothing is waited for.
@@ -68,16 +74,25 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       const found = store.openNow?.(requestId);
       return found && reader(found);
     },
-    list: (signal) => timedPieces('list', store.list(signal)),
-    delete: (requestId, signal) => timed('delete', () => store.delete(requestId, signal)),
+    list: (signal) => timedPieces('list', signal, store.list(signal)),
+    delete: (requestId, signal) => timed('delete', signal, () => store.delete(requestId, signal)),
     close: () => store.close(),
   };
 }
 
+/** Whether a call was ended by whoever asked, who has gone. One that took too long is a failure. */
+function isLeft(signal: AbortSignal): boolean {
+  return signal.aborted && (signal.reason as { name?: unknown } | undefined)?.name !== 'TimeoutError';
+}
+
 interface Timing {
-  readonly timed: <T>(operation: StoreOperation, call: () => Promise<T>) => Promise<T>;
+  readonly timed: <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>) => Promise<T>;
   readonly timedNow: <T>(operation: StoreOperation, call: () => T | undefined) => T | undefined;
-  readonly timedPieces: <T>(operation: StoreOperation, pieces: AsyncIterable<T>) => AsyncIterable<T>;
+  readonly timedPieces: <T>(
+    operation: StoreOperation,
+    signal: AbortSignal,
+    pieces: AsyncIterable<T>,
+  ) => AsyncIterable<T>;
 }
 
 class MeasuredReader implements ResultReader {
@@ -96,11 +111,11 @@ class MeasuredReader implements ResultReader {
   }
 
   index(signal: AbortSignal): Promise<RowIndex> {
-    return this.#timing.timed('read', () => this.#inner.index(signal));
+    return this.#timing.timed('read', signal, () => this.#inner.index(signal));
   }
 
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    return this.#timing.timed('read', () => this.#inner.read(from, to, signal));
+    return this.#timing.timed('read', signal, () => this.#inner.read(from, to, signal));
   }
 
   readNow(from: number, to: number): Uint8Array | undefined {
@@ -108,7 +123,7 @@ class MeasuredReader implements ResultReader {
   }
 
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    return this.#timing.timedPieces('read', this.#inner.stream(from, to, signal));
+    return this.#timing.timedPieces('read', signal, this.#inner.stream(from, to, signal));
   }
 
   close(reuse?: boolean): Promise<void> {

@@ -91,6 +91,38 @@ describe('the metrics of a store', () => {
     expect(await metric('errors_total', operation)).toBe('1');
   });
 
+  it.each([
+    ['a caller who leaves', undefined, undefined],
+    ['one who waited too long', new DOMException('too long', 'TimeoutError'), '1'],
+  ])('count what ends with %s as it should be', async (_, reason, errors) => {
+    const { value: summary } = await store.list(signal)[Symbol.asyncIterator]().next();
+    const reader = await store.open(summary!.record.requestId, signal);
+    const caller = new AbortController();
+    const never = (): Promise<never> =>
+      new Promise((_resolve, reject) => {
+        caller.signal.addEventListener('abort', () => reject(new Error('the call was ended')));
+      });
+    const inner = { ...store, open: never, delete: never, begin: never } as ResultStore;
+    registry.clear();
+    const metrics = prometheusQueryMetrics(registry);
+    const another = measuredStore(inner, metrics, () => clockMs);
+    const stuck = { ...reader!, record: summary!.record, read: never, index: never };
+    const read = measuredStore({ ...store, open: async () => stuck }, metrics, () => clockMs);
+    const from = await read.open('any', signal);
+    const calls = [
+      another.open('any', caller.signal),
+      another.delete('any', caller.signal),
+      another.begin('any', caller.signal),
+      from!.read(0, 1, caller.signal),
+    ];
+    caller.abort(reason);
+    for (const { status } of await Promise.allSettled(calls)) expect(status).toBe('rejected');
+    for (const operation of ['open', 'delete', 'begin', 'read']) {
+      expect(await metric('errors_total', operation), operation).toBe(errors);
+    }
+    expect(await metric('duration_seconds_count', 'read')).toBe('1');
+  });
+
   it('take a listing that is left early for no failure', async () => {
     for await (const _ of store.list(signal)) break;
     expect(await metric('duration_seconds_count', 'list')).toBe('1');
