@@ -32,7 +32,9 @@ async function once(name: string, build: (folder: string) => Promise<void>): Pro
 /** A Python interpreter with pinotdb and SQLAlchemy from PyPI. */
 export async function pythonWithPinotdb(): Promise<string> {
   // A virtual environment does not bear being moved: its packages go into a folder that PYTHONPATH names.
-  return once(`pinotdb-${PINOTDB}-${SQLALCHEMY}`, async (folder) => {
+  // What one version of Python has built is of no use to another.
+  const { stdout } = await run('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
+  return once(`pinotdb-${PINOTDB}-${SQLALCHEMY}-${stdout.trim()}`, async (folder) => {
     const packages = [`pinotdb==${PINOTDB}`, `sqlalchemy==${SQLALCHEMY}`];
     const venv = `${folder}-venv`;
     await run('python3', ['-m', 'venv', venv]);
