@@ -24,7 +24,7 @@ run: deps web ## olap-warden and a sample Pinot on this machine (PORT, METRICS_P
 test: deps ## everything: lint, verify, and all tests on real parts
 	@$(NODE) && exec node tools/dev/test.ts
 
-test-unit: deps ## the tests that need Node alone (seconds)
+test-unit: deps ## the tests that need Node alone (about a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
 test-integration: deps parts ## the tests on a real kube-apiserver, Pinot and object stores (ONLY=path for some; TEST_CONTROLLER=URL)

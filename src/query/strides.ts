@@ -25,12 +25,16 @@ const OPEN_ARRAY = 0x5b;
 /** Where the row behind the page that was read last begins: mostly it is asked for next. */
 const nextRows = new WeakMap<RowIndex, { row: number; at: number }>();
 
-/** @param read the strides of a page, where they begin in the result, and a view of the page's rows */
+/**
+ * @param row the one behind the page
+ * @param read the strides of the page, where they begin in the result, and a view of the page's rows in them
+ */
 export function rememberNext(
   index: RowIndex,
   row: number,
-  { piece, from, rows }: { piece: Uint8Array; from: number; rows: Uint8Array | undefined },
+  read: { readonly piece: Uint8Array; readonly from: number; readonly rows: Uint8Array | undefined },
 ): void {
+  const { piece, from, rows } = read;
   if (rows === undefined) return;
   const end = rows.byteOffset + rows.length - piece.byteOffset;
   if (piece[end] !== COMMA || piece[end + 1] !== OPEN_ARRAY) return;
