@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
+import { loadFileSender } from '../../src/http/front/file-sender.ts';
 import { createQueryService } from '../../src/http/query/service.ts';
 import { createLogger } from '../../src/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../src/query/settings.ts';
@@ -38,7 +39,7 @@ const service = await createQueryService({
 });
 const app = await testApp({
   register: service.register,
-  parts: { pageLane: { ...service.pages, uncounted: allowAll } },
+  parts: { fileSender: await loadFileSender(), pageLane: { ...service.pages, uncounted: allowAll } },
 });
 await app.listen({ host: '127.0.0.1', port: 0 });
 const { port } = app.server.address() as AddressInfo;

@@ -63,6 +63,11 @@ export const PropertiesSchema = Type.Object({
       unit: 'path',
     }),
   ),
+  'olap.broker.pagination.file.sendfile': flag({
+    description:
+      'Whether the system sends large pages from the files that hold them (Linux, without TLS), so that their bytes are not copied through this process.',
+    default: true,
+  }),
   'olap.broker.pagination.file.enableStorageCleaner': flag({
     description: 'Whether results are deleted, expired ones first, then large ones, when the quota is nearly used up.',
     default: false,

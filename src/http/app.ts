@@ -15,6 +15,7 @@ import './context.ts';
 import { registerDocs } from './docs.ts';
 import { HttpError } from './errors.ts';
 import { Front } from './front/front.ts';
+import type { FileSender } from './front/file-sender.ts';
 import { registerLimits, type Limits } from './limits.ts';
 import { keepOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
@@ -42,6 +43,8 @@ export interface AppParts {
   readonly queryLane?: Pick<QueryLaneParts, 'engine' | 'uncounted'>;
   /** The stored results whose pages go a way of their own, and an authorizer that counts nothing. The interfaces hold the same route. */
   readonly pageLane?: Pick<PageLaneParts, 'queries' | 'settings' | 'uncounted'>;
+  /** How files of results are sent; they are read and written where absent. */
+  readonly fileSender?: FileSender | undefined;
   /** What one caller may ask for; without bounds where absent. */
   readonly callerLimits?: Limits;
   /** Addresses of proxies whose `X-Forwarded-For` is believed; none where absent. */
@@ -126,7 +129,7 @@ function requestId(given: string | string[] | undefined): string {
 
 function installLanes(
   app: FastifyInstance,
-  { queryLane, pageLane, authorizer, logger, callerLimits: limits, trustProxy = false }: AppParts,
+  { queryLane, pageLane, authorizer, logger, callerLimits: limits, trustProxy = false, fileSender }: AppParts,
   made: Pick<QueryLaneParts, 'authenticate' | 'headers' | 'headerList' | 'record' | 'requestId' | 'now' | 'overloaded'>,
 ): void {
   const shared = { ...made, authorizer, logger, limits, trust: trustOf(trustProxy) };
@@ -134,7 +137,8 @@ function installLanes(
     ...(pageLane ? [new PageLane({ ...pageLane, ...shared })] : []),
     ...(queryLane ? [new QueryLane({ ...queryLane, ...shared })] : []),
   ];
-  const front = new Front(app.server, lanes, (error) => logger.error({ err: error }, 'defect: a short way failed'));
+  const onDefect = (error: unknown): void => logger.error({ err: error }, 'defect: a short way failed');
+  const front = new Front(app.server, lanes, onDefect, fileSender);
   front.install();
   app.decorate('front', front);
 }

@@ -1,5 +1,6 @@
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord } from './result-store.ts';
+import type { RowIndex } from './row-index.ts';
 import { cutRows, rememberNext, rowEnd, rowStart, stridesOf, type Strides } from './strides.ts';
 import type { RawField } from './scanner/fields.ts';
 
@@ -81,21 +82,30 @@ export async function readPage(
  */
 export function readPageNow(
   reader: ResultReader,
-  { offset, numRows: asked }: PageRequest,
+  request: PageRequest,
   { holder, wholeBytes = WHOLE_PAGE_BYTES }: PageOptions,
 ): WholePage | undefined {
-  const { record, knownIndex } = reader;
-  const numRows = Math.min(asked, record.rowCount - offset);
-  if (knownIndex === undefined || record.cursor !== undefined || numRows < 1) return undefined;
-  const strides = stridesOf(knownIndex, record.rowBytes, { offset, numRows });
+  const placed = placeNow(reader, request);
+  if (placed === undefined) return undefined;
+  const { index, strides, page } = placed;
   const { from } = strides.first;
   const { to } = strides.last;
   const piece = to - from <= wholeBytes ? reader.readNow?.(from, to) : undefined;
   if (piece === undefined) return undefined;
   const { rows, bytes } = cutRows([piece], strides);
-  rememberNext(knownIndex, offset + numRows, { piece, from, rows: rows[0] });
-  const { head, tail } = framePage(record, { offset, numRows }, holder);
-  return { head, rows, tail, numRows, length: head.length + bytes + tail.length };
+  rememberNext(index, page.offset + page.numRows, { piece, from, rows: rows[0] });
+  const { head, tail } = framePage(reader.record, page, holder);
+  return { head, rows, tail, numRows: page.numRows, length: head.length + bytes + tail.length };
+}
+
+/** Where a page of rows that lie here is, as far as that is known without reading; undefined where it has none. */
+export function placeNow(
+  { record, knownIndex }: ResultReader,
+  { offset, numRows: asked }: PageRequest,
+): { readonly index: RowIndex; readonly strides: Strides; readonly page: PageRequest } | undefined {
+  const page = { offset, numRows: Math.min(asked, record.rowCount - offset) };
+  if (knownIndex === undefined || record.cursor !== undefined || page.numRows < 1) return undefined;
+  return { index: knownIndex, strides: stridesOf(knownIndex, record.rowBytes, page), page };
 }
 
 /** Rows that a page will hold. @throws {QueryError} bad-page where it begins behind the end of the result */

@@ -4,6 +4,7 @@ import { readCursorPage } from './cursors/page.ts';
 import type { Spool } from './cursors/spool.ts';
 import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
+import { FILE_PAGE_MEMORY, type FilePage, readFilePageNow } from './file-page.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
 import { type HolderAddress, type Page, type PageRequest, readPage, readPageNow, type WholePage } from './page.ts';
 import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
@@ -236,11 +237,18 @@ export class PaginatedQueries {
     return page;
   }
 
-  /** As `page`, without waiting, where its rows are at hand; undefined where `page` must be asked. @throws {QueryError} store-unavailable */
-  pageNow(reader: ResultReader, request: PageRequest): WholePage | undefined {
-    const page = readPageNow(reader, request, { holder: this.holder, wholeBytes: this.#readers.room });
+  /**
+   * As `page`, without waiting, where its rows are at hand; undefined where `page` must be asked.
+   * @param sendsFiles whether rows may be left in a file
+   * @throws {QueryError} store-unavailable
+   */
+  pageNow(reader: ResultReader, request: PageRequest, sendsFiles = false): WholePage | FilePage | undefined {
+    const { holder } = this;
+    const wholeBytes = this.#readers.room;
+    const inFile = sendsFiles && wholeBytes >= FILE_PAGE_MEMORY ? readFilePageNow(reader, request, holder) : undefined;
+    const page = inFile ?? readPageNow(reader, request, { holder, wholeBytes });
     if (page === undefined) return undefined;
-    this.#readers.hold(reader, page.length);
+    this.#readers.hold(reader, inFile === undefined ? page.length : FILE_PAGE_MEMORY);
     this.#metrics.paged(page.length);
     return page;
   }

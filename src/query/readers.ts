@@ -1,6 +1,6 @@
 import { WHOLE_PAGE_BYTES } from './page.ts';
 import { Spool } from './cursors/spool.ts';
-import type { ResultReader, ResultRecord, ResultWriter } from './result-store.ts';
+import type { ResultReader, ResultRecord, ResultWriter, RowFile } from './result-store.ts';
 import type { RowIndex } from './row-index.ts';
 
 /** A reader that says when it is closed. */
@@ -40,6 +40,10 @@ export class TrackedReader implements ResultReader {
 
   readNow(from: number, to: number): Uint8Array | undefined {
     return this.#inner.readNow?.(from, to);
+  }
+
+  get rowFile(): RowFile | undefined {
+    return this.#inner.rowFile;
   }
 
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {

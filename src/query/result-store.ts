@@ -66,6 +66,26 @@ export interface ResultWriter {
   discard(): Promise<void>;
 }
 
+/** Has the system send bytes `from` to `to` of a file. @returns bytes that it took */
+export type SendFrom = (descriptor: number, from: number, to: number) => number;
+
+/** The rows of a result where they lie in a file of this machine, for whoever can send them from there. For as long as its reader is open. */
+export interface RowFile {
+  /** Bytes `from` to `to` (exclusive) of the rows, while everybody else waits. @throws {QueryError} store-unavailable */
+  readNow(from: number, to: number): Uint8Array;
+  /** @returns what `by` gives; 0 where nobody should wait for the file now */
+  send(from: number, to: number, by: SendFrom): number;
+  /** Fills the beginning of the buffer. @throws {QueryError} store-unavailable */
+  readInto(buffer: Buffer, from: number, to: number): Promise<Buffer>;
+}
+
+/** Rows that were not read. */
+export interface FileRows {
+  readonly file: RowFile;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** A stored result that is being read. Closed by whoever opened it. */
 export interface ResultReader {
   readonly record: ResultRecord;
@@ -76,6 +96,8 @@ export interface ResultReader {
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** The same, where its bytes are at hand; undefined where they must be waited for. @throws {QueryError} store-unavailable */
   readNow?(from: number, to: number): Uint8Array | undefined;
+  /** The file of the rows, where it can be sent from; undefined where its bytes must be waited for. */
+  readonly rowFile?: RowFile | undefined;
   /** The same, a bounded piece at a time. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** @param reuse true where nobody holds what `read` gave any more, so that its memory may be used again */

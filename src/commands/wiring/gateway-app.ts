@@ -11,6 +11,7 @@ import { buildApp, type RegisterRoutes } from '../../http/app.ts';
 import { clusterHealthRoutes } from '../../http/cluster-health/index.ts';
 import { runbooks } from '../../http/cluster-health/runbooks.ts';
 import { engineProxy } from '../../http/engine-proxy/index.ts';
+import { loadFileSender, type FileSender } from '../../http/front/file-sender.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../http/gateway-info/index.ts';
 import { Limits, parseLimits } from '../../http/limits.ts';
 import { countDecisions, observeRequests, observeStore } from '../../http/metrics.ts';
@@ -72,6 +73,7 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
     plugins,
     queryLane: { engine, uncounted: directory },
     pageLane: { ...queries.pages, uncounted: directory },
+    fileSender: await fileSenderOf(boot),
     observe: observeRequests(registry),
     limits: { maxFailuresPerMinute: settings['max-failed-attempts'] },
     callerLimits: new Limits({
@@ -89,6 +91,19 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
   });
+}
+
+/** Only what lies in files here can be sent from there. */
+async function fileSenderOf({ live, log }: Boot): Promise<FileSender | undefined> {
+  const properties = live.get();
+  if (properties['olap.broker.pagination.protocol'] !== 'file' || !properties['olap.broker.pagination.file.sendfile'])
+    return undefined;
+  try {
+    return await loadFileSender();
+  } catch (error) {
+    log.warn({ err: error }, 'files cannot be sent by the system: large pages are copied through memory');
+    return undefined;
+  }
 }
 
 function gatewayInfoOptions(

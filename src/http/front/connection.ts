@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { HeadReader, type PlainHead } from './head.ts';
 import type { Lane } from './lane.ts';
 import { type ConnectionTimes, DirectResponse } from './response.ts';
+import type { FileSender } from './file-sender.ts';
 
 /** The rest of a request that came in two packets is there by then; what is slower goes the long way. */
 const REST_MS = 20;
@@ -17,6 +18,8 @@ export interface ConnectionParts {
   readonly times: ConnectionTimes;
   /** Hands a socket to Node's own server, which listens to it from then on. */
   readonly accept: (socket: Socket) => void;
+  /** Files are read and written where absent. */
+  readonly fileSender: FileSender | undefined;
   /** Whether nothing more should be taken. */
   readonly closing: () => boolean;
   /** Told of what a lane throws. */
@@ -157,7 +160,8 @@ export class FrontConnection {
     const { method, url, rawHeaders } = head;
     const body = bytes.subarray(head.length);
     const request = { method, url, rawHeaders, body, remoteAddress: this.socket.remoteAddress ?? '' };
-    const response = new DirectResponse(this.socket, this.#parts.times, () => this.#release());
+    const { times, fileSender } = this.#parts;
+    const response = new DirectResponse(this.socket, times, () => this.#release(), fileSender);
     this.#response = response;
     this.#state = 'lane';
     const longWay = (): void => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { FrontConnection, type ConnectionParts } from './connection.ts';
 import type { Lane } from './lane.ts';
+import type { FileSender } from './file-sender.ts';
 
 /** Node waits that much longer than it tells clients. */
 const GRACE_MS = 1_000;
@@ -16,17 +17,20 @@ export class Front {
   readonly #connections = new Map<Socket, FrontConnection>();
   readonly #lanes: readonly Lane[];
   readonly #onDefect: (error: unknown) => void;
+  readonly #fileSender: FileSender | undefined;
   #closing = false;
   #ended = false;
 
   /**
    * Nothing happens before `install`.
    * @param onDefect told of what a lane throws; its request goes the long way
+   * @param fileSender how files are sent; they are read and written where absent
    */
-  constructor(server: Server, lanes: readonly Lane[], onDefect: (error: unknown) => void) {
+  constructor(server: Server, lanes: readonly Lane[], onDefect: (error: unknown) => void, fileSender?: FileSender) {
     this.#server = server;
     this.#lanes = lanes;
     this.#onDefect = onDefect;
+    this.#fileSender = fileSender;
   }
 
   /** Listens in the place of Node's server. Its `closeIdleConnections` and `closeAllConnections` then count those here, too. */
@@ -43,6 +47,7 @@ export class Front {
       lanes: this.#lanes,
       times: { idleMs, said: `Connection: keep-alive\r\n${keepAlive}` },
       accept: (socket) => accept.call(server, socket),
+      fileSender: this.#fileSender,
       closing: () => this.#closing,
       onDefect: this.#onDefect,
       released: () => this.#afterAnswer(),

@@ -15,6 +15,8 @@ export class Gathered {
   readonly #target: Writable;
   #buffer: Buffer | undefined;
   #used = 0;
+  /** Of these, what has gone out another way. */
+  #gone = 0;
   #dones: Done[] = [];
   /** Whether the stream holds back what it has, so that it goes out together with what follows. */
   #held = false;
@@ -57,17 +59,27 @@ export class Gathered {
     this.#held = false;
   }
 
+  /** As `flush`, but all that was gathered may go out past the stream, which has nothing to send then. @param send gives how many of the bytes it has sent */
+  flushPast(send: (bytes: Uint8Array) => number): void {
+    if (this.#buffer !== undefined && this.#target.writableLength === 0) {
+      this.#gone += send(this.#buffer.subarray(this.#gone, this.#used));
+    }
+    this.flush();
+  }
+
   #pass(): void {
-    const [buffer, used, dones] = [this.#buffer, this.#used, this.#dones];
+    const [buffer, gone, used, dones] = [this.#buffer, this.#gone, this.#used, this.#dones];
     if (buffer === undefined && dones.length === 0) return;
     this.#buffer = undefined;
+    this.#gone = 0;
     this.#used = 0;
     this.#dones = [];
     const out: Done = (error) => {
       if (buffer && kept.length < MAX_KEPT) kept.push(buffer);
       for (const done of dones) done(error);
     };
-    this.#target.write(buffer?.subarray(0, used) ?? '', out);
+    if (gone > 0 && gone === used) process.nextTick(out);
+    else this.#target.write(buffer?.subarray(gone, used) ?? '', out);
   }
 
   /** @returns undefined where so much does not fit any buffer */

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import type { FileRows } from '../../query/result-store.ts';
+import type { FileBodyEnds } from './file-body.ts';
 
 /** A request whose bytes are all there. */
 export interface LaneRequest {
@@ -44,6 +46,13 @@ export interface LaneResponse extends AnswerStream {
    * @param constant the same list with many answers; made ready once
    */
   writeHeadOf(status: number, constant: readonly string[], own: readonly string[]): unknown;
+  /** Whether `writeFile` may be called. */
+  readonly sendsFiles: boolean;
+  /**
+   * Sends bytes of a file behind what was written, together with what was held back by `cork`. The head has told the answer's length. Before `ends.sent` is called nothing more may be written.
+   * @throws {TypeError} where files cannot be sent
+   */
+  writeFile(rows: FileRows, ends: FileBodyEnds): void;
 }
 
 /** A short way for requests of one kind. It only ever says yes: where it does not, the request goes the long way from its beginning. */

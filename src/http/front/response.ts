@@ -1,8 +1,11 @@
 import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { LaneResponse } from './lane.ts';
+import type { FileRows } from '../../query/result-store.ts';
+import { FileBody, type FileBodyEnds } from './file-body.ts';
 import { Gathered } from './gathered.ts';
+import type { LaneResponse } from './lane.ts';
+import { isPlain, type FileSender } from './file-sender.ts';
 
 const WITHOUT_BODY = new Set([204, 304]);
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -29,6 +32,7 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
   readonly #socket: Socket;
   readonly #released: () => void;
   readonly #times: ConnectionTimes;
+  readonly #fileSender: FileSender | undefined;
   #expired: (() => void) | undefined;
   readonly #out: Gathered;
   #head = '';
@@ -37,9 +41,13 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
   #bodiless = false;
   #waitsForDrain = false;
 
-  /** @param released told when the connection is free for another request */
-  constructor(socket: Socket, times: ConnectionTimes, released: () => void) {
+  /**
+   * @param released told when the connection is free for another request
+   * @param fileSender sends files, where the connection lets it
+   */
+  constructor(socket: Socket, times: ConnectionTimes, released: () => void, fileSender?: FileSender) {
     super();
+    this.#fileSender = fileSender;
     this.#socket = socket;
     this.#times = times;
     this.#released = released;
@@ -96,6 +104,21 @@ export class DirectResponse extends EventEmitter implements LaneResponse {
     this.#putChunk(chunk, done);
     this.#flush();
     return !this.writableNeedDrain;
+  }
+
+  get sendsFiles(): boolean {
+    return this.#fileSender !== undefined && isPlain(this.#socket);
+  }
+
+  writeFile(rows: FileRows, ends: FileBodyEnds): void {
+    const sender = this.#fileSender;
+    if (sender === undefined || this.#chunked || this.#bodiless) {
+      throw new TypeError('no file can be sent with this answer');
+    }
+    if (this.destroyed) return;
+    this.#putHead();
+    this.#out.flushPast((bytes) => sender.head(this.#socket, bytes));
+    new FileBody(this.#socket, rows, sender, ends).send();
   }
 
   end(chunk?: Uint8Array | string, done?: () => void): this {

@@ -5,12 +5,11 @@ import type { HolderAddress, PageRequest } from '../../query/page.ts';
 import type { PaginatedQueries } from '../../query/paginated-queries.ts';
 import type { ResultReader, ResultRecord } from '../../query/result-store.ts';
 import type { PaginationSettings } from '../../query/settings.ts';
-import type { AnsweredRequest, AnswerState } from '../access-log.ts';
 import type { AuthenticateNow } from '../authentication.ts';
 import { clientAddress, type Trust } from '../front/client-address.ts';
 import type { Lane, LaneRequest, LaneResponse } from '../front/lane.ts';
 import type { Limits } from '../limits.ts';
-import { PageSending } from './page-sending.ts';
+import { type PageRecords, PageSending } from './page-sending.ts';
 import { isWhole } from './send.ts';
 
 /** What the routes of the same queries know. */
@@ -19,7 +18,7 @@ export interface PageSource {
   readonly settings: () => PaginationSettings;
 }
 
-export interface PageLaneParts extends PageSource {
+export interface PageLaneParts extends PageSource, PageRecords {
   readonly authenticate: AuthenticateNow;
   readonly authorizer: Authorizer;
   /** The same, but counting nothing: who is refused goes the long way and is counted there. */
@@ -27,7 +26,6 @@ export interface PageLaneParts extends PageSource {
   readonly limits: Limits | undefined;
   /** Those that every answer has, by lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly record: (request: AnsweredRequest, response: AnswerState) => void;
   /** @param given the client's own */
   readonly requestId: (given: string | undefined) => string;
   /** Whether no more should be taken on now. */
@@ -76,7 +74,7 @@ export class PageLane implements Lane {
     const principal = parts.authenticate(asked.authorization, address);
     if (principal === undefined) return false;
     const caller = { principal, address, id: parts.requestId(asked.given), url: request.url };
-    const sending = new PageSending(caller, response, parts.record);
+    const sending = new PageSending(caller, response, parts);
     const reader = parts.queries.openNow(asked.requestId);
     if (reader !== undefined) {
       sending.reader = reader;
@@ -96,7 +94,7 @@ export class PageLane implements Lane {
   /** @returns false where the rows must be read first; nothing was sent then */
   #sendNow(asked: Asked, reader: ResultReader, sending: PageSending): boolean {
     try {
-      const page = this.#parts.queries.pageNow(reader, this.#rangeOf(asked));
+      const page = this.#parts.queries.pageNow(reader, this.#rangeOf(asked), sending.sendsFiles);
       if (page !== undefined) sending.send(page, this.#headers);
       return page !== undefined;
     } catch {

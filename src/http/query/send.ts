@@ -1,8 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
+import type { FilePage } from '../../query/file-page.ts';
 import type { Page, WholePage } from '../../query/page.ts';
-import type { AnswerStream } from '../front/lane.ts';
+import type { AnswerStream, LaneResponse } from '../front/lane.ts';
 
 const JSON_TYPE = 'application/json';
 /** A caller that takes nothing for this long is left, so that it does not keep memory that others wait for. */
@@ -42,6 +43,22 @@ export function putPage(raw: AnswerStream, { head, rows, tail }: WholePage, stal
   raw.uncork();
   // Mostly the system has all of it by now.
   if (raw.writableLength > 0) raw.setTimeout(stallMs, () => raw.destroy());
+}
+
+/**
+ * The same of a page whose rows were left in their file.
+ * @param broken told where these cannot be read to their end; the answer must be cut then
+ */
+export function putFilePage(
+  raw: LaneResponse,
+  { head, rows, tail }: FilePage,
+  broken: (error: unknown) => void,
+  stallMs = STALL_MS,
+): void {
+  raw.cork();
+  raw.write(head);
+  raw.writeFile(rows, { sent: () => raw.end(tail), failed: broken });
+  if (!raw.writableEnded || raw.writableLength > 0) raw.setTimeout(stallMs, () => raw.destroy());
 }
 
 /** Sends an answer of known length piece by piece, no faster than the caller reads. */

@@ -57,7 +57,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   const { engine, identity, settings, gateways, log, now, monotonic } = options;
   const metrics = prometheusQueryMetrics(options.registry);
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
-  const plain = await createResultStore(options.store, { gatewayId: identity.id, now, onProblem });
+  const plain = await createResultStore(options.store, { gatewayId: identity.id, now, monotonic, onProblem });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
   const { native } = options.store;
   const brokers = new CursorBrokers({ engine, metrics, monotonic, onProblem });

@@ -81,7 +81,7 @@ async function ask(
   try {
     const asked = { ...call, headers: { ...engineHeaders(request), ...call.headers }, signal };
     // Who answered matters only where it keeps the result; then little comes back.
-    const response = await (call.repeatable ? requestPieces(endpoint, asked) : endpoint.request(asked));
+    const response = await (call.cursor ? endpoint.request(asked) : requestPieces(endpoint, asked));
     return { ...response, url: response.url ?? endpoint.url };
   } catch (error) {
     throw signal.aborted ? new HttpError(499, 'the caller went away', { cause: error }) : error;
@@ -128,6 +128,8 @@ interface EngineCall {
   readonly method: string;
   readonly path: string;
   readonly repeatable: boolean;
+  /** Whether the engine is to keep the result, and answers with a page of it. */
+  readonly cursor: boolean;
   readonly body?: Uint8Array | string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -139,6 +141,7 @@ function engineCall(request: FastifyRequest): EngineCall {
     method: request.method,
     path,
     repeatable: true,
+    cursor: false,
     ...(request.rawBody === undefined ? {} : { body: request.rawBody }),
   };
 }
@@ -157,7 +160,7 @@ function cursorCall(request: FastifyRequest, numRows: number): EngineCall {
   }
   parameters.set('getCursor', 'true');
   parameters.set('numRows', String(numRows));
-  const call = { method: 'POST', path: `/query/sql?${parameters.toString()}`, repeatable: false };
+  const call = { method: 'POST', path: `/query/sql?${parameters.toString()}`, repeatable: false, cursor: true };
   if (request.rawBody !== undefined) return { ...call, body: request.rawBody };
   return { ...call, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }

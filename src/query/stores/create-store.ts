@@ -12,6 +12,8 @@ export interface StoreSurroundings {
   readonly gatewayId: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Milliseconds of a clock that never goes back; that of this process where absent. */
+  readonly monotonic?: () => number;
   /** Told of what an operator should know and no caller can mend. */
   readonly onProblem: (message: string) => void;
 }
@@ -53,8 +55,8 @@ async function fileStore(settings: ResultStoreSettings, around: StoreSurrounding
       `\`${DATA_DIR}\` is \`${fileDataDir}\`, but only \`file:\`, \`s3:\` and \`gs:\` URIs are known`,
     );
   }
-  const { now, onProblem } = around;
-  return new FileStore({ dataDir, tempDir, tag: holderTag(around.gatewayId), now, onProblem });
+  const { gatewayId, ...rest } = around;
+  return new FileStore({ dataDir, tempDir, tag: holderTag(gatewayId), ...rest });
 }
 
 function place(uri: string): Pick<ObjectStoreSettings, 'bucket' | 'prefix'> {

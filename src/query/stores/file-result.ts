@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { ResultReader, ResultRecord, ResultWriter } from '../result-store.ts';
+import type { ResultReader, ResultRecord, ResultWriter, RowFile } from '../result-store.ts';
 import { decodeIndex, encodeIndex, type RowIndex } from '../row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, readInto, readIntoNow, readRange, syncFile, writeAll } from './file-io.ts';
@@ -139,16 +139,27 @@ export class FileReader implements ResultReader {
     if (!this.#parts.pace.inPlace || to - from > MAX_IN_PLACE_BYTES) return undefined;
     const { descriptor, ahead } = this.#file;
     const read = (buffer: Buffer, start: number, end: number): Buffer => readIntoNow(descriptor, buffer, start, end);
-    const done = this.#parts.pace.begin();
-    try {
-      return small
+    return this.#inPlace(() =>
+      small
         ? this.#viewOf(ahead.loadNow({ from, to }, this.record.rowBytes, read), to - from)
-        : read(this.#buffer(to - from), from, to);
-    } catch (error) {
-      throw asStoreError(error);
-    } finally {
-      done();
-    }
+        : read(this.#buffer(to - from), from, to),
+    );
+  }
+
+  get rowFile(): RowFile | undefined {
+    const { pace } = this.#parts;
+    if (!pace.inPlace) return undefined;
+    const { descriptor } = this.#file;
+    return {
+      readNow: (from, to) => this.#inPlace(() => readIntoNow(descriptor, this.#buffer(to - from), from, to)),
+      // The number of a closed descriptor may be that of another file.
+      send: (from, to, by) => (pace.inPlace && this.#open ? this.#inPlace(() => by(descriptor, from, to)) : 0),
+      readInto: async (buffer, from, to) => {
+        if (!this.#open) throw new TypeError('the result was closed while it was being sent');
+        if (pace.inPlace) return this.#inPlace(() => readIntoNow(descriptor, buffer, from, to));
+        return this.#tracked(() => readInto(descriptor, buffer, from, to));
+      },
+    };
   }
 
   async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
@@ -190,6 +201,17 @@ export class FileReader implements ResultReader {
     const buffer = this.#parts.pool.take(bytes);
     this.#buffers.push(buffer);
     return buffer;
+  }
+
+  #inPlace<T>(read: () => T): T {
+    const done = this.#parts.pace.begin();
+    try {
+      return read();
+    } catch (error) {
+      throw asStoreError(error);
+    } finally {
+      done();
+    }
   }
 
   async #tracked<T>(read: () => Promise<T>): Promise<T> {

@@ -27,6 +27,8 @@ export interface FileStoreOptions {
   readonly tag: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Milliseconds of a clock that never goes back; that of this process where absent. */
+  readonly monotonic?: () => number;
   readonly onProblem: (message: string) => void;
 }
 
@@ -49,7 +51,11 @@ export class FileStore implements ResultStore {
     this.#incoming = options.tempDir;
     const pool = new BufferPool();
     this.#files = new OpenFiles(pool, options.now);
-    this.#parts = { pool, pace: new ReadPace(options.now), release: (file) => this.#files.release(file) };
+    this.#parts = {
+      pool,
+      pace: new ReadPace(options.monotonic ?? (() => performance.now())),
+      release: (file) => this.#files.release(file),
+    };
   }
 
   async start(): Promise<void> {

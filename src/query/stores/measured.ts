@@ -1,6 +1,9 @@
 import type { QueryMetrics, StoreOperation } from '../metrics.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter, RowFile } from '../result-store.ts';
 import type { RowIndex } from '../row-index.ts';
+
+/** Whoever waits for a piece does not end the reading of it: that the caller has gone is seen behind it. */
+const NEVER = new AbortController().signal;
 
 /** The same store, whose calls are timed and whose failures are counted: callers that leave are none. @param now milliseconds of a clock that never goes back */
 export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: () => number): ResultStore {
@@ -41,7 +44,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       if (!failed) await iterator.return?.();
     }
   };
-  const timedNow = <T>(operation: StoreOperation, call: () => T | undefined): T | undefined => {
+  const timedNow = <T>(operation: StoreOperation, call: () => T): T => {
     const started = now();
     const answer = call();
     // Where there is none, the same is asked once more, and may wait; so it is where it fails.
@@ -87,7 +90,7 @@ function isLeft(signal: AbortSignal): boolean {
 
 interface Timing {
   readonly timed: <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>) => Promise<T>;
-  readonly timedNow: <T>(operation: StoreOperation, call: () => T | undefined) => T | undefined;
+  readonly timedNow: <T>(operation: StoreOperation, call: () => T) => T;
   readonly timedPieces: <T>(
     operation: StoreOperation,
     signal: AbortSignal,
@@ -120,6 +123,18 @@ class MeasuredReader implements ResultReader {
 
   readNow(from: number, to: number): Uint8Array | undefined {
     return this.#timing.timedNow('read', () => this.#inner.readNow?.(from, to));
+  }
+
+  get rowFile(): RowFile | undefined {
+    const file = this.#inner.rowFile;
+    // What the system sends by itself cannot be told apart from what the client does.
+    return (
+      file && {
+        readNow: (from, to) => this.#timing.timedNow('read', () => file.readNow(from, to)),
+        send: (from, to, by) => file.send(from, to, by),
+        readInto: (buffer, from, to) => this.#timing.timed('read', NEVER, () => file.readInto(buffer, from, to)),
+      }
+    );
   }
 
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {

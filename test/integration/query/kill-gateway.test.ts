@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
@@ -6,60 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectStoreSettings } from '../../../src/query/settings.ts';
 import { CutProxy } from '../../support/cut-proxy.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
-import { Program } from '../../support/processes.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
+import { StandaloneGateway } from '../../support/standalone-gateway.ts';
 import { answerText } from '../../unit/query/answers.ts';
 
-const ROOT = join(import.meta.dirname, '../../..');
 const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
 
 /** The requests of one submission, in their order: the process is killed when the server has done one and before it can say so. */
 const REQUESTS = ['begin an upload', 'first part', 'last part', 'complete the upload', 'put the record'];
-
-interface Listed {
-  readonly requestId: string;
-  readonly responseMetadata: readonly { readonly numRows: number }[];
-}
-
-/** The product as a process of its own, over a bucket. */
-class Gateway {
-  readonly program: Program;
-  readonly #dataDir: string;
-
-  constructor(dataDir: string, flags: Readonly<Record<string, string | number>>, properties: readonly string[]) {
-    const all = { port: 0, 'metrics-port': 0, 'data-dir': dataDir, ...flags };
-    const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
-    const sets = properties.map((property) => `--set=${property}`);
-    this.#dataDir = dataDir;
-    this.program = new Program(process.execPath, ['bin/olap-warden.js', 'standalone', ...args, ...sets], {
-      cwd: ROOT,
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(dataDir, '../compiled') },
-    });
-  }
-
-  async call(path: string, body?: unknown): Promise<Response> {
-    await this.program.printed('"msg":"started"', 30_000);
-    const port = /"port":(\d+)/.exec(this.program.output)?.[1] ?? '';
-    const token = (await readFile(join(this.#dataDir, 'admin-token'), 'utf8')).trim();
-    return fetch(`http://127.0.0.1:${port}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
-    });
-  }
-
-  async listed(): Promise<Listed[]> {
-    const answer = await this.call('/query/resultStore');
-    expect(answer.status).toBe(200);
-    return ((await answer.json()) as { resultMetadataList: Listed[] }).resultMetadataList;
-  }
-
-  async kill(): Promise<void> {
-    this.program.signalGroup('SIGKILL');
-    await this.program.exited;
-  }
-}
 
 describe('a gateway process that is killed while it stores a result in `file` with an S3 address', () => {
   let s3: S3Server;
@@ -68,11 +22,11 @@ describe('a gateway process that is killed while it stores a result in `file` wi
   let proxy: CutProxy;
   let engine: FakeEngine;
   let folder: string;
-  let running: Gateway;
-  let killed: Gateway;
+  let running: StandaloneGateway;
+  let killed: StandaloneGateway;
 
-  const gateway = (id: string, endpoint = s3.url): Gateway =>
-    new Gateway(join(folder, id), { controllers: engine.url, brokers: engine.url, 'broker-id': id }, [
+  const gateway = (id: string, endpoint = s3.url): StandaloneGateway =>
+    new StandaloneGateway(join(folder, id), { controllers: engine.url, brokers: engine.url, 'broker-id': id }, [
       'olap.broker.pagination.protocol=file',
       `olap.broker.pagination.file.data.dir=s3://${bucket.bucket}/${bucket.prefix}`,
       `olap.broker.pagination.s3.endpoint=${endpoint}`,

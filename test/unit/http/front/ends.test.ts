@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LaneResponse } from '../../../../src/http/front/lane.ts';
+import { newCertificate } from './certificate.ts';
 import { type Client, FrontServer, requestOf } from './front-server.ts';
 
 const KEEP_ALIVE_MS = 7_000;
@@ -235,18 +231,10 @@ describe('an idle connection', () => {
 });
 
 describe('over TLS', () => {
-  let directory: string;
-
   beforeEach(async () => {
     await front.close();
-    directory = await mkdtemp(join(tmpdir(), 'olap-warden-front-'));
-    const options = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=gateway';
-    await promisify(execFile)('openssl', [...options.split(' '), '-keyout', 'key', '-out', 'cert'], { cwd: directory });
-    const [key, cert] = await Promise.all(['key', 'cert'].map((file) => readFile(join(directory, file), 'utf8')));
-    await start(new FrontServer({ key: key as string, cert: cert as string }, KEEP_ALIVE_MS));
+    await start(new FrontServer(await newCertificate(), KEEP_ALIVE_MS));
   });
-
-  afterEach(() => rm(directory, { recursive: true }));
 
   it('requests go to a lane and to Node’s server in turn, and the end waits for a lane', async () => {
     const client = await front.client();

@@ -4,8 +4,10 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { connect as connectTls, TLSSocket } from 'node:tls';
+import type { FileSender } from '../../../../src/http/front/file-sender.ts';
 import { Front } from '../../../../src/http/front/front.ts';
 import type { Lane, LaneRequest, LaneResponse } from '../../../../src/http/front/lane.ts';
+import type { Certificate } from './certificate.ts';
 
 /** A request as somebody got it. */
 export interface Seen {
@@ -43,13 +45,13 @@ export class FrontServer {
   readonly #clients: Client[] = [];
   readonly #secure: boolean;
 
-  constructor(tls?: { readonly key: string; readonly cert: string }, keepAliveMs = 5_000) {
+  constructor(tls?: Certificate, keepAliveMs = 5_000, fileSender?: FileSender) {
     const listener: RequestListener = (request, response) => this.handler(request, response);
     this.#secure = tls !== undefined;
     this.server = tls ? createTlsServer(tls, listener) : createServer(listener);
     this.server.keepAliveTimeout = keepAliveMs;
     const lane: Lane = { take: (request, response, longWay) => this.take(request, response, longWay) };
-    this.front = new Front(this.server, [lane], (error) => this.defects.push(error));
+    this.front = new Front(this.server, [lane], (error) => this.defects.push(error), fileSender);
     this.front.install();
     this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.sockets.push(socket));
   }

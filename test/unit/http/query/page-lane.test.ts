@@ -8,6 +8,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Authorizer, Decision } from '../../../../src/access/authorizer.ts';
 import { formatSrn } from '../../../../src/access/srn.ts';
+import { type FileSender, loadFileSender } from '../../../../src/http/front/file-sender.ts';
 import { Limits } from '../../../../src/http/limits.ts';
 import { observeRequests } from '../../../../src/http/metrics.ts';
 import { createQueryService, type QueryService } from '../../../../src/http/query/service.ts';
@@ -46,7 +47,9 @@ function authorizer(name: string): Authorizer {
   };
 }
 
-beforeEach(() => start());
+let fileSender: FileSender | undefined;
+/** Answers that the system has sent from a file. */
+let filesSent: number;
 
 async function start(requestsPerSecond = 0): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'olap-warden-lane-'));
@@ -54,6 +57,7 @@ async function start(requestsPerSecond = 0): Promise<void> {
   clock = 1_000_000;
   asked = [];
   denied = () => false;
+  filesSent = 0;
   records = [];
   caller = ALICE;
   const endpoint = new StubEndpoint();
@@ -72,7 +76,8 @@ async function start(requestsPerSecond = 0): Promise<void> {
     registry,
     log: createLogger('silent'),
     now: () => clock,
-    monotonic: () => performance.now(),
+    // A clock that stands still: no read is slow, however busy the machine is.
+    monotonic: () => 0,
     random: (bytes) => Buffer.alloc(bytes, `${seed++}-`),
     timers: { every: () => () => undefined },
   });
@@ -89,6 +94,7 @@ async function start(requestsPerSecond = 0): Promise<void> {
           return result?.outcome === 'authenticated' ? { outcome: 'authenticated', principal: caller } : result;
         },
       },
+      fileSender,
       pageLane: { ...service.pages, uncounted: authorizer('lane') },
       callerLimits: new Limits({
         defaults: { requestsPerSecond },
@@ -133,7 +139,22 @@ const LONG_WAY = 'numRows=5&offset=10';
 const plain = ({ headers }: Response): object =>
   Object.fromEntries([...headers].map(([name, value]) => [name, name === 'date' ? 'some' : value]));
 
-describe('the short way of a page', () => {
+const system = await loadFileSender();
+const ways: { how: string; sender: FileSender | undefined }[] = [{ how: 'read', sender: undefined }];
+if (system !== undefined) {
+  const head: FileSender['head'] = (socket, bytes) => {
+    filesSent++;
+    return system.head(socket, bytes);
+  };
+  ways.push({ how: 'sent by the system', sender: { ...system, head } });
+}
+
+describe.each(ways)('the short way of a page, files $how', ({ sender }) => {
+  beforeEach(() => {
+    fileSender = sender;
+    return start();
+  });
+
   it('answers as the long one, with its headers, record and metric', async () => {
     const id = await submit();
     const short = await ask(id, undefined, { 'x-request-id': 'mine' });
@@ -165,6 +186,7 @@ describe('the short way of a page', () => {
     }
     expect(rows.join(',') === rowTexts(total).join(',')).toBe(true);
     expect(asked.filter((line) => line.startsWith('lane'))).toHaveLength(rows.length);
+    expect(filesSent).toBe(sender !== undefined && numRows > 1000 ? rows.length : 0);
   });
 
   it('takes the headers that name this gateway, and leaves any others to the long way', async () => {
