@@ -29,12 +29,8 @@ beforeAll(async () => {
   // A clock that stands still: no read takes any time, however busy the machine is.
   store = new FileStore({ ...places, tag: 'tag', now: () => 0, monotonic: () => clock, onProblem });
   await store.start();
-  const answer = responseOf(answerText(rowTexts(ROWS), { separator: ' ,' }));
-  const outcome = await storeAnswer(answer, store, submission(), signal);
-  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
-  ({ reader } = outcome);
+  reader = await stored('00000000-000000000000000000000000000001', ' ,');
   bytes = await readFile(join(places.dataDir, `${reader.record.requestId}.rows`));
-  await reader.index(signal);
 });
 
 afterAll(async () => {
@@ -42,6 +38,14 @@ afterAll(async () => {
   await store.close();
   await rm(folder, { recursive: true });
 });
+
+async function stored(requestId: string, separator: string): Promise<ResultReader> {
+  const answer = responseOf(answerText(rowTexts(ROWS), { separator }));
+  const outcome = await storeAnswer(answer, store, submission({ requestId }), signal);
+  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+  await outcome.reader.index(signal);
+  return outcome.reader;
+}
 
 /** Has the store read in place from then on. */
 async function warm(): Promise<void> {
@@ -80,6 +84,30 @@ describe('pages whose rows stay in their file', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it('begin where the page before them ended, and read nothing but where they end', async () => {
+    await warm();
+    const read: number[] = [];
+    // As the engine separates rows.
+    const plain = await stored('00000000-000000000000000000000000000002', ',');
+    const { record, knownIndex, rowFile } = plain;
+    const watched = {
+      record,
+      knownIndex,
+      rowFile: rowFile && {
+        ...rowFile,
+        readNow(from: number, to: number) {
+          read.push(to - from);
+          return rowFile.readNow(from, to);
+        },
+      },
+    } as ResultReader;
+    // Neither begins with a stride.
+    for (const offset of [20_001, 40_001]) readFilePageNow(watched, { offset, numRows: 20_000 }, undefined);
+    expect(read).toHaveLength(3);
+    expect(read.reduce((sum, size) => sum + size)).toBeLessThan(1000);
+    await plain.close();
   });
 
   it('are none where the page is small, or has no rows', async () => {

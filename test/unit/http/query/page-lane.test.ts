@@ -13,6 +13,7 @@ import { Limits } from '../../../../src/http/limits.ts';
 import { observeRequests } from '../../../../src/http/metrics.ts';
 import { createQueryService, type QueryService } from '../../../../src/http/query/service.ts';
 import { createLogger } from '../../../../src/logging.ts';
+import type { ResultReader } from '../../../../src/query/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../../../src/query/settings.ts';
 import { ALICE, fixedAuthenticator, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../query/answers.ts';
@@ -262,6 +263,26 @@ describe.each(ways)('the short way of a page, files $how', ({ sender }) => {
     const statuses: number[] = [];
     for (let i = 0; i < 10; i++) statuses.push((await ask(id)).status);
     expect(statuses).toEqual([...Array.from({ length: 9 }, () => 200), 429]);
+  });
+
+  it('lets many pages be under way at once, since each holds little of its file', async () => {
+    const id = await submit();
+    const request = { offset: 0, numRows: 20_000 };
+    expect((await ask(id, 'offset=0&numRows=20000')).status).toBe(200);
+    const { queries } = service.pages;
+    const readers: ResultReader[] = [];
+    const next = (): ReturnType<typeof queries.pageNow> => {
+      const reader = queries.openNow(id);
+      if (reader === undefined) throw new Error('it is not open');
+      readers.push(reader);
+      return queries.pageNow(reader, request, true);
+    };
+    // 64 MB in all, of which each may hold 256 KB.
+    for (let i = 0; i < 256; i++) expect(next()).toMatchObject({ rows: { from: 0 } });
+    expect(next()).toBeUndefined();
+    await Promise.all(readers.splice(0).map((reader) => reader.close()));
+    expect(next()).toMatchObject({ rows: { from: 0 } });
+    await Promise.all(readers.map((reader) => reader.close()));
   });
 
   it('frees what clients that leave have held, and records that they left', async () => {
