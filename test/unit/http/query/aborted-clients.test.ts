@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadFileSender } from '../../../../src/http/front/file-sender.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../support/app.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../query/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
@@ -19,7 +20,13 @@ async function openFiles(folder: string): Promise<number> {
   return links.filter((target) => target.startsWith(folder)).length;
 }
 
-describe('callers that go away', { timeout: 30_000 }, () => {
+const fileSender = await loadFileSender();
+
+describe.each([
+  ['the framework', undefined],
+  ['the short way', { fileSender: undefined }],
+  ...(fileSender ? ([['the system', { fileSender }]] as const) : []),
+] as const)('callers that go away while %s sends pages', { timeout: 30_000 }, (_who, shortWay) => {
   let folder: string;
   let gateway: TestGateway;
   let endpoint: StubEndpoint;
@@ -29,6 +36,7 @@ describe('callers that go away', { timeout: 30_000 }, () => {
     endpoint = new StubEndpoint();
     [gateway] = (await startGateways(1, {
       engine: engineOf(endpoint),
+      ...(shortWay && { shortWay }),
       store: () => ({ protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') }),
     })) as [TestGateway];
   });
@@ -60,7 +68,7 @@ describe('callers that go away', { timeout: 30_000 }, () => {
     const rows = Array.from({ length: 100_000 }, (_, i) => `[${i},"${'x'.repeat(80)}"]`);
     endpoint.answer = () => responseOf(answerText(rows));
     const { requestId } = await submit();
-    // 2 MB are sent as one piece, 9 MB are streamed.
+    // 2 MB, and 9 MB, which are more than is held in memory.
     const paths = [20_000, 100_000].map((numRows) => `/query/${requestId}/results?offset=0&numRows=${numRows}`);
     for (let i = 0; i < CLIENTS; i += 20) {
       await Promise.all(Array.from({ length: 20 }, (_, k) => readAndLeave(paths[(i + k) % 2] as string)));

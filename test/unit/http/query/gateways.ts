@@ -6,6 +6,7 @@ import type { Authorizer } from '../../../../src/access/authorizer.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/engine/types.ts';
 import type { AppParts } from '../../../../src/http/app.ts';
+import type { FileSender } from '../../../../src/http/front/file-sender.ts';
 import { createQueryService, type QueryService } from '../../../../src/http/query/service.ts';
 import { createLogger } from '../../../../src/logging.ts';
 import type { GatewayAddress } from '../../../../src/query/peers.ts';
@@ -49,6 +50,8 @@ export interface GatewaysOptions {
   readonly settings?: () => PaginationSettings;
   /** Told what the retention is to do every half minute. */
   readonly every?: (call: () => void) => void;
+  /** Whether pages go the short way, and what sends their files then; the framework sends them where absent. */
+  readonly shortWay?: { readonly fileSender: FileSender | undefined };
   /** Anything else of the app. */
   readonly parts?: Partial<AppParts>;
 }
@@ -80,11 +83,15 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
           },
         },
       });
-      const { principal } = options;
+      const { principal, shortWay } = options;
       const app = await testApp({
         authorizer: options.authorizer ?? allowAll,
         register: service.register,
-        parts: { ...(principal && { authenticator: authenticatorOf(principal) }), ...options.parts },
+        parts: {
+          ...(principal && { authenticator: authenticatorOf(principal) }),
+          ...(shortWay && { ...shortWay, pageLane: { ...service.pages, uncounted: options.authorizer ?? allowAll } }),
+          ...options.parts,
+        },
       });
       await app.listen({ host: '127.0.0.1', port });
       const { port: bound } = app.server.address() as AddressInfo;
