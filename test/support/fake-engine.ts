@@ -55,11 +55,18 @@ export class FakeEngine {
     });
   }
 
-  /** Tells that every one of `tables` (with types) is served here. */
-  serve(tables: readonly string[]): void {
+  /**
+   * Tells that every one of `tables` (with types) is served here.
+   * @param answer JSON, to every query; as before where absent
+   */
+  serve(tables: readonly string[], answer?: string): void {
     const broker = { host: '127.0.0.1', port: this.port, instanceName: `Broker_127.0.0.1_${this.port}` };
     this.json('GET /tables/livebrokers', Object.fromEntries(tables.map((table) => [table, [broker]])));
     this.json('GET /logicalTables', { code: 404 }, 404);
+    if (answer === undefined) return;
+    this.answers.set('POST /query/sql', (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+    });
   }
 
   async close(): Promise<void> {

@@ -23,11 +23,7 @@ describe('the cleaner of an operator, at gateways with files of their own', () =
   beforeAll(async () => {
     engine = new FakeEngine();
     await engine.listen();
-    engine.serve(['orders_OFFLINE']);
-    const text = answerText(rowTexts(5));
-    engine.answers.set('POST /query/sql', (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
-    });
+    engine.serve(['orders_OFFLINE'], answerText(rowTexts(5)));
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-cleaner-'));
     first = await start('first');
     second = await start('second', { 'token-file': join(first.dataDir, 'tokens.jsonl') });

@@ -42,11 +42,7 @@ describe('a gateway process that is killed while it stores a result in `file` wi
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-kill-'));
     engine = new FakeEngine();
     await engine.listen();
-    engine.serve(['orders_OFFLINE']);
-    const text = answerText(ROWS);
-    engine.answers.set('POST /query/sql', (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
-    });
+    engine.serve(['orders_OFFLINE'], answerText(ROWS));
     s3 = await startS3();
     client = s3.client();
     bucket = await s3.bucket('killed');

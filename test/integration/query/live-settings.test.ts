@@ -19,11 +19,7 @@ describe('a gateway whose configuration file changes', () => {
   beforeAll(async () => {
     engine = new FakeEngine();
     await engine.listen();
-    engine.serve(['orders_OFFLINE']);
-    const text = answerText(rowTexts(20));
-    engine.answers.set('POST /query/sql', (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
-    });
+    engine.serve(['orders_OFFLINE'], answerText(rowTexts(20)));
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-live-'));
     file = join(folder, 'gateway.properties');
     await writeFile(file, 'olap.broker.query.page.size=3\n');

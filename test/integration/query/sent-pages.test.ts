@@ -21,11 +21,7 @@ describe.skipIf(process.platform !== 'linux')('a gateway process with results in
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-sent-'));
     engine = new FakeEngine();
     await engine.listen();
-    engine.serve(['orders_OFFLINE']);
-    const text = answerText(ROWS);
-    engine.answers.set('POST /query/sql', (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
-    });
+    engine.serve(['orders_OFFLINE'], answerText(ROWS));
   });
 
   afterAll(async () => {
