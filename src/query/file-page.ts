@@ -7,7 +7,9 @@ export type FilePage = Omit<Page, 'rows'> & { readonly rows: FileRows };
 
 /** Below, what is done for each page costs more than the copying that it saves. */
 const MIN_BYTES = 64 * 1024;
-/** Bytes that such a page may hold in memory at the most, but for what is read of large rows to find its ends. */
+/** Where more must be read to find an end, the rows are so large that the page is read as any other. */
+const MAX_STRIDE_BYTES = 64 * 1024;
+/** Bytes that such a page may hold in memory at the most: two strides, and a piece on its way. */
 export const FILE_PAGE_MEMORY = 256 * 1024;
 
 /**
@@ -22,11 +24,12 @@ export function readFilePageNow(
   const placed = placeNow(reader, request);
   if (placed === undefined) return undefined;
   const { index, strides, page } = placed;
-  if (strides.last.to - strides.first.from <= MIN_BYTES) return undefined;
+  const { first, last, keep } = strides;
+  if (last.to - first.from <= MIN_BYTES) return undefined;
+  if (Math.max(first.to - first.from, last.to - last.from) > MAX_STRIDE_BYTES) return undefined;
   const file = reader.rowFile;
   if (file === undefined) return undefined;
   const from = startIn(file, strides);
-  const { last, keep } = strides;
   const piece = file.readNow(last.from, last.to);
   const end = rowEnd([piece], keep);
   rememberNext(index, page.offset + page.numRows, { piece, from: last.from, rows: piece.subarray(0, end) });

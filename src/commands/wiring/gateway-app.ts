@@ -93,9 +93,10 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
   });
 }
 
-/** Only what lies in files here can be sent from there. */
-async function fileSenderOf({ live, log }: Boot): Promise<FileSender | undefined> {
+/** Only what lies in files here can be sent from there, and only where it need not be encrypted. */
+async function fileSenderOf({ settings, live, log }: Boot): Promise<FileSender | undefined> {
   const properties = live.get();
+  if (settings['tls-cert-file'] !== undefined) return undefined;
   if (properties['olap.broker.pagination.protocol'] !== 'file' || !properties['olap.broker.pagination.file.sendfile'])
     return undefined;
   try {

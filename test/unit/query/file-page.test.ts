@@ -39,8 +39,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function stored(requestId: string, separator: string): Promise<ResultReader> {
-  const answer = responseOf(answerText(rowTexts(ROWS), { separator }));
+async function stored(requestId: string, separator: string, rows = rowTexts(ROWS)): Promise<ResultReader> {
+  const answer = responseOf(answerText(rows, { separator }));
   const outcome = await storeAnswer(answer, store, submission({ requestId }), signal);
   if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
   await outcome.reader.index(signal);
@@ -115,6 +115,15 @@ describe('pages whose rows stay in their file', () => {
     expect(page(10, 100)).toBeUndefined();
     expect(page(ROWS, 10_000)).toBeUndefined();
     expect(page(0, 0)).toBeUndefined();
+  });
+
+  it('are none where much must be read to find their ends, while everybody else waits', async () => {
+    await warm();
+    const long = Array.from({ length: 10 }, () => `["${'x'.repeat(70_000)}"]`);
+    const large = await stored('00000000-000000000000000000000000000003', ',', long);
+    expect(large.rowFile).toBeDefined();
+    expect(readFilePageNow(large, { offset: 1, numRows: 8 }, undefined)).toBeUndefined();
+    await large.close();
   });
 
   it('are none where the file is slow', async () => {
