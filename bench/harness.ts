@@ -97,6 +97,11 @@ export function atLeastTimes(times: number): Goal {
   return { text: `≥ ${times}×`, holds: ({ ratio }) => ratio !== null && ratio >= times };
 }
 
+/** A cost of at most `times` that of the peer. */
+export function atMostTimes(times: number): Goal {
+  return { text: `≤ ${times}×`, holds: ({ ratio }) => ratio !== null && ratio >= 1 / times };
+}
+
 export function atLeast(value: number, unit: string): Goal {
   return { text: `≥ ${format(value)} ${unit}`, holds: ({ ours }) => ours >= value };
 }

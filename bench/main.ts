@@ -9,7 +9,7 @@ export interface Suite {
 }
 
 /** In the order of their running. Each is imported only when it runs: peers are heavy. */
-const SUITES = ['decisions', 'kubernetes', 'health', 'pages', 'proxy'] as const;
+const SUITES = ['decisions', 'kubernetes', 'health', 'pages', 'proxy', 'stall'] as const;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const fileOf = (name: string): URL => new URL(`suites/${name}.ts`, import.meta.url);

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node since 14 understands: the program itself is TypeScript, which Node runs from version 24 on.
+// Plain JavaScript, so that every Node since 14 can run this check. The program itself is TypeScript, which requires Node 24.
 const [major] = process.versions.node.split('.');
 if (Number(major) < 24) {
   process.stderr.write(
-    'olap-warden needs Node 24 or newer; this is ' +
+    'olap-warden requires Node 24 or newer, but this is Node ' +
       process.version +
-      '. `npm install --global node@24` installs one, and `make run` brings its own.\n',
+      '. Install it with `npm install --global node@24`, or use `make run`, which installs its own.\n',
   );
   process.exit(1);
 }

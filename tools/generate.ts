@@ -1,9 +1,10 @@
-// Writes everything that is generated from one source (`make generate`), or with --check says what is out of date
-// and exits 1 (`make verify`). A new generator is a function in tools/generate/ and a line in GENERATORS.
+// Writes all generated files (`make generate`). With --check it lists the files that are out of date and exits 1 (`make verify`).
+// To add a generator, add a function in tools/generate/ and an entry in GENERATORS.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generateAlerts } from './generate/alerts.ts';
+import { generateApiTypes } from './generate/api-types.ts';
 import { generateChartCrds, generateChartManifests, generateChartReadme } from './generate/chart-files.ts';
 import { generateConfiguration } from './generate/configuration.ts';
 import { generateCheckIndex } from './generate/check-index.ts';
@@ -17,6 +18,7 @@ import { generateQuoteKernel, generateRowKernel } from './generate/row-kernel.ts
 
 const GENERATORS: readonly Generator[] = [
   generateAlerts,
+  generateApiTypes,
   generateChartCrds,
   generateChartManifests,
   generateChartReadme,
@@ -40,7 +42,7 @@ async function current(path: string): Promise<string | undefined> {
   }
 }
 
-/** @returns paths of the files whose content differed */
+/** @returns paths of the files that were out of date */
 async function generate(root: string, write: boolean): Promise<string[]> {
   const stale: string[] = [];
   for (const generator of GENERATORS) {
@@ -59,7 +61,7 @@ async function generate(root: string, write: boolean): Promise<string[]> {
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const stale = await generate(resolve(import.meta.dirname, '..'), !values.check);
 if (values.check && stale.length > 0) {
-  process.stderr.write(`out of date: ${stale.join(', ')}\nrun \`make generate\` and commit what it changed\n`);
+  process.stderr.write(`out of date: ${stale.join(', ')}\nrun \`make generate\` and commit the changes\n`);
   process.exitCode = 1;
 } else {
   process.stdout.write(stale.length > 0 ? `wrote ${stale.join(', ')}\n` : 'everything is up to date\n');

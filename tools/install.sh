@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs one of the real parts that olap-warden runs on or is tested against, and prints the folder it lies in.
+# Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|pinot|pinot-tools|sample|s3|gcs|prometheus|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|browser
 #
-# Everything lands under ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>, so that
-# every clone shares it and a change of the pins builds a new folder beside the old one. A folder is made under a
-# temporary name and renamed when it is whole: a build that was interrupted is never taken for a finished one.
-# Progress goes to stderr; stdout holds the folder alone (for `browser` the program itself, which the system installs).
+# Parts are stored in ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>. All clones share
+# them, and a change of the pins builds a new folder. A folder is built under a temporary name and renamed when it is
+# complete, so that an interrupted build is not used.
+# Progress is written to stderr, the folder (for `browser` the program) to stdout.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,6 +17,8 @@ kubernetes_version=v1.37.1
 helm_version=v4.3.1
 containerd_version=v2.4.2
 pinot_version=0.11.0
+# Beside it, those whose SQL parsers the SQL check is compared with.
+pinot_parser_versions='1.0.0 1.2.0 1.4.0 1.5.1'
 
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 die() { say "error: $*"; exit 1; }
@@ -27,7 +29,7 @@ pins() { cat "$@" | sha256sum | cut -c1-12; }
 ensure() {
   local folder=$1 builder=$2
   if [ ! -d "$folder" ]; then
-    need flock 'it is part of util-linux: what is built here is built on Linux'
+    need flock 'it is part of util-linux; parts are built on Linux only'
     mkdir -p "$cache"
     exec 9>"$folder.lock"
     flock 9
@@ -45,7 +47,7 @@ ensure() {
   echo "$folder"
 }
 
-# Node's binaries come as ordinary npm packages, one a platform; no install script runs.
+# Node's binaries are npm packages, one per platform. No install script runs.
 build_node() {
   need npm 'install Node 18 or newer with npm'
   local os arch
@@ -64,7 +66,7 @@ go_build() { # module folder, output, ldflags, packages…
     go build -gcflags=all=-dwarf=false -ldflags "-s -w $ldflags" -o "$out" "$@")
 }
 
-# The linker flags that make a program of Kubernetes tell its version.
+# Linker flags with the version of Kubernetes programs.
 kubernetes_stamp() {
   local package
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
@@ -89,7 +91,7 @@ build_kubernetes() {
   "$1/kube-apiserver" --version | grep -qx "Kubernetes $kubernetes_version" || die 'kube-apiserver does not report its version'
 }
 
-# What makes a machine a Kubernetes node, beside the control plane's parts: see test/support/node.ts.
+# The parts of a Kubernetes node in addition to the control plane: see test/support/node.ts.
 build_node_parts() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
   local kubernetes=k8s.io/kubernetes/cmd containerd=github.com/containerd/containerd/v2 plugins=github.com/containernetworking/plugins/plugins
@@ -112,7 +114,7 @@ build_coredns() {
   go_build coredns "$1/" '' github.com/coredns/coredns
 }
 
-# runc and the network tools are Debian's; they are not of the cache, so each call looks for them.
+# runc and the network tools are Debian packages, not in the cache: each call checks them.
 need_node_commands() {
   local missing=() pair
   for pair in runc:runc nft:nftables conntrack:conntrack ip:iproute2; do
@@ -120,11 +122,11 @@ need_node_commands() {
   done
   [ ${#missing[@]} = 0 ] && return
   local wanted="the packages \`${missing[*]}\`"
-  [ "$(id -u)" = 0 ] || die "a node needs $wanted: install them, or call this as root on Debian or Ubuntu"
-  command -v apt-get >/dev/null || die "a node needs $wanted, and there is no \`apt-get\` to install them: install them by hand"
+  [ "$(id -u)" = 0 ] || die "a node requires $wanted: install them, or run this as root on Debian or Ubuntu"
+  command -v apt-get >/dev/null || die "a node requires $wanted, and there is no \`apt-get\`: install them by hand"
   say "installing $wanted"
   { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"; } >&2 \
-    || die "\`apt-get\` could not install $wanted; its message stands above"
+    || die "\`apt-get\` failed to install $wanted; see its message above"
 }
 
 build_kind() {
@@ -133,7 +135,7 @@ build_kind() {
   go_build kubernetes/kind "$1/" '' sigs.k8s.io/kind
 }
 
-# helm, and what checks a chart: kubeconform and helm-unittest.
+# helm, and the tools to check a chart: kubeconform and helm-unittest.
 build_helm() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
   say 'building helm, kubeconform and helm-unittest (a minute or two)'
@@ -145,12 +147,12 @@ build_helm() {
 build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
 build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
 
-# Says every 10 s how much of it has come; ends with its parent.
+# Prints the downloaded size every 10 s. Exits with its parent.
 show_growth() {
-  while sleep 10 9>&- >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do say "$(du -sm "$1" 2>/dev/null | cut -f1) MB have come"; done
+  while sleep 10 9>&- >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do say "$(du -sm "$1" 2>/dev/null | cut -f1) MB downloaded"; done
 }
 
-# Pinot from Maven Central: its jars stay in this folder, so that clearing ~/.m2 does not break it; classpath.txt names them.
+# Pinot from Maven Central. The jars are copied into this folder, so that it does not depend on ~/.m2.
 build_pinot() {
   need java 'install a JDK 17 or newer'
   need mvn 'install Maven 3.8 or newer'
@@ -159,11 +161,24 @@ build_pinot() {
   local watcher=$! failed=0
   mvn -q -B -f "$here/pinot/pom.xml" -Dmaven.repo.local="$cache/maven" dependency:copy-dependencies -DoutputDirectory="$1/lib" || failed=1
   kill "$watcher"
-  [ "$failed" = 0 ] || die 'Maven could not fetch Pinot; its message stands above'
-  ls "$1"/lib/pinot-tools-*.jar >/dev/null || die 'Maven fetched no pinot-tools jar'
+  [ "$failed" = 0 ] || die 'Maven failed to download Pinot; see its message above'
+  ls "$1"/lib/pinot-tools-*.jar >/dev/null || die 'Maven downloaded no pinot-tools jar'
 }
 
-# The programs beside pinot/pom.xml that run on Pinot's class path.
+# The SQL parsers of other versions: <version>/lib for each.
+build_pinot_parsers() {
+  need java 'install a JDK 17 or newer'
+  need mvn 'install Maven 3.8 or newer'
+  local version
+  for version in $pinot_parser_versions; do
+    say "fetching the SQL parser of Apache Pinot $version from Maven Central (100 MB, once)"
+    mvn -q -B -f "$here/pinot/parsers/pom.xml" -Dpinot.version="$version" -Dmaven.repo.local="$cache/maven" \
+      dependency:copy-dependencies -DoutputDirectory="$1/$version/lib" || die 'Maven could not fetch it; its message stands above'
+    ls "$1/$version"/lib/pinot-common-*.jar >/dev/null || die "Maven fetched no pinot-common jar of $version"
+  done
+}
+
+# The programs in tools/pinot that run with Pinot's class path.
 build_pinot_tools() {
   need javac 'install a JDK 17 or newer'
   local pinot
@@ -172,7 +187,7 @@ build_pinot_tools() {
   javac -nowarn -Xlint:none -cp "$pinot/lib/*" -d "$1" "$here"/pinot/*.java
 }
 
-# The segments of the sample tables, ready to be uploaded.
+# The segments of the sample tables, ready to upload.
 build_sample() {
   local node
   node=$("$here/install.sh" node)
@@ -180,9 +195,9 @@ build_sample() {
   "$node/bin/node" "$here/pinot/build-sample.ts" "$1"
 }
 
-# Prometheus and promtool of Debian, unpacked rather than installed: no service is started, and no other place is touched.
+# Prometheus and promtool from the Debian package, unpacked and not installed, so that no service is started.
 build_prometheus() {
-  need apt-get 'take Prometheus and promtool 2.42 or newer from https://prometheus.io and put them on the PATH'
+  need apt-get 'install Prometheus and promtool 2.42 or newer (https://prometheus.io) in the PATH'
   say 'fetching Prometheus'
   (
     cd "$1"
@@ -193,22 +208,22 @@ build_prometheus() {
   )
 }
 
-# A Chromium for the tests of the dashboard: that of CHROMIUM, else of the PATH, else Debian's package.
+# A Chromium for the dashboard tests: $CHROMIUM, or one in the PATH, or the Debian package.
 find_browser() {
   local name
   if [ -n "${CHROMIUM:-}" ]; then
-    command -v "$CHROMIUM" || die "CHROMIUM=\`$CHROMIUM\` is no program"
+    command -v "$CHROMIUM" || die "CHROMIUM=\`$CHROMIUM\` is not a program"
     return
   fi
   for name in chromium-headless-shell chromium chromium-browser google-chrome; do
     if command -v "$name"; then return; fi
   done
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    die 'no Chromium was found: install chromium (or chromium-headless-shell), or set CHROMIUM to its program'
+    die 'no Chromium found: install chromium or chromium-headless-shell, or set CHROMIUM to its path'
   fi
   say 'installing chromium-headless-shell (Debian)'
   { apt-get install -y -qq chromium-headless-shell || { apt-get update -qq && apt-get install -y -qq chromium-headless-shell; }; } >&2 \
-    || die 'apt-get has no package chromium-headless-shell: set CHROMIUM to the program of a Chromium'
+    || die 'apt-get has no package chromium-headless-shell: set CHROMIUM to the path of a Chromium'
   command -v chromium-headless-shell
 }
 
@@ -221,11 +236,12 @@ case ${1:-} in
     ;;
   coredns) ensure "$cache/coredns-$(pins "$here"/coredns/go.{mod,sum})" build_coredns ;;
   kind)
-    docker info >/dev/null 2>&1 || die 'kind makes its clusters with Docker, and `docker info` fails: install Docker, or start it'
+    docker info >/dev/null 2>&1 || die 'kind requires Docker, but `docker info` fails: install or start Docker'
     ensure "$cache/kind-$(pins "$here"/kubernetes/kind/go.{mod,sum})" build_kind
     ;;
   helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;
   pinot) ensure "$cache/pinot-$pinot_version-$(pins "$here/pinot/pom.xml")" build_pinot ;;
+  pinot-parsers) ensure "$cache/pinot-parsers-${pinot_parser_versions// /-}-$(pins "$here/pinot/parsers/pom.xml")" build_pinot_parsers ;;
   pinot-tools) ensure "$cache/pinot-tools-$(pins "$here"/pinot/{pom.xml,*.java})" build_pinot_tools ;;
   sample) ensure "$cache/sample-$(pins "$here"/pinot/{sample-tables.ts,build-sample.ts,SegmentBuilder.java})" build_sample ;;
   s3) ensure "$cache/versitygw-$(pins "$here"/object-stores/s3/go.{mod,sum})" build_s3 ;;
@@ -233,5 +249,5 @@ case ${1:-} in
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm pinot pinot-tools sample s3 gcs prometheus browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm pinot pinot-parsers pinot-tools sample s3 gcs prometheus browser" ;;
 esac

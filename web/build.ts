@@ -1,4 +1,4 @@
-// Builds the dashboard's static files into web/dist: `node web/build.ts`. Takes a fraction of a second, so nothing built is committed.
+// Builds the dashboard's static files into web/dist: `node web/build.ts`. The output is not committed.
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,7 +30,7 @@ const result = await build({
 const outputs = Object.keys(result.metafile.outputs).map((path) => basename(path));
 const find = (pattern: RegExp): string => {
   const name = outputs.find((output) => pattern.test(output));
-  if (name === undefined) throw new Error(`the build made no file like ${String(pattern)}`);
+  if (name === undefined) throw new Error(`the build created no file that matches ${String(pattern)}`);
   return name;
 };
 const page = await readFile(join(here, 'index.html'), 'utf8');
@@ -40,7 +40,7 @@ await writeFile(
 );
 await copyFile(join(here, 'icon.svg'), join(out, 'assets/icon.svg'));
 
-// Compressed once here, so that the gateway only has to send them.
+// Precompressed, so that the gateway does not compress at each request.
 for (const name of await readdir(join(out, 'assets'))) {
   const content = await readFile(join(out, 'assets', name));
   await writeFile(join(out, 'assets', `${name}.br`), await promisify(brotliCompress)(content));

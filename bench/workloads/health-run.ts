@@ -1,9 +1,10 @@
 import { createEngine } from '../../src/engine/connection.ts';
 import { deliver } from '../../src/engine/delivery.ts';
 import type { Engine, EngineEndpoint } from '../../src/engine/types.ts';
-import { createGather } from '../../src/health/gather.ts';
+import { createGather } from '../../src/health/gather/gather.ts';
 import { runChecks } from '../../src/health/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 
 /**
  * One health run in a process of its own, so that CPU and memory are its own: `node bench/workloads/health-run.ts <controller URL>`; prints
@@ -50,10 +51,10 @@ const counted: Engine = {
 const cpuBefore = process.cpuUsage();
 const wallBefore = performance.now();
 const run = await runChecks({
-  gather: createGather({ engine: counted, random: Math.random }),
+  gather: createGather({ engine: counted, clock: systemClock }),
   settings: resolveSettings({}),
   signal: AbortSignal.timeout(600_000),
-  now: () => new Date(),
+  clock: systemClock,
 });
 const cpu = process.cpuUsage(cpuBefore);
 const unread = run.results

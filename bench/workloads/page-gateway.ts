@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import { loadFileSender } from '../../src/http/front/file-sender.ts';
+import { ByteBudget } from '../../src/http/byte-budget.ts';
 import { createQueryService } from '../../src/http/query/service.ts';
 import { createLogger } from '../../src/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../src/query/settings.ts';
 import { systemTimers } from '../../src/query/retention-loop.ts';
-import { allowAll, TEST_HEADERS, testApp } from '../../test/support/app.ts';
+import { TEST_HEADERS, testApp } from '../../test/support/app.ts';
 import { endpointOf } from './result.ts';
 
 const [folder = '', counts = ''] = process.argv.slice(2);
@@ -39,7 +39,7 @@ const service = await createQueryService({
 });
 const app = await testApp({
   register: service.register,
-  parts: { fileSender: await loadFileSender(), pageLane: { ...service.pages, uncounted: allowAll } },
+  parts: { dataPlane: { ...service.data, budget: new ByteBudget() } },
 });
 await app.listen({ host: '127.0.0.1', port: 0 });
 const { port } = app.server.address() as AddressInfo;

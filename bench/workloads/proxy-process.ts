@@ -9,7 +9,7 @@ import { startStandalone } from '../../test/support/service.ts';
 
 const [side, url = ''] = process.argv.slice(2);
 
-/** Answers as a broker does: the size is in the query string. */
+/** Answers as a broker does; the limit of the query is the size of the answer in KB. */
 async function startEngine(): Promise<number> {
   const rows = (bytes: number) => {
     const row = '[1234567,"2024-01-01 00:00:00.0","customer-000123",98.765]';
@@ -19,14 +19,14 @@ async function startEngine(): Promise<number> {
   const answers = new Map([10, 1024].map((kilobytes) => [String(kilobytes), rows(kilobytes * 1024)]));
   const server = createServer((request, response) => {
     const { port } = server.address() as AddressInfo;
-    request.resume();
+    let sent = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (sent += chunk));
     request.on('end', () => {
-      const asked = new URL(request.url ?? '', 'http://engine');
-      if (asked.pathname === '/tables/livebrokers') {
+      if (request.url?.startsWith('/tables/livebrokers')) {
         response.end(JSON.stringify({ orders_OFFLINE: [{ host: '127.0.0.1', port }] }));
-      } else if (asked.pathname === '/logicalTables') response.end('[]');
+      } else if (request.url?.startsWith('/logicalTables')) response.end('[]');
       else {
-        const body = answers.get(asked.searchParams.get('kb') ?? '10') ?? Buffer.alloc(0);
+        const body = answers.get(/LIMIT (\d+)/.exec(sent)?.[1] ?? '') ?? Buffer.alloc(0);
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
         response.end(body);
       }

@@ -84,7 +84,7 @@ export const CLUSTER_ACTIONS = [
   'UploadSegment',
 ] as const;
 
-/** Apache Pinot's own fine-grained actions on a table. A name in both lists is decided by the resource it is asked on. */
+/** Apache Pinot's own fine-grained actions on a table. For a name in both lists the requested resource decides. */
 export const TABLE_ACTIONS = [
   'BuildRouting',
   'CancelRebalance',
@@ -170,26 +170,59 @@ export const RBAC_ACTIONS = [
 
 export type RbacAction = (typeof RBAC_ACTIONS)[number];
 
-/** Every action name there is, once, sorted. */
+/** All action names without duplicates, sorted. */
 export const ACTIONS: readonly string[] = [
   ...new Set<string>([...CLUSTER_ACTIONS, ...TABLE_ACTIONS, ...RBAC_ACTIONS]),
 ].sort();
 
-/** What is asked where no action is known for a call: only a pattern of nothing but stars matches it. */
+/** Requested for calls with no known action: only a pattern of stars matches it. */
 export const ANY_ACTION = '*';
 
 const LOWER: readonly string[] = ACTIONS.map((action) => action.toLowerCase());
-const LOWER_SET: ReadonlySet<string> = new Set(LOWER);
 
-/** Whether a pattern stands for any known action, compared without case. */
-export function matchesAnyAction(pattern: string): boolean {
-  const lower = pattern.toLowerCase();
-  if (LOWER_SET.has(lower)) return true;
-  const glob = compileGlob(lower);
-  return LOWER.some((action) => globMatches(glob, action));
+/** Letters of each action as bits: most patterns contain a letter that most actions do not. */
+const LETTERS: readonly number[] = LOWER.map(lettersOf);
+const MAX_CACHED_PATTERNS = 4096;
+const MAX_CACHED_LENGTH = 128;
+/** Cache: a policy is validated several times before it is stored. */
+const matching = new Map<string, readonly number[]>();
+
+function lettersOf(text: string): number {
+  let letters = 0;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charCodeAt(at) - 97;
+    if (letter >= 0 && letter < 26) letters |= 1 << letter;
+  }
+  return letters;
 }
 
-/** What is wrong with an action pattern, in a sentence that names what was probably meant; undefined where it is good. */
+/** Indexes in ACTIONS that a pattern matches, case-insensitive. */
+export function actionsMatching(pattern: string): readonly number[] {
+  const lower = pattern.toLowerCase();
+  const known = matching.get(lower);
+  if (known) return known;
+  const found = matchesOf(lower);
+  if (matching.size >= MAX_CACHED_PATTERNS) matching.clear();
+  if (lower.length <= MAX_CACHED_LENGTH) matching.set(lower, found);
+  return found;
+}
+
+function matchesOf(lower: string): number[] {
+  const glob = compileGlob(lower);
+  const letters = lettersOf(lower);
+  const found: number[] = [];
+  for (const [index, action] of LOWER.entries()) {
+    if ((letters & ~LETTERS[index]!) === 0 && globMatches(glob, action)) found.push(index);
+  }
+  return found;
+}
+
+/** Whether a pattern matches any known action, case-insensitive. */
+export function matchesAnyAction(pattern: string): boolean {
+  return actionsMatching(pattern).length > 0;
+}
+
+/** Describes why an action pattern is invalid, with a suggestion; undefined if it is valid. */
 export function actionProblem(pattern: string): string | undefined {
   if (matchesAnyAction(pattern)) return undefined;
   const meant = nearest(pattern.replaceAll('*', ''), ACTIONS);

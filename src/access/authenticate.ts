@@ -1,31 +1,24 @@
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 
 /**
- * Asks each authenticator in turn: the first that does not answer `not-mine` decides.
+ * Tries the authenticators in order: the first result other than `not-mine` is final.
  *
- * An authority that is away does not decide, since a later authenticator may know the credential; when none does,
- * the answer is `unavailable`: a good credential must never be called bad because nobody could look.
- * @param authenticators those that recognise a credential by its form first, those that must ask an authority last
+ * An unavailable authority is not final, because a later authenticator may accept the credential. If none does,
+ * the result is `unavailable`, because the credential may be valid.
+ * @param authenticators first those that recognise a credential by its form, last those that call an authority
  */
 export function authenticatorChain(authenticators: readonly Authenticator[]): Authenticator {
   return {
     name: 'chain',
-    async authenticate(credential: Credential, signal: AbortSignal): Promise<AuthenticationResult> {
+    async authenticate(credential: Credential): Promise<AuthenticationResult> {
       let unavailable: AuthenticationResult | undefined;
       for (const authenticator of authenticators) {
-        const result = await authenticator.authenticate(credential, signal);
+        const result = await authenticator.authenticate(credential);
         if (result.outcome === 'unavailable') unavailable ??= result;
         else if (result.outcome !== 'not-mine')
           return unavailable && result.outcome === 'rejected' ? unavailable : result;
       }
       return unavailable ?? { outcome: 'rejected', message: notMineMessage(credential) };
-    },
-    authenticateNow(credential: Credential): AuthenticationResult | undefined {
-      for (const authenticator of authenticators) {
-        const result = authenticator.authenticateNow?.(credential);
-        if (result?.outcome !== 'not-mine') return result;
-      }
-      return undefined;
     },
   };
 }

@@ -3,9 +3,9 @@ import type { Srn } from './srn.ts';
 
 export type DecisionReason = 'allowed' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
 
-/** A statement that had a say in a decision. */
+/** A statement that determined a decision. */
 export interface MatchedStatement {
-  /** Name of the role; undefined for an unsaved policy under simulation. */
+  /** Name of the role; undefined for the unsaved policy of a simulation. */
   readonly role: string | undefined;
   readonly policy: string | undefined;
   /** Position in the policy's `statements`, from 0. */
@@ -16,13 +16,13 @@ export interface MatchedStatement {
 export interface Decision {
   readonly allowed: boolean;
   readonly reason: DecisionReason;
-  /** The statements that decided: every matching deny, or every matching allow where nothing denied. */
+  /** The statements that determined the decision: matching denies, or matching allows if none denied; at most 100. */
   readonly matchedStatements: readonly MatchedStatement[];
 }
 
-/** Decides from memory alone; never blocks, never throws for a well-formed SRN. */
+/** Decides synchronously from memory; never throws for a well-formed SRN. */
 export interface Authorizer {
-  /** The hot path: the same answer as `decide(…).allowed`, without collecting reasons. */
+  /** Fast path: the same result as `decide(…).allowed`, without reasons. */
   isAllowed(principal: Principal, action: string, resource: Srn): boolean;
   decide(principal: Principal, action: string, resource: Srn): Decision;
 }

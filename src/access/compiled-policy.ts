@@ -15,18 +15,18 @@ export interface CompiledStatement {
   readonly resources: readonly SrnPattern[];
 }
 
-/** A policy as the decision engine holds it. One that cannot be read has `errors` and no statements. */
+/** A policy in compiled form. An invalid policy has `errors` and no statements. */
 export interface CompiledPolicy {
   readonly name: string | undefined;
   readonly statements: readonly CompiledStatement[];
   readonly errors: readonly ValidationError[];
-  /** Whether a statement allows everything on everything, by stars. */
+  /** Whether a statement allows everything on everything by stars. */
   readonly allowsEverything: boolean;
-  /** The same, or spelt out: a statement that names every action there is on every kind of resource. */
+  /** Like `allowsEverything`, or a statement that lists every action on every kind of resource. */
   readonly amountsToEverything: boolean;
 }
 
-/** @param spec as stored; it need not be valid */
+/** @param spec as stored; may be invalid */
 export function compilePolicy(name: string | undefined, spec: unknown): CompiledPolicy {
   const checked = validatePolicySpec(spec);
   if (!checked.ok) return { name, statements: [], errors: checked.errors, ...NOTHING };
@@ -54,7 +54,7 @@ function compileStatements(policy: string | undefined, spec: PolicySpec): Compil
 
 function compiledPattern(text: string): SrnPattern {
   const parsed = parseSrnPattern(text);
-  // INVARIANT: validatePolicySpec has parsed every pattern before.
+  // INVARIANT: validatePolicySpec has already parsed every pattern.
   if (!parsed.ok) throw new Error(parsed.message);
   return parsed.value;
 }

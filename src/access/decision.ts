@@ -6,36 +6,36 @@ import type { Principal } from './principal.ts';
 import type { Deployment, Srn } from './srn.ts';
 import { Question } from './statement-index.ts';
 
-/** Who has which roles. */
+/** Maps principals to roles. */
 export interface RoleLookup {
-  /** Names of all roles that any subject of the principal has, without duplicates. */
+  /** Names of all roles of all subjects of the principal, without duplicates. */
   rolesOf(principal: Principal): readonly string[];
 }
 
-/** A statement costs about this much more in an index than in a list. */
+/** Approximate memory cost of a statement in an index relative to a list. */
 const INDEXED_WEIGHT = 16;
 const LISTED_LIMIT = 128;
-/** Bounds the memory of all grant sets together to some tens of megabytes; the one made longest ago goes first. */
+/** Limits the memory of all grant sets to some tens of megabytes; the oldest is evicted first. */
 const MAX_WEIGHT = 1_000_000;
 
 /**
  * Decides from policies and roles in memory.
  *
- * Policies are compiled when they are first needed. What the roles of a caller grant is merged into one GrantSet, shared by all callers with the same
- * roles and kept until a role or policy in it changes: a change marks the sets that hold it, and nothing else is touched.
+ * Policies are compiled lazily. The grants of a caller's roles are merged into one GrantSet, shared by all callers with the same
+ * roles and cached until one of these roles or policies changes. A change only invalidates the sets that contain it.
  */
 export class DecisionEngine implements Authorizer {
   readonly #asked: Question;
   readonly #lookup: RoleLookup;
   readonly #policies = new Map<string, { readonly spec: unknown; compiled?: CompiledPolicy }>();
   readonly #roles = new Map<string, readonly string[]>();
-  /** Which roles name a policy, whether it exists or not. */
+  /** Roles that reference a policy, whether it exists or not. */
   readonly #holders = new Map<string, Set<string>>();
   readonly #grantSets = new Map<string, GrantSet>();
   readonly #setsByRole = new Map<string, Set<GrantSet>>();
   #weight = 0;
   #generation = 0;
-  /** By identity: a principal object never changes, and most callers come again with the same one. */
+  /** By identity: principal objects are immutable, and most callers reuse the same one. */
   readonly #byPrincipal = new WeakMap<Principal, { generation: number; grants: GrantSet }>();
 
   constructor(deployment: Deployment, lookup: RoleLookup) {
@@ -52,8 +52,8 @@ export class DecisionEngine implements Authorizer {
   }
 
   /**
-   * What the roles would grant together with a policy that is not stored; ask it by `decideWith`.
-   * @param unsaved the spec of that policy; undefined where there is none
+   * Grants of the roles together with an unsaved policy, for `decideWith`.
+   * @param unsaved spec of that policy; undefined for none
    */
   simulatedGrants(roles: readonly string[], unsaved: unknown): GrantSet {
     const stored = this.#grantsForRoles(roles);
@@ -66,7 +66,7 @@ export class DecisionEngine implements Authorizer {
     return grants.decide(this.#question(action, resource));
   }
 
-  /** What the principal's roles grant at this moment. */
+  /** Current grants of the principal's roles. */
   grantsOf(principal: Principal): GrantSet {
     const cached = this.#byPrincipal.get(principal);
     if (cached && cached.generation === this.#generation && !cached.grants.stale) return cached.grants;
@@ -75,7 +75,7 @@ export class DecisionEngine implements Authorizer {
     return grants;
   }
 
-  /** @param spec as stored; one that cannot be read denies everything to the roles that hold the policy */
+  /** @param spec as stored; an invalid one denies everything to the roles with the policy */
   setPolicy(name: string, spec: unknown): void {
     this.#policies.set(name, { spec });
     this.#policyChanged(name);
@@ -104,17 +104,17 @@ export class DecisionEngine implements Authorizer {
     this.#roleChanged(name);
   }
 
-  /** To be called whenever `rolesOf` may answer otherwise than before. */
+  /** Call this when the results of `rolesOf` may have changed. */
   rolesReassigned(): void {
     this.#generation++;
   }
 
-  /** Names of the roles that hold a policy, sorted. */
+  /** Names of the roles with a policy, sorted. */
   rolesHolding(policy: string): readonly string[] {
     return [...(this.#holders.get(policy) ?? [])].sort();
   }
 
-  /** Whether the stored policy has a statement that allows everything on everything, however it is spelt. */
+  /** Whether the stored policy has a statement that allows everything on everything, in any spelling. */
   policyAllowsEverything(name: string): boolean {
     return this.#compiled(name)?.amountsToEverything ?? false;
   }
@@ -161,7 +161,7 @@ export class DecisionEngine implements Authorizer {
     const held: HeldPolicy[] = [];
     for (const [name, holding] of rolesByPolicy) {
       const policy = this.#compiled(name);
-      // A policy that does not exist (yet) grants nothing; the role's status says that it is missing.
+      // A missing policy grants nothing; the role's status reports it.
       if (policy) held.push({ policy, roles: holding });
     }
     return held;

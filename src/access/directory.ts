@@ -10,13 +10,13 @@ import { SubjectIndex, userSubjects } from './subjects.ts';
 import { TokenIndex, type KnownToken } from './token-index.ts';
 
 export interface DirectoryOptions {
-  /** Whether the Secret of a service token is told by the token's name alone: see TokenIndex. */
+  /** Whether a service token's Secret is matched by the token's name only: see TokenIndex. */
   readonly ownersByName?: boolean;
 }
 
 /**
- * Roles, policies, assignments and service tokens in memory, following a store: the Authorizer that enforces, and what the authenticator of service
- * tokens asks. A change of an object touches what that object touches.
+ * In-memory roles, policies, assignments and service tokens, synchronized with a store: the Authorizer for enforcement, and the data for
+ * the authenticator of service tokens. Updates are incremental.
  */
 export class Directory implements Authorizer {
   readonly #store: ResourceStore;
@@ -25,7 +25,7 @@ export class Directory implements Authorizer {
   readonly #tokens: TokenIndex;
   readonly #unsubscribe: (() => void)[];
 
-  /** Follows the store from now on; what the store already holds is in the directory when the constructor returns. */
+  /** Subscribes to the store; the existing objects are loaded when the constructor returns. */
   constructor(store: ResourceStore, deployment: Deployment, { ownersByName = false }: DirectoryOptions = {}) {
     this.#store = store;
     this.#tokens = new TokenIndex(ownersByName);
@@ -57,7 +57,7 @@ export class Directory implements Authorizer {
     ];
   }
 
-  /** Stops following the store. The last state stays readable. */
+  /** Unsubscribes from the store. The last state stays readable. */
   close(): void {
     for (const end of this.#unsubscribe.splice(0)) end();
   }
@@ -70,17 +70,17 @@ export class Directory implements Authorizer {
     return this.#engine.decide(principal, action, resource);
   }
 
-  /** Everything that the principal's roles grant, for showing it and for asking whether it may be handed on. */
+  /** All grants of the principal's roles, for display and for the escalation check. */
   grantsOf(principal: Principal): GrantSet {
     return this.#engine.grantsOf(principal);
   }
 
-  /** The engine that enforces, for simulation. */
+  /** The engine used for enforcement, for simulation. */
   get engine(): DecisionEngine {
     return this.#engine;
   }
 
-  /** Names of the roles of all of the principal's subjects, sorted; also of roles that do not exist (yet). */
+  /** Names of the roles of all of the principal's subjects, sorted; includes roles that do not exist. */
   rolesOf(principal: Principal): readonly string[] {
     const roles = new Set<string>();
     const collect = (names: Iterable<string>): void => {
@@ -94,12 +94,12 @@ export class Directory implements Authorizer {
     return [...roles].sort();
   }
 
-  /** As `rolesOf`, without the roles that do not exist. */
+  /** Like `rolesOf`, without roles that do not exist. */
   existingRolesOf(principal: Principal): readonly string[] {
     return this.rolesOf(principal).filter((name) => this.#store.get('Role', name) !== undefined);
   }
 
-  /** By access key; undefined where there is none. */
+  /** By access key; undefined if there is none. */
   tokenByAccessKey(accessKey: string): KnownToken | undefined {
     return this.#tokens.byAccessKey(accessKey);
   }
@@ -109,13 +109,13 @@ export class Directory implements Authorizer {
     return this.#tokens.byName(name);
   }
 
-  /** The object name that a subject's name stands for: an object of that name wins over an access key. */
+  /** The object name for a subject's name; an object name takes precedence over an access key. */
   tokenNameOf(nameOrAccessKey: string): string | undefined {
     if (this.#tokens.exists(nameOrAccessKey)) return nameOrAccessKey;
     return this.#tokens.byAccessKey(nameOrAccessKey)?.name;
   }
 
-  /** Whether a service token has any role that exists. */
+  /** Whether a service token has an existing role. */
   hasRole(tokenName: string): boolean {
     for (const subject of this.#tokenSubjects(tokenName)) {
       for (const role of this.#subjects.rolesOf('service-token', subject)) {
@@ -130,7 +130,7 @@ export class Directory implements Authorizer {
     return this.existingRolesOf(tokenPrincipal(name));
   }
 
-  /** Every subject that some role is assigned to, once, in the order of type and name. */
+  /** All subjects with an assigned role, without duplicates, ordered by type and name. */
   assignedSubjects(): Subject[] {
     const subjects = new Map<string, Subject>();
     for (const { spec } of this.#store.list('RoleAssignment')) {
@@ -139,7 +139,7 @@ export class Directory implements Authorizer {
     return [...subjects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
   }
 
-  /** How many subjects the assignments of a role name. */
+  /** Number of subjects in the assignments of a role. */
   subjectCount(role: string): number {
     return this.#subjects.subjectsOf(role);
   }
@@ -153,7 +153,7 @@ export class Directory implements Authorizer {
   #onAssignment(event: StoreEvent<'RoleAssignment'>): void {
     const { type, object, previous } = event;
     if (specUnchanged(event)) return;
-    // What the index holds is the state before, even where the last state that is reported at a deletion is newer.
+    // The index has the previous state; the object in a `deleted` event may be newer.
     const before = previous ?? (type === 'deleted' ? object : undefined);
     if (before) forEachSubject(before, (role, subject) => this.#subjects.remove(role, subject));
     if (type !== 'deleted') forEachSubject(object, (role, subject) => this.#subjects.add(role, subject));
@@ -161,14 +161,14 @@ export class Directory implements Authorizer {
   }
 }
 
-/** An operator writes the status of every object; nothing here depends on it. The generation tells, where a store counts it. */
+/** The operator updates the status of every object, which is irrelevant here. The generation shows it, if the store counts generations. */
 function specUnchanged({ type, object, previous }: StoreEvent): boolean {
   if (type !== 'modified' || !previous) return false;
   const { generation, uid } = object.metadata;
   return generation !== undefined && generation === previous.metadata.generation && uid === previous.metadata.uid;
 }
 
-/** The principal that a service token stands for. @param name the name of its object */
+/** The principal of a service token. @param name name of its object */
 export function tokenPrincipal(name: string): Principal {
   return {
     kind: 'service-token',

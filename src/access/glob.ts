@@ -1,21 +1,43 @@
-/** A compiled `*` glob over one text; `*` stands for any characters, also none. */
+/** A compiled `*` glob; `*` matches any characters, including none. */
 export interface Glob {
   readonly source: string;
   /** `any`: only stars. `exact`: no star. `prefix`: one star, at the end. `general`: everything else. */
   readonly form: 'any' | 'exact' | 'prefix' | 'general';
-  /** The text before the first star; the whole text of an exact glob. */
+  /** Text before the first star; the whole text of an exact glob. */
   readonly literal: string;
+  /** Of a general glob: texts between its stars, in order, without empty ones. */
+  readonly inner: readonly Part[];
+  /** The text after the last star. */
+  readonly suffix: string;
 }
 
+/** A text to search for. */
+interface Part {
+  readonly text: string;
+  /** For each prefix of `text`: length of its longest border (proper prefix that is also a suffix). */
+  readonly borders: readonly number[];
+}
+
+const NONE: readonly Part[] = [];
+
+/** Linear in the length of `source`. */
 export function compileGlob(source: string): Glob {
   const star = source.indexOf('*');
-  if (star < 0) return { source, form: 'exact', literal: source };
+  if (star < 0) return { source, form: 'exact', literal: source, inner: NONE, suffix: '' };
   const literal = source.slice(0, star);
-  const onlyStars = /^\**$/.test(source.slice(star));
-  if (!onlyStars) return { source, form: 'general', literal };
-  return { source, form: literal === '' ? 'any' : 'prefix', literal };
+  const suffix = source.slice(source.lastIndexOf('*') + 1);
+  const between = source
+    .slice(star, source.length - suffix.length)
+    .split('*')
+    .filter(Boolean);
+  if (between.length > 0 || suffix !== '') {
+    const inner = between.length === 0 ? NONE : between.map((text) => ({ text, borders: bordersOf(text) }));
+    return { source, form: 'general', literal, inner, suffix };
+  }
+  return { source, form: literal === '' ? 'any' : 'prefix', literal, inner: NONE, suffix };
 }
 
+/** Linear in the combined length of glob and `text`, because users control both. */
 export function globMatches(glob: Glob, text: string): boolean {
   switch (glob.form) {
     case 'any':
@@ -25,33 +47,45 @@ export function globMatches(glob: Glob, text: string): boolean {
     case 'prefix':
       return text.startsWith(glob.literal);
     case 'general':
-      return text.startsWith(glob.literal) && wildcard(glob.source, text);
+      return generalMatches(glob, text);
   }
 }
 
-/**
- * Wildcard matching with one point of return instead of a regular expression: a pattern is written by users, and the worst
- * case here is the product of both lengths, never exponential.
- */
-function wildcard(pattern: string, text: string): boolean {
-  let p = 0;
-  let t = 0;
-  let star = -1;
-  let resume = 0;
-  while (t < text.length) {
-    if (pattern[p] === '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.length && pattern[p] === text[t]) {
-      p++;
-      t++;
-    } else if (star >= 0) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
+/** Taking the leftmost occurrence of each part never loses a match, so there is no backtracking. */
+function generalMatches({ literal, inner, suffix }: Glob, text: string): boolean {
+  const end = text.length - suffix.length;
+  if (literal.length > end || !text.startsWith(literal) || !text.endsWith(suffix)) return false;
+  let at = literal.length;
+  for (const part of inner) {
+    at = endOfPart(part, text, at, end);
+    if (at < 0) return false;
   }
-  while (pattern[p] === '*') p++;
-  return p === pattern.length;
+  return true;
+}
+
+/**
+ * End of the first occurrence of a part between `from` and `to`; -1 if there is none. Knuth-Morris-Pratt search, because
+ * `indexOf` takes quadratic time for texts with few distinct letters.
+ */
+function endOfPart({ text: wanted, borders }: Part, text: string, from: number, to: number): number {
+  let matched = 0;
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    while (matched > 0 && wanted.charCodeAt(matched) !== code) matched = borders[matched - 1]!;
+    if (wanted.charCodeAt(matched) === code) matched++;
+    if (matched === wanted.length) return at + 1;
+  }
+  return -1;
+}
+
+function bordersOf(text: string): readonly number[] {
+  const borders = [0];
+  let length = 0;
+  for (let at = 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    while (length > 0 && text.charCodeAt(length) !== code) length = borders[length - 1]!;
+    if (text.charCodeAt(length) === code) length++;
+    borders.push(length);
+  }
+  return borders;
 }

@@ -24,7 +24,7 @@ export interface WhoAmI {
   readonly policies: readonly Reference[];
 }
 
-/** The RBAC manager: what its REST interface does, without HTTP. */
+/** The RBAC manager: implements the REST operations without HTTP. */
 export class RbacManager {
   readonly directory: Directory;
   readonly roles: RoleManager;
@@ -43,8 +43,8 @@ export class RbacManager {
     this.serviceTokens = new ServiceTokenManager(editor, directory, this.assignments);
   }
 
-  /** As `simulate` of `simulate.ts`, for this directory. */
-  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Simulation {
+  /** Like `simulate` in `simulate.ts`, for this directory. */
+  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Promise<Simulation> {
     return simulate(this.directory, subjects, unsaved, requests);
   }
 

@@ -2,12 +2,15 @@ import type { PolicySpec, Statement } from '../resources/policy.ts';
 import { API_VERSION } from '../resources/meta.ts';
 import { validateResource } from '../resources/validate.ts';
 import type { ValidationError } from '../resources/validation-message.ts';
+import { parseStrictJson, StrictJsonError } from '../platform/strict-json.ts';
 import { actionProblem } from './actions.ts';
 import { parseSrnPattern } from './srn.ts';
 
 export const DOCUMENT_VERSION = 'v1';
+/** Validating a larger document would block other requests for more than 50 ms. */
+const MAX_DOCUMENT_BYTES = 512 * 1024;
 
-/** The JSON document of a policy, as REST speaks it. */
+/** The JSON document of a policy in the REST API. */
 export interface PolicyDocument {
   readonly version: typeof DOCUMENT_VERSION;
   readonly statements: readonly Statement[];
@@ -18,10 +21,10 @@ export type PolicyCheck =
   | { readonly ok: false; readonly errors: readonly ValidationError[] };
 
 /**
- * Whether a policy can be enforced as it is written: the CRD's rules, and that each action and each resource can match something.
- * What this refuses is never stored by REST, is not ready for kubectl, and denies everything where it is enforced.
+ * Whether a policy can be enforced: the CRD's rules apply, and each action and each resource must be able to match something.
+ * REST does not store an invalid policy. If kubectl creates one, it is not ready and denies everything.
  *
- * @returns the spec with defaults filled in, or everything that is wrong; paths begin at the spec, as `statements[0].actions[1]`
+ * @returns the spec with defaults, or all errors; paths are relative to the spec, as `statements[0].actions[1]`
  */
 export function validatePolicySpec(spec: unknown): PolicyCheck {
   const checked = validateResource('Policy', {
@@ -36,24 +39,26 @@ export function validatePolicySpec(spec: unknown): PolicyCheck {
       errors: checked.errors.map(({ path, message }) => ({ path: path.replace(/^spec\.?/, ''), message })),
     };
   }
-  const errors = checked.value.spec.statements.flatMap((statement, index) => statementProblems(statement, index));
+  const errors = [...problemsOf(checked.value.spec).take(MAX_PROBLEMS)];
   return errors.length > 0 ? { ok: false, errors } : { ok: true, spec: checked.value.spec };
 }
 
 /**
- * Reads a policy document of a REST call.
+ * Parses a policy document from a REST request.
  * @param document the JSON text, or the object itself
- * @returns the spec (without description), or everything that is wrong with the document
+ * @returns the spec (without description), or all errors in the document
  */
 export function parsePolicyDocument(document: unknown): PolicyCheck {
-  let value = document;
-  if (typeof document === 'string') {
-    try {
-      value = JSON.parse(document);
-    } catch (error) {
-      return refuse('', `is no JSON: ${(error as Error).message}`);
-    }
+  if (typeof document !== 'string') return fromValue(document);
+  try {
+    return fromValue(parseStrictJson(Buffer.from(document), { maxBytes: MAX_DOCUMENT_BYTES }));
+  } catch (error) {
+    if (error instanceof StrictJsonError) return refuse('', error.message);
+    throw error;
   }
+}
+
+function fromValue(value: unknown): PolicyCheck {
   if (!isObject(value)) return refuse('', 'must be an object with `version` and `statements`');
   const { version = DOCUMENT_VERSION, statements, ...unknown } = value;
   if (version !== DOCUMENT_VERSION) {
@@ -72,23 +77,26 @@ export function parsePolicyDocument(document: unknown): PolicyCheck {
   return validatePolicySpec({ statements: statements.map(normaliseStatement) });
 }
 
-/** The document of a stored policy, with every list written as a list. */
+/** The document of a stored policy; every list is an array. */
 export function toPolicyDocument(spec: PolicySpec): PolicyDocument {
   return { version: DOCUMENT_VERSION, statements: spec.statements };
 }
 
-function statementProblems(statement: Statement, index: number): ValidationError[] {
-  const at = `statements[${index}]`;
-  const errors: ValidationError[] = [];
-  for (const [i, action] of (statement.actions ?? []).entries()) {
-    const problem = actionProblem(action);
-    if (problem) errors.push({ path: `${at}.actions[${i}]`, message: problem });
+/** More errors are not useful, and each requires a search for a suggestion. */
+const MAX_PROBLEMS = 20;
+
+function* problemsOf({ statements }: PolicySpec): Generator<ValidationError, undefined, void> {
+  for (const [index, { actions = [], resources }] of statements.entries()) {
+    const at = `statements[${index}]`;
+    for (const [i, action] of actions.entries()) {
+      const problem = actionProblem(action);
+      if (problem) yield { path: `${at}.actions[${i}]`, message: problem };
+    }
+    for (const [i, resource] of resources.entries()) {
+      const parsed = parseSrnPattern(resource);
+      if (!parsed.ok) yield { path: `${at}.resources[${i}]`, message: parsed.message };
+    }
   }
-  for (const [i, resource] of statement.resources.entries()) {
-    const parsed = parseSrnPattern(resource);
-    if (!parsed.ok) errors.push({ path: `${at}.resources[${i}]`, message: parsed.message });
-  }
-  return errors;
 }
 
 /** `"actions": "Query"` is the same as `"actions": ["Query"]`. */

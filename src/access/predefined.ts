@@ -3,7 +3,7 @@ import { ANNOTATIONS, API_VERSION, LABELS, PLATFORM_AUTHOR, type ObjectMeta } fr
 import type { Statement } from '../resources/policy.ts';
 import { RBAC_ACTIONS } from './actions.ts';
 
-/** The policy (and role) that allows everything; handing it on is only for who holds it. */
+/** The policy (and role) that allows everything; only its holders may grant it. */
 export const SYSTEM_ADMIN = 'system-admin';
 
 interface Predefined {
@@ -12,7 +12,7 @@ interface Predefined {
   readonly statements: Statement[];
 }
 
-/** Every action that only reads a table or its metadata. */
+/** All actions that only read a table or its metadata. */
 const READ_TABLE = ['Query', 'Get*', 'DownloadSegment', 'EstimateUpsertMemory', 'Validate*'];
 
 const PREDEFINED: readonly Predefined[] = [
@@ -43,7 +43,7 @@ const PREDEFINED: readonly Predefined[] = [
   },
 ];
 
-/** The predefined policies, without what a server adds. They are restored when changed or deleted. */
+/** Predefined policies without server-set fields. They are restored after a change or deletion. */
 export const PREDEFINED_POLICIES: readonly Policy[] = PREDEFINED.map(({ name, description, statements }) => ({
   apiVersion: API_VERSION,
   kind: 'Policy',
@@ -51,7 +51,7 @@ export const PREDEFINED_POLICIES: readonly Policy[] = PREDEFINED.map(({ name, de
   spec: { description, statements },
 }));
 
-/** The predefined roles, each with the policy of its name. */
+/** Predefined roles, each with the policy of the same name. */
 export const PREDEFINED_ROLES: readonly Role[] = PREDEFINED.map(({ name, description }) => ({
   apiVersion: API_VERSION,
   kind: 'Role',
@@ -61,7 +61,7 @@ export const PREDEFINED_ROLES: readonly Role[] = PREDEFINED.map(({ name, descrip
 
 const NAMES: ReadonlySet<string> = new Set(PREDEFINED.map(({ name }) => name));
 
-/** By name, never by label: anyone who may write an object may write its labels. */
+/** By name and not by label, because every user with write access to an object may change its labels. */
 export function isPredefined(name: string): boolean {
   return NAMES.has(name);
 }

@@ -1,16 +1,16 @@
 /**
- * Who is calling, as an authenticator established it. Roles are looked up by all of its subjects and add up.
- * Holds no credential.
+ * An authenticated caller. It has the roles of all its subjects.
+ * Contains no credential.
  */
 export interface Principal {
   readonly kind: 'user' | 'service-token';
-  /** `srn2:user#<id>` or `srn2:service-token#<name>`; what createdBy and lastUpdatedBy say. */
+  /** `srn2:user#<id>` or `srn2:service-token#<name>`; used in createdBy and lastUpdatedBy. */
   readonly srn: string;
   /** The e-mail address or Kubernetes user name of a user; the object name of a ServiceToken. */
   readonly id: string;
   readonly groups: readonly string[];
-  /** Domain of a verified e-mail address, lower case; undefined where none was verified. */
+  /** Domain of a verified e-mail address, lower case; undefined if no address was verified. */
   readonly domain: string | undefined;
-  /** Which authenticator vouched for it: `service-token`, `kubernetes`, `oidc` or `token-file`. */
+  /** The authenticator that verified it: `service-token`, `kubernetes`, `oidc` or `token-file`. */
   readonly authenticator: string;
 }

@@ -8,21 +8,21 @@ export const SECRET_KEY_LENGTH = 32;
 const TOKEN_PREFIX = 'svc-';
 const TOKEN_FORM = new RegExp(`^svc-([a-z0-9]{${ACCESS_KEY_LENGTH}})-([a-z0-9]{${SECRET_KEY_LENGTH}})$`);
 
-/** Value of the label `olapwarden.io/part` on the Secrets that hold hashes; those that hold tokens have another. */
+/** Value of the label `olapwarden.io/part` on Secrets with hashes; Secrets with tokens have another value. */
 export const HASH_SECRET_PART = 'service-token';
 
-/** The two halves of a service token. `secretKey` is a credential: it is shown once and never stored. */
+/** Both parts of a service token. `secretKey` is a credential: it is returned once and never stored. */
 export interface TokenKeys {
   readonly accessKey: string;
   readonly secretKey: string;
 }
 
-/** @param random a source of cryptographically strong bytes */
+/** @param random returns cryptographically secure bytes */
 export function generateTokenKeys(random: (size: number) => Uint8Array = randomBytes): TokenKeys {
   return { accessKey: randomText(ACCESS_KEY_LENGTH, random), secretKey: randomText(SECRET_KEY_LENGTH, random) };
 }
 
-/** Bytes of 252 and above are thrown away: 256 is no multiple of 36, and a bare modulo would favour the first letters. */
+/** Rejects bytes from 252: 256 is not a multiple of 36, so a plain modulo would be biased. */
 function randomText(length: number, random: (size: number) => Uint8Array): string {
   const limit = 256 - (256 % ALPHABET.length);
   let text = '';
@@ -39,57 +39,57 @@ export function formatBearerToken(keys: TokenKeys): string {
   return `${TOKEN_PREFIX}${keys.accessKey}-${keys.secretKey}`;
 }
 
-/** Whether the text claims to be a service token, well-formed or not. */
+/** Whether the text begins like a service token, valid or not. */
 export function looksLikeServiceToken(text: string): boolean {
   return text.startsWith(TOKEN_PREFIX);
 }
 
-/** The halves of a bearer token; undefined where it is malformed. */
+/** The parts of a bearer token; undefined if it is malformed. */
 export function parseBearerToken(text: string): TokenKeys | undefined {
   const match = TOKEN_FORM.exec(text);
   return match ? { accessKey: match[1]!, secretKey: match[2]! } : undefined;
 }
 
 /**
- * `sha256:<hex>`. One round is enough, and a slow hash would only slow down every request: a secret key is drawn evenly from 36³² values
- * (165 bits), so that nothing can be guessed from its hash, unlike a password that a person chose.
+ * `sha256:<hex>`. A slow hash is not needed: unlike a password, a secret key is random with 36³² values (165 bits) and cannot be
+ * guessed from its hash, and a slow hash would delay every request.
  */
 export function hashSecretKey(secretKey: string): string {
   return `sha256:${hash('sha256', secretKey)}`;
 }
 
-/** A hash that no secret key has: compared with where the access key is unknown, so that both cases take the same time. */
+/** Matches no secret key. It is compared if the access key is unknown, so that both cases take the same time. */
 export const DUMMY_HASH = `sha256:${'0'.repeat(64)}`;
 
-/** Compares in constant time. A stored hash of another form never matches. */
+/** Constant-time comparison. A stored hash in another format never matches. */
 export function secretKeyMatches(secretKey: string, storedHash: string): boolean {
   return secretHashMatches(hashSecretKey(secretKey), storedHash);
 }
 
-/** The same for a key that was hashed already. */
+/** Like `secretKeyMatches`, for a hashed key. */
 export function secretHashMatches(secretHash: string, storedHash: string): boolean {
   const actual = Buffer.from(secretHash, 'latin1');
   const expected = Buffer.from(storedHash, 'latin1');
-  // Both are hashes: their lengths tell nothing about the secret.
+  // Both are hashes, so the length reveals nothing about the secret.
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-/** What the hash Secret of a token holds, in plain text. */
+/** Content of a token's hash Secret, decoded. */
 export interface TokenHashes {
   readonly accessKey: string;
   readonly secretHash: string;
-  /** After a rotation: the hash of the secret before, good until `previousExpiresAt` (RFC 3339). */
+  /** After a rotation: hash of the previous secret, valid until `previousExpiresAt` (RFC 3339). */
   readonly previousHash?: string;
   readonly previousExpiresAt?: string;
 }
 
-/** Hashes, and the ServiceToken that they are of. */
+/** Hashes with the ServiceToken that they belong to. */
 export interface OwnedHashes extends TokenHashes {
   readonly tokenName: string;
   readonly tokenUid: string;
 }
 
-/** The name of a token's hash Secret; a name too long for the suffix is cut and told apart by its hash. */
+/** Name of a token's hash Secret; a name that is too long is truncated and made unique with a hash. */
 export function hashSecretName(tokenName: string): string {
   const name = `${tokenName}-hash`;
   if (name.length <= NAME_MAX_LENGTH) return name;
@@ -97,8 +97,8 @@ export function hashSecretName(tokenName: string): string {
 }
 
 /**
- * The Secret that holds a token's hashes, owned by the ServiceToken so that both go together.
- * @param owner a ServiceToken that a store has taken (it has a uid)
+ * The Secret with a token's hashes, owned by the ServiceToken so that Kubernetes deletes both together.
+ * @param owner a stored ServiceToken (it has a uid)
  */
 export function buildHashSecret(owner: ServiceToken, hashes: TokenHashes): Secret {
   const reference: OwnerReference = {
@@ -124,7 +124,7 @@ export function buildHashSecret(owner: ServiceToken, hashes: TokenHashes): Secre
   };
 }
 
-/** Reads a hash Secret; undefined for any other Secret and for one that is damaged. */
+/** Parses a hash Secret; undefined for other Secrets and invalid ones. */
 export function readHashSecret(secret: Secret): OwnedHashes | undefined {
   if (secret.metadata.labels?.[LABELS.part] !== HASH_SECRET_PART) return undefined;
   const owner = secret.metadata.ownerReferences?.find(({ kind }) => kind === 'ServiceToken');

@@ -26,41 +26,49 @@ export function srnText(kind: SrnKind, id: string): string {
   return `${PREFIX}${kind}#${id}`;
 }
 
-function one(kind: SrnKind, id: string): Srn {
+function singleLevel(kind: SrnKind, id: string): Srn {
   return { levels: [{ kind, id }] };
 }
 
-export const roleResource = (name: string): Srn => one('role', name);
-export const policyResource = (name: string): Srn => one('policy', name);
-export const serviceTokenResource = (name: string): Srn => one('service-token', name);
-/** A table by its raw name: no type suffix; with its database before it (`sales.orders`) unless that is the default one. */
-export const tableResource = (name: string): Srn => one('table', name);
-/** The cluster that this deployment fronts. The authorizer completes outer levels itself. */
+export const roleResource = (name: string): Srn => singleLevel('role', name);
+export const policyResource = (name: string): Srn => singleLevel('policy', name);
+export const serviceTokenResource = (name: string): Srn => singleLevel('service-token', name);
+/** A table by its raw name: without type suffix; with its database (`sales.orders`) unless that is the default one. */
+export const tableResource = (name: string): Srn => singleLevel('table', name);
+/** The cluster of this deployment. The authorizer adds the outer levels. */
 export const clusterResource: Srn = { levels: [] };
 
 export type SrnParseResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly message: string };
 
-/** As the CRD's pattern allows: a name is at most eight levels deep. */
+/** Maximum levels of a name; the same limit as in the CRD's pattern. */
 const MAX_LEVELS = 8;
+/** Maximum length of a name or pattern; the same limit as in the CRD's schema. */
+export const MAX_SRN_LENGTH = 1024;
+/**
+ * Maximum length of one id; nothing is allowed on a longer one. Subjects have at most 512 characters. Table names have at most 255 bytes,
+ * because the engine uses them as directory names.
+ */
+export const MAX_SRN_ID_LENGTH = 512;
 
 /**
- * Reads `srn2:<kind>#<id>[:<kind>#<id>…]`.
- * @returns the name, or one sentence that says what is wrong with it
+ * Parses `srn2:<kind>#<id>[:<kind>#<id>…]`.
+ * @returns the name, or one sentence that describes the error
  */
 export function parseSrn(text: string): SrnParseResult<Srn> {
   const parsed = parseLevels(text);
   if (!parsed.ok) return parsed;
-  for (const { kind } of parsed.value) {
+  for (const { kind, id } of parsed.value) {
     if (!SRN_KINDS.includes(kind as SrnKind)) return { ok: false, message: unknownKind(text, kind) };
+    if (id.length > MAX_SRN_ID_LENGTH) return { ok: false, message: idTooLong(kind, id) };
   }
   return { ok: true, value: { levels: parsed.value } };
 }
 
 /**
- * Reads a name of exactly one level and one kind, such as the `{roleSrn}` of a path.
- * @returns the id, or one sentence that says what is wrong
+ * Parses a name of exactly one level and one kind, such as the `{roleSrn}` of a path.
+ * @returns the id, or one sentence that describes the error
  */
 export function parseSrnOf(kind: SrnKind, text: string): SrnParseResult<string> {
   const parsed = parseSrn(text);
@@ -78,17 +86,17 @@ export interface SrnPatternLevel {
   readonly id: Glob;
 }
 
-/** A compiled pattern. No levels at all is `*` alone, which matches everything. */
+/** A compiled pattern. Without levels it is `*`, which matches everything. */
 export interface SrnPattern {
   readonly source: string;
   readonly levels: readonly SrnPatternLevel[];
-  /** The innermost of the levels: what decides mostly, and therefore first. */
+  /** The innermost level. It is compared first because it excludes most patterns. */
   readonly last: SrnPatternLevel | undefined;
 }
 
 /**
- * Reads a pattern of a policy's `resources`: a name in which kind and id may hold `*`, or `*` alone.
- * A kind that no resource has is refused, since the pattern could never match.
+ * Parses a pattern of a policy's `resources`: a name whose kinds and ids may contain `*`, or just `*`.
+ * An unknown kind is rejected because the pattern could never match.
  */
 export function parseSrnPattern(text: string): SrnParseResult<SrnPattern> {
   if (text === '*') return { ok: true, value: { source: text, levels: [], last: undefined } };
@@ -103,22 +111,22 @@ export function parseSrnPattern(text: string): SrnParseResult<SrnPattern> {
   return { ok: true, value: { source: text, levels, last: levels.at(-1) } };
 }
 
-/** Whether the pattern holds for whatever resource there is: `*` alone, or one level of nothing but stars. */
+/** Whether the pattern matches every resource: `*`, or one level of only stars. */
 export function matchesEverything(pattern: SrnPattern): boolean {
   return (
     pattern.levels.every((level) => level.kind.form === 'any' && level.id.form === 'any') && pattern.levels.length < 2
   );
 }
 
-/** Where a deployment stands: the outer levels of everything that is asked about. */
+/** Outer levels of all resources of this deployment. */
 export interface Deployment {
   readonly environment: string;
   readonly cluster: string;
 }
 
 /**
- * The resource with the levels that this deployment stands in: environment first, then cluster, where it names none of its own.
- * The environment itself has no cluster above it.
+ * Adds the outer levels of this deployment (environment, then cluster) that the resource does not have itself.
+ * The environment itself has no cluster level.
  */
 export function completeSrn(resource: Srn, deployment: Deployment): readonly SrnLevel[] {
   const { levels } = resource;
@@ -130,14 +138,14 @@ export function completeSrn(resource: Srn, deployment: Deployment): readonly Srn
   return [environment, { kind: 'cluster', id: deployment.cluster }, ...rest];
 }
 
-/** @param levels a completed resource: a pattern matches when its levels are found among these in order and the last ones meet. */
+/** @param levels a completed resource. A pattern matches if its levels occur in order and its last level matches the last one. */
 export function patternMatches(pattern: SrnPattern, levels: readonly SrnLevel[]): boolean {
   const last = pattern.levels.length - 1;
   if (last < 0) return true;
   const inner = levels.length - 1;
   if (!levelMatches(pattern.levels[last], levels[inner])) return false;
   let wanted = 0;
-  // The leftmost level that fits is always as good as any later one, since only the order matters.
+  // Greedy: taking the leftmost matching level never loses a match, because only the order matters.
   for (let at = 0; at < inner && wanted < last; at++) {
     if (levelMatches(pattern.levels[wanted], levels[at])) wanted++;
   }
@@ -150,6 +158,12 @@ export function levelMatches(pattern: SrnPatternLevel | undefined, level: SrnLev
 }
 
 function parseLevels(text: string): SrnParseResult<SrnLevel[]> {
+  if (text.length > MAX_SRN_LENGTH) {
+    return {
+      ok: false,
+      message: `the resource name has ${text.length} characters: at most ${MAX_SRN_LENGTH} are allowed`,
+    };
+  }
   if (!text.startsWith(PREFIX)) {
     return {
       ok: false,
@@ -172,6 +186,10 @@ function parseLevels(text: string): SrnParseResult<SrnLevel[]> {
     levels.push({ kind, id });
   }
   return { ok: true, value: levels };
+}
+
+function idTooLong(kind: string, id: string): string {
+  return `the ${kind} has ${id.length} characters in its name: at most ${MAX_SRN_ID_LENGTH} are allowed`;
 }
 
 function unknownKind(text: string, kind: string): string {

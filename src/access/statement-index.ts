@@ -1,18 +1,28 @@
-import { ACTION_COUNT, ACTION_WORDS, speaksOf, type AskedAction } from './action-set.ts';
+import { ACTION_COUNT, ACTION_WORDS, includesAction, type AskedAction } from './action-set.ts';
 import type { CompiledStatement } from './compiled-policy.ts';
 import { globMatches, type Glob } from './glob.ts';
-import { completeSrn, patternMatches, type Deployment, type Srn, type SrnLevel, type SrnPattern } from './srn.ts';
+import {
+  completeSrn,
+  MAX_SRN_ID_LENGTH,
+  patternMatches,
+  type Deployment,
+  type Srn,
+  type SrnLevel,
+  type SrnPattern,
+} from './srn.ts';
 
 /**
- * What is asked of an index: an action on a resource. One object is asked again and again, since a decision costs little more than making one;
- * deciding never waits, so that no other question can come between.
+ * A query to an index: an action on a resource. The object is reused because creating one costs about as much as a decision. Reuse is safe:
+ * decisions are synchronous, so queries cannot overlap.
  */
 export class Question {
   action: AskedAction = NO_ACTION;
-  /** The level that a pattern's last level must meet. */
+  /** The level that the last level of a pattern must match. */
   last: SrnLevel = NO_LEVEL;
-  /** The first characters of its id, to be compared before any text is. */
+  /** First characters of its id, compared before the full text. */
   head = 0;
+  /** Whether a name exceeds the maximum length: nothing is allowed then, and patterns are not compared. */
+  tooLong = false;
   readonly #deployment: Deployment;
   #resource: Srn = { levels: [] };
   #levels: readonly SrnLevel[] | undefined;
@@ -26,12 +36,13 @@ export class Question {
     this.action = action;
     this.last = levels[levels.length - 1] ?? { kind: 'cluster', id: this.#deployment.cluster };
     this.head = headOf(this.last.id);
+    this.tooLong = isTooLong(this.last) || (levels.length > 1 && levels.some(isTooLong));
     this.#resource = resource;
     this.#levels = undefined;
     return this;
   }
 
-  /** The completed resource. Made only when a pattern of several levels asks for it: most have one. */
+  /** The completed resource. Computed lazily, because most patterns have a single level. */
   get levels(): readonly SrnLevel[] {
     return (this.#levels ??= completeSrn(this.#resource, this.#deployment));
   }
@@ -40,21 +51,44 @@ export class Question {
 const NO_ACTION: AskedAction = { index: -1, lower: '' };
 const NO_LEVEL: SrnLevel = { kind: '', id: '' };
 
-/** The first two characters as a number; 0 for a text that has no two. */
+/** The first two characters as a number; 0 for shorter texts. */
 function headOf(text: string): number {
   return text.length < 2 ? 0 : (text.charCodeAt(0) << 16) | text.charCodeAt(1);
 }
 
-/** Statements of one effect, arranged for being asked. */
-export interface StatementIndex {
-  /**
-   * Whether any statement matches. With `found` given, all that match are added to it, each once.
-   * Enforcement and explanation are this one function: they cannot differ.
-   */
-  matches(question: Question, found?: Set<CompiledStatement>): boolean;
+function isTooLong({ id }: SrnLevel): boolean {
+  return id.length > MAX_SRN_ID_LENGTH;
 }
 
-/** Up to this many patterns a list is faster than a trie, whose nodes lie all over the memory. */
+/** Matching statements without duplicates, up to a limit. */
+export class FoundStatements {
+  readonly statements = new Set<CompiledStatement>();
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get full(): boolean {
+    return this.statements.size >= this.#limit;
+  }
+}
+
+/** Statements of one effect, indexed for queries. */
+export interface StatementIndex {
+  /**
+   * Whether any statement matches. With `found`, matching statements are added to it until it is full.
+   * Enforcement and explanation share this function, so they cannot differ.
+   */
+  matches(question: Question, found?: FoundStatements): boolean;
+}
+
+/** Whether a search may end at its first match. */
+function isEnough(found: FoundStatements | undefined): boolean {
+  return found === undefined || found.full;
+}
+
+/** Up to this many patterns a list is faster than a trie, because of memory locality. */
 const MAX_LIST = 128;
 
 export function indexStatements(statements: readonly CompiledStatement[]): StatementIndex {
@@ -69,14 +103,14 @@ interface Probe {
 }
 
 /**
- * For few patterns: far smaller than a trie, and as fast, since nearly everything is ruled out by numbers that lie side by side: what does not
- * speak of the action, then what begins otherwise.
+ * For few patterns: much smaller than a trie and as fast, because most patterns are excluded by comparing adjacent numbers:
+ * first the action bits, then the first characters.
  */
 class StatementList implements StatementIndex {
   readonly #probes: readonly Probe[];
-  /** 32 probes are one word. */
+  /** Number of 32-bit words. */
   readonly #words: number;
-  /** By action: the probes that speak of it, as bits by position; then by position: the head of the pattern. Made when first asked. */
+  /** By action: a bit for each probe with that action; after these, by probe: the head of the pattern. Computed at the first query. */
   #table: Int32Array | undefined;
 
   constructor(probes: readonly Probe[]) {
@@ -84,24 +118,24 @@ class StatementList implements StatementIndex {
     this.#words = Math.ceil(probes.length / 32);
   }
 
-  matches(question: Question, found?: Set<CompiledStatement>): boolean {
+  matches(question: Question, found?: FoundStatements): boolean {
     const words = this.#words;
     if (words === 0) return false;
     const table = (this.#table ??= tableOf(this.#probes, words));
     const { index } = question.action;
     let any = false;
     for (let word = 0; word < words; word++) {
-      const speaking = index >= 0 ? table[index * words + word]! : this.#speakingOf(question.action, word);
-      if (speaking === 0 || !this.#someMeets(speaking, word * 32, question, found)) continue;
-      if (!found) return true;
+      const candidates = index >= 0 ? table[index * words + word]! : this.#withAction(question.action, word);
+      if (candidates === 0 || !this.#someMatches(candidates, word * 32, question, found)) continue;
+      if (isEnough(found)) return true;
       any = true;
     }
     return any;
   }
 
-  #someMeets(speaking: number, from: number, question: Question, found?: Set<CompiledStatement>): boolean {
+  #someMatches(candidates: number, from: number, question: Question, found?: FoundStatements): boolean {
     const heads = ACTION_COUNT * this.#words + from;
-    let left = speaking;
+    let left = candidates;
     let any = false;
     while (left !== 0) {
       const bit = 31 - Math.clz32(left);
@@ -109,19 +143,19 @@ class StatementList implements StatementIndex {
       const head = this.#table![heads + bit]!;
       if (head !== 0 && head !== question.head) continue;
       const { statement, pattern } = this.#probes[from + bit]!;
-      if (!patternMeets(pattern, question)) continue;
-      if (!found) return true;
-      found.add(statement);
+      if (!matchesQuestion(pattern, question)) continue;
+      found?.statements.add(statement);
+      if (isEnough(found)) return true;
       any = true;
     }
     return any;
   }
 
-  /** For an action that no table knows. */
-  #speakingOf(action: AskedAction, word: number): number {
+  /** For an unknown action, which has no bits. */
+  #withAction(action: AskedAction, word: number): number {
     let bits = 0;
     for (const [bit, { statement }] of this.#probes.slice(word * 32, word * 32 + 32).entries()) {
-      if (speaksOf(statement.actions, action)) bits |= 1 << bit;
+      if (includesAction(statement.actions, action)) bits |= 1 << bit;
     }
     return bits;
   }
@@ -141,7 +175,7 @@ function tableOf(probes: readonly Probe[], words: number): Int32Array {
   return table;
 }
 
-function patternMeets(pattern: SrnPattern, question: Question): boolean {
+function matchesQuestion(pattern: SrnPattern, question: Question): boolean {
   const { last } = pattern;
   if (!last) return true;
   if (!globMatches(last.id, question.last.id) || !globMatches(last.kind, question.last.kind)) return false;
@@ -149,15 +183,15 @@ function patternMeets(pattern: SrnPattern, question: Question): boolean {
 }
 
 /**
- * For many statements: a hash table of the exact names and a trie of the globs' literal beginnings, per kind of resource, so that a question
- * touches only patterns that begin like its resource. Each place holds the union of its statements' actions as bits:
- * a thousand statements on one table are one test.
+ * For many statements: per kind of resource, a hash table of exact names and a trie of the literal prefixes of globs, so that a query
+ * only compares patterns with a matching prefix. Each bucket holds the union of its statements' actions as bits:
+ * a thousand statements on one table need one test.
  */
 class StatementTrie implements StatementIndex {
   readonly #everywhere = new Bucket();
   readonly #byKind = new Map<string, IdIndex>();
   readonly #anyKind = new IdIndex();
-  /** Globs in the kind that are neither exact nor everything: rare, and asked one by one. */
+  /** Patterns with a glob in the kind that is neither exact nor `*`: rare, so they are compared one by one. */
   readonly #otherKinds = new Bucket();
 
   constructor(probes: readonly Probe[]) {
@@ -171,11 +205,11 @@ class StatementTrie implements StatementIndex {
       return;
     }
     const index = this.#idIndexFor(last.kind);
-    // Where the place alone says that the pattern matches, the statement need not be looked at again.
+    // In this case the position in the index alone proves that the pattern matches.
     const certain = index !== undefined && pattern.levels.length === 1 && last.id.form !== 'general';
     const bucket = index ? index.bucketFor(last.id) : this.#otherKinds;
     if (certain) bucket.addCertain(statement);
-    else bucket.addDoubtful(statement, pattern);
+    else bucket.addUncertain(statement, pattern);
   }
 
   #idIndexFor(kind: Glob): IdIndex | undefined {
@@ -186,19 +220,19 @@ class StatementTrie implements StatementIndex {
     return index;
   }
 
-  matches(question: Question, found?: Set<CompiledStatement>): boolean {
+  matches(question: Question, found?: FoundStatements): boolean {
     let any = this.#everywhere.matches(question, found);
-    if (any && !found) return true;
+    if (any && isEnough(found)) return true;
     const ofKind = this.#byKind.get(question.last.kind);
     if (ofKind?.matches(question, found)) any = true;
-    if (any && !found) return true;
+    if (any && isEnough(found)) return true;
     if (this.#anyKind.matches(question, found)) any = true;
-    if (any && !found) return true;
+    if (any && isEnough(found)) return true;
     return this.#otherKinds.matches(question, found) || any;
   }
 }
 
-/** Patterns of one kind, by what their id must be or begin with. */
+/** Patterns of one kind, indexed by the exact id or by the literal prefix of the id. */
 class IdIndex {
   readonly #exact = new Map<string, Bucket>();
   readonly #root = new TrieNode('');
@@ -210,13 +244,13 @@ class IdIndex {
     return bucket;
   }
 
-  matches(question: Question, found?: Set<CompiledStatement>): boolean {
+  matches(question: Question, found?: FoundStatements): boolean {
     const { id } = question.last;
     let any = this.#exact.get(id)?.matches(question, found) ?? false;
     let node: TrieNode | undefined = this.#root;
     let at = 0;
     while (node) {
-      if (any && !found) return true;
+      if (any && isEnough(found)) return true;
       if (node.bucket.matches(question, found)) any = true;
       node = node.childFor(id, at);
       at += node?.label.length ?? 0;
@@ -225,7 +259,7 @@ class IdIndex {
   }
 }
 
-/** A node of a compressed trie: `label` is what it adds to its parent's text. */
+/** A node of a compressed trie; `label` is appended to its parent's text. */
 class TrieNode {
   label: string;
   bucket = new Bucket();
@@ -235,13 +269,13 @@ class TrieNode {
     this.label = label;
   }
 
-  /** The child whose label stands in `text` at `at`. */
+  /** The child whose label occurs in `text` at `at`. */
   childFor(text: string, at: number): TrieNode | undefined {
     const child = this.#children?.get(text.charCodeAt(at));
     return child && text.startsWith(child.label, at) ? child : undefined;
   }
 
-  /** The node for `text` below this one, made where it is missing. */
+  /** The node for `text` below this one; created if missing. */
   insert(text: string): TrieNode {
     if (text === '') return this;
     this.#children ??= new Map();
@@ -257,7 +291,7 @@ class TrieNode {
     return child.insert(text.slice(shared));
   }
 
-  /** Cuts the label after `length` characters; what this node held moves to a new child below. */
+  /** Splits the label after `length` characters; the content of this node moves to a new child. */
   #split(length: number): void {
     const below = new TrieNode(this.label.slice(length));
     below.bucket = this.bucket;
@@ -274,10 +308,10 @@ function sharedLength(a: string, b: string): number {
   return length;
 }
 
-/** The statements of one place in the index. */
+/** The statements at one position of the index. */
 class Bucket {
   #certain: CompiledStatement[] | undefined;
-  #doubtful: Probe[] | undefined;
+  #uncertain: Probe[] | undefined;
   /** Union of the actions of the certain statements. */
   #bits: Int32Array | undefined;
 
@@ -289,39 +323,39 @@ class Bucket {
     }
   }
 
-  addDoubtful(statement: CompiledStatement, pattern: SrnPattern): void {
-    (this.#doubtful ??= []).push({ statement, pattern });
+  addUncertain(statement: CompiledStatement, pattern: SrnPattern): void {
+    (this.#uncertain ??= []).push({ statement, pattern });
   }
 
-  matches(question: Question, found?: Set<CompiledStatement>): boolean {
+  matches(question: Question, found?: FoundStatements): boolean {
     const any = this.#certain !== undefined && this.#certainMatches(question, found);
-    if (any && !found) return true;
-    return this.#doubtful === undefined ? any : this.#doubtfulMatches(question, found) || any;
+    if (any && isEnough(found)) return true;
+    return this.#uncertain === undefined ? any : this.#uncertainMatches(question, found) || any;
   }
 
-  #certainMatches(question: Question, found?: Set<CompiledStatement>): boolean {
+  #certainMatches(question: Question, found?: FoundStatements): boolean {
     const { index } = question.action;
     if (index >= 0) {
-      const spoken = (this.#bits![index >>> 5]! & (1 << (index & 31))) !== 0;
-      if (!spoken || !found) return spoken;
+      const included = (this.#bits![index >>> 5]! & (1 << (index & 31))) !== 0;
+      if (!included || !found) return included;
     }
     let any = false;
     for (const statement of this.#certain!) {
-      if (!speaksOf(statement.actions, question.action)) continue;
+      if (!includesAction(statement.actions, question.action)) continue;
       any = true;
-      if (!found) break;
-      found.add(statement);
+      found?.statements.add(statement);
+      if (isEnough(found)) break;
     }
     return any;
   }
 
-  #doubtfulMatches(question: Question, found?: Set<CompiledStatement>): boolean {
+  #uncertainMatches(question: Question, found?: FoundStatements): boolean {
     let any = false;
-    for (const { statement, pattern } of this.#doubtful!) {
-      if (!speaksOf(statement.actions, question.action) || !patternMeets(pattern, question)) continue;
+    for (const { statement, pattern } of this.#uncertain!) {
+      if (!includesAction(statement.actions, question.action) || !matchesQuestion(pattern, question)) continue;
       any = true;
-      if (!found) break;
-      found.add(statement);
+      found?.statements.add(statement);
+      if (isEnough(found)) break;
     }
     return any;
   }

@@ -1,9 +1,9 @@
 import type { Subject, SubjectType } from '../resources/role-assignment.ts';
 import type { Principal } from './principal.ts';
 
-/** A subject as a key of a Map: what compares equal has the same key. */
+/** Map key of a subject: equal subjects have the same key. */
 export function subjectKey(type: SubjectType, name: string): string {
-  // E-mail addresses and domains are compared without case, groups and tokens are not.
+  // E-mail addresses and domains are case-insensitive, groups and tokens are not.
   const normal = type === 'user-email' || type === 'domain' ? name.toLowerCase() : name;
   return `${type}:${normal}`;
 }
@@ -12,7 +12,7 @@ export function sameSubject(a: Subject, b: Subject): boolean {
   return subjectKey(a.type, a.name) === subjectKey(b.type, b.name);
 }
 
-/** All subjects of a user; a service token's depend on which tokens there are. */
+/** All subjects of a user. Those of a service token depend on the existing tokens. */
 export function userSubjects(principal: Principal): Subject[] {
   const subjects: Subject[] = [{ type: 'user-email', name: principal.id }];
   for (const group of principal.groups) subjects.push({ type: 'group', name: group });
@@ -20,7 +20,7 @@ export function userSubjects(principal: Principal): Subject[] {
   return subjects;
 }
 
-/** Which roles each subject has, and how many assignments give it. */
+/** Roles by subject, with the number of assignments for each. */
 export class SubjectIndex {
   readonly #roles = new Map<string, Map<string, number>>();
   readonly #subjectCount = new Map<string, number>();
@@ -50,7 +50,7 @@ export class SubjectIndex {
     return this.#roles.has(subjectKey(type, name));
   }
 
-  /** How many subjects (counting each assignment that names one) a role has. */
+  /** Number of subjects of a role, counted per assignment. */
   subjectsOf(role: string): number {
     return this.#subjectCount.get(role) ?? 0;
   }

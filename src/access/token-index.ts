@@ -1,7 +1,7 @@
 import type { Secret, ServiceToken } from '../resources/kinds.ts';
 import { readHashSecret, type OwnedHashes, type TokenHashes } from './service-token.ts';
 
-/** A service token that can be looked up by its access key. */
+/** A service token in the index. */
 export interface KnownToken {
   readonly name: string;
   readonly accessKey: string;
@@ -10,8 +10,8 @@ export interface KnownToken {
 }
 
 /**
- * Joins ServiceTokens and the Secrets that hold their hashes, which arrive in any order. A hash counts for the very object that it was made for: of a
- * token that was deleted and made again under its name, the old secret is worth nothing from then on.
+ * Joins ServiceTokens with the Secrets that hold their hashes, which arrive in any order. A hash is valid only for the object it was created for:
+ * if a token is deleted and created again with the same name, the old secret is invalid.
  */
 export class TokenIndex {
   readonly #ownersByName: boolean;
@@ -20,7 +20,7 @@ export class TokenIndex {
   readonly #nameByAccessKey = new Map<string, string>();
   readonly #tokenBySecret = new Map<string, string>();
 
-  /** @param ownersByName names are enough: for a folder of manifests, whose objects get new uids when its state is lost */
+  /** @param ownersByName compare only names: with a folder of manifests, objects get new uids if its state is lost */
   constructor(ownersByName: boolean) {
     this.#ownersByName = ownersByName;
   }
@@ -65,7 +65,7 @@ export class TokenIndex {
     return name === undefined ? undefined : this.byName(name);
   }
 
-  /** Undefined where the token does not exist or its secret has not been made yet. */
+  /** Undefined if the token does not exist or its Secret was not created yet. */
   byName(name: string): KnownToken | undefined {
     const token = this.#tokens.get(name);
     const hashes = this.#hashesByToken.get(name)?.hashes;

@@ -6,58 +6,60 @@ import { createEngine, type EngineOptions } from '../engine/connection.ts';
 import { credentialFromFile } from '../engine/credential.ts';
 import { CATALOGUE, findCheck } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
-import { createGather } from '../health/gather.ts';
+import { createGather } from '../health/gather/gather.ts';
 import { healthMetrics } from '../health/metrics.ts';
 import { countsOf, renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
 import { buildStatus } from '../health/report.ts';
 import { runChecks, type RunProgress, type RunResult } from '../health/run.ts';
 import { parseInterval, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
 import { clusterHealth } from '../http/cluster-health/report.ts';
+import { systemClock } from '../platform/clock.ts';
 
-/** What the command reads from and writes to; a test hands in its own. */
+/** What the command uses of its process. */
 export interface CheckIo {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly stdoutIsTty: boolean;
   readonly stderrIsTty: boolean;
-  /** Columns of the terminal. */
+  /** Width of the terminal in columns. */
   readonly width: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
-  /** Aborts when the user gives up. */
+  /** Aborts when the user interrupts the command. */
   readonly signal: AbortSignal;
 }
 
 export const EXIT_PASS = 0;
 export const EXIT_FAIL = 1;
-/** The cluster could not be reached, or the command line is wrong. */
-export const EXIT_COULD_NOT = 2;
+/** The cluster is not reachable, or a usage error. */
+export const EXIT_ERROR = 2;
 
 const FORMATS = ['table', 'json', 'yaml', 'junit', 'prometheus', 'markdown'] as const;
 type Format = (typeof FORMATS)[number];
-/** All that a report can hold. */
+/** The most findings per check that a report can contain. */
 const MAX_FINDINGS = 200;
 
 export const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
 
-Runs the ${CATALOGUE.length} health checks once against any Apache Pinot and says what they found.
+Runs the ${CATALOGUE.length} health checks once against any Apache Pinot cluster and prints the report.
 
 Options:
-  --controller URL             base URL of the controller; again or after a comma: others, for when the first is away
-  -o, --output FORMAT          ${FORMATS.join(', ')}; table by default
-  --only NAME                  only this check; again or after a comma for more
-  --threshold NAME.key=VALUE   another threshold, such as REPLICATION_CHECK.minReplication=2
+  --controller URL             base URL of a controller; repeat or separate by commas for further ones
+  -o, --output FORMAT          ${FORMATS.join(', ')} (default: table)
+  --only NAME                  run only this check; repeat or separate by commas for several
+  --threshold NAME.key=VALUE   override a threshold, such as REPLICATION_CHECK.minReplication=2; can be repeated
   --prebuilt-snapshot-property NAME
-                               cluster property that PREBUILT_SNAPSHOT_CHECK looks at, where it is another one
-  --credential-file PATH       file with the credential for the engine: user:password, or a token
-  --ca-file PATH               certificates (PEM) of authorities to trust beside those of the system
-  --instance-scheme SCHEME     how servers and brokers are asked for their health: http (by default) or https
-  --timeout TIME               when to stop reading, such as 90s; 10m by default
-  -h, --help                   this text
+                               cluster property that PREBUILT_SNAPSHOT_CHECK reads
+                               (default: ${PREBUILT_SNAPSHOT_PROPERTY})
+  --credential-file PATH       file with the credential for Pinot: user:password or a token
+  --ca-file PATH               PEM file of additional trusted certificate authorities
+  --instance-scheme SCHEME     scheme of the health endpoints of servers and brokers: http or https (default: http)
+  --timeout TIME               time limit for reading the cluster, such as 90s (default: 10m)
+  -h, --help                   print this help
 
-Exit code: 0 every check passed, 1 one failed, 2 the cluster could not be reached (or the command line is wrong).
+Exit code: 0 all checks passed, 1 a check failed, 2 the cluster is not reachable or usage error.
 `;
 
 class UsageError extends Error {}
@@ -72,14 +74,14 @@ interface CheckArguments {
   readonly timeoutMs: number;
 }
 
-/** `olap-warden check`: everything after the command's name, and the exit code. */
+/** Runs `olap-warden check`. @param argv arguments after the command's name @returns the exit code */
 export async function runCheck(argv: readonly string[], io: CheckIo): Promise<number> {
   let parsed: CheckArguments | undefined;
   try {
     parsed = parse(argv);
   } catch (error) {
     io.stderr(`error: ${(error as Error).message}\n\n${CHECK_USAGE}`);
-    return EXIT_COULD_NOT;
+    return EXIT_ERROR;
   }
   if (parsed === undefined) {
     io.stdout(CHECK_USAGE);
@@ -88,20 +90,18 @@ export async function runCheck(argv: readonly string[], io: CheckIo): Promise<nu
   try {
     const run = await readAndCheck(parsed, io);
     if (io.signal.aborted) {
-      io.stderr('error: given up before the checks had run\n');
-      return EXIT_COULD_NOT;
+      io.stderr('error: interrupted before the checks had run\n');
+      return EXIT_ERROR;
     }
     if (run.unreachable !== undefined) {
-      io.stderr(
-        `error: the cluster at \`${parsed.controllers.join(', ')}\` could not be reached: ${run.unreachable}\n`,
-      );
-      return EXIT_COULD_NOT;
+      io.stderr(`error: the cluster at \`${parsed.controllers.join(', ')}\` is not reachable: ${run.unreachable}\n`);
+      return EXIT_ERROR;
     }
     io.stdout(await rendered(run, parsed.format, io));
     return countsOf(run).fail === 0 ? EXIT_PASS : EXIT_FAIL;
   } catch (error) {
     io.stderr(`error: ${(error as Error).message}\n`);
-    return EXIT_COULD_NOT;
+    return EXIT_ERROR;
   }
 }
 
@@ -117,15 +117,16 @@ async function readAndCheck(parsed: CheckArguments, io: CheckIo): Promise<RunRes
   const progress = progressLine(io);
   try {
     const signal = AbortSignal.any([io.signal, AbortSignal.timeout(parsed.timeoutMs)]);
-    const gather = createGather({ engine, random: io.random, instanceScheme: parsed.instanceScheme });
-    return await runChecks({ gather, settings: parsed.settings, signal, now: io.now, onProgress: progress.step });
+    const clock = { ...systemClock, now: () => io.now().getTime(), random: io.random };
+    const gather = createGather({ engine, clock, instanceScheme: parsed.instanceScheme });
+    return await runChecks({ gather, settings: parsed.settings, signal, clock, onProgress: progress.step });
   } finally {
     progress.clear();
     await engine.close();
   }
 }
 
-/** One line that is written over and over, for people who wait at a terminal. */
+/** A progress line on a terminal, overwritten at each step. */
 function progressLine(io: CheckIo): { step: (progress: RunProgress) => void; clear: () => void } {
   if (!io.stderrIsTty) return { step: () => undefined, clear: () => undefined };
   let shown = false;
@@ -179,7 +180,7 @@ function statusOf(result: RunResult, now: Date) {
   });
 }
 
-/** @returns undefined where only help is wanted. @throws {Error} a wrong command line */
+/** @returns undefined for `--help`. @throws {Error} usage error */
 function parse(argv: readonly string[]): CheckArguments | undefined {
   const { values } = parseArgs({
     args: [...argv],
@@ -200,9 +201,11 @@ function parse(argv: readonly string[]): CheckArguments | undefined {
   });
   if (values.help === true) return undefined;
   const controllers = list(values.controller);
-  if (controllers.length === 0) throw new UsageError('`--controller` is missing, such as `http://localhost:9000`');
+  if (controllers.length === 0)
+    throw new UsageError('missing `--controller`, such as `--controller http://localhost:9000`');
   for (const url of controllers) {
-    if (!/^https?:$/u.test(URL.parse(url)?.protocol ?? '')) throw new UsageError(`\`${url}\` is no http or https URL`);
+    if (!/^https?:$/u.test(URL.parse(url)?.protocol ?? ''))
+      throw new UsageError(`invalid \`--controller ${url}\`: it must be an http or https URL`);
   }
   return {
     controllers,
@@ -224,14 +227,15 @@ function list(values: readonly string[] | undefined): string[] {
 
 function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value);
-  if (found === undefined) throw new UsageError(`\`${option} ${value}\`: one of ${allowed.join(', ')} would be right`);
+  if (found === undefined)
+    throw new UsageError(`invalid \`${option} ${value}\`: it must be one of ${allowed.join(', ')}`);
   return found;
 }
 
 function timeoutFrom(value: string): number {
   const ms = parseInterval(value);
   if (ms === undefined)
-    throw new UsageError(`\`--timeout ${value}\`: a time such as \`90s\` or \`10m\` would be right`);
+    throw new UsageError(`invalid \`--timeout ${value}\`: it must be a duration such as \`90s\` or \`10m\``);
   return ms;
 }
 
@@ -245,10 +249,10 @@ function settingsFrom(
   for (const text of thresholds) {
     const [, name = '', key = '', value = ''] = /^([A-Za-z_]+)\.([A-Za-z]+)=(.+)$/u.exec(text) ?? [];
     const check = findCheck(name.toUpperCase());
-    if (name === '') throw new UsageError(`\`--threshold ${text}\`: NAME.key=VALUE would be right`);
+    if (name === '') throw new UsageError(`invalid \`--threshold ${text}\`: it must have the form NAME.key=VALUE`);
     if (check === undefined) throw new UsageError(unknownCheck(name));
     const problem = thresholdProblem(check, key, Number(value));
-    if (problem !== undefined) throw new UsageError(`\`--threshold ${text}\`: ${problem}`);
+    if (problem !== undefined) throw new UsageError(`invalid \`--threshold ${text}\`: ${problem}`);
     overrides[check.name] = { ...overrides[check.name], [key]: Number(value) };
   }
   const checks = names.size === 0 ? CATALOGUE : CATALOGUE.filter(({ name }) => names.has(name));

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Authenticator } from '../access/authenticator.ts';
 import { KubernetesAuthenticator } from '../access/authenticators/kubernetes.ts';
 import { TokenFileAuthenticator } from '../access/authenticators/token-file.ts';
+import { systemClock } from '../platform/clock.ts';
 import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
 import { SERVICE_TOKEN_PART } from '../store/secret-label.ts';
 import type { Boot } from './wiring/boot.ts';
@@ -11,14 +12,14 @@ import { openKubernetesStore, openTransport, tokenReview } from './wiring/kubern
 import { serve } from './wiring/serve.ts';
 import type { ServiceDefinition } from './wiring/service.ts';
 
-/** The sidecar service, in front of a Kubernetes API: it decides from its own view, and goes on serving while that API is away. */
+/** The sidecar service with a Kubernetes API. It decides access from its local view, also while that API is unavailable. */
 export const gateway: ServiceDefinition = { name: 'gateway', defaultHost: '0.0.0.0', compose };
 
 async function compose(boot: Boot): Promise<number> {
   const { settings, live, log, closers, readiness } = boot;
   const transport = await openTransport(settings);
   closers.defer('transport', () => transport.close());
-  // Hashes alone: what faces people holds no token.
+  // Only the hashes of tokens: the gateway must not have the tokens themselves.
   const store = openKubernetesStore(transport, log, [SERVICE_TOKEN_PART]);
   closers.defer('store', () => store.close());
   const engine = await openEngine(settings, log);
@@ -28,14 +29,14 @@ async function compose(boot: Boot): Promise<number> {
     storeKind: 'kubernetes',
     engine,
     before: await tokenFile(boot),
-    // Without a credential for the gateways the operator's cleaner cannot call them.
+    // Without a credential for the gateways the operator's cleaner cannot call them: each gateway cleans itself.
     cleansResults: live.get()['controller.admin.auth.url'] === undefined,
     after: settings['kubernetes-tokens'] ? [kubernetesTokens(boot, transport)] : [],
   });
-  // What was once read is served while the API is away: its age is a metric, not a reason to be taken out.
+  // Ready after the first list. A stale view is reported by a metric and does not make the gateway unready.
   readiness.set('resources', () => {
     const { synced, lastError } = store.health();
-    return synced ? undefined : `not read yet${lastError === undefined ? '' : `: ${lastError}`}`;
+    return synced ? undefined : `not synced${lastError === undefined ? '' : `: ${lastError}`}`;
   });
   return serve(boot, app);
 }
@@ -46,8 +47,8 @@ async function tokenFile({ settings, log }: Boot): Promise<Authenticator[]> {
   return [
     await TokenFileAuthenticator.open({
       read: () => readFile(path, 'utf8'),
-      now: () => new Date(),
-      onProblem: (message) => log.error({ message }, 'the token file is refused; the tokens stay as they were'),
+      clock: systemClock,
+      onProblem: (message) => log.error({ message }, 'token file rejected; keeping the current tokens'),
     }),
   ];
 }
@@ -56,7 +57,7 @@ function kubernetesTokens({ settings, log }: Boot, transport: KubernetesTranspor
   return new KubernetesAuthenticator({
     review: tokenReview(transport),
     audiences: settings['kubernetes-audiences'],
-    now: () => new Date(),
-    onUnavailable: (error) => log.warn({ err: error }, 'a Kubernetes token cannot be checked'),
+    clock: systemClock,
+    onUnavailable: (error) => log.warn({ err: error }, 'TokenReview failed'),
   });
 }

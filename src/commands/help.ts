@@ -8,25 +8,25 @@ export const USAGE = `Access control, cluster health and paginated queries for A
 Usage: olap-warden <command> [flags]
 
 Commands:
-  standalone   Operator and gateway in one process, over a folder of manifests
-  gateway      The REST interfaces and the dashboard, over a Kubernetes API
-  operator     Reconciles the custom resources, runs the health checks; over a Kubernetes API
-  check        Runs the health checks once against a Pinot and prints the report
+  standalone   Operator and gateway in one process; resources in a folder of manifests
+  gateway      REST API and dashboard; resources in a Kubernetes API
+  operator     Reconciles the resources in a Kubernetes API and runs the health checks
+  check        Runs the health checks once against a Pinot cluster and prints the report
 
   olap-warden <command> --help   the flags of a command
   olap-warden --version          the version
 `;
 
-/** For the commands that run as a service. */
+/** Help of the commands that run as a service. */
 export function serviceHelp(command: string): string {
   return `Usage: olap-warden ${command} [flags]
 
-Every setting can also stand in the environment (--log-level: OLAP_WARDEN_LOG_LEVEL) or in the file that --config names.
-docs/configuration.md says more.
+Every setting can also be an environment variable (--log-level: OLAP_WARDEN_LOG_LEVEL) or a key in the file of --config.
+See docs/configuration.md.
 
 Flags:
-  --config                    A YAML or properties file of settings and properties
-  --set                       A property, key=value; may stand several times
+  --config                    YAML or properties file with settings and properties
+  --set                       A property, key=value; can be repeated
 ${flagsHelp()}
 `;
 }

@@ -7,10 +7,10 @@ import { composeOperator } from './wiring/operator.ts';
 import { resultCleaner } from './wiring/queries.ts';
 import type { ServiceDefinition } from './wiring/service.ts';
 
-/** Reconciles the custom resources, runs the health checks and the cleaner; one of its replicas leads. */
+/** Reconciles the custom resources and runs the health checks and the cleaner, on one elected replica. */
 export const operator: ServiceDefinition = { name: 'operator', defaultHost: '0.0.0.0', compose };
 
-/** Without contact to the API server for this long, `/readyz` tells. */
+/** `/readyz` fails after this time without contact to the API server. */
 const MAX_AGE_MS = 60_000;
 
 async function compose(boot: Boot): Promise<undefined> {
@@ -25,7 +25,7 @@ async function compose(boot: Boot): Promise<undefined> {
   const running = composeOperator(boot, { store, engine, transport, tasks: await resultCleaner(boot) });
   readiness.set('resources', () => {
     const { ageMs, lastError } = store.health();
-    if (!running.ready()) return `not read yet${lastError === undefined ? '' : `: ${lastError}`}`;
+    if (!running.ready()) return `not synced${lastError === undefined ? '' : `: ${lastError}`}`;
     return ageMs > MAX_AGE_MS ? `no contact to the Kubernetes API for ${Math.round(ageMs / 1000)} s` : undefined;
   });
 }

@@ -13,7 +13,7 @@ const DEFAULT_WIDTH = 100;
 
 type Command = (context: CommandContext) => Promise<number>;
 
-/** Each command is loaded only when it is called: `check` has no use for a server. */
+/** Each command's modules are loaded only when it runs. */
 const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
   standalone: async () => asCommand((await import('./standalone.ts')).standalone),
   gateway: async () => asCommand((await import('./gateway.ts')).gateway),
@@ -25,8 +25,9 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
 };
 
 /**
- * The program. @param args without the interpreter and the script
- * @returns its exit code
+ * Runs the command line.
+ * @param args without the interpreter and the script
+ * @returns the exit code
  */
 export async function run(args: readonly string[], context: Omit<CommandContext, 'args'>): Promise<number> {
   const [name = '--help', ...rest] = args;
@@ -42,7 +43,7 @@ export async function run(args: readonly string[], context: Omit<CommandContext,
   if (command === undefined) {
     const meant = nearest(name, COMMANDS);
     context.stderr(
-      `\`${name}\` is not a command; ${meant === undefined ? `the commands are ${COMMANDS.join(', ')}` : `did you mean \`${meant}\`?`}\n`,
+      `unknown command \`${name}\`; ${meant === undefined ? `the commands are ${COMMANDS.join(', ')}` : `did you mean \`${meant}\`?`}\n`,
     );
     return EXIT.usage;
   }
@@ -73,8 +74,8 @@ function asCommand(definition: ServiceDefinition): Command {
 async function checkCommand(runCheck: typeof RunCheck, { args, env, stdout, stderr }: CommandContext): Promise<number> {
   const { stdout: out, stderr: err } = process;
   const signals = endSignals(process, (code) => process.exit(code));
-  const givenUp = new AbortController();
-  void signals.ended.then((name) => givenUp.abort(new Error(`ended by ${name}`)));
+  const interrupted = new AbortController();
+  void signals.ended.then((name) => interrupted.abort(new Error(`interrupted by ${name}`)));
   try {
     return await runCheck(args, {
       stdout,
@@ -85,14 +86,14 @@ async function checkCommand(runCheck: typeof RunCheck, { args, env, stdout, stde
       width: out.columns ?? DEFAULT_WIDTH,
       now: () => new Date(),
       random: Math.random,
-      signal: givenUp.signal,
+      signal: interrupted.signal,
     });
   } finally {
     signals.release();
   }
 }
 
-/** What people can mend is said in a line each; anything else is a defect and shows its stack. */
+/** Prints a line per problem that the user can fix, and the stack of any other error. */
 function report(error: unknown, { stderr }: CommandContext): number {
   if (error instanceof SettingsError) {
     for (const problem of error.problems) stderr(`${problem}\n`);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { TokenFileAuthenticator } from '../access/authenticators/token-file.ts';
+import { systemClock } from '../platform/clock.ts';
 import { FolderStore } from '../store/folder-store.ts';
 import type { CommandContext } from './context.ts';
 import type { Boot } from './wiring/boot.ts';
@@ -13,14 +14,14 @@ import type { ServiceDefinition } from './wiring/service.ts';
 
 const PREDEFINED_TIMEOUT_MS = 15_000;
 
-/** Operator and gateway in one process, over a folder of manifests. */
+/** Operator and gateway in one process, with a folder of manifests. */
 export const standalone: ServiceDefinition = { name: 'standalone', defaultHost: '127.0.0.1', compose };
 
 async function compose(boot: Boot, context: CommandContext): Promise<number> {
   const { settings, log, closers } = boot;
   const dataDir = resolve(settings['data-dir']);
   const store = await FolderStore.open(dataDir, {
-    onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'a manifest cannot be used'),
+    onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'manifest store problem'),
   });
   closers.defer('store', () => store.close());
   const engine = await openEngine(settings, log);
@@ -32,8 +33,8 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
   if (newToken !== undefined) await assignLocalAdministrator(store, AbortSignal.timeout(PREDEFINED_TIMEOUT_MS));
   const tokens = await TokenFileAuthenticator.open({
     read: () => readFile(settings['token-file'] ?? file, 'utf8'),
-    now: () => new Date(),
-    onProblem: (message) => log.error({ message }, 'the token file is refused; the tokens stay as they were'),
+    clock: systemClock,
+    onProblem: (message) => log.error({ message }, 'token file rejected; keeping the current tokens'),
   });
   const app = await composeGateway(boot, {
     store,
@@ -45,7 +46,7 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
   const port = await serve(boot, app);
   if (newToken !== undefined) {
     context.stdout(
-      `The first administrator's token, shown this once; it also stands in ${resolve(dataDir, 'admin-token')}:\n  ${newToken}\n`,
+      `Token of the first administrator (shown once; also stored in ${resolve(dataDir, 'admin-token')}):\n  ${newToken}\n`,
     );
   }
   return port;

@@ -2,27 +2,27 @@ import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import { SettingsError, type Written } from './keys.ts';
 
-/** No configuration is this large: what is, is the wrong file. */
+/** A larger file is not a configuration file. */
 const MAX_BYTES = 1_048_576;
 
 /**
- * The keys of a file: YAML (nested mappings are the same as dotted keys), or, by its name `*.properties` or `*.conf`, lines `key=value`.
- * @throws {SettingsError} where it cannot be read or is not of its form
+ * Reads a configuration file: lines `key=value` in `*.properties` and `*.conf`, otherwise YAML, where nested mappings and dotted keys are equivalent.
+ * @throws {SettingsError} when the file cannot be read or parsed
  */
 export async function readConfigFile(path: string): Promise<Written[]> {
   let content: string;
   try {
     content = await readFile(path, 'utf8');
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : (error as Error).message;
-    throw new SettingsError([`the configuration file \`${path}\` ${why}`]);
+    const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : (error as Error).message;
+    throw new SettingsError([`cannot read the configuration file \`${path}\`: ${why}`]);
   }
   if (Buffer.byteLength(content) > MAX_BYTES)
     throw new SettingsError([`the configuration file \`${path}\` is larger than 1 MB`]);
   return parseConfig(content, path);
 }
 
-/** @param source the file's path, for messages and for its form */
+/** @param source path of the file, for messages and to select the format */
 export function parseConfig(content: string, source: string): Written[] {
   return /\.(properties|conf)$/.test(source) ? parseLines(content, source) : parseYaml(content, source);
 }
@@ -30,12 +30,12 @@ export function parseConfig(content: string, source: string): Written[] {
 function parseYaml(content: string, source: string): Written[] {
   const document = parseDocument(content, { prettyErrors: true });
   const [problem] = document.errors;
-  if (problem) throw new SettingsError([`${source}: is not valid YAML: ${problem.message}`]);
-  // Aliases may be used, but not to blow a small file up into a huge one.
+  if (problem) throw new SettingsError([`${source}: invalid YAML: ${problem.message}`]);
+  // A limit on aliases keeps a small file from expanding into a huge value.
   const value: unknown = document.toJS({ maxAliasCount: 100 });
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object' || Array.isArray(value))
-    throw new SettingsError([`${source}: must hold keys and values, such as \`port: 8080\``]);
+    throw new SettingsError([`${source}: the file must contain keys and values, such as \`port: 8080\``]);
   return flatten(value, '', source);
 }
 
@@ -43,7 +43,7 @@ function flatten(value: object, prefix: string, source: string): Written[] {
   return Object.entries(value).flatMap(([name, entry]: [string, unknown]) => {
     const key = prefix === '' ? name : `${prefix}.${name}`;
     if (typeof entry === 'object' && entry !== null && !Array.isArray(entry)) return flatten(entry, key, source);
-    // A key without a value is as good as absent.
+    // A key without a value counts as absent.
     return entry === null ? [] : [{ key, raw: entry, source }];
   });
 }
@@ -53,7 +53,8 @@ function parseLines(content: string, source: string): Written[] {
     const trimmed = line.trim();
     if (trimmed === '' || /^[#!]/.test(trimmed)) return [];
     const [, key = '', raw = ''] = /^([^=:\s]+)\s*[=:]\s*(.*)$/.exec(trimmed) ?? [];
-    if (key === '') throw new SettingsError([`${source}, line ${index + 1}: is not of the form \`key=value\``]);
+    if (key === '')
+      throw new SettingsError([`${source}, line ${index + 1}: the line must have the form \`key=value\``]);
     return [{ key, raw, source: `${source}, line ${index + 1}` }];
   });
 }

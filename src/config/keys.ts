@@ -1,17 +1,17 @@
 import { settingSchema, parseValue, type SettingSchema } from './value.ts';
 import type { TObject } from 'typebox';
 
-/** A value as it was written, and where: `flag --port`, `environment variable PORT`, `settings.yaml`. */
+/** A raw value and its source: `flag --port`, `environment variable PORT`, `settings.yaml`. */
 export interface Written {
   readonly key: string;
   readonly raw: unknown;
   readonly source: string;
 }
 
-/** Finds what was probably meant by a misspelt name. */
+/** Finds the known name closest to a misspelt one. */
 export type Suggest = (name: string, known: Iterable<string>) => string | undefined;
 
-/** Everything that is wrong with the settings, a line each. */
+/** All problems of the settings, one per line. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -21,20 +21,20 @@ export class SettingsError extends Error {
   }
 }
 
-/** The keys of a schema, each with the schema of its value. */
+/** The keys of a schema with the schemas of their values. */
 export function keysOf(schema: TObject): ReadonlyMap<string, SettingSchema> {
   return new Map(Object.entries(schema.properties).map(([key, value]) => [key, settingSchema(value)]));
 }
 
-/** Values, and what was wrong with some of them. */
+/** The parsed values, and the problems of the others. */
 export interface Resolution {
   readonly values: Record<string, unknown>;
   readonly problems: string[];
 }
 
 /**
- * Turns what was written into values; defaults fill in the rest.
- * @param written later entries win over earlier ones
+ * Parses raw values and adds defaults.
+ * @param written later entries override earlier ones
  */
 export function resolve(keys: ReadonlyMap<string, SettingSchema>, written: readonly Written[]): Resolution {
   const values: Record<string, unknown> = {};
@@ -53,7 +53,7 @@ export function resolve(keys: ReadonlyMap<string, SettingSchema>, written: reado
 
 export function unknownKey({ key, source }: Written, known: Iterable<string>, suggest: Suggest): string {
   const meant = suggest(key, known);
-  return `${source}: \`${key}\` is not a known key${meant === undefined ? '; docs/configuration.md lists all keys' : `; did you mean \`${meant}\`?`}`;
+  return `${source}: unknown key \`${key}\`${meant === undefined ? '; docs/configuration.md lists all keys' : `; did you mean \`${meant}\`?`}`;
 }
 
 const SHOWN_LENGTH = 80;

@@ -5,27 +5,28 @@ import { unknownInFile } from './settings.ts';
 
 export interface LivePropertiesOptions {
   readonly initial: Properties;
-  /** Undefined where everything came from flags: then nothing ever changes. */
+  /** Undefined without a configuration file: then the properties never change. */
   readonly file: string | undefined;
+  /** Properties from flags; they override the file. */
   readonly fixed: readonly Written[];
   readonly suggest: Suggest;
-  /** Told of each change that is in force from now on. */
+  /** Called with the changed keys that are now in effect. */
   readonly onChange?: (keys: readonly string[]) => void;
-  /** Told, once for each content, of keys that changed but need a restart. */
+  /** Called, once per content of the file, with changed keys that need a restart. */
   readonly onRestartNeeded?: (keys: readonly string[]) => void;
-  /** Told, once for each content, why a file was refused; the properties stay what they were. */
-  readonly onRefused?: (error: SettingsError) => void;
-  /** Milliseconds between two looks at the file. */
+  /** Called, once per content of the file, when the file is rejected; the current properties stay in effect. */
+  readonly onRejected?: (error: SettingsError) => void;
+  /** Interval between two reads of the file, milliseconds. */
   readonly intervalMs?: number;
 }
 
 const INTERVAL_MS = 2000;
 
 /**
- * The properties as the file says now.
+ * The current properties, updated from the configuration file.
  *
- * The file is read again every two seconds rather than watched: a ConfigMap's mount swaps symbolic links, which watches of a file do not see, and
- * the file is small. A file that is wrong as a whole or in one value changes nothing.
+ * The file is read every two seconds instead of watched: a mounted ConfigMap replaces symbolic links, which a watch of the file does not
+ * report. A file with any problem is rejected as a whole.
  */
 export class LiveProperties {
   readonly #options: LivePropertiesOptions;
@@ -39,7 +40,7 @@ export class LiveProperties {
     this.#current = options.initial;
   }
 
-  /** The properties that are in force; ask anew at every use. */
+  /** The properties in effect. Call it at every use. */
   get(): Properties {
     return this.#current;
   }
@@ -65,7 +66,7 @@ export class LiveProperties {
     try {
       written = await readConfigFile(file);
     } catch (error) {
-      this.#refuse(error instanceof SettingsError ? error : new SettingsError([String(error)]));
+      this.#reject(error instanceof SettingsError ? error : new SettingsError([String(error)]));
       return;
     }
     const content = JSON.stringify(written);
@@ -73,28 +74,28 @@ export class LiveProperties {
     const { values, problems } = resolveProperties([...written, ...this.#options.fixed]);
     const all = [...unknownInFile(written, this.#options.suggest), ...problems];
     if (all.length > 0) {
-      this.#refuse(new SettingsError(all));
+      this.#reject(new SettingsError(all));
       return;
     }
     this.#seen = content;
-    this.#take(values as Properties);
+    this.#apply(values as Properties);
   }
 
-  #refuse(error: SettingsError): void {
+  #reject(error: SettingsError): void {
     if (this.#seen === error.message) return;
     this.#seen = error.message;
-    this.#options.onRefused?.(error);
+    this.#options.onRejected?.(error);
   }
 
-  #take(next: Properties): void {
+  #apply(next: Properties): void {
     const before = this.#current as Readonly<Record<string, unknown>>;
     const wanted = next as Readonly<Record<string, unknown>>;
     const changed = [...PROPERTY_KEYS.keys()].filter((key) => before[key] !== wanted[key]);
     const live = changed.filter((key) => PROPERTY_KEYS.get(key)?.live === true);
     const others = changed.filter((key) => !live.includes(key));
-    const taken: Record<string, unknown> = { ...before };
-    for (const key of live) taken[key] = wanted[key];
-    this.#current = taken as Properties;
+    const applied: Record<string, unknown> = { ...before };
+    for (const key of live) applied[key] = wanted[key];
+    this.#current = applied as Properties;
     if (live.length > 0) this.#options.onChange?.(live);
     if (others.length > 0) this.#options.onRestartNeeded?.(others);
   }

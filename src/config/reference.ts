@@ -1,9 +1,10 @@
 import { PROPERTY_KEYS } from './properties.ts';
 import { SETTING_KEYS } from './schema.ts';
 import { variableOf } from './settings.ts';
-import { formatBytes, formatDuration, type SettingSchema } from './value.ts';
+import { formatDuration } from '../platform/duration.ts';
+import { formatBytes, type SettingSchema } from './value.ts';
 
-/** The table of the process's settings, in Markdown. */
+/** The settings of the process as a Markdown table. */
 export function settingsTable(): string {
   const rows = [...SETTING_KEYS].map(([key, schema]) => {
     const variables = [variableOf(key), ...(schema.env === undefined ? [] : [schema.env])];
@@ -18,22 +19,22 @@ export function settingsTable(): string {
   return table(['Key and flag', 'Environment', 'Values', 'Default', 'Meaning'], rows);
 }
 
-/** The table of the `olap.*` and `controller.*` keys, in Markdown. */
+/** The `olap.*` and `controller.*` keys as a Markdown table. */
 export function propertiesTable(): string {
   const rows = [...PROPERTY_KEYS].map(([key, schema]) => [
     `\`${key}\``,
     valuesOf(schema),
     defaultOf(schema),
-    schema.live ? 'at once' : 'restart',
+    schema.live ? 'immediately' : 'after a restart',
     schema.description,
   ]);
-  return table(['Key', 'Values', 'Default', 'A change is in force', 'Meaning'], rows);
+  return table(['Key', 'Values', 'Default', 'Changes take effect', 'Meaning'], rows);
 }
 
-/** The flags for `--help`, one a line. */
+/** The flags for `--help`, one per line. */
 export function flagsHelp(): string {
   return [...SETTING_KEYS]
-    .map(([key, schema]) => `  --${key.padEnd(26)}${schema.description} (${plain(defaultOf(schema))})`)
+    .map(([key, schema]) => `  --${key.padEnd(26)}${schema.description} (default: ${plain(defaultOf(schema))})`)
     .join('\n');
 }
 
@@ -57,7 +58,7 @@ function valuesOf(schema: SettingSchema): string {
 
 function rangeOf({ minimum, maximum }: SettingSchema): string {
   if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
-  return minimum === undefined ? 'whole number' : `whole number from ${minimum}`;
+  return minimum === undefined ? 'integer' : `integer ≥ ${minimum}`;
 }
 
 function defaultOf(schema: SettingSchema): string {

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { readConfigFile } from './file.ts';
 import { resolve, SettingsError, unknownKey, type Suggest, type Written } from './keys.ts';
 import { isPropertyKey, PROPERTY_KEYS, resolveProperties, type Properties } from './properties.ts';
@@ -5,7 +6,7 @@ import { SETTING_KEYS, settingsProblems, type Settings } from './schema.ts';
 import { parseValue } from './value.ts';
 
 export interface SettingsSources {
-  /** What follows the command's name. */
+  /** Arguments after the command's name. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly suggest: Suggest;
@@ -14,17 +15,17 @@ export interface SettingsSources {
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly properties: Properties;
-  /** The file that was read, for what changes while the process runs. */
+  /** The configuration file, for LiveProperties. */
   readonly file: string | undefined;
-  /** Properties given by flags: they win over the file at every reading. */
+  /** Properties from flags; they override the file. */
   readonly fixedProperties: readonly Written[];
 }
 
 const ENV_PREFIX = 'OLAP_WARDEN_';
 
 /**
- * Settings from flags, over environment variables, over one file, over defaults.
- * @throws {SettingsError} with everything that is wrong: the source, the key, what would be right
+ * Loads the settings. Flags override environment variables, which override the file, which overrides the defaults.
+ * @throws {SettingsError} all problems, each with its source, its key and what would be right
  */
 export async function loadSettings(sources: SettingsSources): Promise<LoadedSettings> {
   const flags = readFlags(sources.args, sources.suggest);
@@ -51,7 +52,7 @@ export async function loadSettings(sources: SettingsSources): Promise<LoadedSett
   };
 }
 
-/** Messages about keys that nobody reads: what would not be in force must not look as if it were. */
+/** Problems of keys in a file that are unknown, and so would have no effect. */
 export function unknownInFile(written: readonly Written[], suggest: Suggest): string[] {
   const known = [...SETTING_KEYS.keys(), ...PROPERTY_KEYS.keys()];
   const all = new Set(known);
@@ -68,23 +69,54 @@ interface Flags extends Read {
   file: string | undefined;
 }
 
+/** For `parseArgs`: every setting, and the two flags that are not settings. */
+const FLAGS: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> = {
+  config: { type: 'string' },
+  set: { type: 'string' },
+  ...Object.fromEntries(
+    [...SETTING_KEYS].map(([key, { type }]) => [key, { type: type === 'boolean' ? 'boolean' : 'string' } as const]),
+  ),
+};
+
+type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
+
+/** `parseArgs` is not strict here: it would stop at the first problem, and all problems are reported together. */
 function readFlags(args: readonly string[], suggest: Suggest): Flags {
   const flags: Flags = { written: [], properties: [], problems: [], file: undefined };
-  for (let index = 0; index < args.length; index += 1) {
-    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(args[index] ?? '') ?? [];
-    if (name === undefined) {
-      flags.problems.push(`\`${args[index]}\` is not a flag: flags begin with \`--\``);
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: FLAGS,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (let index = 0; index < tokens.length; index += 1) {
+    const token = tokens[index] as Token;
+    if (token.kind !== 'option' || !token.rawName.startsWith('--')) {
+      flags.problems.push(`unexpected argument \`${args[token.index]}\`: flags begin with \`--\``);
       continue;
     }
-    const schema = SETTING_KEYS.get(name);
-    // A switch alone means true; `--switch false` is understood too.
-    const next = args[index + 1];
-    const alone = schema?.type === 'boolean' && (next === undefined || 'problem' in parseValue(schema, next));
-    const raw = inline ?? (alone ? 'true' : next);
-    if (inline === undefined && !alone) index += 1;
-    addFlag(flags, name, raw, suggest);
+    const following = token.value === undefined ? positional(tokens[index + 1]) : undefined;
+    const used = following !== undefined && belongsTo(token.name, following);
+    if (used) index += 1;
+    addFlag(flags, token.name, token.value ?? (used ? following : valueAlone(token.name)), suggest);
   }
   return joinRepeated(flags);
+}
+
+function positional(token: Token | undefined): string | undefined {
+  return token?.kind === 'positional' ? token.value : undefined;
+}
+
+/** Whether an argument after a flag is its value. `--switch false` is allowed; after an unknown flag the argument is not reported again. */
+function belongsTo(name: string, argument: string): boolean {
+  const schema = SETTING_KEYS.get(name);
+  return schema === undefined || (schema.type === 'boolean' && !('problem' in parseValue(schema, argument)));
+}
+
+/** The value of a flag without one: a switch alone means true. */
+function valueAlone(name: string): string | undefined {
+  return SETTING_KEYS.get(name)?.type === 'boolean' ? 'true' : undefined;
 }
 
 function addFlag(flags: Flags, name: string, raw: string | undefined, suggest: Suggest): void {
@@ -92,7 +124,7 @@ function addFlag(flags: Flags, name: string, raw: string | undefined, suggest: S
   if (name !== 'config' && name !== 'set' && !SETTING_KEYS.has(name)) {
     flags.problems.push(unknownFlag(name, suggest));
   } else if (raw === undefined) {
-    flags.problems.push(`${source}: its value is missing`);
+    flags.problems.push(`${source}: missing value`);
   } else if (name === 'config') {
     flags.file = raw;
   } else if (name === 'set') {
@@ -104,18 +136,18 @@ function addFlag(flags: Flags, name: string, raw: string | undefined, suggest: S
 
 function unknownFlag(name: string, suggest: Suggest): string {
   const meant = suggest(name, ['config', 'set', 'help', 'version', ...SETTING_KEYS.keys()]);
-  return `\`--${name}\` is not a known flag; ${meant === undefined ? '`--help` lists them' : `did you mean \`--${meant}\`?`}`;
+  return `unknown flag \`--${name}\`; ${meant === undefined ? '`--help` lists them' : `did you mean \`--${meant}\`?`}`;
 }
 
 function addProperty(flags: Flags, text: string, suggest: Suggest): void {
   const at = text.indexOf('=');
   const entry = { key: text.slice(0, at).trim(), raw: text.slice(at + 1), source: 'flag --set' };
-  if (at < 1) flags.problems.push('flag --set: is not of the form `key=value`');
+  if (at < 1) flags.problems.push('flag --set: the value must have the form `key=value`');
   else if (isPropertyKey(entry.key) && PROPERTY_KEYS.has(entry.key)) flags.properties.push(entry);
   else flags.problems.push(unknownKey(entry, PROPERTY_KEYS.keys(), suggest));
 }
 
-/** A flag for a list may stand several times. */
+/** Joins the values of list flags that are repeated. */
 function joinRepeated(flags: Flags): Flags {
   const lists = new Map<string, string[]>();
   for (const { key, raw } of flags.written) {
@@ -136,7 +168,7 @@ function readEnvironment(env: SettingsSources['env'], suggest: Suggest): Read {
   }
   const written: Written[] = [];
   const problems: string[] = [];
-  // The name with the prefix wins over the plain one: it is meant for this program alone.
+  // The name with the prefix overrides the plain one, because it is specific to this program.
   for (const [name, key] of names) {
     const raw = env[name];
     if (raw !== undefined && raw !== '' && !isServiceLink(name, raw))
@@ -147,7 +179,7 @@ function readEnvironment(env: SettingsSources['env'], suggest: Suggest): Read {
     if (isServiceLink(name, raw)) continue;
     const meant = suggest(name, names.keys());
     problems.push(
-      `environment variable ${name}: is not a known setting${meant === undefined ? '; docs/configuration.md lists all keys' : `; did you mean \`${meant}\`?`}`,
+      `environment variable ${name}: unknown setting${meant === undefined ? '; docs/configuration.md lists all keys' : `; did you mean \`${meant}\`?`}`,
     );
   }
   return { written, problems };
@@ -159,8 +191,8 @@ export function variableOf(key: string): string {
 }
 
 /**
- * Kubernetes sets variables for every Service of the namespace: one that is called `olap-warden` makes
- * `OLAP_WARDEN_PORT=tcp://10.0.0.1:80` and `OLAP_WARDEN_SERVICE_HOST`. None of them is meant for this program.
+ * Whether Kubernetes set the variable for a Service of the namespace. For a Service `olap-warden` it sets, for example,
+ * `OLAP_WARDEN_PORT=tcp://10.0.0.1:80` and `OLAP_WARDEN_SERVICE_HOST`.
  */
 function isServiceLink(name: string, value: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(value) || /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name);

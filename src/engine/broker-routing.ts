@@ -1,20 +1,20 @@
 import { getJson, requestJson } from './controller.ts';
 import { EngineError, type EngineEndpoint } from './types.ts';
 
-/** Which brokers serve which tables, as the controller says. */
+/** Which brokers serve which tables, as reported by the controller. */
 export interface BrokerMap {
   /** Base URLs of every live broker. */
   readonly brokers: readonly string[];
-  /** By table name, lower case, without its type; the brokers that serve all of it. */
+  /** Brokers that serve the whole table, by lower-case table name without type suffix. */
   readonly byTable: ReadonlyMap<string, readonly string[]>;
-  /** By table name, lower case; the spellings that there are. */
+  /** All existing spellings of a table name, by lower-case name. */
   readonly spellings: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 export interface BrokerAddressing {
-  /** `http` or `https`: the controller says only host and port. */
+  /** `http` or `https`: the controller reports only host and port. */
   readonly scheme: string;
-  /** From an advertised `host:port` to one that can be reached from here. */
+  /** Maps an advertised `host:port` to one that is reachable from here. */
   readonly addresses: Readonly<Record<string, string>>;
 }
 
@@ -22,8 +22,8 @@ const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
 
 /**
  * Reads `GET /tables/livebrokers`, the same in 0.11 and 1.5: `{<tableNameWithType>: [{host, port, instanceName}]}`.
- * Entries it cannot read are left out; they make no broker unusable.
- * @param logicalTables names of tables that stand for others; any broker takes a query on them
+ * Invalid entries are ignored; the other brokers stay usable.
+ * @param logicalTables names of logical tables; any broker accepts queries on them
  */
 export function readLiveBrokers(
   answer: unknown,
@@ -48,13 +48,13 @@ export function readLiveBrokers(
     const name = tableWithType.replace(TYPE_SUFFIX, '');
     const table = name.toLowerCase();
     spell(name);
-    byTable.set(table, both(byTable.get(table), urls));
+    byTable.set(table, commonBrokers(byTable.get(table), urls));
   }
   return { brokers: [...brokers], byTable, spellings };
 }
 
-/** A hybrid table is served in whole by the brokers of both its halves; where there are none, half an answer is the engine's to refuse. */
-function both(known: readonly string[] | undefined, urls: readonly string[]): readonly string[] {
+/** Only brokers of commonBrokers the offline and the realtime table serve a hybrid table completely. If there are none, the engine must reject the partial query. */
+function commonBrokers(known: readonly string[] | undefined, urls: readonly string[]): readonly string[] {
   if (known === undefined) return urls;
   const common = known.filter((url) => urls.includes(url));
   return common.length > 0 ? common : [...new Set([...known, ...urls])];
@@ -69,20 +69,20 @@ function brokerUrl(entry: unknown, { scheme, addresses }: BrokerAddressing): str
 
 export interface BrokerRoutingOptions extends BrokerAddressing {
   readonly controller: EngineEndpoint;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** Beyond this age the map is read again in the background while the old one serves on. */
+  /** Maximum age of the map; after it, the map is refreshed in the background while the old one stays in use. */
   readonly refreshMs: number;
-  /** Told when the controller cannot be asked and the old map serves on. */
+  /** Called when the controller cannot be reached and the old map stays in use. */
   readonly onProblem: (message: string) => void;
 }
 
-/** A question about a table that the map lacks reads it again, but no more often than this: it may be new. */
+/** Minimum interval between refreshes caused by unknown tables, which may be new. */
 const UNKNOWN_TABLE_REFRESH_MS = 2_000;
-/** How long the map may take to arrive. */
+/** Timeout for reading the map. */
 const READ_TIMEOUT_MS = 10_000;
 
-/** The map of brokers, read once and then kept fresh behind the questions. */
+/** Broker map with background refresh. */
 export class BrokerRouting {
   readonly #options: BrokerRoutingOptions;
   readonly #closed = new AbortController();
@@ -95,8 +95,8 @@ export class BrokerRouting {
   }
 
   /**
-   * Base URLs of the brokers that serve all of the tables; a table that no broker knows restricts nothing, since any broker says so best.
-   * @throws {EngineError} no-broker where no broker serves all of them or none is live; as the controller, before its first answer
+   * Base URLs of the brokers that serve all of the tables. Unknown tables are ignored, because any broker gives the correct error for them.
+   * @throws {EngineError} no-broker if no broker serves all tables or none is live; errors of the controller if no map was read yet
    */
   async candidates(tables: readonly string[]): Promise<readonly string[]> {
     let map = await this.#current();
@@ -104,51 +104,43 @@ export class BrokerRouting {
     if ((unknown || map.brokers.length === 0) && this.#age() >= UNKNOWN_TABLE_REFRESH_MS) {
       map = await this.#read().catch(() => map);
     }
-    return brokersOf(map, tables);
+    return requireBrokers(map, tables);
   }
 
-  /** Without waiting: undefined where the map must be read first. The hot path. */
-  candidatesNow(tables: readonly string[]): readonly string[] | undefined {
+  /** Same as `candidates` without waiting; undefined if the map must be read first. */
+  knownCandidates(tables: readonly string[]): readonly string[] | undefined {
     const map = this.#map;
     if (map === undefined || this.#age() >= this.#options.refreshMs) return undefined;
     for (const table of tables) if (!map.byTable.has(table.toLowerCase())) return undefined;
-    const serving = serversOf(map, tables);
+    const serving = brokersServingAll(map, tables);
     return serving.length === 0 ? undefined : serving;
   }
 
-  /** Whether a live broker is one that is looked for; where none is, the map is read again first. @throws {EngineError} as `candidates` */
-  async hasBroker(isIt: (url: string) => boolean): Promise<boolean> {
+  /** Whether a live broker matches; reads the map again if none does. @throws {EngineError} as `candidates` */
+  async hasBroker(matches: (url: string) => boolean): Promise<boolean> {
     const map = await this.#current();
-    if (map.brokers.some(isIt)) return true;
+    if (map.brokers.some(matches)) return true;
     if (this.#age() < UNKNOWN_TABLE_REFRESH_MS) return false;
-    return (await this.#read().catch(() => map)).brokers.some(isIt);
+    return (await this.#read().catch(() => map)).brokers.some(matches);
   }
 
-  /** @throws {EngineError} as the controller, before its first answer */
+  /** @throws {EngineError} errors of the controller if no map was read yet */
   async actualTables(names: readonly string[]): Promise<readonly string[]> {
     const map = this.#map ?? (await this.#read());
     const found = new Set<string>();
-    if (names.every((name) => addMeanings(name, map, found))) {
+    if (names.every((name) => addMatches(name, map, found))) {
       if (this.#age() >= this.#options.refreshMs) this.#readInBackground();
       return [...found];
     }
-    // It may be a table that was made since: only where there really is none of that name is the name taken as it is.
+    // The table may be new, so the map is read again before the name counts as unknown.
     const fresh = this.#age() >= UNKNOWN_TABLE_REFRESH_MS ? await this.#read().catch(() => map) : map;
     found.clear();
-    for (const name of names) if (!addMeanings(name, fresh, found)) addUnknown(name, found);
+    for (const name of names) if (!addMatches(name, fresh, found)) addUnmatched(name, found);
     return [...found];
   }
 
-  /** Without waiting: undefined where the map is not there yet, grows old or knows nothing of a name. The hot path. */
-  actualTablesNow(names: readonly string[]): readonly string[] | undefined {
-    const map = this.#map;
-    if (map === undefined || this.#age() >= this.#options.refreshMs) return undefined;
-    const found = new Set<string>();
-    return names.every((name) => addMeanings(name, map, found)) ? [...found] : undefined;
-  }
-
-  /** A broker could not be reached: the map is read again soon, since it may have moved. */
-  doubt(): void {
+  /** Refreshes the map after a broker was unreachable, since its address may have changed. */
+  refreshSoon(): void {
     if (this.#age() >= UNKNOWN_TABLE_REFRESH_MS) this.#readInBackground();
   }
 
@@ -185,15 +177,15 @@ export class BrokerRouting {
       this.#map = readLiveBrokers(answer, this.#options, logicalTables);
       return this.#map;
     } finally {
-      // Also after a failure: while the controller is away it is not asked by every query.
+      // Also after a failure, so that queries do not overload an unavailable controller.
       this.#readAt = this.#options.now();
       this.#reading = undefined;
     }
   }
 }
 
-/** The brokers that serve all of the tables; none where there is none. */
-function serversOf(map: BrokerMap, tables: readonly string[]): readonly string[] {
+/** Brokers that serve all of the tables; may be empty. */
+function brokersServingAll(map: BrokerMap, tables: readonly string[]): readonly string[] {
   let candidates = map.brokers;
   for (const table of tables) {
     const serving = map.byTable.get(table.toLowerCase());
@@ -202,21 +194,21 @@ function serversOf(map: BrokerMap, tables: readonly string[]): readonly string[]
   return candidates;
 }
 
-function brokersOf(map: BrokerMap, tables: readonly string[]): readonly string[] {
-  const candidates = serversOf(map, tables);
+function requireBrokers(map: BrokerMap, tables: readonly string[]): readonly string[] {
+  const candidates = brokersServingAll(map, tables);
   if (candidates.length > 0) return candidates;
   const what = tables.length === 0 ? 'is live' : `serves ${tables.map((table) => `\`${table}\``).join(', ')} together`;
   throw new EngineError('no-broker', `no broker ${what} at present`);
 }
 
-/** Adds what the engine may mean by a name. False where there is no such table. */
-function addMeanings(name: string, { spellings }: BrokerMap, found: Set<string>): boolean {
+/** Adds all tables that the engine may resolve the name to. @returns false if there is none */
+function addMatches(name: string, { spellings }: BrokerMap, found: Set<string>): boolean {
   const meant = spellings.get(name.toLowerCase()) ?? spellings.get(afterDatabase(name).toLowerCase());
   for (const spelling of meant ?? []) found.add(spelling);
   return meant !== undefined;
 }
 
-function addUnknown(name: string, found: Set<string>): void {
+function addUnmatched(name: string, found: Set<string>): void {
   for (const meaning of [name, name.toLowerCase(), afterDatabase(name)]) found.add(meaning);
 }
 
@@ -224,7 +216,7 @@ function afterDatabase(name: string): string {
   return name.slice(name.indexOf('.') + 1);
 }
 
-/** Older versions know no logical tables and answer 404. */
+/** Older versions have no logical tables and respond with 404. */
 async function listLogicalTables(controller: EngineEndpoint, signal: AbortSignal): Promise<readonly string[]> {
   const { status, value } = await requestJson(controller, { path: '/logicalTables', signal });
   if (status === 404) return [];

@@ -5,33 +5,33 @@ import { FailoverEndpoint, Suspects } from './failover.ts';
 import { EngineError, type Engine, type EngineEndpoint, type KnownTables } from './types.ts';
 
 export interface EngineOptions {
-  /** Base URLs of the controllers, the preferred first; at least one. */
+  /** Base URLs of the controllers in order of preference; at least one. */
   readonly controllerUrls: readonly string[];
-  /** Base URLs of brokers that all serve every table: then the controller is not asked which do. */
+  /** Base URLs of brokers that all serve every table. If set, the controller is not asked for brokers. */
   readonly brokerUrls?: readonly string[];
-  /** `http` or `https` for the brokers that the controller names; that of the first controller by default. */
+  /** `http` or `https` for brokers reported by the controller; default: the scheme of the first controller. */
   readonly brokerScheme?: string;
-  /** From a broker's advertised `host:port` to the one that can be reached from here. */
+  /** Maps a broker's advertised `host:port` to one that is reachable from here. */
   readonly addresses?: Readonly<Record<string, string>>;
-  /** The gateway's own credential; none by default. See `credentialFromFile`. */
+  /** The gateway's own credential; default: none. See `credentialFromFile`. */
   readonly credential?: EngineCredential;
-  /** Certificates of authorities that the engine's certificate may be signed by, PEM. */
+  /** PEM certificates of the CAs that are trusted for the engine's certificate. */
   readonly ca?: string;
   readonly limits?: Partial<EndpointLimits>;
-  /** Age of the map from tables to brokers at which it is read again; 30 s by default. */
+  /** Maximum age of the broker map before it is refreshed; default 30 s. */
   readonly brokerRefreshMs?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   readonly now?: () => number;
-  /** Told, without credentials, of what goes wrong in the background. */
+  /** Called with background errors, without credentials. */
   readonly onProblem?: (message: string) => void;
 }
 
 const BROKER_REFRESH_MS = 30_000;
 
-/** Other base URLs of the cluster, such as servers: a bound against names that the engine itself hands out. */
+/** Limits the base URLs (such as servers) that the engine's responses can make the gateway connect to. */
 const MAX_ENDPOINTS = 2_000;
 
-/** Opens nothing yet: connections are made as they are needed. @throws {TypeError} for a base URL that is none */
+/** Opens no connection yet. @throws {TypeError} for an invalid base URL */
 export function createEngine(options: EngineOptions): Engine & KnownTables {
   return new PinotEngine(options);
 }
@@ -43,7 +43,7 @@ class PinotEngine implements Engine, KnownTables {
   readonly #suspects: Suspects;
   readonly #brokers: readonly string[] | undefined;
   readonly #routing: BrokerRouting;
-  #turn = 0;
+  #nextIndex = 0;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -65,29 +65,20 @@ class PinotEngine implements Engine, KnownTables {
   }
 
   async brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint> {
-    const known = this.#brokers ?? this.#routing.candidatesNow(tables);
-    if (known !== undefined) return this.#spread(known);
+    const known = this.#brokers ?? this.#routing.knownCandidates(tables);
+    if (known !== undefined) return this.#balance(known);
     if (signal?.aborted) throw new EngineError('aborted', 'the query was given up before a broker was chosen');
-    return this.#spread(await unlessAborted(this.#routing.candidates(tables), signal));
-  }
-
-  brokerNow(tables: readonly string[]): EngineEndpoint | undefined {
-    const known = this.#brokers ?? this.#routing.candidatesNow(tables);
-    return known === undefined ? undefined : this.#spread(known);
+    return this.#balance(await rejectOnAbort(this.#routing.candidates(tables), signal));
   }
 
   async brokerAt(url: string, signal?: AbortSignal): Promise<EngineEndpoint | undefined> {
-    const isIt = (broker: string): boolean => URL.canParse(broker) && new URL(broker).origin === url;
-    const live = this.#brokers?.some(isIt) ?? (await unlessAborted(this.#routing.hasBroker(isIt), signal));
+    const matches = (broker: string): boolean => URL.canParse(broker) && new URL(broker).origin === url;
+    const live = this.#brokers?.some(matches) ?? (await rejectOnAbort(this.#routing.hasBroker(matches), signal));
     return live ? this.#failover([url]) : undefined;
   }
 
-  actualTablesNow(names: readonly string[]): readonly string[] | undefined {
-    return this.#routing.actualTablesNow(names);
-  }
-
   actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
-    return unlessAborted(this.#routing.actualTables(names), signal);
+    return rejectOnAbort(this.#routing.actualTables(names), signal);
   }
 
   endpoint(url: string): EngineEndpoint {
@@ -99,16 +90,16 @@ class PinotEngine implements Engine, KnownTables {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** The reachable broker with the fewest requests under way first; equals take turns. */
-  #spread(urls: readonly string[]): EngineEndpoint {
+  /** Orders the brokers: reachable ones with the fewest requests in progress first, round robin among equals. */
+  #balance(urls: readonly string[]): EngineEndpoint {
     const [only] = urls;
     if (urls.length === 1 && only !== undefined && !this.#suspects.has(only)) {
       return new FailoverEndpoint([this.#pool(only)], this.#suspects);
     }
-    const turn = this.#turn++ % urls.length;
+    const turn = this.#nextIndex++ % urls.length;
     const pools = [...urls.slice(turn), ...urls.slice(0, turn)].map((url) => this.#pool(url));
     const weight = (pool: PooledEndpoint) => pool.outstanding + (this.#suspects.has(pool.url) ? 1e9 : 0);
-    if (pools.some((pool) => this.#suspects.has(pool.url))) this.#routing.doubt();
+    if (pools.some((pool) => this.#suspects.has(pool.url))) this.#routing.refreshSoon();
     return new FailoverEndpoint(
       pools.sort((a, b) => weight(a) - weight(b)),
       this.#suspects,
@@ -140,7 +131,7 @@ class PinotEngine implements Engine, KnownTables {
   }
 }
 
-/** Scheme, host and port of a URL. @throws {TypeError} where it is none or not of HTTP */
+/** Scheme, host and port of a URL. @throws {TypeError} if it is not a valid HTTP URL */
 function baseUrl(text: string): string {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -149,8 +140,8 @@ function baseUrl(text: string): string {
   return url.origin;
 }
 
-/** The map of brokers is read for everyone, so that one caller's leaving does not end it. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Aborts only this caller's wait, because other callers share the read of the broker map. */
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(new EngineError('aborted', 'the query was given up before a broker was chosen'));

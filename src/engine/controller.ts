@@ -3,16 +3,16 @@ import { EngineError, type EngineEndpoint, type EngineRequest } from './types.ts
 
 export interface JsonAnswer {
   readonly status: number;
-  /** Undefined where the body is no JSON and the status is an error. */
+  /** Undefined if the body is not JSON and the status is an error. */
   readonly value: unknown;
 }
 
-/** What the controller says at most in one answer that is read as a whole: metadata of a table with very many segments. */
+/** Maximum size of a buffered controller response: metadata of a table with very many segments is large. */
 export const MAX_JSON_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads a body to its end.
- * @throws {EngineError} bad-answer when it is longer than `maxBytes`; unreachable when it breaks off
+ * Reads the whole body.
+ * @throws {EngineError} bad-answer if it is longer than `maxBytes`; unreachable if it ends unexpectedly
  */
 export async function readBody(body: Readable, maxBytes: number, what: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -31,9 +31,9 @@ export async function readBody(body: Readable, maxBytes: number, what: string): 
 }
 
 /**
- * Asks and reads the answer as JSON, whatever its status.
- * @param request `GET` unless it says otherwise
- * @throws {EngineError} as `request` does; bad-answer for a success that is no JSON or longer than `maxBytes`
+ * Sends a request and parses the response as JSON, whatever its status.
+ * @param request method defaults to `GET`
+ * @throws {EngineError} as `request` does; bad-answer for a success response that is not JSON or is longer than `maxBytes`
  */
 export async function requestJson(
   endpoint: EngineEndpoint,
@@ -54,8 +54,8 @@ export async function requestJson(
 }
 
 /**
- * The JSON of a `GET` that has to succeed.
- * @throws {EngineError} as `requestJson`; bad-answer for a status of 300 or more
+ * Sends a `GET` that must succeed and returns the parsed JSON.
+ * @throws {EngineError} as `requestJson`; bad-answer for status 300 and above
  */
 export async function getJson(endpoint: EngineEndpoint, path: string, signal?: AbortSignal): Promise<unknown> {
   const answer = await requestJson(endpoint, signal ? { path, signal } : { path });

@@ -1,32 +1,32 @@
 import { readFile } from 'node:fs/promises';
 import { EngineError } from './types.ts';
 
-/** The gateway's own credential for the engine. */
+/** The gateway's own credential for Pinot. */
 export interface EngineCredential {
-  /** Value of the `Authorization` header, or undefined for none; without waiting once it is known. */
+  /** Value of the `Authorization` header; undefined if no credential is configured. Synchronous once the value is known. */
   header(): string | undefined | Promise<string | undefined>;
-  /** Told that the engine refused the credential: it is read again before the next use. */
+  /** Reports that Pinot rejected the credential: it is read again before the next use. */
   refused(): void;
 }
 
-/** A credential that is kept in a file. */
+/** A credential read from a file. */
 export interface FileCredential extends EngineCredential {
-  /** As the file has it now, within ten seconds: for calls that are so rare that the one known would be that of the last time. @throws {EngineError} where it never could be read */
+  /** The file's content, at most ten seconds old. For infrequent calls, where the cached value could be very old. @throws {EngineError} if the file was never read successfully */
   current(): Promise<string>;
 }
 
 export const NO_CREDENTIAL: EngineCredential = { header: () => undefined, refused: () => undefined };
 
-/** A rotated Secret is seen after this long at the latest; reading a small local file more often would gain nothing. */
+/** Maximum delay until a rotated Secret is used. */
 const RE_READ_MS = 10_000;
-/** A 401 may be about anything: it does not make every request read the file. */
+/** A 401 may have other reasons, so not every 401 causes a read. */
 const RE_READ_AFTER_REFUSAL_MS = 1_000;
 
 /**
  * A credential kept in a file, such as a mounted Secret: `Basic …`, `Bearer …`, `user:password` (sent as Basic) or a bare token (sent as Bearer).
- * It is read again as it ages and when the engine refuses it; a file that cannot be read any more leaves the last credential in use.
- * @param now milliseconds of a clock that never goes back
- * @param onProblem told, without the credential, when a later reading fails
+ * The file is read again periodically and when Pinot rejects the credential. If reading fails, the last credential stays in use.
+ * @param now monotonic clock in milliseconds
+ * @param onProblem called with a message (without the credential) when a later read fails
  */
 export function credentialFromFile(
   path: string,
@@ -46,27 +46,27 @@ export function credentialFromFile(
       reading = undefined;
     }
   };
-  const start = (): Promise<string> => (reading ??= read());
-  const tell = (error: unknown): void => onProblem((error as Error).message);
+  const startReading = (): Promise<string> => (reading ??= read());
+  const reportProblem = (error: unknown): void => onProblem((error as Error).message);
 
   return {
     header() {
-      if (value === undefined) return start();
-      if (now() - readAt >= RE_READ_MS) start().catch(tell);
+      if (value === undefined) return startReading();
+      if (now() - readAt >= RE_READ_MS) startReading().catch(reportProblem);
       return value;
     },
     async current() {
       const known = value;
-      if (known === undefined) return start();
+      if (known === undefined) return startReading();
       if (now() - readAt < RE_READ_MS) return known;
-      return start().catch((error: unknown) => {
-        tell(error);
+      return startReading().catch((error: unknown) => {
+        reportProblem(error);
         return known;
       });
     },
     refused() {
       if (now() - readAt < RE_READ_AFTER_REFUSAL_MS) return;
-      start().catch(tell);
+      startReading().catch(reportProblem);
     },
   };
 }

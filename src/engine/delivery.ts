@@ -1,36 +1,41 @@
 import type { Readable } from 'node:stream';
-import type { AnswerFlow, AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
-import type { Exchange, WireFlow, WireRequest } from './wire/exchange.ts';
-import type { WirePool } from './wire/pool.ts';
-import type { ResponseHead } from './wire/response-head.ts';
+import type { Dispatcher } from 'undici';
+import { checkHead, type CheckedHead } from './answer-head.ts';
+import { errorAfterHeaders, EndpointError, isConnectionLoss, errorBeforeHeaders } from './failures.ts';
+import type { EngineLink, EnginePool, PooledExchange } from './pool.ts';
+import {
+  EngineError,
+  type AnswerFlow,
+  type AnswerSink,
+  type EngineEndpoint,
+  type EngineRequest,
+  type EngineResponse,
+} from './types.ts';
 
 export interface DeliveryOptions {
-  readonly pool: WirePool;
-  /** Milliseconds until the headers must be there, the wait for a connection included. */
+  readonly pool: EnginePool;
+  /** Base URL of the endpoint, for error messages. */
+  readonly url: string;
+  /** Milliseconds until the response headers must arrive, including the wait for a connection. */
   readonly headersTimeoutMs: number;
-  /** Told once when the exchange is over, however it ends. */
-  readonly ended: () => void;
-  /** Told of the status as soon as it is known. */
+  /** Whether the request may be sent again after a kept-alive connection was lost. */
+  readonly repeatable: boolean;
+  /** Aborts the exchange at any time. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the status as soon as it arrives. */
   readonly answered: (status: number) => void;
-  /** Why no answer came, in the words of the endpoint. */
-  readonly failure: (error: unknown, delivery: Delivery) => Error;
 }
 
 /**
- * Asks an endpoint and tells `sink` of the answer as it comes, by the shortest way that the endpoint has. Settles once the sink was told of the headers.
- * @throws {EngineError} as `EngineEndpoint.request`; the sink was told of nothing but `onAsked` then
+ * Sends a request and passes the response to `sink` as it arrives. Settles after `sink.onHeaders`.
+ * @throws {EngineError} as `EngineEndpoint.request`; the sink then got no call other than `onAsked`
  */
 export function deliver(endpoint: EngineEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
-  if (endpoint.deliver) return endpoint.deliver(request, sink);
-  return deliverStream((withSignal) => endpoint.request(withSignal), request, sink);
+  return endpoint.deliver ? endpoint.deliver(request, sink) : deliverRecorded(endpoint, request, sink);
 }
 
-/** The same over a stream, as for bodies that are streams themselves. @throws {EngineError} as `EngineEndpoint.request` */
-export async function deliverStream(
-  ask: (request: EngineRequest) => Promise<EngineResponse>,
-  request: EngineRequest,
-  sink: AnswerSink,
-): Promise<void> {
+/** For endpoints without a connection of their own, such as recorded ones. */
+async function deliverRecorded(endpoint: EngineEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
   const given = new AbortController();
   let answer: Readable | undefined;
   sink.onAsked({
@@ -41,7 +46,7 @@ export async function deliverStream(
     },
   });
   const signal = request.signal ? AbortSignal.any([request.signal, given.signal]) : given.signal;
-  const { status, headers, body } = await ask({ ...request, signal });
+  const { status, headers, body } = await endpoint.request({ ...request, signal });
   answer = body;
   sink.onHeaders({ status, rawHeaders: rawHeadersOf(headers) });
   body.on('data', (chunk: Buffer) => {
@@ -57,76 +62,178 @@ function rawHeadersOf(headers: EngineResponse['headers']): string[] {
   );
 }
 
-/** From here on a second more or less is nothing. */
-const WATCHED_MS = 30_000;
+/** Maximum retries: the engine may have closed several kept-alive connections at once, and each attempt can meet another of them. */
+const MAX_RETRIES = 3;
 
-/** One exchange that goes straight from the wire to a sink: no stream, and no promise for each piece. */
-export class Delivery implements Exchange, AnswerFlow {
-  readonly request: WireRequest;
-  connection: WireFlow | undefined;
-  timedOut = false;
-  aborted = false;
+type Phase = 'unsent' | 'asked' | 'answering' | 'over';
+
+/** One exchange: passes undici's events to a sink without a stream. */
+export class Delivery implements PooledExchange, AnswerFlow {
+  readonly options: Dispatcher.DispatchOptions;
+  link: EngineLink | undefined;
   readonly #sink: AnswerSink;
-  readonly #options: DeliveryOptions;
+  readonly #settings: DeliveryOptions;
   readonly #outcome = Promise.withResolvers<void>();
-  readonly #timer: NodeJS.Timeout | undefined;
-  #started = false;
+  #phase: Phase = 'unsent';
+  #controller: Dispatcher.DispatchController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Why this side aborted the exchange. */
+  #reason: Error | undefined;
+  #head: CheckedHead | undefined;
+  #received = 0;
+  /** Whether any part of a response arrived. */
+  #responseStarted = false;
+  #retries = 0;
 
-  constructor(request: WireRequest, sink: AnswerSink, options: DeliveryOptions) {
-    this.request = request;
+  constructor(options: Dispatcher.DispatchOptions, sink: AnswerSink, settings: DeliveryOptions) {
+    this.options = options;
     this.#sink = sink;
-    this.#options = options;
-    // The pool watches over long times by itself: a timer for each request would cost more than all it does.
-    if (options.headersTimeoutMs >= WATCHED_MS) return;
-    this.#timer = setTimeout(() => {
-      this.onDeadline();
-      options.pool.abort(this, new Error('no answer in time'));
-    }, options.headersTimeoutMs);
+    this.#settings = settings;
   }
 
-  /** Sends the request. Settles when the sink was told of the headers, or fails where none came. */
+  /** Sends the request. Settles after `sink.onHeaders`. @throws {EngineError} */
   start(): Promise<void> {
     this.#sink.onAsked(this);
-    // The caller may be gone already.
-    if (this.aborted) this.onError(new Error('the request was given up'));
-    else this.#options.pool.send(this);
+    const { signal, headersTimeoutMs, pool } = this.#settings;
+    if (signal?.aborted === true) this.#onSignal();
+    // The caller may have aborted already.
+    if (this.#phase === 'over') return this.#outcome.promise;
+    signal?.addEventListener('abort', this.#onSignal);
+    this.#timer = setTimeout(() => this.#onDeadline(), headersTimeoutMs);
+    this.#phase = 'asked';
+    pool.enter(this);
     return this.#outcome.promise;
   }
 
-  abort(reason: Error): void {
-    this.aborted = true;
-    this.#options.pool.abort(this, reason);
-  }
-
   resume(): void {
-    this.connection?.resume();
+    this.#controller?.resume();
   }
 
-  onDeadline(): void {
-    this.timedOut = true;
+  abort(reason: Error): void {
+    this.#abort(reason, () => {
+      const message = `the request to ${this.#settings.url} was given up`;
+      return new EndpointError('aborted', message, { reached: true, cause: reason });
+    });
   }
 
-  onHead({ status, rawHeaders }: ResponseHead): void {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#reason !== undefined) controller.abort(this.#reason);
+  }
+
+  onResponseStarted(): void {
+    this.#responseStarted = true;
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    // 103 and other interim responses; undici itself rejects 100 and 101.
+    if (status >= 100 && status < 200) return;
+    try {
+      this.#head = checkHead(this.options.method, status, (controller.rawHeaders ?? []) as (Buffer | string)[]);
+    } catch (error) {
+      controller.abort(error as EngineError);
+      return;
+    }
     clearTimeout(this.#timer);
-    this.#started = true;
-    this.#options.answered(status);
-    this.#sink.onHeaders({ status, rawHeaders });
+    if (this.link) this.link.answered = true;
+    this.#phase = 'answering';
+    this.#settings.answered(status);
+    this.#sink.onHeaders(this.#head);
     this.#outcome.resolve();
   }
 
-  onData(piece: Buffer): boolean {
-    return this.#sink.onData(piece);
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // undici reports an empty chunk after a pause at the end of a read. The sink must not pause again for it.
+    if (chunk.length === 0) return;
+    this.#received += chunk.length;
+    // No backpressure is needed after the last byte, and a paused parser would not detect the end of the response.
+    if (!this.#sink.onData(chunk) && this.#received !== this.#head?.length) controller.pause();
   }
 
-  onEnd(): void {
-    this.#options.ended();
+  onResponseEnd(): void {
+    const fault = this.#errorOfEnd();
+    if (fault !== undefined) return this.onResponseError(undefined, fault);
+    this.#finish();
     this.#sink.onEnd();
   }
 
-  onError(error: Error): void {
+  onResponseError(_: unknown, error: Error): void {
+    if (this.#phase === 'over') return this.#settings.pool.leave();
+    if (this.#mayRetry(error)) {
+      this.#retries++;
+      // Retry in the next turn of the event loop: by then undici knows all connections that the engine closed.
+      setImmediate(() => this.#retry(error));
+      return;
+    }
+    this.#fail(error);
+  }
+
+  /** undici treats a connection reset as the regular end of a body without framing. */
+  #errorOfEnd(): EngineError | undefined {
+    const { length, untilClose } = this.#head ?? {};
+    if (untilClose === true && this.link?.failed === true) {
+      return new EngineError('bad-answer', 'the connection was reset before the end of the answer');
+    }
+    if (length === undefined || length === this.#received) return undefined;
+    return new EngineError('bad-answer', `the answer has ${this.#received} bytes instead of ${length}`);
+  }
+
+  #mayRetry(error: Error): boolean {
+    if (this.#responseStarted || this.link?.answered !== true || !this.#settings.repeatable) return false;
+    return isConnectionLoss(error) && this.#retries < MAX_RETRIES;
+  }
+
+  #retry(error: Error): void {
+    // Aborted in the meantime: only the place in the pool must be freed.
+    if (this.#phase === 'over') this.#settings.pool.leave();
+    else if (this.#reason === undefined) this.#settings.pool.dispatch(this);
+    else this.#fail(error);
+  }
+
+  /** The connection or the engine ended the exchange. */
+  #fail(error: Error): void {
+    const { url } = this.#settings;
+    const started = this.#phase === 'answering';
+    this.#finish();
+    if (started) this.#sink.onBroken(errorAfterHeaders(error, url));
+    else this.#outcome.reject(errorBeforeHeaders(error, url));
+  }
+
+  /** Aborts the exchange in any phase. @param why creates the error for the caller if no response arrived */
+  #abort(reason: Error, why: () => EngineError): void {
+    if (this.#phase === 'over') return;
+    const phase = this.#phase;
+    this.#reason = reason;
+    this.#cleanUp();
+    this.#phase = 'over';
+    // undici may still have the request in its own queue while it connects, so the place in the pool is freed later.
+    if (phase !== 'unsent' && !this.#settings.pool.withdraw(this)) this.#controller?.abort(reason);
+    if (phase === 'answering') this.#sink.onBroken(reason);
+    else this.#outcome.reject(why());
+  }
+
+  #finish(): void {
+    this.#cleanUp();
+    this.#phase = 'over';
+    this.#settings.pool.leave();
+  }
+
+  #cleanUp(): void {
     clearTimeout(this.#timer);
-    this.#options.ended();
-    if (this.#started) this.#sink.onBroken(error);
-    else this.#outcome.reject(this.#options.failure(error, this));
+    this.#settings.signal?.removeEventListener('abort', this.#onSignal);
+  }
+
+  readonly #onSignal = (): void => {
+    const message = `the request to ${this.#settings.url} was given up`;
+    const error = new EndpointError('aborted', message, { reached: true, cause: this.#settings.signal?.reason });
+    this.#abort(error, () => error);
+  };
+
+  #onDeadline(): void {
+    const { url, headersTimeoutMs } = this.#settings;
+    const error = new EndpointError('timeout', `${url} did not answer within ${headersTimeoutMs} ms`, {
+      reached: true,
+    });
+    this.#abort(error, () => error);
   }
 }

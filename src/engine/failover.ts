@@ -1,15 +1,16 @@
-import { EndpointError, isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
+import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
+import { EndpointError } from './failures.ts';
 import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
 
-/** How long an endpoint that could not be reached is asked last; its next success ends that at once. */
+/** How long an unreachable endpoint is tried last; a success ends this at once. */
 const SUSPECT_MS = 10_000;
 
-/** Remembers which endpoints failed lately, so that others are asked first. */
+/** Remembers recently failed endpoints, so that others are tried first. */
 export class Suspects {
   readonly #until = new Map<string, number>();
   readonly #now: () => number;
 
-  /** @param now milliseconds of a clock that never goes back */
+  /** @param now monotonic clock in milliseconds */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -29,18 +30,18 @@ export class Suspects {
   }
 }
 
-/** Several endpoints that can stand in for each other, as one: the next is asked where that cannot do anything twice. */
+/** Several interchangeable endpoints as one. After a failure the next one is tried if a second execution is not possible or does no harm. */
 export class FailoverEndpoint implements EngineEndpoint {
   readonly #endpoints: readonly PooledEndpoint[];
   readonly #suspects: Suspects;
 
-  /** @param endpoints at least one, the preferred first */
+  /** @param endpoints at least one, in order of preference */
   constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects) {
     this.#endpoints = endpoints;
     this.#suspects = suspects;
   }
 
-  /** Of the endpoint that would be asked now. */
+  /** URL of the endpoint that would be tried first now. */
   get url(): string {
     return this.#inOrder()[0]?.url ?? '';
   }
@@ -53,7 +54,7 @@ export class FailoverEndpoint implements EngineEndpoint {
     return this.#first(request, (endpoint) => endpoint.deliver(request, sink));
   }
 
-  /** The answer of the first endpoint that gives one. */
+  /** Tries the endpoints in order and returns the first response, whatever its status. */
   async #first<T>(request: EngineRequest, ask: (endpoint: PooledEndpoint) => Promise<T>): Promise<T> {
     let last: unknown;
     for (const endpoint of this.#inOrder()) {
@@ -78,7 +79,7 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 }
 
-/** A request that never left may go elsewhere; one that may have arrived only where repeating does no harm. The HTTP client destroys a body that is a stream with its first try. */
+/** A request that was never sent may go to another endpoint; one that may have arrived only if it is repeatable. A stream body cannot be sent twice. */
 function mayTryNext(error: unknown, request: EngineRequest): boolean {
   if (!(error instanceof EndpointError)) return false;
   if (isStream(request.body)) return false;

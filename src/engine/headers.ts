@@ -1,7 +1,7 @@
 type HeaderValue = string | readonly string[] | undefined;
 export type HeaderRecord = Readonly<Record<string, HeaderValue>>;
 
-/** RFC 9110 section 7.6.1, with the two that only ever concern one connection. */
+/** RFC 9110 section 7.6.1, with two more headers that concern only one connection. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -14,15 +14,15 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/** The caller's own credentials are for olap-warden; `host` and `expect` belong to its connection. */
-const NOT_SENT = new Set(['authorization', 'cookie', 'host', 'expect', 'http2-settings']);
+/** The client's credentials are only for olap-warden; `host` and `expect` concern only the client's connection. */
+const NOT_FORWARDED = new Set(['authorization', 'cookie', 'host', 'expect', 'http2-settings']);
 
-/** Whether a header of a request goes on to the engine, where `Connection` names none. @param name in lower case */
+/** Whether a request header is forwarded to the engine, apart from names listed in `Connection`. @param name in lower case */
 export function isForwarded(name: string): boolean {
-  return !HOP_BY_HOP.has(name) && !NOT_SENT.has(name);
+  return !HOP_BY_HOP.has(name) && !NOT_FORWARDED.has(name);
 }
 
-/** Names that the `Connection` header makes hop-by-hop for this one message. */
+/** Headers that `Connection` declares as hop-by-hop for this message. */
 function namedByConnection(headers: HeaderRecord): ReadonlySet<string> | undefined {
   const { connection } = headers;
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined;
@@ -31,50 +31,33 @@ function namedByConnection(headers: HeaderRecord): ReadonlySet<string> | undefin
 }
 
 /**
- * What goes to the engine of a request's headers, as undici takes them, with the gateway's credential.
+ * Request headers for the engine, as alternating names and values, with the gateway's credential.
  * @param headers lower-case names
- * @param keepLength whether `content-length` still describes the body, as it does for a body that is passed on as a stream
+ * @param keepLength whether `content-length` still describes the body, as for a body forwarded as a stream
  */
-export function requestHeaders(
+export function requestHeaderList(
   headers: HeaderRecord,
   authorization: string | undefined,
   keepLength: boolean,
-): Record<string, string | string[]> {
-  const named = namedByConnection(headers);
-  const sent: Record<string, string | string[]> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    if (value === undefined || HOP_BY_HOP.has(name) || NOT_SENT.has(name) || named?.has(name)) continue;
-    if (name === 'content-length' && !keepLength) continue;
-    sent[name] = typeof value === 'string' ? value : [...value];
-  }
-  if (authorization !== undefined) sent['authorization'] = authorization;
-  return sent;
-}
-
-/**
- * The same as names and values in turn, for a body whose length the sender tells.
- * @param headers a list holds what goes on already
- */
-export function requestHeaderList(
-  headers: HeaderRecord | readonly string[],
-  authorization: string | undefined,
-): readonly string[] {
-  if (isList(headers)) return authorization === undefined ? headers : [...headers, 'authorization', authorization];
+): string[] {
   const named = namedByConnection(headers);
   const sent: string[] = [];
   for (const name in headers) {
     const value = headers[name];
-    if (value === undefined || name === 'content-length') continue;
-    if (HOP_BY_HOP.has(name) || NOT_SENT.has(name) || named?.has(name)) continue;
+    if (value === undefined || (name === 'content-length' && !keepLength)) continue;
+    if (HOP_BY_HOP.has(name) || NOT_FORWARDED.has(name) || named?.has(name)) continue;
     if (typeof value === 'string') sent.push(name, value);
     else for (const one of value) sent.push(name, one);
   }
-  if (authorization !== undefined) sent.push('authorization', authorization);
-  return sent;
+  return withCredential(sent, authorization);
 }
 
-/** What of an answer's headers goes on to the client: all but those of the connection to the engine. */
+/** @param list alternating names and values that are all forwarded */
+export function withCredential(list: readonly string[], authorization: string | undefined): string[] {
+  return authorization === undefined ? [...list] : [...list, 'authorization', authorization];
+}
+
+/** Response headers for the client: all except hop-by-hop headers of the connection to the engine. */
 export function responseHeaders(headers: HeaderRecord): Record<string, string | string[]> {
   const named = namedByConnection(headers);
   const kept: Record<string, string | string[]> = {};
@@ -86,7 +69,7 @@ export function responseHeaders(headers: HeaderRecord): Record<string, string | 
   return kept;
 }
 
-/** Names and values in turn. */
+/** Alternating names and values. */
 export function headerList(headers: HeaderRecord): string[] {
   const list: string[] = [];
   for (const [name, value] of Object.entries(headers)) {
@@ -97,30 +80,26 @@ export function headerList(headers: HeaderRecord): string[] {
   return list;
 }
 
-/** What of the headers of an answer goes on, by the list of them: the same list comes with many answers. */
-const keptOf = new WeakMap<readonly string[], Kept>();
-
-interface Kept {
-  readonly list: readonly string[];
-  /** In lower case. */
+interface FilteredHeaders {
+  readonly list: string[];
+  /** Lower-case names. */
   readonly names: ReadonlySet<string>;
 }
 
 /**
- * As `responseHeaders`, of names and values in turn, which keep their spelling and order.
- * @param own headers that stand beside them, names in lower case and values in turn; those that the answer has itself are left out
+ * Like `responseHeaders`, for alternating names and values; keeps their spelling and order.
+ * @param own additional headers, alternating lower-case names and values; ignored if the response has a header of that name
  */
 export function responseHeaderList(rawHeaders: readonly string[], own: readonly string[] = []): string[] {
-  let kept = keptOf.get(rawHeaders);
-  if (kept === undefined) keptOf.set(rawHeaders, (kept = keepHeaders(rawHeaders)));
-  const sent = [...kept.list];
+  const kept = filterHeaders(rawHeaders);
+  const sent = kept.list;
   for (let i = 0; i + 1 < own.length; i += 2) {
     if (!kept.names.has(own[i] as string)) sent.push(own[i] as string, own[i + 1] as string);
   }
   return sent;
 }
 
-function keepHeaders(rawHeaders: readonly string[]): Kept {
+function filterHeaders(rawHeaders: readonly string[]): FilteredHeaders {
   const named = namedByConnection({ connection: headerOf(rawHeaders, 'connection') });
   const list: string[] = [];
   const names = new Set<string>();
@@ -133,7 +112,7 @@ function keepHeaders(rawHeaders: readonly string[]): Kept {
   return { list, names };
 }
 
-/** The value of a header, the lines of one that stands there several times joined; undefined where it is absent. */
+/** Value of a header, with repeated lines joined; undefined if absent. */
 export function headerOf(rawHeaders: readonly string[], name: string): string | undefined {
   let found: string | undefined;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -141,8 +120,4 @@ export function headerOf(rawHeaders: readonly string[], name: string): string | 
     found = found === undefined ? rawHeaders[i + 1] : `${found}, ${rawHeaders[i + 1]}`;
   }
   return found;
-}
-
-function isList(headers: HeaderRecord | readonly string[]): headers is readonly string[] {
-  return Array.isArray(headers);
 }

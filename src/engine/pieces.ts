@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { headersByName } from './answer-body.ts';
 import type {
   AnswerFlow,
   AnswerHead,
@@ -8,37 +9,29 @@ import type {
   EngineRequest,
   EngineResponse,
 } from './types.ts';
-import { releasePiece } from './wire/slabs.ts';
 
-/** As much waits for who reads; beyond it the engine is held back. */
+/** Maximum buffered bytes before backpressure is applied to the engine. */
 const MAX_WAITING_BYTES = 256 * 1024;
 
 /**
- * As `endpoint.request`, for a large answer that is read once: its pieces lie in memory that is used again, where streams would leave all of it to the garbage
- * collector. Says nothing of who answered.
+ * Like `endpoint.request`, for a large response that is read once, without a stream. The response has no `url`.
  * @throws {EngineError} as `EngineEndpoint.request`
  */
 export async function requestPieces(endpoint: EngineEndpoint, request: EngineRequest): Promise<EngineResponse> {
   if (endpoint.deliver === undefined) return endpoint.request(request);
-  const pieces = new Pieces(request.signal);
-  try {
-    await endpoint.deliver(request, pieces);
-  } catch (error) {
-    pieces.destroy();
-    throw error;
-  }
+  const pieces = new Pieces();
+  await endpoint.deliver(request, pieces);
   const { status, rawHeaders } = pieces.head as AnswerHead;
-  const body = Readable.from(copies(pieces), { objectMode: false });
-  // One that is destroyed unread never begins what is read from.
+  const body = Readable.from(pieces, { objectMode: false });
+  // If the body is destroyed before it is read, it never starts to iterate the pieces.
   body.once('close', () => pieces.destroy());
-  // As with any other answer: who reads it learns of a failure by its own means.
+  // Readers observe failures in their own way. Without a listener, an `error` event would end the process.
   body.on('error', () => undefined);
-  return { status, headers: byName(rawHeaders), body, pieces };
+  return { status, headers: headersByName(rawHeaders), body, pieces };
 }
 
 class Pieces implements AnswerSink, AnswerPieces {
   head: AnswerHead | undefined;
-  readonly #signal: AbortSignal | undefined;
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #flow: AnswerFlow | undefined;
@@ -47,14 +40,8 @@ class Pieces implements AnswerSink, AnswerPieces {
   #held = false;
   #wake: (() => void) | undefined;
 
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
-    signal?.addEventListener('abort', this.#onAbort);
-  }
-
   onAsked(flow: AnswerFlow): void {
     this.#flow = flow;
-    if (this.#signal?.aborted === true) this.#onAbort();
   }
 
   onHeaders(head: AnswerHead): void {
@@ -62,10 +49,6 @@ class Pieces implements AnswerSink, AnswerPieces {
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#ended) {
-      releasePiece(chunk);
-      return true;
-    }
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
     this.#held = this.#waitingBytes > MAX_WAITING_BYTES;
@@ -74,18 +57,19 @@ class Pieces implements AnswerSink, AnswerPieces {
   }
 
   onEnd(): void {
-    this.#end();
+    this.#ended = true;
+    this.#wake?.();
   }
 
   onBroken(error: Error): void {
     this.#failure ??= error;
-    this.#end();
+    this.onEnd();
   }
 
   destroy(): void {
-    if (!this.#ended) this.#flow?.abort(new Error('nobody reads the answer any more'));
-    this.#end();
-    for (const piece of this.#waiting.splice(0)) releasePiece(piece);
+    if (!this.#ended) this.#flow?.abort(new Error('the answer is not read any further'));
+    this.#ended = true;
+    this.#waiting.length = 0;
     this.#waitingBytes = 0;
   }
 
@@ -95,11 +79,7 @@ class Pieces implements AnswerSink, AnswerPieces {
         const piece = this.#waiting.shift();
         if (piece !== undefined) {
           this.#waitingBytes -= piece.length;
-          try {
-            yield piece;
-          } finally {
-            releasePiece(piece);
-          }
+          yield piece;
           this.#release();
         } else if (this.#failure !== undefined) throw this.#failure;
         else if (this.#ended) return;
@@ -115,30 +95,4 @@ class Pieces implements AnswerSink, AnswerPieces {
     this.#held = false;
     this.#flow?.resume();
   }
-
-  #end(): void {
-    this.#ended = true;
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-    this.#wake?.();
-  }
-
-  readonly #onAbort = (): void => {
-    this.#failure ??= new Error('the answer was given up');
-    this.#flow?.abort(this.#failure);
-  };
-}
-
-async function* copies(pieces: AnswerPieces): AsyncIterable<Buffer> {
-  for await (const piece of pieces) yield Buffer.from(piece);
-}
-
-function byName(rawHeaders: readonly string[]): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = (rawHeaders[i] as string).toLowerCase();
-    const value = rawHeaders[i + 1] as string;
-    const before = headers[name];
-    headers[name] = before === undefined ? value : [before, value].flat();
-  }
-  return headers;
 }

@@ -4,17 +4,17 @@ export interface EngineRequest {
   readonly method: string;
   /** Path and query string, beginning with `/`. */
   readonly path: string;
-  /** Lower-case names. A credential in here is dropped: the endpoint adds the gateway's own. */
+  /** Lower-case names. Credentials in here are dropped: the endpoint adds the gateway's own. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** In place of `headers`: names and values in turn, of what goes on to the engine; without credentials and what is about one connection. */
+  /** Alternative to `headers`: alternating names and values, sent as they are. Must not contain credentials or hop-by-hop headers. */
   readonly headerList?: readonly string[];
   readonly body?: string | Uint8Array | Readable;
   readonly signal?: AbortSignal;
-  /** Milliseconds until the headers of the answer must be there; the endpoint's default where absent. */
+  /** Milliseconds until the response headers must arrive; default: the endpoint's. */
   readonly headersTimeoutMs?: number;
-  /** Milliseconds of silence in the body that are borne; the endpoint's default where absent. */
+  /** Maximum idle time in the response body, in milliseconds; default: the endpoint's. */
   readonly bodyTimeoutMs?: number;
-  /** Whether it may be sent again, elsewhere too, when no answer came. GET and HEAD may by default; a body that is a stream never. */
+  /** Whether the request may be sent again, also to another endpoint, if no response arrived. Default: true for GET and HEAD. Never for a stream body. */
   readonly repeatable?: boolean;
 }
 
@@ -22,66 +22,68 @@ export interface EngineResponse {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Must be read to its end or destroyed. Not decoded: a gzip'ed answer is gzip'ed here. */
+  /** Must be read to its end or destroyed. The content coding (such as gzip) is not decoded. */
   readonly body: Readable;
-  /** In place of `body`, for who is done with each piece before it asks for the next. */
+  /** Alternative to `body`: the same bytes without a stream. */
   readonly pieces?: AnswerPieces;
-  /** Base URL of who answered, where several stand in for each other; absent where answers do not come off a wire. */
+  /** Base URL of the endpoint that responded; undefined for recorded responses. */
   readonly url?: string;
 }
 
-/** The bytes of an answer, to be read once. A piece is written over when the next one is asked for. */
+/** Bytes of a response; can be iterated once. */
 export interface AnswerPieces extends AsyncIterable<Uint8Array> {
-  /** Gives the rest up; does nothing behind the end. */
+  /** Discards the remaining bytes; no effect after the end. */
   destroy(): unknown;
 }
 
-/** What an answer begins with. */
+/** Status and headers of a response. */
 export interface AnswerHead {
   readonly status: number;
-  /** Names and values in turn, as they came. */
+  /** Alternating names and values as received. */
   readonly rawHeaders: readonly string[];
 }
 
-/** Takes an answer piece by piece as it comes off the wire. None of its functions may throw. */
+/** Receives a response in chunks as they arrive. Its functions must not throw. */
 export interface AnswerSink {
-  /** Told before anything is sent, by each endpoint that is asked: from now on the exchange can be given up. */
+  /** Called before each endpoint is tried. From now on the exchange can be aborted. */
   onAsked(flow: AnswerFlow): void;
-  /** Told first of the answer, and once. */
+  /** Called once, before the body. */
   onHeaders(head: AnswerHead): void;
   /**
-   * @param chunk its bytes stay as they are until it is given back by `releasePiece`
-   * @returns whether more is borne now; where not, nothing comes until `flow.resume` is called
+   * @returns false to pause: no data comes until `flow.resume` is called, but the response may still end
    */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
-  /** The answer broke off after its headers, by `flow.abort` too. */
+  /** The response ended early after its headers: an EngineError, or the reason of `flow.abort`. */
   onBroken(error: Error): void;
 }
 
 export interface AnswerFlow {
   resume(): void;
-  /** Gives the exchange up; once it has headers, the sink is told of `reason` by `onBroken`. */
+  /** Aborts the exchange. After the headers, `onBroken` is called with `reason`. */
   abort(reason: Error): void;
 }
 
-/** One base URL of the engine: a controller, a broker, a server's admin port. */
+/** One base URL of the engine: a controller, a broker or a server's admin port. */
 export interface EngineEndpoint {
-  /** Scheme, host and port, no trailing slash, no credential. */
+  /** Scheme, host and port, without trailing slash and credential. */
   readonly url: string;
-  /** @throws {EngineError} unreachable, timeout, aborted. An HTTP error status is an answer, not an error. */
+  /**
+   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early.
+   * @throws {EngineError} unreachable, timeout, aborted, overloaded, bad-answer
+   */
   request(request: EngineRequest): Promise<EngineResponse>;
   /**
-   * Like `request` for an answer that is only passed on: spares the stream. Settles once the sink was told of the headers. Absent where answers
-   * do not come off a wire, as with recorded ones: see `deliver`.
-   * @throws {EngineError} as `request`; the sink was told of nothing then
+   * Like `request`, without a stream: passes the response to the sink. Settles after `sink.onHeaders`. Absent for endpoints without a
+   * connection, such as recorded ones: see `deliver` in `delivery.ts`.
+   * @throws {EngineError} as `request`; the sink then got no call other than `onAsked`
    */
   deliver?(request: EngineRequest, sink: AnswerSink): Promise<void>;
 }
 
 export type EngineErrorCode = 'unreachable' | 'timeout' | 'aborted' | 'no-broker' | 'overloaded' | 'bad-answer';
 
-/** A failure to get an answer from the engine. `message` is for people; it holds no credential. */
+/** A failed request to the engine. `message` is readable text without credentials. */
 export class EngineError extends Error {
   readonly code: EngineErrorCode;
   constructor(code: EngineErrorCode, message: string, options: { cause?: unknown } = {}) {
@@ -91,21 +93,19 @@ export class EngineError extends Error {
   }
 }
 
-/** Everything that olap-warden asks of an Apache Pinot cluster goes through here. */
+/** All requests of olap-warden to a Pinot cluster use this interface. */
 export interface Engine {
-  /** The controller; fails over where several are configured. */
+  /** The controller, with failover if several are configured. */
   readonly controller: EngineEndpoint;
   /**
-   * A broker that serves all of the tables (raw names), spread over those that do; any broker for an empty list.
+   * A broker that serves all of the tables (raw names), with load balancing; any broker for an empty list.
    * @throws {EngineError} no-broker, unreachable
    */
   brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint>;
-  /** The same from what is known here and now; undefined where somebody must be asked, or where there is none. */
-  brokerNow?(tables: readonly string[]): EngineEndpoint | undefined;
   /**
-   * The very broker of a base URL, with no other in its place; undefined where no broker that is known to be live has it, so that an address from
-   * elsewhere is not followed. Absent where brokers have no addresses.
-   * @throws {EngineError} where it cannot be told which brokers there are
+   * The broker with exactly this base URL, without failover; undefined if no live broker has it, so that URLs from
+   * untrusted sources are not used. Absent if brokers have no addresses.
+   * @throws {EngineError} if the live brokers are unknown
    */
   brokerAt?(url: string, signal?: AbortSignal): Promise<EngineEndpoint | undefined>;
   /** Any other base URL of the cluster, such as a server's admin port. */
@@ -113,14 +113,12 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Which tables there are, by the names that the engine itself uses. */
+/** The existing tables, by the engine's own names. */
 export interface KnownTables {
   /**
-   * The tables that the engine may mean by these names: it may compare without case, and old versions ignore a database that they do not know.
-   * A name that means nothing is kept as it is, so that a question about it can be asked.
-   * @throws {EngineError} where the tables could not be listed even once
+   * Tables that the engine may resolve these names to: it may compare names without case, and old versions ignore an unknown database.
+   * A name without a match is returned unchanged, so that access to it can still be checked.
+   * @throws {EngineError} if the tables were never listed successfully
    */
   actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
-  /** The same from what is known here and now; undefined where somebody must be asked. */
-  actualTablesNow?(names: readonly string[]): readonly string[] | undefined;
 }

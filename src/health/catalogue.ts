@@ -1,357 +1,73 @@
-import type { CheckDefinition, Thresholds } from './check.ts';
-import * as placement from './checks/placement.ts';
-import * as queries from './checks/queries.ts';
-import * as segments from './checks/segments.ts';
-import * as servers from './checks/servers.ts';
-import * as skew from './checks/skew.ts';
-import * as tables from './checks/tables.ts';
-import * as upsert from './checks/upsert.ts';
-
-const EXCESS: Thresholds = { maxExcessPercent: 50 };
-const SKEW: Thresholds = { minSkew: -2, maxSkew: 2 };
+import type { CheckDefinition } from './check.ts';
+import { brokerResource } from './checks/broker-resource.ts';
+import { clusterLevelConsumingPartitionSkew } from './checks/cluster-level-consuming-partition-skew.ts';
+import { clusterLevelSegmentSkew } from './checks/cluster-level-segment-skew.ts';
+import { consumingPartitionSkewHealth } from './checks/consuming-partition-skew-health.ts';
+import { controllerTablesSkew } from './checks/controller-tables-skew.ts';
+import { coordinatorHostNameInstanceNameMismatch } from './checks/coordinator-host-name-instance-name-mismatch.ts';
+import { dataSizeSkew } from './checks/data-size-skew.ts';
+import { highNumberOfConsumingPartitions } from './checks/high-number-of-consuming-partitions.ts';
+import { highNumberOfDocuments } from './checks/high-number-of-documents.ts';
+import { highNumberOfSegments } from './checks/high-number-of-segments.ts';
+import { highNumberOfTables } from './checks/high-number-of-tables.ts';
+import { highUpsertPkPerPartition } from './checks/high-upsert-pk-per-partition.ts';
+import { highUpsertPrimaryKeys } from './checks/high-upsert-primary-keys.ts';
+import { idealStateEvMismatch } from './checks/ideal-state-ev-mismatch.ts';
+import { instanceHealthApi } from './checks/instance-health-api.ts';
+import { instancePools } from './checks/instance-pools.ts';
+import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-groups.ts';
+import { prebuiltSnapshot } from './checks/prebuilt-snapshot.ts';
+import { queryHealth } from './checks/query-health.ts';
+import { replication } from './checks/replication.ts';
+import { segmentCount } from './checks/segment-count.ts';
+import { segmentRetention } from './checks/segment-retention.ts';
+import { segmentSize } from './checks/segment-size.ts';
+import { segmentSkewHealth } from './checks/segment-skew-health.ts';
+import { segmentsTimePartition } from './checks/segments-time-partition.ts';
+import { tableColumnCount } from './checks/table-column-count.ts';
+import { tableSegmentAssignment } from './checks/table-segment-assignment.ts';
+import { tableSegmentsReload } from './checks/table-segments-reload.ts';
+import { tableSkew } from './checks/table-skew.ts';
+import { timeColumnGranularity } from './checks/time-column-granularity.ts';
+import { upsertPkSkewPerPartition } from './checks/upsert-pk-skew-per-partition.ts';
+import { upsertPrimaryKeySkew } from './checks/upsert-primary-key-skew.ts';
+import { upsertTableSegmentAssignment } from './checks/upsert-table-segment-assignment.ts';
 
 /** All checks, in the order of the specification. */
 export const CATALOGUE: readonly CheckDefinition[] = [
-  {
-    name: 'IDEAL_STATE_EV_MISMATCH_CHECK',
-    title: 'Ideal state against external view',
-    description: 'A table has segments whose external view differs from the ideal state.',
-    category: 'segments',
-    defaultThresholds: {},
-    remediation:
-      'See whether a server of the table is down or starting; else read its log for the segments named here and reset or reload them.',
-    needs: ['tables', 'enabled', 'assignment', 'externalView'],
-    evaluate: segments.idealStateMismatch,
-  },
-  {
-    name: 'TABLE_SEGMENTS_RELOAD_CHECK',
-    title: 'Segments that need a reload',
-    description: 'A table has segments that need a reload to follow its configuration and schema.',
-    category: 'segments',
-    defaultThresholds: {},
-    remediation: 'Reload the segments of the table: POST /segments/{tableNameWithType}/reload.',
-    needs: ['tables', 'enabled', 'assignment', 'externalView', 'reload'],
-    evaluate: segments.segmentsReload,
-  },
-  {
-    name: 'SEGMENT_COUNT_CHECK',
-    title: 'Segments of a table',
-    description: 'A table has more than 50,000 segments.',
-    category: 'segments',
-    defaultThresholds: { maxSegments: 50_000 },
-    remediation: 'Merge small segments by a merge-rollup task, push larger ones, or shorten the retention.',
-    needs: ['tables', 'enabled', 'assignment'],
-    evaluate: segments.segmentCount,
-  },
-  {
-    name: 'SEGMENT_SIZE_CHECK',
-    title: 'Small segments',
-    description: 'More than a quarter of the completed segments of a table are smaller than 5 MB.',
-    category: 'segments',
-    defaultThresholds: { minSizeMB: 5, maxSmallFraction: 0.25 },
-    remediation:
-      'Raise the flush thresholds of the stream, push larger files, or merge the segments by a merge-rollup task.',
-    needs: ['tables', 'enabled', 'assignment', 'segmentMetadata', 'size'],
-    evaluate: segments.segmentSize,
-  },
-  {
-    name: 'SEGMENT_RETENTION_CHECK',
-    title: 'Retention',
-    description: 'A table has no segment retention configured.',
-    category: 'tables',
-    defaultThresholds: {},
-    remediation: 'Set segmentsConfig.retentionTimeUnit and retentionTimeValue in the table configuration.',
-    needs: ['tables'],
-    evaluate: tables.segmentRetention,
-  },
-  {
-    name: 'REPLICATION_CHECK',
-    title: 'Replication',
-    description: 'The replication factor of a table is below the threshold of the controller, 3 if unspecified.',
-    category: 'tables',
-    defaultThresholds: { minReplication: 3 },
-    remediation: 'Raise segmentsConfig.replication and rebalance the table.',
-    needs: ['tables', 'clusterConfig'],
-    clusterThresholds: tables.clusterReplicationThreshold,
-    evaluate: tables.replication,
-  },
-  {
-    name: 'TABLE_COLUMN_COUNT_CHECK',
-    title: 'Columns of a schema',
-    description: 'A schema has more than 500 columns.',
-    category: 'tables',
-    defaultThresholds: { maxColumns: 500 },
-    remediation: 'Put rarely used fields into a JSON column, or split the table.',
-    needs: ['schemas'],
-    evaluate: tables.columnCount,
-  },
-  {
-    name: 'TIME_COLUMN_GRANULARITY_CHECK',
-    title: 'Granularity of time columns',
-    description: 'A table has a time column with granularity MILLISECONDS, MICROSECONDS or NANOSECONDS.',
-    category: 'tables',
-    defaultThresholds: {},
-    remediation: 'Add a coarser column by an ingestion transform and make it the time column of the table.',
-    needs: ['tables', 'schemas'],
-    evaluate: tables.timeColumnGranularity,
-  },
-  {
-    name: 'UPSERT_TABLE_SEGMENT_ASSIGNMENT_CHECK',
-    title: 'Assignment of upsert tables',
-    description: 'In an upsert table, segments of one partition of a single replica group are on more than one server.',
-    category: 'upsert',
-    defaultThresholds: {},
-    remediation: 'Rebalance the table with includeConsuming=true, so that each partition is on one server of a group.',
-    needs: ['tables', 'enabled', 'assignment', 'instancePartitions'],
-    evaluate: upsert.upsertAssignment,
-  },
-  {
-    name: 'INSTANCE_HEALTH_API_CHECK',
-    title: 'Health of instances',
-    description: 'The /health endpoint of a server or broker is not live.',
-    category: 'servers',
-    defaultThresholds: {},
-    remediation: 'Look at the process of the instance and its log; start it again where it is gone.',
-    needs: ['instances', 'instanceHealth'],
-    evaluate: servers.instanceHealth,
-  },
-  {
-    name: 'SEGMENT_SKEW_HEALTH_CHECK',
-    title: 'Segments of a table by server',
-    description:
-      'For a table with more than 50 segments, the segment count of a server exceeds 50 % of the average across the servers of the table.',
-    category: 'skew',
-    defaultThresholds: { minSegments: 50, ...EXCESS },
-    remediation: 'Rebalance the table.',
-    needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
-    evaluate: skew.segmentSkew,
-  },
-  {
-    name: 'CONSUMING_PARTITION_SKEW_HEALTH_CHECK',
-    title: 'Consuming segments of a table by server',
-    description:
-      'For a table with more than 10 consuming segments, the consuming segment count of a server exceeds 50 % of the average across the servers of the table.',
-    category: 'skew',
-    defaultThresholds: { minConsumingSegments: 10, ...EXCESS },
-    remediation: 'Rebalance the table with includeConsuming=true.',
-    needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
-    evaluate: skew.consumingSkew,
-  },
-  {
-    name: 'TABLE_SKEW_CHECK',
-    title: 'Tables by server',
-    description: 'The table count of a server exceeds 50 % of the average across servers.',
-    category: 'skew',
-    defaultThresholds: EXCESS,
-    remediation: 'Spread the tables: rebalance those that sit on few servers, or widen their instance assignment.',
-    needs: ['tables', 'enabled', 'instances', 'assignment'],
-    evaluate: skew.tableCountSkew,
-  },
-  {
-    name: 'CLUSTER_LEVEL_SEGMENT_SKEW_CHECK',
-    title: 'Segments by server',
-    description: 'The segment count of a server exceeds 50 % of the cluster-wide average.',
-    category: 'skew',
-    defaultThresholds: EXCESS,
-    remediation: 'Rebalance the tables with the most segments on that server.',
-    needs: ['tables', 'enabled', 'instances', 'assignment'],
-    evaluate: skew.clusterSegmentSkew,
-  },
-  {
-    name: 'CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK',
-    title: 'Consuming segments by server',
-    description: 'The consuming segment count of a server exceeds 50 % of the cluster-wide average.',
-    category: 'skew',
-    defaultThresholds: EXCESS,
-    remediation: 'Rebalance the realtime tables on that server with includeConsuming=true.',
-    needs: ['tables', 'enabled', 'instances', 'assignment'],
-    evaluate: skew.clusterConsumingSkew,
-  },
-  {
-    name: 'HIGH_NUMBER_OF_SEGMENTS_CHECK',
-    title: 'Many segments on a server',
-    description: 'A server hosts more than 10,000 segments.',
-    category: 'servers',
-    defaultThresholds: { maxSegments: 10_000 },
-    remediation: 'Add servers and rebalance, or merge small segments.',
-    needs: ['tables', 'enabled', 'assignment'],
-    evaluate: servers.highSegments,
-  },
-  {
-    name: 'HIGH_NUMBER_OF_CONSUMING_PARTITIONS_CHECK',
-    title: 'Many consuming segments on a server',
-    description: 'A server hosts more than 50 consuming segments.',
-    category: 'servers',
-    defaultThresholds: { maxConsumingSegments: 50 },
-    remediation: 'Add servers for consuming segments and rebalance with includeConsuming=true.',
-    needs: ['tables', 'enabled', 'assignment'],
-    evaluate: servers.highConsuming,
-  },
-  {
-    name: 'HIGH_NUMBER_OF_DOCUMENTS_CHECK',
-    title: 'Many documents on a server',
-    description: 'A server hosts more than 1 billion documents.',
-    category: 'servers',
-    defaultThresholds: { maxDocuments: 1_000_000_000 },
-    remediation: 'Add servers and rebalance, shorten the retention, or move old segments to another tier.',
-    needs: ['tables', 'enabled', 'assignment', 'segmentMetadata', 'consumingRows'],
-    evaluate: servers.highDocuments,
-  },
-  {
-    name: 'HIGH_NUMBER_OF_TABLES_CHECK',
-    title: 'Many tables on a server',
-    description: 'A server hosts more than 10 tables.',
-    category: 'servers',
-    defaultThresholds: { maxTables: 10 },
-    remediation: 'Put tables on tenants of their own, or limit the servers of a table by its instance assignment.',
-    needs: ['tables', 'enabled', 'assignment'],
-    evaluate: servers.highTables,
-  },
-  {
-    name: 'DATA_SIZE_SKEW_CHECK',
-    title: 'Skew of data size',
-    description: 'The skew of the data size across servers is outside [-2, 2].',
-    category: 'skew',
-    defaultThresholds: SKEW,
-    remediation: 'Rebalance the largest tables of the server that is named.',
-    needs: ['tables', 'enabled', 'instances', 'assignment', 'segmentMetadata', 'size'],
-    evaluate: skew.dataSizeSkew,
-  },
-  {
-    name: 'CONTROLLER_TABLES_SKEW_CHECK',
-    title: 'Skew of lead controllers',
-    description: 'The skew of the table count across lead controllers is outside [-2, 2].',
-    category: 'skew',
-    defaultThresholds: SKEW,
-    remediation: 'See that every controller is live and enabled; restart the one that leads too many tables.',
-    needs: ['instances', 'leaders'],
-    evaluate: skew.controllerTablesSkew,
-  },
-  {
-    name: 'HIGH_UPSERT_PK_PER_PARTITION_CHECK',
-    title: 'Many primary keys in a partition',
-    description: 'A partition on an instance has more than 500 million primary keys.',
-    category: 'upsert',
-    defaultThresholds: { maxPrimaryKeys: 500_000_000 },
-    remediation: 'Add partitions to the stream, or let old keys expire by metadataTTL.',
-    needs: ['tables', 'enabled', 'instances', 'assignment', 'primaryKeys'],
-    evaluate: upsert.highKeysPerPartition,
-  },
-  {
-    name: 'UPSERT_PRIMARY_KEY_SKEW_CHECK',
-    title: 'Skew of primary keys over servers',
-    description: 'The skew of the primary-key distribution across servers is outside [-2, 2].',
-    category: 'upsert',
-    defaultThresholds: SKEW,
-    remediation: 'Rebalance the upsert tables of the server that is named with includeConsuming=true.',
-    needs: ['tables', 'enabled', 'instances', 'assignment', 'primaryKeys'],
-    evaluate: upsert.keySkewAcrossServers,
-  },
-  {
-    name: 'PREBUILT_SNAPSHOT_CHECK',
-    title: 'Preloading from snapshots',
-    description:
-      'An upsert or deduplication table exists in a cluster where the prebuilt snapshot feature is disabled for preloading.',
-    category: 'upsert',
-    defaultThresholds: {},
-    remediation: 'Switch snapshot and preload on in the upsertConfig (preload in the dedupConfig) of the table.',
-    needs: ['tables', 'enabled', 'clusterConfig'],
-    evaluate: upsert.prebuiltSnapshot,
-  },
-  {
-    name: 'UPSERT_PK_SKEW_PER_PARTITION_CHECK',
-    title: 'Skew of primary keys over partitions',
-    description: 'The skew of the primary keys across the partitions of a table is outside [-2, 2].',
-    category: 'upsert',
-    defaultThresholds: SKEW,
-    remediation: 'Partition the stream by the whole primary key, with a hash that spreads it.',
-    needs: ['tables', 'enabled', 'assignment', 'primaryKeys'],
-    evaluate: upsert.keySkewAcrossPartitions,
-  },
-  {
-    name: 'HIGH_UPSERT_PRIMARY_KEYS_CHECK',
-    title: 'Many primary keys on a server',
-    description: 'The primary-key count of all tables on an instance exceeds 800 million.',
-    category: 'upsert',
-    defaultThresholds: { maxPrimaryKeys: 800_000_000 },
-    remediation: 'Add servers and rebalance, or let old keys expire by metadataTTL.',
-    needs: ['tables', 'enabled', 'assignment', 'primaryKeys'],
-    evaluate: upsert.highKeys,
-  },
-  {
-    name: 'INSTANCE_POOLS_CHECK',
-    title: 'Instance pools',
-    description:
-      'A server is in no instance pool, or pools are not disjoint, when the cluster has more than 8 servers.',
-    category: 'placement',
-    defaultThresholds: { maxServersWithoutPools: 8 },
-    remediation: 'Give each server one pool by PUT /instances/{name}, with all of its other fields as they are.',
-    needs: ['instances'],
-    evaluate: placement.instancePools,
-  },
-  {
-    name: 'INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK',
-    title: 'Pools and replica groups of tables',
-    description: 'A table does not use instance pools and replica groups.',
-    category: 'placement',
-    defaultThresholds: {},
-    remediation:
-      'Set poolBased and replicaGroupBased in the instanceAssignmentConfigMap of the table and rebalance it.',
-    needs: ['tables'],
-    evaluate: placement.poolsAndReplicaGroups,
-  },
-  {
-    name: 'COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK',
-    title: 'Names of instances',
-    description: 'The id or name of an instance differs from the one that follows from its configuration.',
-    category: 'servers',
-    defaultThresholds: {},
-    remediation: 'Correct host and port by PUT /instances/{name}, or start the instance under its right name.',
-    needs: ['instances'],
-    evaluate: servers.hostNameMismatch,
-  },
-  {
-    name: 'TABLE_SEGMENT_ASSIGNMENT_CHECK',
-    title: 'Tables that need a rebalance',
-    description: 'A table needs a segment rebalance.',
-    category: 'placement',
-    defaultThresholds: {},
-    remediation: 'Rebalance the table: POST /tables/{table}/rebalance?type=…&dryRun=false.',
-    needs: ['tables', 'enabled', 'assignment', 'externalView', 'rebalance'],
-    evaluate: placement.segmentAssignment,
-  },
-  {
-    name: 'BROKER_RESOURCE_CHECK',
-    title: 'Broker resource',
-    description: "The broker resource of a table contains none of the tenant's brokers.",
-    category: 'placement',
-    defaultThresholds: {},
-    remediation: 'Rebuild it: POST /tables/{tableNameWithType}/rebuildBrokerResourceFromHelixTags.',
-    needs: ['tables', 'enabled', 'instances', 'brokerResource'],
-    evaluate: placement.brokerResource,
-  },
-  {
-    name: 'QUERY_HEALTH_CHECK',
-    title: 'Queries',
-    description: 'The query SELECT $docId FROM <table> LIMIT 1 fails on a table.',
-    category: 'queries',
-    defaultThresholds: {},
-    remediation:
-      'Run the query by hand and read its exceptions; see whether the brokers and servers of the table are live.',
-    needs: ['tables', 'enabled', 'assignment', 'externalView', 'queries'],
-    evaluate: queries.queryHealth,
-  },
-  {
-    name: 'SEGMENTS_TIME_PARTITION_CHECK',
-    title: 'Time order of segments',
-    description:
-      'The segments of a table, sorted by start and end time, have one whose end time is before the end time of the previous one.',
-    category: 'segments',
-    defaultThresholds: {},
-    remediation: 'Partition the data by time before it is pushed, or merge the segments by a merge-rollup task.',
-    needs: ['tables', 'enabled', 'assignment', 'segmentMetadata'],
-    evaluate: segments.segmentsTimePartition,
-  },
+  idealStateEvMismatch,
+  tableSegmentsReload,
+  segmentCount,
+  segmentSize,
+  segmentRetention,
+  replication,
+  tableColumnCount,
+  timeColumnGranularity,
+  upsertTableSegmentAssignment,
+  instanceHealthApi,
+  segmentSkewHealth,
+  consumingPartitionSkewHealth,
+  tableSkew,
+  clusterLevelSegmentSkew,
+  clusterLevelConsumingPartitionSkew,
+  highNumberOfSegments,
+  highNumberOfConsumingPartitions,
+  highNumberOfDocuments,
+  highNumberOfTables,
+  dataSizeSkew,
+  controllerTablesSkew,
+  highUpsertPkPerPartition,
+  upsertPrimaryKeySkew,
+  prebuiltSnapshot,
+  upsertPkSkewPerPartition,
+  highUpsertPrimaryKeys,
+  instancePools,
+  instancePoolsNReplicaGroups,
+  coordinatorHostNameInstanceNameMismatch,
+  tableSegmentAssignment,
+  brokerResource,
+  queryHealth,
+  segmentsTimePartition,
 ];
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));

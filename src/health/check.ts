@@ -4,9 +4,12 @@ import type { ClusterSnapshot } from './snapshot.ts';
 /** What a check is about; the dashboard and the report group by it. */
 export type CheckCategory = 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
 
+/** `critical`: queries or data are at risk now. `warning`: a problem is coming. `info`: advice on configuration. */
+export type CheckSeverity = 'critical' | 'warning' | 'info';
+
 /**
- * A part of the snapshot. A run reads only the parts that one of its checks needs, and a check is evaluated as soon as all parts that it needs
- * are complete: it must name every part that it looks at.
+ * A part of the snapshot. A run reads only the parts that one of its checks needs, and evaluates a check as soon as all parts that it
+ * needs are complete. A check must therefore list every part that it reads.
  */
 export type Need =
   /** The tables and their configurations. */
@@ -33,11 +36,11 @@ export type Need =
 /** Thresholds of one check by name. */
 export type Thresholds = Readonly<Record<string, number>>;
 
-export interface CheckInput {
+export interface CheckInput<T extends Thresholds = Thresholds> {
   readonly snapshot: ClusterSnapshot;
-  /** Defaults of the check with the overrides of the settings; every name of `defaultThresholds` is there. */
-  readonly thresholds: Thresholds;
-  /** The cluster property by which an operator says that prebuilt snapshots are made for preloading. */
+  /** The check's defaults, overridden by the cluster's own thresholds and by the settings. */
+  readonly thresholds: T;
+  /** The cluster property that declares that prebuilt snapshots exist for preloading. */
   readonly prebuiltSnapshotProperty: string;
 }
 
@@ -45,35 +48,39 @@ export interface CheckOutcome {
   readonly status: 'PASS' | 'FAIL';
   /** One sentence. */
   readonly message: string;
-  /** Exact, also where `findings` was cut. */
+  /** The exact count, even if `findings` was cut. */
   readonly findingCount: number;
   /** At most MAX_FINDINGS, in the order in which they were found. */
   readonly findings: readonly Finding[];
-  /** True where the check is a FAIL only because something that it needs could not be read. */
+  /** True if the check fails only because data that it needs could not be read. */
   readonly couldNotEvaluate: boolean;
 }
 
-/** A check: a pure function of the snapshot and its thresholds. */
-export type CheckFunction = (input: CheckInput) => CheckOutcome;
-
-export interface CheckDefinition {
+/** A check: its texts, its thresholds, and a pure function of the snapshot and the thresholds. */
+export interface CheckDefinition<T extends Thresholds = Thresholds> {
   readonly name: string;
-  /** A few words for headings. */
+  /** A few words, for headings. */
   readonly title: string;
   /** The condition under which the check fails, one sentence. */
   readonly description: string;
   readonly category: CheckCategory;
-  readonly defaultThresholds: Thresholds;
-  /** What to do about a FAIL, one or two sentences. */
+  readonly severity: CheckSeverity;
+  readonly defaultThresholds: T;
+  /** How to fix a FAIL, one or two sentences. */
   readonly remediation: string;
   readonly needs: readonly Need[];
-  /** Thresholds that the cluster itself configures; they rank above the defaults and below the settings. */
-  readonly clusterThresholds?: (snapshot: ClusterSnapshot) => Thresholds;
-  readonly evaluate: CheckFunction;
+  /** Thresholds from the cluster's own configuration; they override the defaults, and the settings override them. */
+  clusterThresholds?(snapshot: ClusterSnapshot): Thresholds;
+  evaluate(input: CheckInput<T>): CheckOutcome;
 }
 
-/** Open-source releases of the engine have no such feature, so that a name had to be chosen; another one is a setting. */
+/** Gives `evaluate` the type of the check's own thresholds. */
+export function defineCheck<T extends Thresholds>(definition: CheckDefinition<T>): CheckDefinition<T> {
+  return definition;
+}
+
+/** Default name of the property: the open-source engine has no such feature and hence no name for it. */
 export const PREBUILT_SNAPSHOT_PROPERTY = 'pinot.upsert.prebuilt.snapshot.enabled';
 
-/** As many findings as a report can be asked to keep (`spec.maxFindings`). */
+/** The highest value of `spec.maxFindings`. */
 export const MAX_FINDINGS = 200;

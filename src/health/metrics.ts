@@ -3,29 +3,27 @@ import type { ClusterHealthReportStatus } from '../resources/cluster-health-repo
 import { CATALOGUE } from './catalogue.ts';
 
 /**
- * How a run ended: with a report on the whole cluster, with the engine out of reach, with reads cut off by the deadline of the run, or
- * without a report.
+ * `success`: the report covers the whole cluster. `unreachable`: no controller answered. `deadline`: the deadline of the run aborted
+ * reads. `error`: the run failed without a report.
  */
-export type RunEnd = 'success' | 'unreachable' | 'deadline' | 'error';
+export type RunOutcome = 'success' | 'unreachable' | 'deadline' | 'error';
 export type CallOutcome = 'ok' | 'http_error' | 'unreachable' | 'timeout' | 'aborted' | 'bad_answer';
 
-/** Told of what happens while the checks run. */
+/** Counts runs and calls to the engine. */
 export interface HealthMetrics {
-  run(end: RunEnd): void;
-  /** @param endpoint one of a fixed set of names, never a path */
+  run(outcome: RunOutcome): void;
+  /** @param endpoint one of a fixed set of names, not a path */
   engineCall(endpoint: string, outcome: CallOutcome): void;
 }
 
 export const NO_METRICS: HealthMetrics = { run: () => undefined, engineCall: () => undefined };
 
 /**
- * The series of the health task on a registry.
+ * Registers the metrics of the health task. Call it once for each registry.
  *
- * What the report says is read from `getReport` at each scrape and not kept here, so that a new leader tells the same as the one before it,
- * from its first scrape on. Where `getReport` gives nothing (this process does not lead, or no check was ever evaluated) there are
- * no such series, so that of several processes exactly one tells them.
- *
- * Call it once for each registry.
+ * The values of the report are read with `getReport` at each scrape. A new leader therefore exports the same values as the previous one
+ * from its first scrape on. If `getReport` returns undefined (this process does not lead, or no run has ended yet), these series are
+ * absent, so that exactly one of several processes exports them.
  */
 export function healthMetrics(
   registry: Registry,
@@ -36,14 +34,14 @@ export function healthMetrics(
   runGauges(registers, getReport);
   const runs = new Counter({
     name: 'olap_warden_health_runs_total',
-    help: 'Runs of the health checks by result.',
+    help: 'Runs of the health checks, by result.',
     labelNames: ['result'],
     registers,
   });
   for (const result of ['success', 'unreachable', 'deadline', 'error']) runs.inc({ result }, 0);
   const calls = new Counter({
     name: 'olap_warden_health_engine_calls_total',
-    help: 'Calls that the health checks made to the engine, by endpoint and outcome.',
+    help: 'Calls of the health checks to the engine, by endpoint and outcome.',
     labelNames: ['endpoint', 'outcome'],
     registers,
   });
@@ -68,21 +66,25 @@ function checkGauges(registers: Registry[], getReport: ReportSource): void {
         if (report !== undefined) set(this, report);
       },
     });
-  gauge('status', '1 where the check passed, 0 where it failed.', (self, report) => {
+  gauge('status', '1 if the check passed, 0 if it failed.', (self, report) => {
     for (const { name, status } of report.checks ?? []) self.set({ check: name }, status === 'PASS' ? 1 : 0);
   });
-  gauge('findings', 'How many findings the check had.', (self, report) => {
+  gauge('findings', 'Number of findings of the check.', (self, report) => {
     for (const { name, findingCount } of report.checks ?? []) self.set({ check: name }, findingCount);
   });
-  gauge('evaluated', '1 where the check could be evaluated in the latest run, else 0.', (self, report) => {
+  gauge('evaluated', '1 if the latest run could evaluate the check, else 0.', (self, report) => {
     const evaluated = new Map((report.checks ?? []).map((check) => [check.name, check.couldNotEvaluate !== true]));
     for (const { name } of CATALOGUE) self.set({ check: name }, evaluated.get(name) === true ? 1 : 0);
   });
-  gauge('since_timestamp_seconds', 'Since when the check has its status.', (self, report) => {
-    for (const { name, since } of report.checks ?? []) {
-      if (since !== undefined) self.set({ check: name }, Date.parse(since) / 1000);
-    }
-  });
+  gauge(
+    'since_timestamp_seconds',
+    'Time when the check last changed its status, seconds since the epoch.',
+    (self, report) => {
+      for (const { name, since } of report.checks ?? []) {
+        if (since !== undefined) self.set({ check: name }, Date.parse(since) / 1000);
+      }
+    },
+  );
 }
 
 function runGauges(registers: Registry[], getReport: ReportSource): void {
@@ -98,12 +100,14 @@ function runGauges(registers: Registry[], getReport: ReportSource): void {
         if (current !== undefined) this.set(current);
       },
     });
-  gauge('last_run_timestamp_seconds', 'When the latest run of the checks began.', ({ lastRunTime }) =>
-    lastRunTime === undefined ? undefined : Date.parse(lastRunTime) / 1000,
+  gauge(
+    'last_run_timestamp_seconds',
+    'Start of the latest run of the health checks, seconds since the epoch.',
+    ({ lastRunTime }) => (lastRunTime === undefined ? undefined : Date.parse(lastRunTime) / 1000),
   );
-  gauge('last_run_duration_seconds', 'How long the latest run of the checks took.', ({ durationMs }) =>
+  gauge('last_run_duration_seconds', 'Duration of the latest run of the health checks.', ({ durationMs }) =>
     durationMs === undefined ? undefined : durationMs / 1000,
   );
-  gauge('checks_passed', 'How many checks passed in the latest run.', ({ pass }) => pass);
-  gauge('checks_failed', 'How many checks failed in the latest run.', ({ fail }) => fail);
+  gauge('checks_passed', 'Number of checks that passed in the latest run.', ({ pass }) => pass);
+  gauge('checks_failed', 'Number of checks that failed in the latest run.', ({ fail }) => fail);
 }

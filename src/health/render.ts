@@ -1,14 +1,14 @@
 import { findCheck } from './catalogue.ts';
-import type { CheckResult } from './decisions.ts';
+import type { CheckResult } from './evaluation.ts';
 import type { RunResult } from './run.ts';
 
-/** How many findings of a check are shown to people. */
-const SHOWN = 5;
+/** Findings of a check beyond this number are summarized as a count. */
+const MAX_SHOWN = 5;
 
 export interface RenderOptions {
-  /** True where the text goes to a terminal that shows colours. */
+  /** Whether to use ANSI colours. */
   readonly colours: boolean;
-  /** Columns of the terminal. */
+  /** Width of the terminal in columns. */
   readonly width: number;
 }
 
@@ -18,21 +18,21 @@ const green = paint(32);
 const yellow = paint(33);
 const dim = paint(2);
 
-/** The outcome for people at a terminal: a line for each check, findings below those that failed. */
+/** Text for a terminal: one line for each check, followed by its findings if it failed. */
 export function renderTable(run: RunResult, { colours, width }: RenderOptions): string {
   const lines: string[] = [];
   const names = Math.max(0, ...run.results.map(({ name }) => name.length));
   for (const result of run.results) {
     const { status, couldNotEvaluate, message, findings, findingCount } = result.outcome;
-    const mark =
+    const label =
       status === 'PASS' ? green('PASS', colours) : couldNotEvaluate ? yellow('FAIL', colours) : red('FAIL', colours);
-    const room = Math.max(20, width - names - 7);
-    lines.push(`${mark}  ${result.name.padEnd(names)}  ${clipped(message, room)}`);
+    const messageWidth = Math.max(20, width - names - 7);
+    lines.push(`${label}  ${result.name.padEnd(names)}  ${truncated(message, messageWidth)}`);
     if (status === 'PASS') continue;
-    for (const finding of findings.slice(0, SHOWN)) {
-      lines.push(dim(clipped(`      ${finding.entity}: ${finding.message}`, width), colours));
+    for (const finding of findings.slice(0, MAX_SHOWN)) {
+      lines.push(dim(truncated(`      ${finding.entity}: ${finding.message}`, width), colours));
     }
-    if (findingCount > SHOWN) lines.push(dim(`      … ${findingCount - SHOWN} more`, colours));
+    if (findingCount > MAX_SHOWN) lines.push(dim(`      … ${findingCount - MAX_SHOWN} more`, colours));
   }
   lines.push('', summaryLine(run));
   return `${lines.join('\n')}\n`;
@@ -49,11 +49,11 @@ export function countsOf(run: RunResult): { pass: number; fail: number } {
   return { pass: run.results.length - fail, fail };
 }
 
-function clipped(text: string, width: number): string {
+function truncated(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(1, width - 1))}…`;
 }
 
-/** For a pull request or a ticket. */
+/** A Markdown document, such as for a pull request or a ticket. */
 export function renderMarkdown(run: RunResult): string {
   const cell = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('|', '\\|').replaceAll('\n', ' ');
   const lines = [
@@ -71,14 +71,14 @@ export function renderMarkdown(run: RunResult): string {
   }
   for (const { name, outcome } of run.results.filter(({ outcome }) => outcome.status === 'FAIL')) {
     lines.push('', `## ${name}`, '', findCheck(name)?.remediation ?? '', '');
-    for (const finding of outcome.findings.slice(0, SHOWN))
+    for (const finding of outcome.findings.slice(0, MAX_SHOWN))
       lines.push(`- ${cell(finding.entity)}: ${cell(finding.message)}`);
-    if (outcome.findingCount > SHOWN) lines.push(`- … ${outcome.findingCount - SHOWN} more`);
+    if (outcome.findingCount > MAX_SHOWN) lines.push(`- … ${outcome.findingCount - MAX_SHOWN} more`);
   }
   return `${lines.join('\n')}\n`;
 }
 
-/** JUnit's XML, as build servers read it: a test case for each check, a failure for each FAIL, an error where one could not be evaluated. */
+/** JUnit XML: one test case for each check; a FAIL is a failure, a check that could not be evaluated an error. */
 export function renderJunit(run: RunResult): string {
   const { fail } = countsOf(run);
   const errors = run.results.filter(({ outcome }) => outcome.couldNotEvaluate).length;
@@ -103,7 +103,7 @@ function testCase({ name, outcome }: CheckResult, time: string): string {
   return `${head}><${element} message="${xml(outcome.message)}">${xml(details)}</${element}></testcase>`;
 }
 
-/** Escaped for XML 1.0, which has no place at all for most control characters. */
+/** Escapes text for XML 1.0, which does not allow most control characters even as references. */
 function xml(text: string): string {
   // oxlint-disable-next-line no-control-regex
   const allowed = text.replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/gu, '\uFFFD');

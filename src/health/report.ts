@@ -4,27 +4,28 @@ import type {
   Finding,
   RunningRun,
 } from '../resources/cluster-health-report.ts';
+import { updateConditions, type NewCondition } from '../resources/conditions.ts';
 import type { Condition } from '../resources/meta.ts';
-import type { CheckResult } from './decisions.ts';
+import type { CheckResult } from './evaluation.ts';
 import type { RunResult } from './run.ts';
 
-/** A Kubernetes object may have about 1.5 MiB in all; the report stays far below, whatever the cluster. */
+/** Findings are dropped until the status fits. Kubernetes limits a whole object to about 1.5 MiB. */
 export const MAX_STATUS_BYTES = 512 * 1024;
 
 export interface ReportInput {
   readonly result: RunResult;
   readonly previous: ClusterHealthReportStatus | undefined;
   readonly generation: number | undefined;
-  /** The annotation that asked for the run (or was there when it began). */
+  /** Value of the run-at annotation that this run answers. */
   readonly runAt: string | undefined;
   readonly maxFindings: number;
-  /** What is wrong with the settings. */
+  /** Messages about invalid settings. */
   readonly problems: readonly string[];
-  /** When the status is written. */
+  /** Time of the write. */
   readonly now: Date;
 }
 
-/** The status of the report after a run: complete, never half. */
+/** The status of the report after a run. Replaces the previous status as a whole. */
 export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
   const { result, previous, generation, runAt } = input;
   const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
@@ -61,7 +62,7 @@ function checkStatus(result: CheckResult, before: CheckStatus | undefined, at: D
   };
 }
 
-/** Lengths as the resource's schema allows them. */
+/** Cuts the texts to the lengths that the resource's schema allows. */
 function cutFinding(finding: Finding): Finding {
   return {
     entityType: cut(finding.entityType, 32),
@@ -76,84 +77,93 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-function conditionsAfter(input: ReportInput, failed: number): Condition[] {
-  const { result, problems } = input;
-  const set = conditionSetter(input.previous?.conditions, input.generation, input.now);
-  const conditions = [
-    failed === 0
-      ? set('Healthy', 'True', 'AllChecksPassed', `all ${result.results.length} checks passed`)
-      : set('Healthy', 'False', 'ChecksFailed', `${failed} of ${result.results.length} checks failed`),
-    result.unreachable === undefined
-      ? set('Ready', 'True', 'Reported', 'the latest run is reported here')
-      : set('Ready', 'False', 'EngineUnreachable', cut(`the cluster could not be read: ${result.unreachable}`, 1024)),
-  ];
-  if (problems.length > 0) conditions.push(set('Stalled', 'True', 'InvalidSettings', stalledMessage(problems)));
-  return conditions;
+const RUN_CONDITIONS: ReadonlySet<string> = new Set(['Healthy', 'Ready', 'Stalled', 'Reconciling']);
+
+function conditionsAfter({ result, problems, previous, generation, now }: ReportInput, failed: number): Condition[] {
+  const conditions = [healthyCondition(result.results.length, failed), readyCondition(result.unreachable)];
+  if (problems.length > 0) {
+    conditions.push({
+      type: 'Stalled',
+      status: 'True',
+      reason: 'InvalidSettings',
+      message: cut(`${problems.join('; ')}; the defaults are used instead`, 4096),
+    });
+  }
+  return updateConditions(previous?.conditions, { conditions, owned: RUN_CONDITIONS, generation, now });
 }
 
-function stalledMessage(problems: readonly string[]): string {
-  return cut(`${problems.join('; ')}; the defaults are used instead`, 4096);
+function healthyCondition(total: number, failed: number): NewCondition {
+  return failed === 0
+    ? { type: 'Healthy', status: 'True', reason: 'AllChecksPassed', message: `all ${total} checks passed` }
+    : { type: 'Healthy', status: 'False', reason: 'ChecksFailed', message: `${failed} of ${total} checks failed` };
 }
 
-/** Makes conditions that keep the time of their last transition while their status stays. */
-export function conditionSetter(
-  previous: readonly Condition[] | undefined,
-  generation: number | undefined,
-  now: Date,
-): (type: string, status: Condition['status'], reason: string, message: string) => Condition {
-  return (type, status, reason, message) => {
-    const before = previous?.find((condition) => condition.type === type);
+function readyCondition(unreachable: string | undefined): NewCondition {
+  if (unreachable === undefined) {
     return {
-      type,
-      status,
-      ...(generation === undefined ? {} : { observedGeneration: generation }),
-      lastTransitionTime: before?.status === status ? before.lastTransitionTime : now.toISOString(),
-      reason,
-      message,
+      type: 'Ready',
+      status: 'True',
+      reason: 'Reported',
+      message: 'the status has the result of the latest run',
     };
-  };
+  }
+  const message = cut(`the cluster could not be read: ${unreachable}`, 1024);
+  return { type: 'Ready', status: 'False', reason: 'EngineUnreachable', message };
 }
 
-const RUNNING = 'Running';
+const PROGRESS_CONDITION: ReadonlySet<string> = new Set(['Reconciling']);
 
-/** The status while a run is under way: the latest report stays; a condition and a part of the status tell the run and how far it is. */
+/** The status during a run: the latest report, a condition and the progress of the run. */
 export function withRunning(
   status: ClusterHealthReportStatus | undefined,
   running: RunningRun,
   generation: number | undefined,
   now: Date,
 ): ClusterHealthReportStatus {
-  const set = conditionSetter(status?.conditions, generation, now);
-  const others = (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling');
-  const { id, done, total, checks, checksTotal } = running;
-  const reads = done === undefined || total === undefined ? '' : `: ${done} of ${total} reads done`;
-  const decided = reads === '' ? '' : `, ${checks.length} of ${checksTotal} checks decided`;
-  const message = `run \`${id}\` is under way${reads}${decided}`;
-  return { ...status, running, conditions: [...others, set('Reconciling', 'True', RUNNING, message)] };
+  const reconciling = {
+    type: 'Reconciling',
+    status: 'True',
+    reason: 'Running',
+    message: progressMessage(running),
+  } as const;
+  const conditions = updateConditions(status?.conditions, {
+    conditions: [reconciling],
+    owned: PROGRESS_CONDITION,
+    generation,
+    now,
+  });
+  return { ...status, running, conditions };
 }
 
-/** The status without the mark of a run, for a run that ended without a report. */
+function progressMessage({ id, done, total, checks, checksTotal }: RunningRun): string {
+  if (done === undefined || total === undefined) return `run \`${id}\` in progress`;
+  return `run \`${id}\` in progress: ${done} of ${total} reads done, ${checks.length} of ${checksTotal} checks evaluated`;
+}
+
+/** The status without a running run, after a run that ended without a report. */
 export function withoutRunning(status: ClusterHealthReportStatus | undefined): ClusterHealthReportStatus {
   const { running: _, ...report } = status ?? {};
-  return { ...report, conditions: (status?.conditions ?? []).filter((condition) => condition.type !== 'Reconciling') };
+  const conditions = (status?.conditions ?? []).filter(({ type }) => !PROGRESS_CONDITION.has(type));
+  return { ...report, conditions };
 }
 
-/** The id of the run that is under way; undefined where none is. */
+/** The id of the current run, if any. */
 export function runningId(status: ClusterHealthReportStatus | undefined): string | undefined {
   return status?.running?.id;
 }
 
-export interface Turn {
+/** A check whose status changed between two reports. */
+export interface StatusChange {
   readonly name: string;
   readonly status: 'PASS' | 'FAIL';
   readonly message: string;
 }
 
-/** Checks whose status differs from the previous report; a check that was never evaluated turns only by failing. */
-export function turnedChecks(
+/** Checks whose status differs from the previous report. A check without a previous status counts as passed. */
+export function changedChecks(
   previous: ClusterHealthReportStatus | undefined,
   current: ClusterHealthReportStatus,
-): Turn[] {
+): StatusChange[] {
   const before = new Map((previous?.checks ?? []).map((check) => [check.name, check.status]));
   return (current.checks ?? [])
     .filter((check) => check.status !== (before.get(check.name) ?? 'PASS'))

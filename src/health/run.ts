@@ -1,29 +1,30 @@
+import type { Clock } from '../platform/clock.ts';
 import type { RunningRun } from '../resources/cluster-health-report.ts';
-import { findCheck } from './catalogue.ts';
 import type { Need } from './check.ts';
-import { Decisions, type CheckResult } from './decisions.ts';
+import { segmentSize } from './checks/segment-size.ts';
+import { CheckEvaluator, type CheckResult } from './evaluation.ts';
 import { needsOf, type CheckSettings, type ThresholdOverrides } from './settings.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 
-/** What the snapshot must know beside its parts: some are counted against a limit while they stream by. */
+/** What to read, and the limits that are applied while documents stream in. */
 export interface GatherRequest {
   readonly needs: ReadonlySet<Need>;
-  /** Bytes below which a segment counts as small. */
+  /** Segments below this many bytes are small. */
   readonly smallSegmentBytes: number;
-  /** The share of small segments that is allowed: below it, sizes need no closer look. */
+  /** Allowed fraction of small segments; sizes of tables that are surely below it are not read in detail. */
   readonly smallSegmentFraction: number;
-  /** Aborts every read that is under way; what was not read by then is recorded as such. */
+  /** Aborts all reads. Parts that were not read by then are failed reads. */
   readonly signal: AbortSignal;
-  /** Told how far the reading is. */
+  /** Called after each read. @param total number of reads known so far; grows while tables are found */
   readonly onProgress?: (done: number, total: number) => void;
   /**
-   * Told each time a part of the snapshot is complete: it will not change any more, unless tables turn out to be deleted, whose parts are then
-   * taken out of the snapshot. Parts that are not in `gathered` are not to be looked at.
+   * Called each time parts of the snapshot become complete. Complete parts do not change any more, except that deleted tables are
+   * removed at the end. Other parts must not be used.
    */
-  readonly onFacts?: (snapshot: ClusterSnapshot, gathered: ReadonlySet<Need>) => void;
+  readonly onComplete?: (snapshot: ClusterSnapshot, complete: ReadonlySet<Need>) => void;
 }
 
-/** Reads a cluster. Never rejects: what could not be read is in the snapshot as such. */
+/** Reads a cluster. Never rejects: failures are recorded in the snapshot. */
 export type Gather = (request: GatherRequest) => Promise<ClusterSnapshot>;
 
 export interface RunResult {
@@ -31,48 +32,49 @@ export interface RunResult {
   readonly durationMs: number;
   readonly clusterName: string;
   readonly engineVersion: string | undefined;
-  /** Why the cluster could not be reached at all; undefined where it could. */
+  /** Why the cluster could not be reached; undefined if it was reached. */
   readonly unreachable: string | undefined;
   readonly results: readonly CheckResult[];
 }
 
-/** How far a run is: reads of the cluster, whose total grows while tables are found, and checks in the order in which they were decided. */
+/** Progress of a run: reads done of those known so far, and the evaluated checks in the order of their evaluation. */
 export type RunProgress = Required<Omit<RunningRun, 'id'>>;
 
 export interface RunOptions {
   readonly gather: Gather;
   readonly settings: CheckSettings;
   readonly signal: AbortSignal;
-  readonly now: () => Date;
+  readonly clock: Clock;
   readonly onProgress?: (progress: RunProgress) => void;
 }
 
 const MB = 1024 * 1024;
 
-/** Reads the cluster once and evaluates each check on it as soon as all that the check needs was read. */
+/** Reads the cluster once and evaluates each check as soon as the parts that it needs are read. */
 export async function runChecks(options: RunOptions): Promise<RunResult> {
-  const { gather, settings, signal, now, onProgress } = options;
-  const startedAt = now();
+  const { gather, settings, signal, clock, onProgress } = options;
+  const startedAt = new Date(clock.now());
+  const start = clock.monotonic();
   let progress: RunProgress = { done: 0, total: 1, checks: [], checksTotal: settings.checks.length };
-  const tell = (news: Partial<RunProgress>): void => {
-    progress = { ...progress, ...news };
+  const update = (change: Partial<RunProgress>): void => {
+    progress = { ...progress, ...change };
     onProgress?.(progress);
   };
-  const decisions = new Decisions(settings, now);
+  const evaluator = new CheckEvaluator(settings, clock);
   const snapshot = await gather({
     needs: needsOf(settings.checks),
-    ...smallSegments(settings.overrides),
+    ...smallSegmentLimits(settings.overrides),
     signal,
-    onProgress: (done, total) => tell({ done, total }),
-    onFacts: (partial, gathered) => {
-      const decided = decisions.decide(partial, gathered);
-      if (decided.length > 0) tell({ checks: [...progress.checks, ...decided] });
+    onProgress: (done, total) => update({ done, total }),
+    onComplete: (partial, complete) => {
+      const evaluated = evaluator.evaluateReady(partial, complete);
+      if (evaluated.length > 0) update({ checks: [...progress.checks, ...evaluated] });
     },
   });
-  const results = decisions.conclude(snapshot);
+  const results = evaluator.finish(snapshot);
   return {
     startedAt,
-    durationMs: Math.max(0, now().getTime() - startedAt.getTime()),
+    durationMs: clock.monotonic() - start,
     clusterName: snapshot.clusterName,
     engineVersion: snapshot.engineVersion,
     unreachable: snapshot.unreachable,
@@ -80,11 +82,11 @@ export async function runChecks(options: RunOptions): Promise<RunResult> {
   };
 }
 
-function smallSegments(
+function smallSegmentLimits(
   overrides: ThresholdOverrides,
 ): Pick<GatherRequest, 'smallSegmentBytes' | 'smallSegmentFraction'> {
-  const { minSizeMB = 0, maxSmallFraction = 0 } = {
-    ...findCheck('SEGMENT_SIZE_CHECK')?.defaultThresholds,
+  const { minSizeMB, maxSmallFraction } = {
+    ...segmentSize.defaultThresholds,
     ...overrides.SEGMENT_SIZE_CHECK,
   };
   return { smallSegmentBytes: minSizeMB * MB, smallSegmentFraction: maxSmallFraction };

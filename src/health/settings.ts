@@ -1,15 +1,16 @@
+import { parseDuration } from '../platform/duration.ts';
 import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
 import { CATALOGUE, findCheck } from './catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY, type CheckDefinition, type Need, type Thresholds } from './check.ts';
 
 export const DEFAULT_INTERVAL_MS = 20 * 60_000;
-/** Below this a run would follow the other without a pause. */
+/** Shorter intervals would run the checks without a pause. */
 const MIN_INTERVAL_MS = 1_000;
 /** Timers take a signed 32-bit number of milliseconds. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 export const DEFAULT_MAX_FINDINGS = 20;
 
-/** The property that thresholds of the process' own configuration stand in. */
+/** The property with the thresholds of the process's configuration. */
 export const CONFIGURED_THRESHOLDS = 'controller.cluster.health.thresholds';
 
 /** Overrides by check name, then by threshold name. */
@@ -22,7 +23,7 @@ export interface CheckSettings {
   readonly maxFindings: number;
   /** See `CheckInput`. */
   readonly prebuiltSnapshotProperty: string;
-  /** What was wrong with the settings, for people; the default was taken for each. */
+  /** Messages about invalid settings; the default replaces each of them. */
   readonly problems: readonly string[];
 }
 
@@ -31,15 +32,13 @@ type SettingsSource = Pick<
   'thresholds' | 'disabledChecks' | 'maxFindings' | 'prebuiltSnapshotProperty'
 >;
 
-/** What the process' own configuration says; the report's spec ranks above it. */
+/** Settings from the process's configuration; the report's spec overrides them. */
 export interface ConfiguredSettings {
   readonly thresholds?: ThresholdOverrides;
   readonly prebuiltSnapshotProperty?: string | undefined;
 }
 
-/**
- * Settings from a report's spec: what is wrong is left at its default and said in `problems`.
- */
+/** The settings of a run. An invalid setting keeps its default and adds a message to `problems`. */
 export function resolveSettings(spec: SettingsSource, configured: ConfiguredSettings = {}): CheckSettings {
   const problems: string[] = [];
   const disabled = new Set<string>();
@@ -49,14 +48,14 @@ export function resolveSettings(spec: SettingsSource, configured: ConfiguredSett
   }
   const overrides: Record<string, Thresholds> = {};
   const sources = [
-    { place: CONFIGURED_THRESHOLDS, thresholds: configured.thresholds ?? {} },
-    { place: 'spec.thresholds', thresholds: spec.thresholds ?? {} },
+    { source: CONFIGURED_THRESHOLDS, thresholds: configured.thresholds ?? {} },
+    { source: 'spec.thresholds', thresholds: spec.thresholds ?? {} },
   ];
-  for (const { place, thresholds } of sources) {
+  for (const { source, thresholds } of sources) {
     for (const [name, values] of Object.entries(thresholds)) {
       const check = findCheck(name);
-      if (check === undefined) problems.push(`${place}: ${unknownCheck(name)}`);
-      else overrides[name] = { ...overrides[name], ...validThresholds(check, values, place, problems) };
+      if (check === undefined) problems.push(`${source}: ${unknownCheck(name)}`);
+      else overrides[name] = { ...overrides[name], ...validThresholds(check, values, source, problems) };
     }
   }
   return {
@@ -69,62 +68,59 @@ export function resolveSettings(spec: SettingsSource, configured: ConfiguredSett
   };
 }
 
-function validThresholds(check: CheckDefinition, values: Thresholds, place: string, problems: string[]): Thresholds {
+function validThresholds(check: CheckDefinition, values: Thresholds, source: string, problems: string[]): Thresholds {
   const valid: Record<string, number> = {};
   for (const [key, value] of Object.entries(values)) {
     const problem = thresholdProblem(check, key, value);
     if (problem === undefined) valid[key] = value;
-    else problems.push(`${place}.${check.name}: ${problem}`);
+    else problems.push(`${source}.${check.name}: ${problem}`);
   }
   const low = valid.minSkew ?? check.defaultThresholds.minSkew ?? Number.NEGATIVE_INFINITY;
   const high = valid.maxSkew ?? check.defaultThresholds.maxSkew ?? Number.POSITIVE_INFINITY;
   if (low <= high) return valid;
-  problems.push(`${place}.${check.name}: \`minSkew\` ${low} is above \`maxSkew\` ${high}`);
+  problems.push(
+    `${source}.${check.name}: \`minSkew\` is ${low} and \`maxSkew\` is ${high}; expected \`minSkew\` to be at most \`maxSkew\``,
+  );
   return {};
 }
 
-/** What is wrong with one threshold; undefined where nothing is. */
+/** A message about an invalid threshold; undefined if it is valid. */
 export function thresholdProblem(check: CheckDefinition, key: string, value: number): string | undefined {
   const known = Object.keys(check.defaultThresholds);
   if (!known.includes(key)) {
-    const right = known.length === 0 ? 'this check has none' : `it knows ${known.map((k) => `\`${k}\``).join(', ')}`;
-    return `unknown threshold \`${key}\`: ${right}`;
+    const names = known.map((name) => `\`${name}\``).join(', ');
+    return `unknown threshold \`${key}\`: the check has ${known.length === 0 ? 'no thresholds' : names}`;
   }
-  if (!Number.isFinite(value)) return `\`${key}\` is \`${value}\`, a finite number would be right`;
+  if (!Number.isFinite(value)) return `\`${key}\` is \`${value}\`, expected a finite number`;
   if (key.endsWith('Skew')) return undefined;
-  if (value < 0) return `\`${key}\` is \`${value}\`, a number of 0 or more would be right`;
-  if (key.endsWith('Fraction') && value > 1)
-    return `\`${key}\` is \`${value}\`, a number between 0 and 1 would be right`;
+  if (value < 0) return `\`${key}\` is \`${value}\`, expected a number of at least 0`;
+  if (key.endsWith('Fraction') && value > 1) return `\`${key}\` is \`${value}\`, expected a number between 0 and 1`;
   return undefined;
 }
 
+/** A message about an unknown check, with the nearest name as a suggestion. */
 export function unknownCheck(name: string): string {
-  const words = name.toUpperCase().replaceAll(/[^A-Z0-9]+/gu, '_');
-  const nearest = CATALOGUE.find((check) => check.name.startsWith(words) || check.name.includes(words));
+  const normalized = name.toUpperCase().replaceAll(/[^A-Z0-9]+/gu, '_');
+  const nearest = CATALOGUE.find((check) => check.name.includes(normalized));
   return `unknown check \`${name}\`${nearest === undefined ? '' : `; did you mean \`${nearest.name}\`?`}`;
 }
 
-/** The parts of the snapshot that the checks need together. */
+/** All parts of the snapshot that these checks need. */
 export function needsOf(checks: readonly CheckDefinition[]): ReadonlySet<Need> {
   return new Set(checks.flatMap((check) => check.needs));
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /**
- * Milliseconds of a duration such as `20m` or `1h30m`, the form of `spec.interval`.
- * @returns undefined where the text is no duration, or one that no timer can hold (below 1 s, above 24 days)
+ * Parses `spec.interval`, such as `20m` or `1h30m`.
+ * @returns milliseconds; undefined if the text is not a duration, or not between 1 s and 24 days (the longest timer)
  */
 export function parseInterval(text: string): number | undefined {
-  if (!/^(?:[0-9]+(?:ms|s|m|h|d))+$/u.test(text)) return undefined;
-  let total = 0;
-  for (const [, amount, unit] of text.matchAll(/([0-9]+)(ms|s|m|h|d)/gu)) {
-    total += Number(amount) * (UNITS[unit ?? ''] ?? Number.NaN);
-  }
+  const total = parseDuration(text);
+  if (total === undefined) return undefined;
   return total >= MIN_INTERVAL_MS && total <= MAX_INTERVAL_MS ? total : undefined;
 }
 
-/** Overrides from texts of the form `CHECK.threshold=value`. Names are checked by `resolveSettings`. */
+/** Parses overrides of the form `CHECK.threshold=value`; `resolveSettings` validates the names. */
 export function parseThresholds(texts: readonly string[]): ThresholdOverrides {
   const overrides: Record<string, Record<string, number>> = {};
   for (const text of texts) {

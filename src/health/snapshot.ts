@@ -1,9 +1,9 @@
 /**
- * What the checks know of a cluster: one plain value, read once. It holds counts for each table and server, never a list of segments
- * (but for a bounded sample of those that are not well), so that its size follows tables and servers.
+ * The input of the checks: one plain value, read once for each run. It has counts by table and server and bounded samples of faulty
+ * segments, but no list of segments, so its size is proportional to the number of tables and servers.
  */
 
-/** A part of the cluster that was read, or why it could not be. `error` is for people and holds no credential. */
+/** The value of a read, or the reason of its failure. `error` is a message without credentials. */
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
 export function readOk<T>(value: T): Read<T> {
@@ -14,8 +14,8 @@ export function readFailed(error: string): { readonly ok: false; readonly error:
   return { ok: false, error };
 }
 
-/** A part that no check of the run asked for. */
-export const NOT_READ = readFailed('it was not asked for in this run');
+/** A part that no check of the run needs. */
+export const NOT_READ = readFailed('no check of this run needs it');
 
 export type InstanceType = 'controller' | 'broker' | 'server' | 'minion' | 'other';
 
@@ -25,7 +25,7 @@ export interface Instance {
   readonly type: InstanceType;
   readonly host: string;
   readonly port: string;
-  /** Where a server answers `/health`; undefined where its configuration does not say. */
+  /** Port on which a server answers `/health`; undefined if it is not configured. */
   readonly adminPort: string | undefined;
   readonly enabled: boolean;
   readonly live: boolean;
@@ -36,20 +36,20 @@ export interface Instance {
 
 export interface InstanceHealth {
   readonly healthy: boolean;
-  /** True where no answer came at all. */
+  /** True if the request got no answer. */
   readonly unreachable: boolean;
-  /** Status and text of the answer, or the error. */
+  /** Status and body of the answer, or the error. */
   readonly detail: string;
   readonly url: string;
 }
 
 export type TableType = 'OFFLINE' | 'REALTIME';
 
-/** The parts of a table configuration that a check looks at. */
+/** The parts of a table configuration that the checks use. */
 export interface TableConfig {
   readonly brokerTenant: string;
   readonly serverTenant: string;
-  /** Tags whose servers may hold segments of the table: the tenant's, overrides of it, and those of storage tiers. */
+  /** Servers with one of these tags may host segments of the table: tags of the tenant, of its overrides, and of storage tiers. */
   readonly serverTags: readonly string[];
   readonly replication: string | undefined;
   readonly retentionTimeUnit: string | undefined;
@@ -57,19 +57,19 @@ export interface TableConfig {
   readonly timeColumn: string | undefined;
   readonly schemaName: string | undefined;
   readonly isDimension: boolean;
-  /** REFRESH where every push replaces all segments. */
+  /** True for push type REFRESH: every push replaces all segments. */
   readonly isRefresh: boolean;
   readonly upsert: boolean;
   readonly dedup: boolean;
   readonly snapshot: Switch;
   readonly preload: Switch;
-  /** One for each entry of `instanceAssignmentConfigMap`. */
+  /** The entries of `instanceAssignmentConfigMap`. */
   readonly instanceAssignments: readonly InstanceAssignment[];
-  /** Index types by column, for engines that do not tell whether a segment needs a reload. */
+  /** Configured indexes, for engine versions that do not report whether a segment needs a reload. */
   readonly indexes: readonly ColumnIndex[];
 }
 
-/** A flag that a table sets or leaves to the default of the servers. */
+/** A table setting; `default` means the default of the servers. */
 export type Switch = 'on' | 'off' | 'default';
 
 export interface InstanceAssignment {
@@ -80,18 +80,18 @@ export interface InstanceAssignment {
 
 export interface ColumnIndex {
   readonly column: string;
-  /** As the engine names it in a segment's metadata, such as `inverted-index`. */
+  /** Name of the index type in the segment metadata, such as `inverted-index`. */
   readonly index: string;
 }
 
-/** A count, and the first few names of what was counted. */
+/** A count, and the first few of the counted names. */
 export interface Sample {
   readonly count: number;
   readonly names: readonly string[];
 }
 
 export interface ServerLoad {
-  /** Replicas of segments, consuming ones included. */
+  /** Segment replicas, including consuming ones. */
   readonly segments: number;
   readonly consuming: number;
 }
@@ -100,48 +100,49 @@ export interface Assignment {
   /** Segments of the ideal state. */
   readonly segments: number;
   readonly consumingSegments: number;
-  /** By server: what the ideal state puts there. Servers without a segment are absent. */
+  /** Segments in the ideal state by server. Servers without segments are absent. */
   readonly servers: ReadonlyMap<string, ServerLoad>;
   /** Servers by stream partition; for upsert tables only. */
   readonly partitions: ReadonlyMap<number, readonly string[]>;
-  /** Segments of upsert tables whose name does not tell their partition. */
+  /** Number of segments of an upsert table whose name has no partition id. */
   readonly segmentsWithoutPartition: number;
 }
 
-/** How the external view differs from the ideal state. */
+/** Differences between the external view and the ideal state. */
 export interface ViewDifference {
-  /** True where the table has no external view at all. */
+  /** True if the table has no external view. */
   readonly viewMissing: boolean;
   readonly segments: Sample;
 }
 
-/** From the segments' metadata in ZooKeeper; consuming segments lack all of it and are not counted. */
+/** Summary of the segment metadata in ZooKeeper, over completed segments. */
 export interface SegmentSummary {
   readonly completed: number;
   /** Documents by server. */
   readonly documents: ReadonlyMap<string, number>;
-  /** Sum of the sizes that the metadata has; packed where the segment was uploaded. */
+  /** Sum of the sizes in the metadata by server. For uploaded segments these are sizes of the compressed files. */
   readonly packedBytes: ReadonlyMap<string, number>;
-  /** Completed segments by packed size: below the limit that sizes were asked for. */
+  /** Number of completed segments whose packed size is below the limit for small segments. */
   readonly packedBelowLimit: number;
   readonly packedUnknown: number;
-  /** Segments whose end is before the end of the one that precedes them when sorted by start and end. */
+  /** Segments, sorted by start and end time, that end before the previous one. */
   readonly outOfOrder: Sample;
   readonly withoutTime: number;
 }
 
 export interface SizeSummary {
-  /** How many completed segments are smaller on disk than the limit asked for, and of how many. */
+  /** Completed segments whose size on disk is below the limit. */
   readonly small: Sample;
+  /** Number of completed segments with a known size. */
   readonly measured: number;
   /** Bytes on disk by server. */
   readonly bytes: ReadonlyMap<string, number>;
-  /** Set where a server did not answer, so that sizes are estimates. */
+  /** Why some sizes are missing; undefined if all are known. */
   readonly incomplete: string | undefined;
 }
 
 export interface ReloadSummary {
-  /** Servers (or segments, on engines that only tell these) that need a reload. */
+  /** Servers that need a reload; segments if the engine version reports only these. */
   readonly needed: Sample;
   readonly unit: 'server' | 'segment';
   /** Servers of the table that did not answer. */
@@ -151,13 +152,13 @@ export interface ReloadSummary {
 export interface PrimaryKeys {
   /** Count by partition, then by server. */
   readonly partitions: ReadonlyMap<number, ReadonlyMap<string, number>>;
-  /** True where they were counted by a query, since the engine does not tell them. */
+  /** True if they were counted by a query because the engine version does not report them. */
   readonly estimated: boolean;
 }
 
 export interface RebalanceSummary {
   readonly needed: boolean;
-  /** What the engine said. */
+  /** The engine's description of the dry run. */
   readonly detail: string;
 }
 
@@ -173,7 +174,7 @@ export interface TableSnapshot {
   readonly rawName: string;
   readonly type: TableType;
   readonly config: TableConfig;
-  /** False for a table that an administrator disabled. */
+  /** False if an administrator disabled the table. */
   readonly enabled: boolean;
   readonly assignment: Read<Assignment>;
   readonly difference: Read<ViewDifference>;
@@ -181,28 +182,28 @@ export interface TableSnapshot {
   readonly size: Read<SizeSummary>;
   readonly reload: Read<ReloadSummary>;
   readonly primaryKeys: Read<PrimaryKeys>;
-  /** Rows of consuming segments by server; undefined for tables without any. */
+  /** Rows of consuming segments by server. */
   readonly consumingRows: Read<ReadonlyMap<string, number>>;
   readonly rebalance: Read<RebalanceSummary>;
 }
 
 export interface SchemaSummary {
   readonly columns: number;
-  /** Granularity as the schema spells it, by date-time column. */
+  /** Granularity as written in the schema, by date-time column. */
   readonly granularities: ReadonlyMap<string, string>;
 }
 
-/** A stored assignment of servers to replica groups; server names by `<partition>_<replicaGroup>`. */
+/** A stored assignment of servers to replica groups. `servers` has server ids by `<partition>_<replicaGroup>`. */
 export interface InstancePartitions {
   readonly name: string;
   readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface ClusterSnapshot {
-  /** Why nothing at all could be read; undefined where the controller answered. */
+  /** Why the controller could not be reached; undefined if it answered. */
   readonly unreachable: string | undefined;
   readonly clusterName: string;
-  /** Version of the controller; undefined where it does not tell. */
+  /** Version of the controller; undefined if it does not report one. */
   readonly engineVersion: string | undefined;
   readonly instances: Read<readonly Instance[]>;
   readonly instanceHealth: ReadonlyMap<string, InstanceHealth>;
@@ -212,7 +213,7 @@ export interface ClusterSnapshot {
   readonly instancePartitions: Read<readonly InstancePartitions[]>;
   /** Online brokers by table name with type. */
   readonly brokerResource: Read<ReadonlyMap<string, readonly string[]>>;
-  /** Count of tables by lead controller. */
+  /** Number of tables by lead controller. */
   readonly leaders: Read<ReadonlyMap<string, number>>;
   /** By raw table name. */
   readonly queries: ReadonlyMap<string, Read<QueryOutcome>>;

@@ -1,48 +1,47 @@
+import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { AnswerStream } from './front/lane.ts';
 
-/** What an access record tells of a request, beside its answer. */
+/** The request part of an access record. */
 export interface AnsweredRequest {
   readonly id: string;
   readonly method: string;
   readonly url: string;
-  /** The pattern of the route, never the path itself. */
+  /** Route pattern, never the path. */
   readonly route: string;
-  /** Of the principal; undefined where there was none. */
+  /** SRN; undefined where the request was not authenticated. */
   readonly principal: string | undefined;
   readonly clientAddress: string;
-  /** Of the clock of `performance.now`, when the request's headers were there. */
+  /** Time of `performance.now()` when the request headers were complete. */
   readonly startedAt: number;
 }
 
-/** Told of each answer: the route's pattern, and how long it took in seconds. */
+/** Called for each response with the route pattern and the duration in seconds. */
 export type Observe = (method: string, route: string, status: number, seconds: number) => void;
 
-/** As nginx says where a client closed its connection before its answer was out. */
+/** The status that nginx logs when the client closes its connection before the response is complete. */
 export const CLIENT_CLOSED = 499;
 
-/** What a record needs of an answer. */
-export type AnswerState = Pick<AnswerStream, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;
+/** The response part of an access record. */
+export type AnswerState = Pick<ServerResponse, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;
 
-const cut = new WeakMap<AnswerState, number>();
+const abortStatus = new WeakMap<AnswerState, number>();
 
-/** Ends an answer short of its end, so that nobody takes it for a whole one. @param status of why, for the record */
+/** Destroys the connection before the response is complete, so that the client detects it. @param status error status for the access record */
 export function cutAnswer(response: AnswerState, status: number): void {
-  cut.set(response, status);
+  abortStatus.set(response, status);
   response.destroy();
 }
 
+export type AccessLog = (request: AnsweredRequest, response: AnswerState) => void;
+
 /**
- * Makes what writes one record for each request and counts it, when its answer is out or its client has gone: no query string, no header, no body.
+ * Creates the access log. Call it once for each request, when its response has closed. Records hold no query string, header or body.
  */
-export function accessLog(
-  logger: Logger,
-  observe?: Observe,
-): (request: AnsweredRequest, response: AnswerState) => void {
+export function accessLog(logger: Logger, observe?: Observe): AccessLog {
   return (request, response) => {
     const { id, method, url, route, principal, clientAddress, startedAt } = request;
     const ms = performance.now() - startedAt;
-    const cutFor = cut.get(response);
+    const cutFor = abortStatus.get(response);
     const aborted = !response.writableFinished && cutFor === undefined;
     observe?.(method, route, cutFor ?? (aborted ? CLIENT_CLOSED : response.statusCode), ms / 1000);
     if (!logger.isLevelEnabled('info')) return;
@@ -52,7 +51,7 @@ export function accessLog(
         reqId: id,
         method,
         path: mark < 0 ? url : url.slice(0, mark),
-        // What was sent of an answer that broke off; nothing of a status where nothing was.
+        // An aborted response keeps its status if the headers were sent.
         status: aborted && !response.headersSent ? CLIENT_CLOSED : response.statusCode,
         ...(aborted && { aborted }),
         ...(cutFor !== undefined && { cutFor }),

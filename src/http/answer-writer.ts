@@ -1,66 +1,70 @@
+import type { ServerResponse } from 'node:http';
 import { headerOf, responseHeaderList } from '../engine/headers.ts';
-import { releasePiece } from '../engine/wire/slabs.ts';
-import type { AnswerFlow, AnswerHead, AnswerSink } from '../engine/types.ts';
+import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../engine/types.ts';
 import { cutAnswer } from './access-log.ts';
 import { TablesGuard, UnexpectedTables } from './engine-proxy/tables-guard.ts';
-import { HttpError } from './errors.ts';
-import type { AnswerStream } from './front/lane.ts';
+import { credentialRefused, HttpError } from './errors.ts';
 import { RowCounter, TooManyRows } from './row-limit.ts';
 
-/** Bytes that may wait for a client before the engine is held back. Fewer would stop the reading after each piece, which costs more than the memory. */
-const HIGH_WATER_BYTES = 256 * 1024;
-/** A client that takes nothing for this long is left, so that it does not keep a connection to the engine for good. */
+/** Reading from the engine pauses above this many buffered bytes. A lower value would pause after almost every chunk, which costs CPU. */
+export const HIGH_WATER_BYTES = 256 * 1024;
+/** A client that reads nothing for this long is disconnected, to free the engine connection. */
 const STALL_MS = 120_000;
-/** For the record of an answer that the engine broke off. */
-const BROKEN = 502;
+/** Status in the access record of a response that the engine did not complete. */
+const BAD_GATEWAY = 502;
 
-/** What an answer may hold. */
+/** Limits on the content of a response. */
 export interface AnswerBounds {
-  /** Tables that the answer may say it read; it is not looked at where absent. */
+  /** Tables that `tablesQueried` may name; not checked where absent. */
   readonly tables?: readonly string[] | undefined;
-  /** Rows; not counted where absent. */
+  /** Maximum rows; not counted where absent. */
   readonly maxRows?: number | undefined;
 }
 
-/** Who an answer goes to. */
+/** The client side of a response. */
 export interface AnswerTarget {
-  readonly raw: AnswerStream;
-  /** Of the request. */
+  readonly raw: ServerResponse;
+  /** Request method. */
   readonly method: string;
   readonly log: {
     warn(subject: object, message: string): void;
     error(subject: object, message: string): void;
   };
-  /** Headers that stand beside those of the engine, names in lower case and values in turn. Asked once, right before the head goes out: from then on the answer is the writer's. */
-  take(): readonly string[];
+  /**
+   * Called once, right before the writer sends the response head; only the writer may use the response afterwards.
+   * @returns the gateway's own headers: lower-case name, value, name, value, …
+   */
+  beginResponse(): readonly string[];
 }
 
 /**
- * Writes an answer of the engine to the client as it comes. Head and first bytes go out together; until then nothing is sent, and `begun` may
- * still fail with an error to answer instead. Later on a broken answer breaks the client's connection.
+ * Streams a response of the engine to the client. The head is sent together with the first bytes. Until then `started` may reject, and the caller
+ * can send an error response. After that, a failure closes the client's connection.
  */
 export class AnswerWriter implements AnswerSink {
   readonly #target: AnswerTarget;
   readonly #bounds: AnswerBounds;
-  readonly #begun = Promise.withResolvers<void>();
+  readonly #started = Promise.withResolvers<void>();
   #guard: TablesGuard | undefined;
   #rows: RowCounter | undefined;
   #flow: AnswerFlow | undefined;
   #head: AnswerHead | undefined;
   #sending = false;
-  #held = false;
+  #paused = false;
   #failed = false;
+  /** Runs while the client does not read. */
+  #stallTimer: NodeJS.Timeout | undefined;
 
   constructor(target: AnswerTarget, bounds: AnswerBounds) {
     this.#target = target;
     this.#bounds = bounds;
-    // Whoever asked may have failed before it waits for this.
-    this.#begun.promise.catch(() => undefined);
+    // Avoids an unhandled rejection where the caller fails before it awaits this.
+    this.#started.promise.catch(() => undefined);
   }
 
-  /** Settles when the answer is on its way; fails where nothing was sent, and another answer is in place. */
-  get begun(): Promise<void> {
-    return this.#begun.promise;
+  /** Resolves when the response head is written. Rejects where nothing was sent; the caller can then send an error response. */
+  get started(): Promise<void> {
+    return this.#started.promise;
   }
 
   onAsked(flow: AnswerFlow): void {
@@ -70,19 +74,20 @@ export class AnswerWriter implements AnswerSink {
 
   onHeaders(head: AnswerHead): void {
     this.#head = head;
-    if (head.status === 401) {
-      // It is about the gateway's credential: the caller's is good, and must not be thrown away for this.
-      const why = 'the engine refuses the credential of the gateway: its administrator must set another';
-      return this.#fail(new HttpError(502, why));
-    }
-    const encoding = headerOf(head.rawHeaders, 'content-encoding');
+    if (head.status === 401) return this.#fail(credentialRefused());
     const { tables, maxRows } = this.#bounds;
-    if (maxRows !== undefined && encoding !== undefined && encoding !== 'identity') {
-      return this.#fail(new HttpError(502, 'the engine packed its answer, so that its rows cannot be counted'));
+    const coding = codingOf(head);
+    if (maxRows !== undefined && coding !== 'identity') {
+      return this.#fail(new HttpError(502, 'the engine compressed its response, so its rows cannot be counted'));
     }
     if (maxRows !== undefined && head.status === 200) this.#rows = new RowCounter(maxRows);
-    if (tables === undefined || (encoding !== undefined && encoding !== 'gzip')) return;
-    this.#guard = new TablesGuard(tables, encoding === 'gzip', () => this.#release());
+    if (tables === undefined) return;
+    if (coding !== 'identity' && coding !== 'gzip') {
+      const why =
+        'the engine sent a content coding that was not requested, so the tables in its response cannot be checked';
+      return this.#fail(new HttpError(502, why));
+    }
+    this.#guard = new TablesGuard(tables, coding === 'gzip', () => this.#resume());
   }
 
   onData(chunk: Buffer): boolean {
@@ -95,9 +100,9 @@ export class AnswerWriter implements AnswerSink {
     if (this.#guard === undefined) this.#write(chunk);
     else for (const ready of this.#guard.push(chunk)) this.#write(ready);
     const { raw } = this.#target;
-    if (raw.writableLength > HIGH_WATER_BYTES) this.#holdUntilDrained();
-    else this.#held = this.#guard?.behind ?? false;
-    return !this.#held;
+    if (raw.writableLength > HIGH_WATER_BYTES) this.#pauseUntilDrained();
+    else this.#paused = this.#guard?.needsDrain ?? false;
+    return !this.#paused;
   }
 
   onEnd(): void {
@@ -109,69 +114,71 @@ export class AnswerWriter implements AnswerSink {
   }
 
   onBroken(error: Error): void {
-    this.#fail(error);
+    if (this.#sending || error instanceof HttpError || error instanceof EngineError) return this.#fail(error);
+    const why = `the engine's response ended unexpectedly: ${error.message}`;
+    this.#fail(new HttpError(BAD_GATEWAY, why, { cause: error }));
   }
 
-  #holdUntilDrained(): void {
-    this.#held = true;
+  #pauseUntilDrained(): void {
+    this.#paused = true;
+    if (this.#stallTimer !== undefined) return;
     const { raw } = this.#target;
-    const timer = setTimeout(() => raw.destroy(), STALL_MS);
-    raw.once('close', () => clearTimeout(timer));
+    this.#stallTimer = setTimeout(() => raw.destroy(), STALL_MS);
     raw.once('drain', () => {
-      clearTimeout(timer);
-      this.#release();
+      clearTimeout(this.#stallTimer);
+      this.#stallTimer = undefined;
+      this.#resume();
     });
   }
 
-  /** Goes on where neither the client nor the unpacking is behind. */
-  #release(): void {
-    if (!this.#held || this.#guard?.behind || this.#target.raw.writableNeedDrain) return;
-    this.#held = false;
+  /** Resumes reading from the engine once both the client and the decompression have drained. */
+  #resume(): void {
+    if (!this.#paused || this.#guard?.needsDrain || this.#stallTimer !== undefined) return;
+    this.#paused = false;
     this.#flow?.resume();
   }
 
-  /** @param length of the whole body, where it is known now */
+  /** @param length body length, if known */
   #begin(length?: number): void {
     if (this.#sending || this.#head === undefined) return;
     this.#sending = true;
     const { status, rawHeaders } = this.#head;
-    const headers = responseHeaderList(rawHeaders, this.#target.take());
-    // The engine cuts its answers into chunks that are whole by now.
+    const headers = responseHeaderList(rawHeaders, this.#target.beginResponse());
+    // Chunked engine responses that are complete by now get a `Content-Length`.
     const { method } = this.#target;
-    const told =
+    const announced =
       method === 'HEAD' || status === 204 || status === 304 || headerOf(headers, 'content-length') !== undefined;
-    if (length !== undefined && !told) headers.push('content-length', String(length));
+    if (length !== undefined && !announced) headers.push('content-length', String(length));
     this.#target.raw.writeHead(status, headers);
-    this.#begun.resolve();
+    this.#started.resolve();
   }
 
-  /** To be told when the client's connection or its answer is over: the engine need not go on with what nobody waits for. */
+  /** Call it when the response closes. Aborts the engine request if the response is incomplete. */
   onClosed(): void {
-    // An answer that was ended is on its way, whatever becomes of the connection.
-    if (!this.#target.raw.writableEnded) this.#flow?.abort(new Error('the client went away'));
+    clearTimeout(this.#stallTimer);
+    // After end() the whole response is handed over to Node.
+    if (!this.#target.raw.writableEnded) this.#flow?.abort(new Error('the client disconnected'));
   }
 
   #write(chunk: Buffer): void {
     this.#begin();
-    this.#target.raw.write(chunk, () => releasePiece(chunk));
+    this.#target.raw.write(chunk);
   }
 
-  /** Sends the last pieces in one packet where they fit. */
   #finish(rest: readonly Buffer[]): void {
     this.#guard?.close();
     const { raw } = this.#target;
-    if (raw.destroyed) return this.#fail(new Error('the client went away'));
+    if (raw.destroyed) return this.#fail(new Error('the client disconnected'));
     this.#begin(rest.reduce((sum, { length }) => sum + length, 0));
     const last = rest.at(-1);
     if (last === undefined) return void raw.end();
-    raw.cork();
+    // Not corked: Node 24 ends a corked chunked response before its last chunk.
     for (const chunk of rest.slice(0, -1)) this.#write(chunk);
-    raw.end(last, () => releasePiece(last));
-    raw.uncork();
+    raw.end(last);
   }
 
   #fail(error: Error): void {
-    // Giving the rest up is told of as a break, too.
+    // The abort below is reported through onBroken() again.
     if (this.#failed) return;
     this.#failed = true;
     this.#guard?.close();
@@ -181,12 +188,16 @@ export class AnswerWriter implements AnswerSink {
     } else if (error instanceof TooManyRows) {
       this.#target.log.warn({ max: error.max }, 'an answer was cut: it holds more rows than its caller may get');
     } else if (this.#sending && !this.#target.raw.destroyed) {
-      this.#target.log.warn({ err: error }, 'the answer of the engine broke off');
+      this.#target.log.warn({ err: error }, "the engine's response ended unexpectedly");
     }
-    this.#begun.reject(error);
+    this.#started.reject(error);
     if (this.#sending && !this.#target.raw.destroyed) {
-      cutAnswer(this.#target.raw, error instanceof HttpError ? error.statusCode : BROKEN);
+      cutAnswer(this.#target.raw, error instanceof HttpError ? error.statusCode : BAD_GATEWAY);
     }
     this.#flow?.abort(error);
   }
+}
+
+function codingOf({ rawHeaders }: AnswerHead): string {
+  return headerOf(rawHeaders, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
 }

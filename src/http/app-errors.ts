@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EngineError } from '../engine/types.ts';
+import { QueryError } from '../query/errors.ts';
 import { StoreError, type StoreErrorCode } from '../store/resource-store.ts';
 import { errorBody, HttpError } from './errors.ts';
+import { queryHttpError } from './query/query-errors.ts';
 
 const STORE_STATUS: Readonly<Record<StoreErrorCode, number>> = {
   'not-found': 404,
@@ -24,7 +26,7 @@ const ENGINE_STATUS: Readonly<Record<EngineError['code'], number>> = {
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** The public text of what nobody outside can mend; its cause goes to the log. */
+/** Public message of internal errors; the cause is only logged. */
 const INTERNAL_MESSAGE = 'an internal error happened; the log tells more under this request id';
 
 const FRAMEWORK_MESSAGES: Readonly<Record<string, (request: FastifyRequest) => string>> = {
@@ -32,20 +34,19 @@ const FRAMEWORK_MESSAGES: Readonly<Record<string, (request: FastifyRequest) => s
     `the body is too large: at most ${request.routeOptions.bodyLimit} bytes are allowed`,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) =>
     `the content type \`${request.headers['content-type'] ?? ''}\` is not supported here: send \`application/json\``,
-  FST_ERR_CTP_EMPTY_JSON_BODY: () => 'the body is empty: send a JSON document, or no `Content-Type`',
 };
 
-/** Every failure as the status and text that the caller gets. */
+/** Maps any error of a fastify route to the status and message for the client. */
 export function toHttpError(error: unknown, request: FastifyRequest): HttpError {
-  return fromParts(error) ?? fromFramework(error, request);
+  return fromDomainError(error) ?? fromFramework(error, request);
 }
 
-/** The same where the framework has no part in it. */
+/** Maps errors outside fastify to the status and message for the client. */
 export function knownError(error: unknown): HttpError {
-  return fromParts(error) ?? new HttpError(500, INTERNAL_MESSAGE, { cause: error });
+  return fromDomainError(error) ?? new HttpError(500, INTERNAL_MESSAGE, { cause: error });
 }
 
-function fromParts(error: unknown): HttpError | undefined {
+function fromDomainError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (error instanceof StoreError) {
     const status = STORE_STATUS[error.code];
@@ -55,6 +56,7 @@ function fromParts(error: unknown): HttpError | undefined {
       cause: error,
     });
   }
+  if (error instanceof QueryError) return queryHttpError(error);
   if (error instanceof EngineError) {
     const status = ENGINE_STATUS[error.code];
     const headers: Record<string, string> = status === 503 ? { 'retry-after': String(RETRY_AFTER_SECONDS) } : {};
@@ -68,25 +70,39 @@ function fromFramework(error: unknown, request: FastifyRequest): HttpError {
   const { statusCode, code } = error as Partial<FastifyError>;
   if (statusCode === undefined || statusCode < 400 || statusCode > 499)
     return new HttpError(500, INTERNAL_MESSAGE, { cause: error });
-  const say = FRAMEWORK_MESSAGES[code ?? ''];
-  return new HttpError(statusCode, say ? say(request) : error.message, { cause: error });
+  const messageOf = FRAMEWORK_MESSAGES[code ?? ''];
+  return new HttpError(statusCode, messageOf ? messageOf(request) : error.message, { cause: error });
 }
 
-function send(reply: FastifyReply, error: HttpError, path: string, now: Date): FastifyReply {
+/** An error response, for both planes. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: string;
+}
+
+/** @param url request URL; its path becomes the `path` of the error body */
+export function errorAnswer(error: HttpError, url: string, now: Date): ErrorAnswer {
+  const { statusCode: status, message } = error;
+  const headers = { ...error.headers, 'content-type': 'application/json; charset=utf-8' };
+  return { status, headers, body: JSON.stringify(errorBody(status, message, url, now)) };
+}
+
+function send(reply: FastifyReply, error: HttpError, url: string, now: Date): FastifyReply {
+  const { status, headers, body } = errorAnswer(error, url, now);
   return reply
-    .code(error.statusCode)
-    .headers(error.headers)
-    .type('application/json; charset=utf-8')
-    .serializer((body: unknown) => JSON.stringify(body))
-    .send(errorBody(error.statusCode, error.message, path, now));
+    .code(status)
+    .headers(headers)
+    .serializer((text: string) => text)
+    .send(body);
 }
 
-/** The 404 of a path that there is not. */
-export function notFound(request: FastifyRequest): HttpError {
+/** 404 for a request without a route. */
+export function notFound(request: Pick<FastifyRequest, 'method' | 'url'>): HttpError {
   return new HttpError(404, `there is no \`${request.method} ${request.url.split('?', 1)[0] ?? ''}\``);
 }
 
-/** Makes every error of `app` an Error body: thrown, not found, or refused by the framework itself. */
+/** Sends thrown errors, 404s and framework errors of `app` as Error bodies. */
 export function registerErrors(app: FastifyInstance, now: () => Date): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = toHttpError(error, request);
@@ -98,7 +114,7 @@ export function registerErrors(app: FastifyInstance, now: () => Date): void {
   });
 }
 
-/** For requests that fail before they reach a route: a bad URL, a path parameter beyond every limit. */
+/** Handles requests that fail before routing: an invalid URL or a path parameter that is too long. */
 export function frameworkError(now: () => Date) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     void send(reply, toHttpError(error, request), request.url, now());
@@ -110,7 +126,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, message: 
   HPE_HEADER_OVERFLOW: [431, 'the headers of the request are too large'],
 };
 
-/** For what is no HTTP at all: answers by hand, since there is no request. */
+/** Handles bytes that are not valid HTTP. Node has no response object for them, so the response is written to the socket. */
 export function clientError(now: () => Date) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {

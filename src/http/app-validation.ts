@@ -2,12 +2,12 @@ import { Ajv, type ErrorObject } from 'ajv';
 import formatsModule from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import { toValidationError } from '../resources/validation-message.ts';
+import { HttpError } from './errors.ts';
 
-/** What is wrong with a request; fastify turns it into a 400 with this message. */
-export class RequestValidationError extends Error {
-  readonly statusCode = 400;
+/** A request that does not match its schema: 400. */
+export class RequestValidationError extends HttpError {
   constructor(message: string) {
-    super(message);
+    super(400, message);
     this.name = 'RequestValidationError';
   }
 }
@@ -16,14 +16,14 @@ const FORMATS = ['date-time', 'uri', 'email', 'int64'] as const;
 
 function compiler(coerceTypes: false | 'array'): Ajv {
   const ajv = new Ajv({ coerceTypes, useDefaults: true, removeAdditional: false, strict: false, verbose: true });
-  // The package is CommonJS: its function is the default export of its namespace.
+  // The package is CommonJS: its function is the `default` property of the import.
   formatsModule.default(ajv, [...FORMATS]);
   return ajv;
 }
 
-/** Text arrives in a path or a query string and becomes a number there; a JSON body says itself what it means. */
-const text = compiler('array');
-const json = compiler(false);
+/** Values in paths and query strings are text and need coercion; JSON values have types. */
+const coercingAjv = compiler('array');
+const strictAjv = compiler(false);
 
 const PLACES: Readonly<Record<string, string>> = {
   body: 'the body',
@@ -32,7 +32,7 @@ const PLACES: Readonly<Record<string, string>> = {
   headers: 'the headers',
 };
 
-/** `$id` names a schema for the OpenAPI document; for ajv the same name twice would be an error. */
+/** `$id` names schemas in the OpenAPI document. Ajv rejects repeated names, so they are removed. */
 function withoutIds(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutIds);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -43,9 +43,9 @@ function withoutIds(schema: unknown): unknown {
   );
 }
 
-/** Compiles a route's schemas; an answer of false comes with a message that names the field, what is wrong and what is allowed. */
+/** Compiles the schemas of a route. Errors name the field, the problem and the allowed values. */
 export const validatorCompiler: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
-  const validate = (httpPart === 'body' ? json : text).compile(withoutIds(schema) as object);
+  const validate = (httpPart === 'body' ? strictAjv : coercingAjv).compile(withoutIds(schema) as object);
   const place = PLACES[httpPart ?? ''] ?? 'the request';
   return (data: unknown) => {
     if (validate(data)) return { value: data };

@@ -1,30 +1,35 @@
-import { randomUUID } from 'node:crypto';
-import { compile as compileTrust } from '@fastify/proxy-addr';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import underPressure from '@fastify/under-pressure';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../access/authenticator.ts';
 import type { Authorizer } from '../access/authorizer.ts';
-import { accessLog } from './access-log.ts';
+import { type AccessLog, accessLog } from './access-log.ts';
 import { clientError, frameworkError, registerErrors } from './app-errors.ts';
 import { validatorCompiler } from './app-validation.ts';
-import { registerAuthentication } from './authentication.ts';
-import { auditToLog, type Audit } from './audit.ts';
-import './context.ts';
+import { Authentication, registerAuthentication } from './authentication.ts';
+import { auditToLog } from './audit.ts';
+import { trustOf } from './client-address.ts';
+import type { Audit } from './context.ts';
+import { DataPlane } from './data-plane/data-plane.ts';
+import type { DataPlaneParts } from './data-plane/parts.ts';
+import { OPERATIONS } from './data-plane/operations.ts';
+import { createDispatcher } from './dispatcher.ts';
 import { registerDocs } from './docs.ts';
 import { HttpError } from './errors.ts';
-import { Front } from './front/front.ts';
-import type { FileSender } from './front/file-sender.ts';
+import { type JsonLimits, registerJsonBodies } from './json-bodies.ts';
+import { refuseUnknownParameters } from './known-parameters.ts';
 import { registerLimits, type Limits } from './limits.ts';
-import { keepOwnPaths, methodGuard } from './methods.ts';
+import { reserveOwnPaths, methodGuard } from './methods.ts';
 import { registerOpenApi } from './openapi.ts';
-import { PageLane, type PageLaneParts } from './query/page-lane.ts';
-import { QueryLane, type QueryLaneParts } from './query-lane.ts';
+import type { Listener } from './pipelining.ts';
+import { requestIdOf } from './request-id.ts';
 import { RequestLog } from './request-log.ts';
 import { securityHeaders } from './security-headers.ts';
 
-/** Registers the routes of one interface. */
+/** Registers the routes of one API. */
 export type RegisterRoutes = (app: FastifyInstance) => Promise<void>;
 
 export interface AppParts {
@@ -32,51 +37,93 @@ export interface AppParts {
   readonly version: string;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** The interfaces, in order; each one gets a context of its own. One that takes every path (`/*`) comes last. */
+  /** The APIs, in order; each one gets its own fastify context. A catch-all route (`/*`) comes last. */
   readonly plugins: readonly RegisterRoutes[];
-  /** Told of decisions that must leave a record; writes them to the log where absent. */
+  /** Records denied requests and decisions on writes; logs them where absent. */
   readonly audit?: Audit;
-  /** Told of each answer: the route's pattern (never the path itself), and how long it took in seconds. */
+  /** Called for each response with the route pattern (never the path) and the duration in seconds. */
   readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
   readonly limits?: AppLimits;
-  /** Who answers plain queries on a way of their own, and an authorizer that counts nothing. The interfaces hold the same route. */
-  readonly queryLane?: Pick<QueryLaneParts, 'engine' | 'uncounted'>;
-  /** The stored results whose pages go a way of their own, and an authorizer that counts nothing. The interfaces hold the same route. */
-  readonly pageLane?: Pick<PageLaneParts, 'queries' | 'settings' | 'uncounted'>;
-  /** How files of results are sent; they are read and written where absent. */
-  readonly fileSender?: FileSender | undefined;
-  /** What one caller may ask for; without bounds where absent. */
+  /** Serves queries and pages; their paths are 404 where absent. */
+  readonly dataPlane?: DataPlaneParts | undefined;
+  /** Limits per caller; none where absent. */
   readonly callerLimits?: Limits;
-  /** Addresses of proxies whose `X-Forwarded-For` is believed; none where absent. */
+  /** Addresses of proxies whose `X-Forwarded-For` is trusted; none where absent. */
   readonly trustProxy?: boolean | string | readonly string[];
-  /** Reads the key and certificate for TLS; plain HTTP where absent. */
+  /** Key and certificate for TLS, PEM; plain HTTP where absent. */
   readonly https?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
   readonly now?: () => Date;
 }
 
 export interface AppLimits {
-  /** Bytes of a request body, unless a route says otherwise. */
+  /** Maximum bytes of a request body, unless a route sets another limit. */
   readonly bodyBytes?: number;
+  /** Limits of JSON bodies. */
+  readonly json?: JsonLimits;
   readonly maxFailuresPerMinute?: number;
-  /** Milliseconds of delay of the event loop beyond which new requests are refused with 503; 0 for never. */
+  /** Event loop delay in milliseconds above which new requests get 503; 0 for never. */
   readonly maxEventLoopDelayMs?: number;
 }
 
 const MB = 1024 * 1024;
 const BODY_LIMIT_BYTES = MB;
-/** An SRN with several levels of long names, percent-encoded. */
+/** Enough for a percent-encoded SRN with several levels of long names. */
 const MAX_PARAM_LENGTH = 2048;
 const MAX_EVENT_LOOP_DELAY_MS = 3000;
-/** Loading modules and reading the resources holds up the event loop at the start: that says nothing about the load. */
-const START_MS = 5000;
+/** Startup blocks the event loop as modules and resources are loaded. This does not indicate overload. */
+const STARTUP_MS = 5000;
 const REQUEST_TIMEOUT_MS = 300_000;
-/** Longer than the idle time-outs of usual load balancers (60 s), so that they never reuse a connection that closes. */
+/** Longer than the idle time-out of common load balancers (60 s), so that they do not reuse a connection that is closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** Composes the HTTP interface from its parts; does not listen. Close it to free its resources. */
+/** Builds the HTTP server without listening. Close it to free its resources. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const now = parts.now ?? (() => new Date());
+  const { controlPlane, app } = createServers(parts, now);
+
+  app.setValidatorCompiler(validatorCompiler);
+  registerErrors(app, now);
+  const { maxFailuresPerMinute, bodyBytes = BODY_LIMIT_BYTES, json = {} } = parts.limits ?? {};
+  registerJsonBodies(app, json);
+  const refuseOtherMethods = methodGuard(app);
+  const headers = await securityHeaders(parts.https !== undefined);
+  const record = accessLog(parts.logger, parts.observe);
+  registerAccessLog(app, record, headers);
+  const refuseOverload = await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
+  const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog };
+  app.decorate('authorizer', server.authorizer);
+  app.decorate('audit', server.audit);
+  const authentication = new Authentication({
+    authenticator: parts.authenticator,
+    now,
+    ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),
+  });
+  registerAuthentication(app, authentication);
+  registerLimits(app, parts.callerLimits);
+  refuseUnknownParameters(app);
+  await registerOpenApi(app, parts.version, parts.dataPlane === undefined ? [] : OPERATIONS);
+  await app.register(registerDocs);
+  for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));
+  reserveOwnPaths(app);
+  refuseOtherMethods();
+  const trust = trustOf(parts.trustProxy ?? false);
+  const headerList = Object.entries(headers).flat();
+  const exchange = { server, logger: parts.logger, headers, headerList, record, trust, now };
+  const checks = { authentication, limits: parts.callerLimits, refuseOverload, bodyBytes, json };
+  const dataPlane = parts.dataPlane && new DataPlane(parts.dataPlane, checks, exchange);
+  controlPlane.dispatch = createDispatcher({ dataPlane, controlPlane: controlPlane.handler, exchange });
+  return app;
+}
+
+/** The request listeners: the handler of fastify, and the dispatcher in front of it. */
+interface ControlPlane {
+  handler: Listener;
+  dispatch: Listener;
+}
+
+function createServers(parts: AppParts, now: () => Date): { app: FastifyInstance; controlPlane: ControlPlane } {
+  const noop: Listener = () => undefined;
+  const controlPlane: ControlPlane = { handler: noop, dispatch: noop };
   const app = fastify({
     loggerInstance: parts.logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -84,91 +131,45 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       new RequestLog(logger, bindings, options) as unknown as FastifyBaseLogger,
     bodyLimit: parts.limits?.bodyBytes ?? BODY_LIMIT_BYTES,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     trustProxy: typeof parts.trustProxy === 'object' ? [...parts.trustProxy] : (parts.trustProxy ?? false),
-    genReqId: ({ headers }) => requestId(headers['x-request-id']),
+    genReqId: ({ headers }) => requestIdOf(headers),
     frameworkErrors: frameworkError(now),
     clientErrorHandler: clientError(now),
-    https: parts.https ?? null,
+    serverFactory: (handler) => {
+      controlPlane.handler = handler;
+      const listener: Listener = (request, response) => controlPlane.dispatch(request, response);
+      return createNodeServer(parts.https, listener);
+    },
   }).withTypeProvider<TypeBoxTypeProvider>() as unknown as FastifyInstance;
-
-  app.setValidatorCompiler(validatorCompiler);
-  registerErrors(app, now);
-  const refuseOtherMethods = methodGuard(app);
-  const headers = await securityHeaders(parts.https !== undefined);
-  const record = accessLog(parts.logger, parts.observe);
-  registerAccessLog(app, record, headers);
-  await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
-  app.decorate('authorizer', parts.authorizer);
-  app.decorate('audit', parts.audit ?? auditToLog);
-  const authenticate = registerAuthentication(app, {
-    authenticator: parts.authenticator,
-    now,
-    ...(parts.limits?.maxFailuresPerMinute !== undefined && {
-      maxFailuresPerMinute: parts.limits.maxFailuresPerMinute,
-    }),
-  });
-  if (parts.callerLimits) registerLimits(app, parts.callerLimits);
-  await registerOpenApi(app, parts.version);
-  await app.register(registerDocs);
-  for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));
-  keepOwnPaths(app);
-  refuseOtherMethods();
-  const headerList = Object.entries(headers).flat();
-  const lane = { authenticate, headers, headerList, record, requestId, now, overloaded: () => isUnderPressure(app) };
-  installLanes(app, parts, lane);
-  return app;
+  return { app, controlPlane };
 }
 
-function requestId(given: string | string[] | undefined): string {
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+function createNodeServer(https: AppParts['https'], listener: Listener): Server {
+  const options = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // `checkHeaders` rejects a missing Host with an Error body.
+    requireHostHeader: false,
+  };
+  const server =
+    https === undefined ? createServer(options, listener) : createTlsServer({ ...https, ...options }, listener);
+  // Without this, Node responds to an unknown `Expect` itself, without an Error body.
+  return server.on('checkExpectation', listener);
 }
 
-function installLanes(
-  app: FastifyInstance,
-  { queryLane, pageLane, authorizer, logger, callerLimits: limits, trustProxy = false, fileSender }: AppParts,
-  made: Pick<QueryLaneParts, 'authenticate' | 'headers' | 'headerList' | 'record' | 'requestId' | 'now' | 'overloaded'>,
-): void {
-  const shared = { ...made, authorizer, logger, limits, trust: trustOf(trustProxy) };
-  const lanes = [
-    ...(pageLane ? [new PageLane({ ...pageLane, ...shared })] : []),
-    ...(queryLane ? [new QueryLane({ ...queryLane, ...shared })] : []),
-  ];
-  const onDefect = (error: unknown): void => logger.error({ err: error }, 'defect: a short way failed');
-  const front = new Front(app.server, lanes, onDefect, fileSender);
-  front.install();
-  app.decorate('front', front);
-}
-
-function isUnderPressure(app: FastifyInstance): boolean {
-  return app.hasDecorator('isUnderPressure') && app.isUnderPressure();
-}
-
-/** As the framework reads the same setting. */
-function trustOf(setting: boolean | string | readonly string[]): QueryLaneParts['trust'] {
-  if (typeof setting === 'boolean') return setting ? () => true : undefined;
-  const list = typeof setting === 'string' ? setting.split(',').map((address) => address.trim()) : [...setting];
-  return compileTrust(list);
-}
-
-/** A record for each answer, and the headers that every one has. */
-function registerAccessLog(
-  app: FastifyInstance,
-  record: ReturnType<typeof accessLog>,
-  headers: Readonly<Record<string, string>>,
-): void {
-  // Without promises: it runs for every request, and has nothing to wait for.
+/** Writes an access record for each response, and adds the common headers. */
+function registerAccessLog(app: FastifyInstance, record: AccessLog, headers: Readonly<Record<string, string>>): void {
+  // Callback style avoids a promise for every request.
   app.addHook('onRequest', (request, reply, done) => {
     const startedAt = performance.now();
     void reply.headers(headers).header('x-request-id', request.id);
-    // Also told when the client leaves before its answer is out.
+    // Also emitted when the client disconnects before the response is complete.
     reply.raw.once('close', () => {
       const { id, method, url, ip: clientAddress } = request;
       const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
-      // Null before authentication, whatever the type says.
+      // Null before authentication, despite its type.
       const principal = (request.principal as typeof request.principal | null)?.srn;
       record({ id, method, url, route, principal, clientAddress, startedAt }, reply.raw);
     });
@@ -176,16 +177,18 @@ function registerAccessLog(
   });
 }
 
-async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: number): Promise<void> {
-  if (maxEventLoopDelay === 0) return;
-  const begun = performance.now();
-  await app.register(underPressure.default, {
-    maxEventLoopDelay,
-    pressureHandler: () => {
-      if (performance.now() - begun < START_MS) return;
-      throw new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
-        headers: { 'retry-after': '5' },
-      });
-    },
-  });
+/** @returns a function that throws 503 while the event loop is overloaded */
+async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: number): Promise<() => void> {
+  if (maxEventLoopDelay === 0) return () => undefined;
+  const startedAt = performance.now();
+  const pressureHandler = (): void => {
+    if (performance.now() - startedAt < STARTUP_MS) return;
+    throw new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
+      headers: { 'retry-after': '5' },
+    });
+  };
+  await app.register(underPressure.default, { maxEventLoopDelay, pressureHandler });
+  return () => {
+    if (app.isUnderPressure()) pressureHandler();
+  };
 }

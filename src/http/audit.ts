@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Decision } from '../access/authorizer.ts';
 import { formatSrn, type Srn } from '../access/srn.ts';
+import type { RequestContext } from './context.ts';
 
-/** One structured record for each decision on a write and each denied call: who, what, on what, why. Never a credential. */
-export function auditToLog(request: FastifyRequest, action: string, resource: Srn, decision: Decision): void {
+/** Logs one structured record: principal, action, resource, decision and reason. It contains no credential. */
+export function auditToLog(request: RequestContext, action: string, resource: Srn, decision: Decision): void {
   const { principal } = request;
   request.log.info(
     {
@@ -23,5 +23,3 @@ export function auditToLog(request: FastifyRequest, action: string, resource: Sr
     decision.allowed ? 'allowed' : 'denied',
   );
 }
-
-export type Audit = FastifyInstance['audit'];

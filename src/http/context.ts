@@ -1,32 +1,57 @@
-import type { FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyBaseLogger } from 'fastify';
 import type { Authorizer, Decision } from '../access/authorizer.ts';
 import type { Principal } from '../access/principal.ts';
 import { formatSrn, type Srn } from '../access/srn.ts';
 import { HttpError } from './errors.ts';
 
+/** Writes the audit record of a denied request, or of a decision on a write. */
+export type Audit = (request: RequestContext, action: string, resource: Srn, decision: Decision) => void;
+
+/** The parts of a request that authentication, limits, authorization and audit use. Fastify requests and data plane exchanges implement it. */
+export interface RequestContext {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Client address, from `X-Forwarded-For` where the proxy is trusted. */
+  readonly ip: string;
+  readonly log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
+  /** Set by authentication. It is null before that, despite its type. */
+  principal: Principal;
+  /** `url` is the route pattern. */
+  readonly routeOptions: { readonly url?: string | undefined };
+  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit };
+  /** Milliseconds until the response headers of a query must arrive. Undefined: the default of the engine connection. */
+  queryTimeoutMs?: number | undefined;
+  /** Maximum rows in the query response; undefined for no limit. */
+  maxRows?: number | undefined;
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the authentication hook before any handler of a route that is not public. */
+    /** Set by the authentication hook before the handlers of routes that are not public. */
     principal: Principal;
+    queryTimeoutMs?: number | undefined;
+    maxRows?: number | undefined;
   }
   interface FastifyInstance {
     authorizer: Authorizer;
-    /** Told of every denied call and of each decision on a write; writes the audit record and counts. */
-    audit: (request: FastifyRequest, action: string, resource: Srn, decision: Decision) => void;
+    audit: Audit;
   }
   interface FastifyContextConfig {
-    /** True for routes that anyone may call without a credential. */
+    /** True for routes that need no credential. */
     public?: boolean;
   }
 }
 
 /**
- * Ends the request with 403 unless the caller's roles allow `action` on `resource`.
- * @param options.write true where the call changes something: the decision is audited even when it is an allow
+ * Throws unless the caller's roles allow `action` on `resource`.
+ * @param options.write true for requests that change something: allowed decisions are audited, too
  * @throws {HttpError} 403
  */
 export function requireAllowed(
-  request: FastifyRequest,
+  request: RequestContext,
   action: string,
   resource: Srn,
   options: { write?: boolean } = {},

@@ -1,4 +1,4 @@
-/** As much of an OpenAPI document as the page shows. */
+/** The parts of an OpenAPI document that the page shows. */
 interface Operation {
   readonly operationId?: string;
   readonly summary?: string;
@@ -54,10 +54,10 @@ const escapeHtml = (text: string): string =>
 
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 
-/** Escaped text in which \`backticks\` are code. */
+/** Escapes text and renders \`backticks\` as code. */
 const prose = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
-/** The page for an OpenAPI document. @param document as \`openApiDocument\` makes it */
+/** Renders an OpenAPI document as HTML. @param document result of \`openApiDocument\` */
 export function renderDocs(document: Record<string, unknown>): string {
   const { info, paths = {}, tags = [], components } = document as unknown as Document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

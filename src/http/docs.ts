@@ -6,7 +6,7 @@ import { openApiDocument } from './openapi.ts';
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** `GET /openapi.json`, and the same for people at `/docs`: plain HTML without a script. Both are made once, on first use. */
+/** Serves `/openapi.json`, and `/docs` as plain HTML without scripts. Both are rendered once, on first use. */
 export async function registerDocs(app: FastifyInstance): Promise<void> {
   let document: Record<string, unknown> | undefined;
   let page: string | undefined;
@@ -25,10 +25,10 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
     },
     async () => getDocument(),
   );
-  const open = { config: { public: true }, schema: { hide: true } };
-  app.get('/docs', open, async (_request, reply) => {
+  const publicRoute = { config: { public: true }, schema: { hide: true } };
+  app.get('/docs', publicRoute, async (_request, reply) => {
     page ??= renderDocs(getDocument());
     return reply.header('content-security-policy', CONTENT_SECURITY_POLICY).type('text/html; charset=utf-8').send(page);
   });
-  app.get('/docs/style.css', open, async (_request, reply) => reply.type('text/css; charset=utf-8').send(STYLE));
+  app.get('/docs/style.css', publicRoute, async (_request, reply) => reply.type('text/css; charset=utf-8').send(STYLE));
 }

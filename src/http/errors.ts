@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Type, type Static } from 'typebox';
 
-/** The Error body of every interface, by the specification. */
+/** The Error body of all APIs, as specified. */
 export const ErrorBody = Type.Object(
   {
     timestamp: Type.String({ format: 'date-time', description: 'When the error happened, ISO 8601.' }),
@@ -14,15 +14,15 @@ export const ErrorBody = Type.Object(
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/** An answer that is an error. `message` reaches the caller as it is: it holds no credential and no internals. */
+/** An error response. `message` is sent to the client unchanged: it must not contain credentials or internal details. */
 export class HttpError extends Error {
   readonly statusCode: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
 
   constructor(
     statusCode: number,
     message: string,
-    options: { headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
+    options: { headers?: Readonly<Record<string, string | string[]>>; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'HttpError';
@@ -31,7 +31,12 @@ export class HttpError extends Error {
   }
 }
 
-/** @param path the request's path; a query string is cut off, since it may hold what must not be repeated. */
+/** For a 401 of the engine, which is about the gateway's credential. Passed on, it would make clients discard their valid one. */
+export function credentialRefused(): HttpError {
+  return new HttpError(502, 'the engine refuses the credential of the gateway: its administrator must set another');
+}
+
+/** @param path request path; the query string is removed, since it may contain secrets */
 export function errorBody(status: number, message: string, path: string, now: Date): ErrorBody {
   const cut = path.indexOf('?');
   return {

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 const MAX_ADDRESSES = 10_000;
-const MAX_GOOD_CREDENTIALS = 1000;
+const MAX_VALID_CREDENTIALS = 1000;
 
 export interface FailedAttemptsOptions {
-  /** Failures of one address within the window that are borne. */
+  /** Failed logins per address within the window before further attempts are rejected. */
   readonly limit: number;
   readonly windowMs: number;
   readonly now: () => number;
@@ -18,25 +18,25 @@ interface Window {
 /**
  * Counts failed logins by client address.
  *
- * Many clients may share an address (a proxy, a node): a credential that was good a moment ago is not shut out by a neighbour's
- * failures. Such credentials are remembered as keyed hashes only, and only while their address has failures at all.
+ * Clients behind a proxy or on one node share an address, so a credential that was valid within the window stays usable despite the failures of
+ * others. Such credentials are kept as keyed hashes, and only while their address has failures.
  */
 export class FailedAttempts {
   readonly #options: FailedAttemptsOptions;
   readonly #windows = new Map<string, Window>();
-  readonly #good = new Map<string, number>();
+  readonly #validCredentials = new Map<string, number>();
   readonly #key = randomBytes(16).toString('hex');
 
   constructor(options: FailedAttemptsOptions) {
     this.#options = options;
   }
 
-  /** Seconds until the address may try this credential again; 0 where it may now. */
+  /** Seconds until the address may try this credential again; 0 for now. */
   retryAfterSeconds(address: string, credential: string): number {
     const now = this.#options.now();
     const window = this.#windows.get(address);
     if (!window || window.endsAt <= now || window.failures < this.#options.limit) return 0;
-    if ((this.#good.get(this.#hash(credential)) ?? 0) > now) return 0;
+    if ((this.#validCredentials.get(this.#hash(credential)) ?? 0) > now) return 0;
     return Math.ceil((window.endsAt - now) / 1000);
   }
 
@@ -61,9 +61,9 @@ export class FailedAttempts {
       return;
     }
     const hash = this.#hash(credential);
-    this.#good.delete(hash);
-    this.#good.set(hash, now + this.#options.windowMs);
-    dropOldest(this.#good, MAX_GOOD_CREDENTIALS);
+    this.#validCredentials.delete(hash);
+    this.#validCredentials.set(hash, now + this.#options.windowMs);
+    dropOldest(this.#validCredentials, MAX_VALID_CREDENTIALS);
   }
 
   #hash(credential: string): string {

@@ -1,29 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../access/principal.ts';
+import { classOf, type RequestKind, runsQuery } from './classify.ts';
+import type { RequestContext } from './context.ts';
 import { HttpError } from './errors.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Milliseconds until the engine must have begun to answer; undefined for the connection's own. */
-    queryTimeoutMs?: number | undefined;
-    /** Rows that the answer to the query may hold; undefined for any number. */
-    maxRows?: number | undefined;
-  }
-}
-
-/** What one caller may ask for. */
+/** Limits of one caller. */
 export interface CallerLimits {
-  /** Requests a second, over a minute's tenth: a burst of ten seconds' worth is borne. 0 for no limit. */
+  /** Sustained requests per second. Bursts of up to ten seconds' worth are allowed. 0 for no limit. */
   readonly requestsPerSecond: number;
-  /** Queries at once. 0 for no limit. */
+  /** Concurrent queries. 0 for no limit. */
   readonly concurrentQueries: number;
-  /** Milliseconds until the engine must have begun to answer a query. 0 for the engine connection's own. */
+  /** Milliseconds until the response headers of a query must arrive. 0 for the default of the engine connection. */
   readonly queryTimeoutMs: number;
-  /** Rows that the answer to a query may hold. 0 for no limit. */
+  /** Maximum rows in a query response. 0 for no limit. */
   readonly rowsPerQuery: number;
 }
 
-/** Generous for people and dashboards, and still a bound on a script that runs wild. */
+/** High enough for people and dashboards. They bound the load of faulty scripts. */
 export const DEFAULT_CALLER_LIMITS: CallerLimits = {
   requestsPerSecond: 200,
   concurrentQueries: 64,
@@ -32,39 +25,40 @@ export const DEFAULT_CALLER_LIMITS: CallerLimits = {
 };
 
 export interface LimitsOptions {
-  /** For callers that no other line is about. */
+  /** For callers without an entry in `byRole` or `byCaller`. */
   readonly defaults?: Partial<CallerLimits>;
-  /** By name of a role; where a caller has several of them, the most generous value of each counts. */
+  /** By role name. A caller with several roles gets the highest value of each limit. */
   readonly byRole?: Readonly<Record<string, Partial<CallerLimits>>>;
-  /** By name of a service token, or id of a user; wins over those of roles. */
+  /** By service token name or user id. Overrides `byRole`. */
   readonly byCaller?: Readonly<Record<string, Partial<CallerLimits>>>;
   readonly rolesOf: (principal: Principal) => readonly string[];
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
 export interface AdmittedQuery {
-  /** What holds for the caller of the query. */
+  /** Limits of the caller. */
   readonly limits: CallerLimits;
+  /** Call it when the query is finished. */
   readonly end: () => void;
 }
 
 const BURST_SECONDS = 10;
-/** Callers that are remembered; the one that was silent longest is forgotten first. */
+/** Maximum callers with counters; the least recently active one is removed first. */
 const MAX_CALLERS = 10_000;
 
 interface Caller {
-  /** Requests that are still free, as of `at`. */
+  /** Token bucket content at time `at`. */
   tokens: number;
   at: number;
   queries: number;
 }
 
-/** Counts what each caller does, and refuses what is more than it may. */
+/** Counts requests and running queries per caller, and rejects those above the limits. */
 export class Limits {
   readonly #options: LimitsOptions;
   readonly #callers = new Map<string, Caller>();
-  /** Who was here last, and so is the last in the map. */
+  /** Most recent caller, which is also the last map entry. */
   #last: Caller | undefined;
   readonly #base: CallerLimits;
   readonly #hasRoles: boolean;
@@ -75,30 +69,24 @@ export class Limits {
     this.#hasRoles = Object.keys(options.byRole ?? {}).length > 0;
   }
 
-  /** What holds for a caller now. */
+  /** Current limits of a caller. */
   of(principal: Principal): CallerLimits {
     const { byCaller, byRole = {}, rolesOf } = this.#options;
     const own = byCaller !== undefined && Object.hasOwn(byCaller, principal.id) ? byCaller[principal.id] : undefined;
     if (own === undefined && !this.#hasRoles) return this.#base;
     const roles = this.#hasRoles ? rolesOf(principal) : [];
     const ofRoles = roles.map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
-    return { ...this.#base, ...mostGenerous(ofRoles), ...own };
+    return { ...this.#base, ...highestLimits(ofRoles), ...own };
   }
 
   /**
-   * Counts a request that runs a query; the query until `end` is called.
+   * Counts a request that runs a query. The query counts as running until `end` is called.
    * @throws {HttpError} 429
    */
   admitQuery(principal: Principal): AdmittedQuery {
     const limits = this.of(principal);
     this.countRequest(principal, limits);
     return { limits, end: this.beginQuery(principal, limits) };
-  }
-
-  /** Takes the count of a request back, which is counted again elsewhere. */
-  uncountRequest(principal: Principal): void {
-    const caller = this.#callers.get(principal.srn);
-    if (caller !== undefined) caller.tokens += 1;
   }
 
   /** @throws {HttpError} 429 */
@@ -109,13 +97,14 @@ export class Limits {
     caller.tokens = Math.min(rate * BURST_SECONDS, caller.tokens + ((now - caller.at) / 1000) * rate);
     caller.at = now;
     if (caller.tokens < 1) {
-      throw tooMany(`more than ${rate} requests a second`, Math.ceil((1 - caller.tokens) / rate));
+      throw tooMany(`request rate limit (${rate} per second) exceeded`, Math.ceil((1 - caller.tokens) / rate));
     }
     caller.tokens -= 1;
   }
 
   /**
-   * Counts a query until the function that it returns is called.
+   * Counts a running query.
+   * @returns ends the query; further calls do nothing
    * @throws {HttpError} 429
    */
   beginQuery(
@@ -123,7 +112,7 @@ export class Limits {
     { concurrentQueries: max, requestsPerSecond: rate } = this.of(principal),
   ): () => void {
     const caller = this.#caller(principal.srn, rate);
-    if (max !== 0 && caller.queries >= max) throw tooMany(`more than ${max} queries at once`, 1);
+    if (max !== 0 && caller.queries >= max) throw tooMany(`concurrent query limit (${max}) exceeded`, 1);
     caller.queries++;
     let ended = false;
     return () => {
@@ -136,17 +125,17 @@ export class Limits {
     const known = this.#callers.get(srn);
     if (known !== undefined && known === this.#last) return known;
     const caller = known ?? { tokens: rate * BURST_SECONDS, at: this.#options.now(), queries: 0 };
-    // Last in the map is who was here last.
+    // Map order is the order of last use.
     this.#callers.delete(srn);
     this.#callers.set(srn, caller);
     this.#last = caller;
-    if (this.#callers.size > MAX_CALLERS) this.#forgetOne();
+    if (this.#callers.size > MAX_CALLERS) this.#evictOne();
     return caller;
   }
 
-  #forgetOne(): void {
+  #evictOne(): void {
     for (const [srn, { queries }] of this.#callers) {
-      // Whoever has a query under way stays, so that it is taken off the right count.
+      // Counters with running queries must stay until these queries end.
       if (queries > 0) continue;
       this.#callers.delete(srn);
       return;
@@ -154,16 +143,16 @@ export class Limits {
   }
 }
 
-/** 0 is no limit, and so the most. */
-function mostGenerous(list: readonly Partial<CallerLimits>[]): Partial<CallerLimits> {
-  const most: { -readonly [Key in keyof CallerLimits]?: number } = {};
+/** Takes the highest value of each limit. 0 means no limit and therefore wins. */
+function highestLimits(list: readonly Partial<CallerLimits>[]): Partial<CallerLimits> {
+  const highest: { -readonly [Key in keyof CallerLimits]?: number } = {};
   for (const limits of list) {
     for (const [key, value] of Object.entries(limits) as [keyof CallerLimits, number][]) {
-      const known = most[key];
-      most[key] = known === undefined ? value : known === 0 || value === 0 ? 0 : Math.max(known, value);
+      const known = highest[key];
+      highest[key] = known === undefined ? value : known === 0 || value === 0 ? 0 : Math.max(known, value);
     }
   }
-  return most;
+  return highest;
 }
 
 const LIMIT_OF_SETTING: Readonly<Record<string, keyof CallerLimits>> = {
@@ -174,10 +163,10 @@ const LIMIT_OF_SETTING: Readonly<Record<string, keyof CallerLimits>> = {
 };
 
 /**
- * Reads limits of roles or callers as they stand in a setting.
- * @param entries each `<name>:<limit>=<whole number>`, with a limit of `LIMIT_OF_SETTING`
- * @param whose such as `role`
- * @throws {TypeError} for an entry that is none, or that is there twice
+ * Parses a setting with limits of roles or callers.
+ * @param entries each `<name>:<limit>=<integer>`, with a limit of `LIMIT_OF_SETTING`
+ * @param whose used in error messages, such as `role`
+ * @throws {TypeError} for invalid and duplicate entries
  */
 export function parseLimits(
   entries: readonly string[],
@@ -185,7 +174,7 @@ export function parseLimits(
 ): Readonly<Record<string, Partial<CallerLimits>>> {
   const byName = new Map<string, { -readonly [Key in keyof CallerLimits]?: number }>();
   for (const entry of entries) {
-    // A name may hold a colon itself.
+    // A name may contain colons.
     const [, owner = '', name = '', value] = /^(.+):([a-z-]+)=(\d{1,9})$/.exec(entry) ?? [];
     const limit = LIMIT_OF_SETTING[name];
     if (limit === undefined) {
@@ -203,34 +192,41 @@ export function parseLimits(
 }
 
 function tooMany(what: string, seconds: number): HttpError {
-  return new HttpError(429, `${what} are too many for this caller: try again in ${seconds} s`, {
+  return new HttpError(429, `${what}: try again in ${seconds} s`, {
     headers: { 'retry-after': String(seconds) },
   });
 }
 
-const QUERY_PATH = /^\/(?:query|sql)(?:[/?]|$)/;
-
-/** Whether a request asks the engine to run a query, by its address. */
-function isQuery(request: FastifyRequest): boolean {
-  return QUERY_PATH.test(request.url) && (request.method === 'POST' || /[?&]sql=/.test(request.url));
+/**
+ * Counts an authenticated request against the limits of its caller, and sets the query limits of the request. Queries count until the response closes.
+ * @throws {HttpError} 429
+ */
+export function countRequest(
+  limits: Limits,
+  request: RequestContext,
+  kind: RequestKind,
+  onClose: (call: () => void) => void,
+): void {
+  if (!runsQuery(kind)) return limits.countRequest(request.principal);
+  const admitted = limits.admitQuery(request.principal);
+  const { queryTimeoutMs, rowsPerQuery } = admitted.limits;
+  if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
+  if (rowsPerQuery > 0) request.maxRows = rowsPerQuery;
+  onClose(admitted.end);
 }
 
-/**
- * Counts every authenticated request of `app`, and queries until their answers are out. Register it on the root, after authentication and before the
- * routes.
- */
-export function registerLimits(app: FastifyInstance, limits: Limits): void {
+/** Counts every authenticated request of `app`. Register it on the root, after authentication and before the routes. */
+export function registerLimits(app: FastifyInstance, limits: Limits | undefined): void {
   app.decorateRequest('queryTimeoutMs', undefined);
   app.decorateRequest('maxRows', undefined);
+  if (limits === undefined) return;
   app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
-    // Null on routes that anyone may call, whatever the type says.
-    const principal = request.principal as Principal | null;
-    if (principal === null) return;
-    if (!isQuery(request)) return limits.countRequest(principal);
-    const admitted = limits.admitQuery(principal);
-    const { queryTimeoutMs, rowsPerQuery } = admitted.limits;
-    if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
-    if (rowsPerQuery > 0) request.maxRows = rowsPerQuery;
-    reply.raw.once('close', admitted.end);
+    // Public routes have no principal, despite the type.
+    if ((request.principal as Principal | null) === null) return;
+    countRequest(limits, request, classOf(request.raw).kind, (call) => {
+      // The client may have left while its credential was checked.
+      if (reply.raw.destroyed) call();
+      else reply.raw.once('close', call);
+    });
   });
 }

@@ -4,7 +4,7 @@ import { HttpError } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True where other methods of the same URL are left to a more general route, such as the engine's. */
+    /** True where a more general route, such as that of the engine proxy, handles the other methods of this URL. */
     otherMethodsElsewhere?: boolean;
   }
 }
@@ -12,8 +12,8 @@ declare module 'fastify' {
 const METHODS: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE'];
 
 /**
- * Remembers the routes that are registered from now on; the function that it returns gives each URL a 405 with `Allow` for the methods it lacks.
- * Wildcard routes are left alone: they mean to take everything.
+ * Records the routes that are registered later.
+ * @returns registers 405 responses with `Allow` for the other methods of each URL, except for wildcard routes
  */
 export function methodGuard(app: FastifyInstance): () => void {
   const methodsByUrl = new Map<string, Set<string>>();
@@ -24,7 +24,7 @@ export function methodGuard(app: FastifyInstance): () => void {
     methodsByUrl.set(route.url, methods);
   });
   return () => {
-    // The hook above sees these routes too: what is iterated over must not be what it writes to.
+    // The routes below trigger the hook above, which must not change the map during iteration.
     const registered = [...methodsByUrl];
     methodsByUrl.clear();
     for (const [url, allowed] of registered) {
@@ -36,7 +36,7 @@ export function methodGuard(app: FastifyInstance): () => void {
         url,
         config: { public: true },
         schema: { hide: true },
-        // Before a body is read: whatever it holds, the method is what is wrong.
+        // In onRequest, so that no body is read or validated first.
         onRequest: async (request) => {
           throw new HttpError(405, `\`${request.method}\` is not allowed here, but ${allow}`, { headers: { allow } });
         },
@@ -46,16 +46,16 @@ export function methodGuard(app: FastifyInstance): () => void {
   };
 }
 
-/** Paths below which there is nothing but this program's own: what has no route there is 404, not a question to the engine. */
+/** Paths of the gateway only: unknown ones are 404 and are not forwarded to the engine. */
 const OWN_PATHS = ['/api/v1/*', '/docs/*'];
 
-/** Keeps a route that takes every path from answering for these. */
-export function keepOwnPaths(app: FastifyInstance): void {
+/** Responds with 404 for unknown paths below these, before the catch-all route of the engine proxy. */
+export function reserveOwnPaths(app: FastifyInstance): void {
   for (const url of OWN_PATHS) {
     app.all(url, {
       config: { public: true },
       schema: { hide: true },
-      // Before a body is read, as for any path that there is not.
+      // In onRequest, so that no body is read first.
       onRequest: async (request) => {
         throw notFound(request);
       },

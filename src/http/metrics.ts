@@ -1,11 +1,12 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Authorizer } from '../access/authorizer.ts';
 import { PlainHistogram, type Series } from '../plain-histogram.ts';
+import type { ByteBudget } from './byte-budget.ts';
 import type { StoreHealth } from '../store/resource-store.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** A registry with Node's own metrics and what runs; every process has one. */
+/** The metrics registry of a process, with Node's default metrics and `olap_warden_info`. */
 export function createRegistry(version: string, command: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -19,16 +20,15 @@ export function createRegistry(version: string, command: string): Registry {
 }
 
 /**
- * Times of answers by method, route and status. A route is its pattern and a method one of those that a route takes, so that no caller can
- * make series.
+ * Request durations by method, route pattern and status. Requests without a route have the method label `any`, so that clients cannot create time series.
  */
 export function observeRequests(
   registry: Registry,
 ): (method: string, route: string, status: number, seconds: number) => void {
   const series = new Map<string, Series>();
-  /** Most requests are of the same kind as the one before. */
+  /** Cache: most requests use the same series as the previous one. */
   let last: { method: string; route: string; status: number; series: Series } | undefined;
-  const about = {
+  const configuration = {
     name: 'olap_warden_http_request_duration_seconds',
     help: 'How long requests took, from their headers to the end of the answer.',
     onReset() {
@@ -36,21 +36,35 @@ export function observeRequests(
       series.clear();
     },
   };
-  const histogram = new PlainHistogram(registry, about, SECONDS);
+  const histogram = new PlainHistogram(registry, configuration, SECONDS);
   return (method, route, status, seconds) => {
     if (last !== undefined && last.method === method && last.route === route && last.status === status) {
       return histogram.observe(last.series, seconds);
     }
     const counted = route === 'none' ? 'any' : method;
     const key = `${counted} ${status} ${route}`;
-    let one = series.get(key);
-    if (one === undefined) series.set(key, (one = histogram.add({ method: counted, route, status: String(status) })));
-    last = { method, route, status, series: one };
-    histogram.observe(one, seconds);
+    let created = series.get(key);
+    if (created === undefined)
+      series.set(key, (created = histogram.add({ method: counted, route, status: String(status) })));
+    last = { method, route, status, series: created };
+    histogram.observe(created, seconds);
   };
 }
 
-/** How old a store's view is, and whether it was ever complete. */
+/** Exports the bytes of responses and request bodies in memory. */
+export function observeAnswerBytes(registry: Registry, budget: ByteBudget): void {
+  const gauge = new Gauge({
+    name: 'olap_warden_answer_bytes',
+    help: 'Bytes of pages, passed-through answers and request bodies that count against max-answer-bytes.',
+    registers: [],
+    collect() {
+      this.set(budget.heldBytes);
+    },
+  });
+  registry.registerMetric(gauge);
+}
+
+/** Exports the age of the store's view and whether the initial sync is complete. */
 export function observeStore(registry: Registry, health: () => StoreHealth): void {
   const gauge = (name: string, help: string, value: () => number) =>
     new Gauge({
@@ -69,7 +83,7 @@ export function observeStore(registry: Registry, health: () => StoreHealth): voi
   gauge('synced', '1 once every kind of resource has been read, else 0.', () => (health().synced ? 1 : 0));
 }
 
-/** The same authorizer, its answers counted by result. Counts in plain numbers: an answer takes less than a microsecond. */
+/** Wraps an authorizer and counts decisions by result. It counts in plain numbers, because a decision takes less than a microsecond. */
 export function countDecisions(registry: Registry, authorizer: Authorizer): Authorizer {
   const counts = { allowed: 0, denied: 0 };
   const counter = new Counter({
@@ -102,7 +116,7 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
   };
 }
 
-/** Counts how readings of the configuration file ended. */
+/** Counts reloads of the configuration file by result. */
 export function countReloads(registry: Registry): (result: 'applied' | 'refused') => void {
   const counter = new Counter({
     name: 'olap_warden_config_reloads_total',

@@ -1,5 +1,6 @@
 import fastifySwagger from '@fastify/swagger';
-import type { FastifyInstance, FastifySchema } from 'fastify';
+import fastify, { type FastifyInstance, type FastifySchema } from 'fastify';
+import type { Operation } from './data-plane/operations.ts';
 
 type Json = Record<string, unknown>;
 
@@ -14,8 +15,20 @@ const TAGS = [
   { name: 'dashboard', description: 'Sessions of the web dashboard.' },
 ];
 
-/** Collects the schemas of every route that is registered after it. */
-export async function registerOpenApi(app: FastifyInstance, version: string): Promise<void> {
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Paths of the data plane in the OpenAPI document. */
+    readonly dataPaths: Readonly<Record<string, Json>>;
+  }
+}
+
+/** Collects the schemas of routes that are registered later. @param operations those of the data plane, which fastify does not serve */
+export async function registerOpenApi(
+  app: FastifyInstance,
+  version: string,
+  operations: readonly Operation[],
+): Promise<void> {
+  app.decorate('dataPaths', await pathsOf(operations));
   await app.register(fastifySwagger, {
     openapi: {
       openapi: '3.1.0',
@@ -44,18 +57,35 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
       },
       security: [{ bearer: [] }, { basic: [] }],
     },
-    transform: ({ schema, url }) => ({ schema: (schema ? markNames(schema) : schema) as FastifySchema, url }),
+    transform: markRoute,
   });
   app.addHook('onRoute', (route) => {
-    // Where no credential is asked for, the document says so; where one is, it names what may be answered then.
+    // Public routes are documented without a credential.
     if (!route.schema || route.schema.hide) return;
     if (route.config?.public) route.schema = { ...route.schema, security: [] };
   });
 }
 
+const markRoute = ({ schema, url }: { schema: FastifySchema; url: string }) => ({
+  schema: (schema ? markNames(schema) : schema) as FastifySchema,
+  url,
+});
+
+/** Documents the operations with the same plugin, in a fastify instance that serves no requests. */
+async function pathsOf(operations: readonly Operation[]): Promise<Readonly<Record<string, Json>>> {
+  const described = fastify({ exposeHeadRoutes: false });
+  await described.register(fastifySwagger, { openapi: { openapi: '3.1.0' }, transform: markRoute });
+  for (const operation of operations) described.route({ ...operation, handler: () => undefined });
+  await described.ready();
+  const { paths = {} } = described.swagger() as unknown as { paths?: Record<string, Json> };
+  await described.close();
+  return paths;
+}
+
 /** The OpenAPI document of all routes. Complete once `app` is ready. */
 export function openApiDocument(app: FastifyInstance): Json {
-  const document = hoistNamedSchemas(app.swagger() as unknown as Json);
+  const written = app.swagger() as unknown as Json;
+  const document = hoistNamedSchemas({ ...written, paths: { ...(written['paths'] as Json), ...app.dataPaths } });
   const used = new Set<unknown>();
   for (const path of Object.values((document['paths'] ?? {}) as Record<string, Json>)) {
     for (const operation of Object.values(path) as Json[]) {
@@ -78,7 +108,7 @@ const COMMON_ERRORS: readonly (readonly [status: string, description: string])[]
   ['503', 'What the answer needs is away for the moment.'],
 ];
 
-/** Every operation may be refused before its handler is reached: what can be answered then need not stand in each route. */
+/** Adds the errors that can occur before any handler runs, so that routes need not list them. */
 function completeOperation(operation: Json): void {
   const responses = (operation['responses'] ?? {}) as Json;
   const isPublic = Array.isArray(operation['security']) && operation['security'].length === 0;
@@ -90,7 +120,7 @@ function completeOperation(operation: Json): void {
   operation['responses'] = responses;
 }
 
-/** Carries a schema's `$id` through the plugin, which drops it. */
+/** Keeps a schema's `$id`, which the plugin removes. */
 const NAME_MARK = 'x-schema-name';
 
 function markNames(node: unknown): unknown {
@@ -99,7 +129,7 @@ function markNames(node: unknown): unknown {
   );
 }
 
-/** A schema with a name becomes a component once, and a reference wherever it stood. */
+/** Moves named schemas to the components and leaves references in their place. */
 function hoistNamedSchemas(document: Json): Json {
   const schemas: Json = {};
   const hoisted = mapObjects(document, ({ [NAME_MARK]: name, ...rest }) => {
@@ -111,7 +141,7 @@ function hoistNamedSchemas(document: Json): Json {
   return { ...hoisted, components: { ...components, schemas: { ...(components['schemas'] as Json), ...schemas } } };
 }
 
-/** A copy of plain data with each object put through `change`, innermost first. */
+/** Copies plain data and applies `change` to each object, innermost first. */
 function mapObjects(node: unknown, change: (object: Json) => Json): unknown {
   if (Array.isArray(node)) return node.map((entry) => mapObjects(entry, change));
   if (typeof node !== 'object' || node === null) return node;

@@ -4,7 +4,7 @@ type MakeChild = FastifyBaseLogger['child'];
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 type Parts = [subject: unknown, message?: string, ...values: unknown[]];
 
-/** A logger of one request that costs nothing until something is logged: few requests have more to tell than their access record. */
+/** Request logger that creates the pino child on first use: most requests log only their access record. */
 export class RequestLog {
   readonly #parent: FastifyBaseLogger;
   readonly #bindings: Parameters<MakeChild>[0];

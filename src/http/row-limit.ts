@@ -1,15 +1,15 @@
 import { AnswerScanner } from '../query/scanner/answer-scanner.ts';
 import { HttpError } from './errors.ts';
 
-/** What a text says of the rows that it asks for. */
+/** The row limits in the SQL text of a query. */
 export interface AskedRows {
   /** The outermost `LIMIT`; undefined where there is none. */
   readonly limit: number | undefined;
-  /** Whether the multi-stage engine is asked for, which bounds the rows of no query by itself. */
+  /** Whether the multi-stage engine is selected, which has no default row limit. */
   readonly multistage: boolean;
 }
 
-/** Why a text asks for more rows than its caller may get; undefined where it does not. What it gives in the end is counted all the same. */
+/** An error message where the query text exceeds the row limit; undefined otherwise. The rows of the response are counted in any case. */
 export function tooManyAsked({ limit, multistage }: AskedRows, max: number): string | undefined {
   if (limit !== undefined && limit > max) {
     return `the query asks for ${limit} rows, and this caller may get ${max} a query: write \`LIMIT ${max}\` or less at its end`;
@@ -20,7 +20,7 @@ export function tooManyAsked({ limit, multistage }: AskedRows, max: number): str
   return undefined;
 }
 
-/** An answer that holds more rows than its caller may get. */
+/** A response with more rows than the caller's limit. */
 export class TooManyRows extends HttpError {
   readonly max: number;
   constructor(max: number) {
@@ -32,7 +32,7 @@ export class TooManyRows extends HttpError {
   }
 }
 
-/** Counts the rows of an answer as it streams by. */
+/** Counts the rows of a streamed response. */
 export class RowCounter {
   readonly #max: number;
   readonly #scanner = new AnswerScanner();
@@ -41,7 +41,7 @@ export class RowCounter {
     this.#max = max;
   }
 
-  /** @returns why the piece must not go out; undefined where it may */
+  /** @returns the error where the chunk must not be sent; otherwise undefined */
   push(piece: Uint8Array): Error | undefined {
     try {
       this.#scanner.push(piece);

@@ -1,23 +1,23 @@
 import helmet from '@fastify/helmet';
 import fastify from 'fastify';
 
-const known = new Map<boolean, Promise<Readonly<Record<string, string>>>>();
+const cache = new Map<boolean, Promise<Readonly<Record<string, string>>>>();
 
 /**
- * The security headers of every answer. They are the same for each request, so helmet is asked once: to work them out anew each time costs as much as
- * a decision on access.
- * @param https whether browsers are told to come back by TLS alone
+ * The security headers of all responses. They are computed by helmet once and cached: computing them per request costs as much as an authorization
+ * decision.
+ * @param https whether to send `Strict-Transport-Security`
  */
 export function securityHeaders(https: boolean): Promise<Readonly<Record<string, string>>> {
-  let headers = known.get(https);
+  let headers = cache.get(https);
   if (headers === undefined) {
-    headers = ofHelmet(https);
-    known.set(https, headers);
+    headers = helmetHeaders(https);
+    cache.set(https, headers);
   }
   return headers;
 }
 
-async function ofHelmet(https: boolean): Promise<Readonly<Record<string, string>>> {
+async function helmetHeaders(https: boolean): Promise<Readonly<Record<string, string>>> {
   const probe = fastify();
   await probe.register(helmet, {
     contentSecurityPolicy: {

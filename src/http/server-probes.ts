@@ -1,12 +1,12 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 
-/** Why something is not ready, for people; undefined where it is. */
+/** Returns a readable reason for not being ready; undefined when ready. */
 export type ReadinessCheck = () => string | undefined;
 
 export interface ProbesOptions {
   readonly registry: Registry;
-  /** By name; all must be ready. */
+  /** By name. `/readyz` is 200 only when all are ready. */
   readonly checks: ReadonlyMap<string, ReadinessCheck>;
 }
 
@@ -23,8 +23,8 @@ function send(response: ServerResponse, status: number, type: string, body: stri
 const TEXT = 'text/plain; charset=utf-8';
 
 /**
- * The second listener: `/livez`, `/readyz` (503 with a line for each thing that is not ready) and `/metrics`.
- * Nothing here asks for a credential and nothing here tells a secret; it stays when the other one is drained.
+ * The probe listener: `/livez`, `/readyz` (503 with one line for each failed check) and `/metrics`.
+ * It needs no credential and returns no secrets. It keeps running while the main listener is drained.
  */
 export function createProbesServer(options: ProbesOptions): Server {
   const server = createServer((request, response) => {

@@ -5,16 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
-import type { Front } from './front/front.ts';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** What stands before the server; absent where nothing does. */
-    readonly front?: Front;
-  }
-}
-
-/** A listener could not be opened; the message says what would help. */
+/** A listener could not be opened; the message says how to fix it. */
 export class ListenError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options);
@@ -39,7 +31,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Opens the listener of the REST interfaces. @returns its port @throws {ListenError} */
+/** Opens the listener of the REST APIs. @returns its port @throws {ListenError} */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
   try {
     await app.listen({ host, port, listenTextResolver: () => 'listening' });
@@ -61,7 +53,7 @@ export async function listenProbes(server: Server, host: string, port: number): 
   return portOf(server);
 }
 
-/** Ends a plain server: its listener at once, its idle connections too. */
+/** Closes the listener and all connections at once. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
@@ -70,16 +62,15 @@ export async function closeServer(server: Server): Promise<void> {
 }
 
 const IDLE_CHECK_MS = 50;
-/** So long clients that use their connections again are told with each answer that it is the last. */
-const FAREWELL_MS = 1_000;
+/** How long responses have `Connection: close` before the server closes. */
+const CONNECTION_CLOSE_GRACE_MS = 1_000;
 
 /**
- * A connection that closes just when its client sends the next request fails that request. So every answer says `connection: close` for
- * a while first; only what has been idle all the time is closed from this side afterwards.
+ * Closing a connection while its client sends the next request makes that request fail. So responses have `Connection: close` for a while
+ * first; afterwards only idle connections are left to close.
  */
-async function bidFarewell(app: FastifyInstance, limitMs: number): Promise<void> {
+async function announceConnectionClose(app: FastifyInstance, limitMs: number): Promise<void> {
   const { server } = app;
-  app.front?.close();
   server.prependListener('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'));
   const connections = promisify(server.getConnections.bind(server));
   const end = performance.now() + limitMs;
@@ -87,18 +78,18 @@ async function bidFarewell(app: FastifyInstance, limitMs: number): Promise<void>
 }
 
 /**
- * Lets requests under way end, then closes the app; connections that are still busy after `graceMs` are cut. Until then it goes on serving
- * those who are connected, a second at most, and has them come back by another connection.
- * @returns false where some had to be cut
+ * Waits for running requests, then closes the app. Connections that are still busy after `graceMs` are closed. For at most one second it still
+ * accepts requests, with `Connection: close` in the responses.
+ * @returns false where busy connections were closed
  */
 export async function drain(app: FastifyInstance, graceMs: number): Promise<boolean> {
-  let whole = true;
-  await bidFarewell(app, Math.min(FAREWELL_MS, graceMs));
+  let completed = true;
+  await announceConnectionClose(app, Math.min(CONNECTION_CLOSE_GRACE_MS, graceMs));
   const timer = setTimeout(() => {
-    whole = false;
+    completed = false;
     app.server.closeAllConnections();
   }, graceMs);
-  // A connection whose last answer has just gone out stays open for another request, which will not be taken.
+  // app.close() leaves connections open that become idle later.
   const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
   try {
     await app.close();
@@ -106,10 +97,10 @@ export async function drain(app: FastifyInstance, graceMs: number): Promise<bool
     clearTimeout(timer);
     clearInterval(idle);
   }
-  return whole;
+  return completed;
 }
 
-/** Gives new connections a renewed certificate; those that are open keep theirs. Does nothing for a server without TLS. */
+/** Uses a renewed certificate for new connections. Does nothing for a server without TLS. */
 export function renewCertificate(app: FastifyInstance, pair: { readonly key: Buffer; readonly cert: Buffer }): void {
   const server: unknown = app.server;
   if (server instanceof TlsServer) server.setSecureContext(pair);

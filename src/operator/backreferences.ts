@@ -1,9 +1,9 @@
-/** Who names whom, readable from the other end: which roles hold a policy, which assignments give a role. */
+/** An index from names to the objects that refer to them, such as from a policy to the roles that have it. */
 export class Backreferences {
   readonly #references = new Map<string, readonly string[]>();
   readonly #owners = new Map<string, Set<string>>();
 
-  /** `owner` now names these, and no others. */
+  /** Replaces the references of `owner`. */
   set(owner: string, references: readonly string[]): void {
     this.delete(owner);
     if (references.length === 0) return;
@@ -25,8 +25,8 @@ export class Backreferences {
   }
 
   ownersOf(reference: string): ReadonlySet<string> {
-    return this.#owners.get(reference) ?? NOBODY;
+    return this.#owners.get(reference) ?? NO_OWNERS;
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_OWNERS: ReadonlySet<string> = new Set();

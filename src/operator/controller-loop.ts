@@ -5,7 +5,7 @@ import { generateTokenKeys } from '../access/service-token.ts';
 import type { CustomKind, ResourceByKind } from '../resources/kinds.ts';
 import type { Condition } from '../resources/meta.ts';
 import { StoreError, type ResourceStore, type StoreEvent } from '../store/resource-store.ts';
-import type { OperatorClock } from './clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { EventRecorder } from './events.ts';
 import { execute } from './executor.ts';
 import { NotLeaderError } from './fenced-store.ts';
@@ -16,20 +16,20 @@ import type { Reconciler, Watch } from './reconciler.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export interface ControllerPorts {
-  /** Refuses writes while this process does not lead. */
+  /** Rejects writes while this process is not the leader. */
   readonly store: ResourceStore;
   readonly recorder: EventRecorder;
-  readonly clock: OperatorClock;
+  readonly clock: Clock;
   readonly metrics: OperatorMetrics;
   readonly log: Logger;
   readonly newTokenKeys?: typeof generateTokenKeys;
 }
 
-/** More at once would only queue up in front of the API server. */
+/** Keys of one controller that are reconciled at once. The API server is the limit, so more workers would not be faster. */
 const WORKERS = 4;
-/** Every object is looked at again so often, whatever the watches said; spread by chance so that replicas do not do it together. */
+/** Interval at which every object is reconciled without an event; a random factor of ±10 % spreads the load. */
 const RESYNC_MS = 10 * 60_000;
-/** What stalled is looked at again so often: the cause may lie where no watch reaches, such as a Secret of somebody else. */
+/** Interval for stalled objects, because the cause may be in an object that is not watched, such as a foreign Secret. */
 const STALLED_RETRY_MS = 60_000;
 
 const SRN_KINDS: Readonly<Partial<Record<CustomKind, SrnKind>>> = {
@@ -39,8 +39,10 @@ const SRN_KINDS: Readonly<Partial<Record<CustomKind, SrnKind>>> = {
 };
 
 /**
- * Runs a reconciler over all objects of its kind: observe, reconcile, act, write the status. Errors decide by their class alone:
- * a StalledError goes to the status and is tried again after a minute, a StoreError is tried again with backoff, any other is a bug and logged as such.
+ * Runs a reconciler for all objects of its kind: observe, reconcile, execute the actions, write the status.
+ *
+ * A StalledError is written to the status and retried after a minute. A StoreError is retried with backoff. Any other error is a bug: it is
+ * logged with its stack and retried with backoff.
  */
 export class Controller<K extends CustomKind, Observed> {
   readonly #reconciler: Reconciler<K, Observed>;
@@ -75,7 +77,7 @@ export class Controller<K extends CustomKind, Observed> {
     for (let worker = 0; worker < WORKERS; worker++) this.#workers.push(this.#work());
   }
 
-  /** Takes no further key, ends the writes under way and waits for them. */
+  /** Stops taking keys, aborts the current writes and waits for their end. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
     this.#cancelResync();
@@ -105,10 +107,10 @@ export class Controller<K extends CustomKind, Observed> {
       const key = await this.#queue.get();
       if (key === undefined) return;
       this.#metrics.activeWorkers(1);
-      const began = this.#ports.clock.monotonic();
+      const startedAt = this.#ports.clock.monotonic();
       const result = await this.#reconcileSafely(key);
       this.#metrics.activeWorkers(-1);
-      this.#metrics.reconciled(result, (this.#ports.clock.monotonic() - began) / 1000);
+      this.#metrics.reconciled(result, (this.#ports.clock.monotonic() - startedAt) / 1000);
       this.#queue.done(key);
     }
   }
@@ -129,31 +131,32 @@ export class Controller<K extends CustomKind, Observed> {
   #failed(key: string, error: unknown): void {
     if (this.#abort.signal.aborted || error instanceof NotLeaderError) return;
     const { log } = this.#ports;
-    const about = { kind: this.#reconciler.kind, name: key, failures: this.#queue.requeues(key) };
-    if (error instanceof StoreError && error.code === 'conflict') log.debug(about, 'changed meanwhile; trying again');
+    const context = { kind: this.#reconciler.kind, name: key, failures: this.#queue.requeues(key) };
+    if (error instanceof StoreError && error.code === 'conflict')
+      log.debug(context, 'object was changed concurrently; retrying');
     else if (error instanceof StoreError)
-      log.warn({ ...about, code: error.code, error: error.message }, 'could not reconcile; trying again');
-    else log.error({ ...about, err: error }, 'reconciler failed');
+      log.warn({ ...context, code: error.code, error: error.message }, 'reconciliation failed; retrying');
+    else log.error({ ...context, err: error }, 'reconciler failed unexpectedly; retrying');
     this.#queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);
   }
 
-  /** @returns milliseconds until the key is to be looked at again, if it is */
+  /** @returns milliseconds until the key is reconciled again; undefined if only an event does that */
   async #reconcile(key: string): Promise<number | undefined> {
     const { store, clock, newTokenKeys = generateTokenKeys } = this.#ports;
     const observed = this.#reconciler.observe(store, key);
-    // What is being deleted is left alone: nothing may be made for it any more.
+    // Nothing may be created for an object that is being deleted.
     if (observed.object?.metadata.deletionTimestamp !== undefined) return undefined;
     const now = new Date(clock.now());
     const plan = this.#reconciler.reconcile(observed, { now, newTokenKeys: () => newTokenKeys() });
-    const stalled = await this.#act(plan, observed.object);
+    const stalled = await this.#execute(plan, observed.object);
     const { object } = observed;
     if (object && plan.status)
       await this.#writeStatus(object, stalled ? { ...plan.status, outcome: stalled } : plan.status, now);
     return stalled ? Math.min(STALLED_RETRY_MS, plan.requeueAfterMs ?? STALLED_RETRY_MS) : plan.requeueAfterMs;
   }
 
-  /** @returns why the plan could not be done to its end, where the user has to act */
-  async #act(plan: Plan<StatusOf<K>>, object: ResourceByKind[K] | undefined): Promise<Outcome | undefined> {
+  /** @returns the outcome if an action failed and the user must act; undefined after success */
+  async #execute(plan: Plan<StatusOf<K>>, object: ResourceByKind[K] | undefined): Promise<Outcome | undefined> {
     const { store, recorder } = this.#ports;
     try {
       for (const action of plan.actions) await execute(action, object, { store, recorder, signal: this.#abort.signal });
@@ -175,11 +178,11 @@ export class Controller<K extends CustomKind, Observed> {
         signal: this.#abort.signal,
       },
     );
-    this.#tell(object, planned.outcome, before?.conditions ?? []);
+    this.#recordEvent(object, planned.outcome, before?.conditions ?? []);
   }
 
-  /** An Event for every change of the reason, none for a mere change of numbers. */
-  #tell(object: ResourceByKind[K], outcome: Outcome, before: readonly Condition[]): void {
+  /** Records an Event if the reason or the message has changed. */
+  #recordEvent(object: ResourceByKind[K], outcome: Outcome, before: readonly Condition[]): void {
     const ready = before.find(({ type }) => type === 'Ready');
     if (ready?.reason === outcome.reason && ready.message === outcome.message) return;
     const type = outcome.class === 'stalled' ? 'Warning' : 'Normal';
@@ -187,7 +190,7 @@ export class Controller<K extends CustomKind, Observed> {
   }
 }
 
-/** The whole status; fields that are undefined are left out. */
+/** The complete status of an object. */
 function statusOf<K extends CustomKind>(
   object: ResourceByKind[K],
   planned: PlannedStatus<StatusOf<K>>,
@@ -204,7 +207,7 @@ function statusOf<K extends CustomKind>(
   };
 }
 
-/** Without undefined fields, as it comes back from a store. */
+/** A copy without undefined fields, comparable with a stored object. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

@@ -1,44 +1,44 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../platform/clock.ts';
 import type { ObjectMeta } from '../resources/meta.ts';
+import { kubernetesMicroTime } from '../resources/time.ts';
 import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
-import type { OperatorClock } from './clock.ts';
-import { microTime } from './lease-client.ts';
 import type { OperatorMetrics } from './metrics.ts';
 
-/** The object that an Event is about. */
+/** The object that an Event regards. */
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: Readonly<ObjectMeta>;
 }
 
-/** Tells people what happened to an object: `kubectl describe` shows it. Never blocks and never fails. */
+/** Records Kubernetes Events, which `kubectl describe` shows. Calls never block and never fail. */
 export interface EventRecorder {
   record(subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** Sends what waits, for three seconds at most; what is left then is dropped and counted. */
+  /** Sends pending Events for at most three seconds; drops and counts the rest. */
   close(): Promise<void>;
 }
 
-/** Where there is no Kubernetes API, Events have no place to go. */
+/** Drops all Events: for standalone mode, without a Kubernetes API. */
 export const NO_EVENTS: EventRecorder = { record: () => {}, close: async () => {} };
 
 export interface EventRecorderPorts {
   readonly transport: KubernetesTransport;
-  readonly clock: OperatorClock;
+  readonly clock: Clock;
   readonly metrics: OperatorMetrics;
   readonly log: Logger;
-  /** Name of this process, for `reportingInstance`. */
+  /** `reportingInstance` of the Events: the name of this process. */
   readonly instance: string;
 }
 
-/** As client-go's correlator: the same Event within this time is counted up, not sent again as another. */
+/** A repeated Event within this time increases the count of its series (as in client-go's correlator). */
 const SERIES_MS = 6 * 60_000;
-/** Events that wait for the API server, and series that are remembered. More would only be memory. */
+/** Limits of pending Events and of known series, which bound the memory. */
 const MAX_PENDING = 1_000;
 const MAX_SERIES = 1_000;
 const SEND_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3_000;
-/** The API server refuses a longer note. */
+/** The API server's limit. */
 const MAX_NOTE = 1_024;
 
 interface Series {
@@ -54,12 +54,12 @@ interface Pending {
   readonly note: string;
 }
 
-/** Events of events.k8s.io/v1, sent one after the other in the background. */
+/** Sends Events of events.k8s.io/v1 in the background, one after the other. */
 export class KubernetesEvents implements EventRecorder {
   readonly #ports: EventRecorderPorts;
   readonly #path: string;
   readonly #pending = new Map<string, Pending>();
-  /** In the order of their last use, so that the first is the one to forget. */
+  /** In the order of their last use: the first is evicted first. */
   readonly #series = new Map<string, Series>();
   #sending: Promise<void> | undefined;
   readonly #closing = new AbortController();
@@ -74,7 +74,7 @@ export class KubernetesEvents implements EventRecorder {
     const note = message.slice(0, MAX_NOTE);
     const key = JSON.stringify([subject.metadata.uid, type, reason, note]);
     if (!this.#pending.has(key) && this.#pending.size >= MAX_PENDING) {
-      this.#drop(reason, 'too many events wait');
+      this.#drop(reason, `more than ${MAX_PENDING} pending events`);
       return;
     }
     this.#pending.set(key, { subject, type, reason, note });
@@ -109,14 +109,14 @@ export class KubernetesEvents implements EventRecorder {
     if (series && clock.now() - series.lastAt < SERIES_MS) {
       series.count++;
       series.lastAt = clock.now();
-      const body = { series: { count: series.count, lastObservedTime: microTime(new Date(series.lastAt)) } };
+      const body = { series: { count: series.count, lastObservedTime: kubernetesMicroTime(new Date(series.lastAt)) } };
       await transport.request('PATCH', `${this.#path}/${encodeURIComponent(series.name)}`, {
         body,
         contentType: 'application/merge-patch+json',
         timeoutMs: SEND_TIMEOUT_MS,
         signal: this.#closing.signal,
       });
-      this.#remember(key, series);
+      this.#addSeries(key, series);
       return;
     }
     const name = this.#nameFor(pending.subject);
@@ -125,16 +125,16 @@ export class KubernetesEvents implements EventRecorder {
       timeoutMs: SEND_TIMEOUT_MS,
       signal: this.#closing.signal,
     });
-    this.#remember(key, { name, count: 1, lastAt: clock.now() });
+    this.#addSeries(key, { name, count: 1, lastAt: clock.now() });
   }
 
-  #remember(key: string, series: Series): void {
+  #addSeries(key: string, series: Series): void {
     this.#series.set(key, series);
     const oldest = this.#series.keys().next().value;
     if (this.#series.size > MAX_SERIES && oldest !== undefined) this.#series.delete(oldest);
   }
 
-  /** As client-go names them: the object, and a number that no other event has. */
+  /** A name as client-go gives it: the object's name and a unique number. */
   #nameFor(subject: EventSubject): string {
     this.#counter++;
     const unique = (this.#ports.clock.now() * 1000 + (this.#counter % 1000)).toString(16);
@@ -147,7 +147,7 @@ export class KubernetesEvents implements EventRecorder {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name, namespace: this.#ports.transport.namespace },
-      eventTime: microTime(new Date(this.#ports.clock.now())),
+      eventTime: kubernetesMicroTime(new Date(this.#ports.clock.now())),
       reportingController: 'olapwarden.io/operator',
       reportingInstance: this.#ports.instance.slice(0, 128),
       action: 'Reconcile',
@@ -165,8 +165,8 @@ export class KubernetesEvents implements EventRecorder {
     };
   }
 
-  #drop(reason: string, why: string): void {
+  #drop(reason: string, error: string): void {
     this.#ports.metrics.eventDropped();
-    this.#ports.log.warn({ reason, error: why }, 'an event was not sent');
+    this.#ports.log.warn({ reason, error }, 'event dropped');
   }
 }

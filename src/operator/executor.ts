@@ -11,8 +11,9 @@ export interface ExecutorPorts {
 }
 
 /**
- * Does one step of a plan.
- * @throws {StalledError} where the user has to act; {StoreError} for everything that may pass
+ * Executes one action of a plan.
+ * @throws {StalledError} the user must act
+ * @throws {StoreError} a retry may succeed
  */
 export async function execute(action: Action, subject: EventSubject | undefined, ports: ExecutorPorts): Promise<void> {
   switch (action.do) {
@@ -20,7 +21,9 @@ export async function execute(action: Action, subject: EventSubject | undefined,
       await create(action, ports);
       return;
     case 'update':
-      await refused(() => ports.store.update<ResourceKind>(action.kind, action.object, { signal: ports.signal }));
+      await stalledIfRejected(() =>
+        ports.store.update<ResourceKind>(action.kind, action.object, { signal: ports.signal }),
+      );
       return;
     case 'delete':
       await remove(action, ports);
@@ -32,7 +35,9 @@ export async function execute(action: Action, subject: EventSubject | undefined,
 
 async function create(action: Action & { do: 'create' }, ports: ExecutorPorts): Promise<void> {
   try {
-    await refused(() => ports.store.create<ResourceKind>(action.kind, action.object, { signal: ports.signal }));
+    await stalledIfRejected(() =>
+      ports.store.create<ResourceKind>(action.kind, action.object, { signal: ports.signal }),
+    );
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== 'already-exists' || !action.ifExists) throw error;
     throw new StalledError(action.ifExists.reason, action.ifExists.message, { cause: error });
@@ -43,13 +48,13 @@ async function remove(action: Action & { do: 'delete' }, { store, signal }: Exec
   try {
     await store.delete(action.kind, action.name, { signal, ...(action.uid === undefined ? {} : { uid: action.uid }) });
   } catch (error) {
-    // Somebody else was faster: what is wanted is so.
+    // Deleted already.
     if (!(error instanceof StoreError) || error.code !== 'not-found') throw error;
   }
 }
 
-/** What the store will refuse again until somebody changes something is no matter of trying again soon. */
-async function refused(write: () => Promise<unknown>): Promise<void> {
+/** Converts errors that a retry would repeat (`invalid`, `forbidden`) to StalledError. */
+async function stalledIfRejected(write: () => Promise<unknown>): Promise<void> {
   try {
     await write();
   } catch (error) {

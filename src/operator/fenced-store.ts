@@ -1,19 +1,19 @@
 import type { ResourceStore } from '../store/resource-store.ts';
 
-/** This process does not hold the lease (any more): another one writes now. */
+/** A write was rejected because this process is not the leader. */
 export class NotLeaderError extends Error {
   constructor() {
-    super('this operator does not lead: it writes nothing');
+    super('write rejected: this operator is not the leader');
     this.name = 'NotLeaderError';
   }
 }
 
 /**
- * The same store, whose writes are refused unless `mayWrite` says yes at that very moment.
+ * The same store, with writes that are rejected unless `mayWrite()` returns true at the time of the write.
  *
- * A leader that was paused past its lease wakes up in the middle of its work, before any timer has told it: so every single write asks the clock.
- * What slips through between that question and the socket is caught by the second fence: every update carries the resourceVersion it was computed
- * from, and every created object has a name of its own, so the API server refuses what another leader has changed meanwhile.
+ * A leader that was paused longer than its lease continues in the middle of its work, before any of its timers fires. Every write therefore
+ * checks the clock. A write that is paused after this check is rejected by the API server if another leader was faster: each update has the
+ * resourceVersion that it was computed from, and each created object has a fixed name.
  */
 export function fencedStore(store: ResourceStore, mayWrite: () => boolean): ResourceStore {
   const check = (): void => {

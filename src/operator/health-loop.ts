@@ -1,9 +1,17 @@
 import type { Logger } from 'pino';
-import { createGather, type HealthEngine } from '../health/gather.ts';
-import { NO_METRICS, type HealthMetrics, type RunEnd } from '../health/metrics.ts';
-import { buildStatus, runningId, turnedChecks, withoutRunning, withRunning, type Turn } from '../health/report.ts';
+import { createGather, type HealthEngine } from '../health/gather/gather.ts';
+import { NO_METRICS, type HealthMetrics, type RunOutcome } from '../health/metrics.ts';
+import {
+  buildStatus,
+  changedChecks,
+  runningId,
+  withoutRunning,
+  withRunning,
+  type StatusChange,
+} from '../health/report.ts';
 import { runChecks, type Gather, type RunResult } from '../health/run.ts';
 import { resolveSettings, type ConfiguredSettings } from '../health/settings.ts';
+import { sleep, type Clock } from '../platform/clock.ts';
 import { REPORT_NAME, type ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
@@ -14,26 +22,24 @@ import { healthSchedule, type HealthSchedule } from './health-schedule.ts';
 export interface HealthLoopOptions {
   readonly store: ResourceStore;
   readonly engine: HealthEngine;
-  readonly now: () => Date;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: HealthMetrics;
-  /** Asked before a run begins and before its report is written. Always true where there is only one process. */
+  /** Called before a run starts and before its report is written. */
   readonly isLeader: () => boolean;
-  /** What the process' own configuration says, asked at each run. */
+  /** Settings from the process's configuration; called at each run. */
   readonly configured?: () => ConfiguredSettings;
-  /** Told of each check that turned. */
-  readonly events?: (report: ClusterHealthReport, turn: Turn) => void;
+  /** Called for each check whose status changed. */
+  readonly onStatusChange?: (report: ClusterHealthReport, change: StatusChange) => void;
   /** Milliseconds between the start of the loop and the first run. */
   readonly firstRunDelayMs?: number;
-  /** Milliseconds after which a run reads no further and reports what it has. */
+  /** Milliseconds after which a run stops reading and reports what it has. */
   readonly deadlineMs?: number;
-  /** How a cluster is read; by its REST interface where this is absent. */
+  /** Reads the cluster; by default through the engine's REST interface. */
   readonly gather?: Gather;
 }
 
-/** Runs the checks when they are due; `stop` ends a run that is under way without a report. */
+/** Runs the checks when they are due. `stop` aborts a current run without a report. */
 export interface HealthLoop {
   start(): void;
   stop(): Promise<void>;
@@ -43,21 +49,21 @@ const FIRST_RUN_DELAY_MS = 5_000;
 const DEADLINE_MS = 10 * 60_000;
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
-/** As many times a status is written again after somebody else changed the object meanwhile. */
-const WRITE_ATTEMPTS = 5;
+/** Attempts to write a status when the object is changed concurrently. */
+const MAX_WRITE_ATTEMPTS = 5;
 
 /**
- * The health task: one loop over the report in the store, on the leader of the operators or in the standalone process.
+ * The health task: a loop over the report in the store, on the leading operator or in the standalone process.
  *
- * Level-triggered: each wake-up looks at the report as it is now and decides from that whether a run is due, so a lost event
- * costs nothing. Runs never overlap, since there is one loop and it waits for its run.
+ * Level-triggered: each step decides from the current report whether a run is due, so a lost event has no effect. Runs do not overlap,
+ * because the loop waits for its run.
  */
 export function createHealthLoop(options: HealthLoopOptions): HealthLoop {
   const loop = new Loop(options);
   return { start: () => loop.start(), stop: () => loop.stop() };
 }
 
-/** Why a run is made: its id, and the annotation that it answers to. */
+/** A run that is due: its id, and the value of the run-at annotation that it answers. */
 interface RunRequest {
   readonly id: string;
   readonly runAt: string | undefined;
@@ -70,7 +76,7 @@ class Loop {
   readonly #stopping = new AbortController();
   readonly #schedule: HealthSchedule;
   #unsubscribe: () => void = () => undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #cancelTimer: () => void = () => undefined;
   #working: Promise<void> | undefined;
   #again = false;
   #failures = 0;
@@ -79,9 +85,9 @@ class Loop {
     this.#options = options;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#gather =
-      options.gather ?? createGather({ engine: options.engine, random: options.random, metrics: this.#metrics });
+      options.gather ?? createGather({ engine: options.engine, clock: options.clock, metrics: this.#metrics });
     this.#schedule = healthSchedule({
-      now: options.now,
+      clock: options.clock,
       firstRunDelayMs: options.firstRunDelayMs ?? FIRST_RUN_DELAY_MS,
       wake: () => this.#wake(),
     });
@@ -96,51 +102,51 @@ class Loop {
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the health task stops'));
+    this.#stopping.abort(new Error('the health task is stopping'));
     this.#unsubscribe();
     this.#schedule.stop();
-    clearTimeout(this.#timer);
+    this.#cancelTimer();
     await this.#working;
   }
 
-  /** Looks at the report, now or, while it is being worked on, right afterwards. */
+  /** Starts a step, or has one follow the current step. */
   #wake(): void {
     if (this.#stopping.signal.aborted) return;
     if (this.#working !== undefined) {
       this.#again = true;
       return;
     }
-    clearTimeout(this.#timer);
-    // Begun in a microtask, so that a store that tells of a change before its write resolves is not called from within.
+    this.#cancelTimer();
+    // In a microtask: the store may call its subscribers before its own write has resolved.
     this.#working = Promise.resolve()
       .then(() => this.#step())
       .then(
-        (waitMs) => this.#rest(waitMs, false),
+        (waitMs) => this.#stepEnded(waitMs, false),
         (error: unknown) => {
           if (!this.#stopping.signal.aborted) {
-            this.#options.log.error({ err: error }, 'the health task failed; it is tried again');
+            this.#options.log.error({ err: error }, 'health task failed; retrying');
           }
-          this.#rest(this.#backoff(), true);
+          this.#stepEnded(this.#backoff(), true);
         },
       );
   }
 
-  #rest(waitMs: number, failed: boolean): void {
+  #stepEnded(waitMs: number, failed: boolean): void {
     this.#failures = failed ? this.#failures + 1 : 0;
     this.#working = undefined;
     if (this.#stopping.signal.aborted) return;
     const again = this.#again && !failed;
     this.#again = false;
     if (again) this.#wake();
-    else if (Number.isFinite(waitMs)) this.#timer = setTimeout(() => this.#wake(), waitMs);
+    else if (Number.isFinite(waitMs)) this.#cancelTimer = this.#options.clock.schedule(() => this.#wake(), waitMs);
   }
 
   #backoff(): number {
     const ceiling = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** this.#failures);
-    return ceiling * (0.5 + this.#options.random() / 2);
+    return ceiling * (0.5 + this.#options.clock.random() / 2);
   }
 
-  /** @returns milliseconds until it must look again, Infinity where only a change matters */
+  /** @returns milliseconds until the next step; Infinity if only an event can make a run due */
   async #step(): Promise<number> {
     if (!this.#options.isLeader()) return Number.POSITIVE_INFINITY;
     const report = this.#options.store.get('ClusterHealthReport', REPORT_NAME) ?? (await this.#createReport());
@@ -148,16 +154,16 @@ class Loop {
     const waitMs = this.#schedule.waitMs(report);
     const request = requestedRun(report);
     if (request !== undefined || waitMs <= 0) {
-      await this.#run(report, request ?? { id: `run-${this.#hex()}`, runAt: observedRunAt(report) });
+      await this.#run(report, request ?? { id: `run-${this.#randomHex()}`, runAt: observedRunAt(report) });
       return 0;
     }
-    // A run of a process that is gone: nobody will ever end it.
+    // The run of a process that has ended.
     if (runningId(report.status) !== undefined) await this.#writeStatus(withoutRunning);
     return waitMs;
   }
 
-  #hex(): string {
-    return Math.floor(this.#options.random() * 2 ** 32)
+  #randomHex(): string {
+    return Math.floor(this.#options.clock.random() * 2 ** 32)
       .toString(16)
       .padStart(8, '0');
   }
@@ -176,24 +182,24 @@ class Loop {
   }
 
   async #run(report: ClusterHealthReport, request: RunRequest): Promise<void> {
-    const { log, now } = this.#options;
+    const { log, clock } = this.#options;
     const settings = resolveSettings(report.spec, this.#options.configured?.());
     const problems = [...settings.problems, ...this.#schedule.problems(report)];
-    this.#schedule.ran();
+    this.#schedule.runStarted();
     await this.#writeStatus((status, generation) =>
-      withRunning(status, { id: request.id, checks: [], checksTotal: settings.checks.length }, generation, now()),
+      withRunning(status, { id: request.id, checks: [], checksTotal: settings.checks.length }, generation, this.#now()),
     );
-    const progress = this.#progressOf(request.id);
+    const progress = this.#progressWriter(request.id);
     const deadline = AbortSignal.timeout(this.#options.deadlineMs ?? DEADLINE_MS);
     let result: RunResult;
     try {
       const signal = AbortSignal.any([this.#stopping.signal, deadline]);
-      result = await runChecks({ gather: this.#gather, settings, signal, now, onProgress: progress.report });
+      result = await runChecks({ gather: this.#gather, settings, signal, clock, onProgress: progress.report });
     } catch (error) {
       this.#metrics.run('error');
       throw error;
     } finally {
-      // The report is written after the last word on the progress, never before.
+      // No progress may be written after the report.
       await progress.end();
     }
     this.#stopping.signal.throwIfAborted();
@@ -201,28 +207,34 @@ class Loop {
     const { maxFindings } = settings;
     const before = report.status;
     const written = await this.#writeStatus((previous, generation) =>
-      buildStatus({ result, previous, generation, runAt: request.runAt, maxFindings, problems, now: now() }),
+      buildStatus({ result, previous, generation, runAt: request.runAt, maxFindings, problems, now: this.#now() }),
     );
-    const end = runEnd(result, deadline);
-    this.#metrics.run(end);
+    const outcome = runOutcome(result, deadline);
+    this.#metrics.run(outcome);
     const { pass, fail } = written.status ?? {};
-    log.info({ runId: request.id, result: end, durationMs: result.durationMs, pass, fail }, 'the health checks ran');
-    for (const turn of turnedChecks(before, written.status ?? {})) this.#options.events?.(written, turn);
+    log.info({ runId: request.id, result: outcome, durationMs: result.durationMs, pass, fail }, 'health run completed');
+    for (const change of changedChecks(before, written.status ?? {})) this.#options.onStatusChange?.(written, change);
   }
 
-  #progressOf(id: string): ProgressWriter {
-    const { now, isLeader, log } = this.#options;
+  #now(): Date {
+    return new Date(this.#options.clock.now());
+  }
+
+  #progressWriter(id: string): ProgressWriter {
+    const { clock, isLeader, log } = this.#options;
     return new ProgressWriter({
-      now: () => now().getTime(),
+      clock,
       write: async (progress) => {
         if (!isLeader()) return;
-        await this.#writeStatus((status, generation) => withRunning(status, { id, ...progress }, generation, now()));
+        await this.#writeStatus((status, generation) =>
+          withRunning(status, { id, ...progress }, generation, this.#now()),
+        );
       },
-      onProblem: (error) => log.warn({ err: error, runId: id }, 'the progress of a health run could not be told'),
+      onError: (error) => log.warn({ err: error, runId: id }, 'failed to update health run progress'),
     });
   }
 
-  /** Writes the whole status, computed from the object as it is; again where somebody changed it meanwhile. */
+  /** Computes the status from the current object and writes it; again if the object was changed concurrently. */
   async #writeStatus(
     compute: (
       status: ClusterHealthReportStatus | undefined,
@@ -232,7 +244,7 @@ class Loop {
     for (let attempt = 1; ; attempt += 1) {
       const current = this.#options.store.get('ClusterHealthReport', REPORT_NAME);
       if (current === undefined)
-        throw new StoreError('not-found', `the ClusterHealthReport \`${REPORT_NAME}\` is gone`);
+        throw new StoreError('not-found', `the ClusterHealthReport \`${REPORT_NAME}\` was deleted`);
       const status = compute(current.status, current.metadata.generation);
       try {
         return await this.#options.store.updateStatus(
@@ -241,17 +253,15 @@ class Loop {
           { signal: this.#stopping.signal },
         );
       } catch (error) {
-        if (!(error instanceof StoreError && error.code === 'conflict') || attempt === WRITE_ATTEMPTS) throw error;
-        // The watch that brings the newer object may be a moment behind the refusal.
-        await new Promise((resolve) => {
-          setTimeout(resolve, error.retryAfterMs ?? 50 * attempt);
-        });
+        if (!(error instanceof StoreError && error.code === 'conflict') || attempt === MAX_WRITE_ATTEMPTS) throw error;
+        // Waits for the watch to deliver the newer object.
+        await sleep(this.#options.clock, error.retryAfterMs ?? 50 * attempt, this.#stopping.signal);
       }
     }
   }
 }
 
-function runEnd(result: RunResult, deadline: AbortSignal): RunEnd {
+function runOutcome(result: RunResult, deadline: AbortSignal): RunOutcome {
   if (result.unreachable !== undefined) return 'unreachable';
   return deadline.aborted ? 'deadline' : 'success';
 }
@@ -265,7 +275,7 @@ function observedRunAt(report: ClusterHealthReport): string | undefined {
   return report.status?.observedRunAt;
 }
 
-/** The run that the annotation asks for and that was not made yet. */
+/** The run that the run-at annotation requests, unless it was made already. */
 function requestedRun(report: ClusterHealthReport): RunRequest | undefined {
   const runAt = runAtOf(report);
   return runAt === undefined || runAt === observedRunAt(report) ? undefined : { id: runAt, runAt };

@@ -1,73 +1,72 @@
 import type { RunProgress } from '../health/run.ts';
+import type { Clock } from '../platform/clock.ts';
 
 export interface ProgressWriterOptions {
-  /** Tells how far the run is; the report itself stays as it is. */
   readonly write: (progress: RunProgress) => Promise<void>;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Told what a write failed with: the run goes on, nobody waits for its progress. */
-  readonly onProblem: (error: unknown) => void;
+  readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  /** Called when a write fails. The run continues. */
+  readonly onError: (error: unknown) => void;
 }
 
-/** Between two writes, whatever there is to tell. */
+/** Minimum time between two writes. */
 const MIN_PAUSE_MS = 500;
-/** A write carries the whole report, so a long run tells of mere reads less often: a 5-minute run does so about 45 times. */
-const READS_MIN_PAUSE_MS = 1000;
-const READS_PAUSE_SHARE = 0.1;
-
 /**
- * Tells the progress of one run at a bounded rate, one write at a time: a check that was decided within half a second, reads alone less often.
- * What comes too early is told later, unless something newer is told instead.
+ * Minimum time between two writes without a newly evaluated check, and the fraction of the elapsed time that it grows to. A write has the
+ * whole report, so a long run writes less often: a 5-minute run about 45 times.
  */
+const READS_MIN_PAUSE_MS = 1000;
+const READS_PAUSE_FRACTION = 0.1;
+
+/** Writes the progress of one run at a bounded rate, one write at a time. A newer progress replaces one that is waiting. */
 export class ProgressWriter {
   readonly #options: ProgressWriterOptions;
   readonly #startedAt: number;
-  #toldAt = Number.NEGATIVE_INFINITY;
-  #toldChecks = 0;
-  #untold: RunProgress | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  #writtenChecks = 0;
+  #pending: RunProgress | undefined;
+  #cancelTimer: () => void = () => undefined;
   #writing: Promise<void> | undefined;
   #ended = false;
 
   constructor(options: ProgressWriterOptions) {
     this.#options = options;
-    this.#startedAt = options.now();
+    this.#startedAt = options.clock.monotonic();
   }
 
-  /** Takes how far the run is; when it is told depends on when that was done last. */
+  /** Writes the progress now or later. */
   readonly report = (progress: RunProgress): void => {
-    this.#untold = progress;
+    this.#pending = progress;
     this.#schedule();
   };
 
-  /** Resolves when no write is under way any more; none begins after the call. */
+  /** Drops a pending progress and waits for the current write. */
   async end(): Promise<void> {
     this.#ended = true;
-    clearTimeout(this.#timer);
+    this.#cancelTimer();
     await this.#writing;
   }
 
   #schedule(): void {
-    if (this.#ended || this.#writing !== undefined || this.#untold === undefined) return;
-    const time = this.#options.now();
-    const waitMs = this.#toldAt + this.#pauseMs(this.#untold, time) - time;
-    clearTimeout(this.#timer);
-    if (waitMs > 0) this.#timer = setTimeout(() => this.#schedule(), waitMs);
-    else this.#write(this.#untold, time);
+    if (this.#ended || this.#writing !== undefined || this.#pending === undefined) return;
+    const now = this.#options.clock.monotonic();
+    const waitMs = this.#writtenAt + this.#pauseMs(this.#pending, now) - now;
+    this.#cancelTimer();
+    if (waitMs > 0) this.#cancelTimer = this.#options.clock.schedule(() => this.#schedule(), waitMs);
+    else this.#write(this.#pending, now);
   }
 
-  #pauseMs(progress: RunProgress, time: number): number {
-    if (progress.checks.length > this.#toldChecks) return MIN_PAUSE_MS;
-    return Math.max(READS_MIN_PAUSE_MS, (time - this.#startedAt) * READS_PAUSE_SHARE);
+  #pauseMs(progress: RunProgress, now: number): number {
+    if (progress.checks.length > this.#writtenChecks) return MIN_PAUSE_MS;
+    return Math.max(READS_MIN_PAUSE_MS, (now - this.#startedAt) * READS_PAUSE_FRACTION);
   }
 
-  #write(progress: RunProgress, time: number): void {
-    this.#untold = undefined;
-    this.#toldAt = time;
-    this.#toldChecks = progress.checks.length;
+  #write(progress: RunProgress, now: number): void {
+    this.#pending = undefined;
+    this.#writtenAt = now;
+    this.#writtenChecks = progress.checks.length;
     this.#writing = this.#options
       .write(progress)
-      .catch(this.#options.onProblem)
+      .catch(this.#options.onError)
       .finally(() => {
         this.#writing = undefined;
         this.#schedule();

@@ -1,23 +1,24 @@
 import { scheduleJob, type Job } from 'node-schedule';
 import { DEFAULT_INTERVAL_MS, parseInterval } from '../health/settings.ts';
+import type { WallClock } from '../platform/clock.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 
 export interface HealthScheduleOptions {
-  readonly now: () => Date;
+  readonly clock: WallClock;
   readonly firstRunDelayMs: number;
   /** Called when a cron expression is due. */
   readonly wake: () => void;
 }
 
-/** When the periodic runs are due: at a fixed interval or by a cron expression in UTC, and once soon after the start. */
+/** Schedules the periodic runs: at a fixed interval or by a cron expression in UTC, and once soon after the start. */
 export interface HealthSchedule {
   start(): void;
   stop(): void;
-  /** Milliseconds until the next periodic run, 0 or less where it is due, Infinity where only an event can make it due. */
+  /** Milliseconds until the next periodic run; 0 or less if it is due, Infinity if only an event can make it due. */
   waitMs(report: ClusterHealthReport): number;
-  /** A run begins now. */
-  ran(): void;
-  /** What is wrong with the spec's times, for people. */
+  /** Call when a run starts. */
+  runStarted(): void;
+  /** Messages about an invalid interval or schedule. */
   problems(report: ClusterHealthReport): readonly string[];
 }
 
@@ -38,42 +39,44 @@ class Schedule implements HealthSchedule {
   }
 
   start(): void {
-    this.#startedAt = this.#options.now().getTime();
+    this.#startedAt = this.#options.clock.now();
   }
 
   stop(): void {
-    this.#follow(undefined);
+    this.#setExpression(undefined);
   }
 
   waitMs({ spec }: ClusterHealthReport): number {
-    this.#follow(spec.suspend === true ? undefined : spec.schedule);
+    this.#setExpression(spec.suspend === true ? undefined : spec.schedule);
     if (spec.suspend === true) return Number.POSITIVE_INFINITY;
-    const now = this.#options.now().getTime();
-    // Soon after each start, whatever the last report says: the process that wrote it may have been gone for long.
+    const now = this.#options.clock.now();
+    // Soon after each start, because the last report may be old.
     if (this.#lastRunAt === undefined) return this.#startedAt + this.#options.firstRunDelayMs - now;
     if (this.#job !== undefined) return this.#cronDue ? 0 : Number.POSITIVE_INFINITY;
     return this.#lastRunAt + intervalMs(spec.interval) - now;
   }
 
-  ran(): void {
-    this.#lastRunAt = this.#options.now().getTime();
+  runStarted(): void {
+    this.#lastRunAt = this.#options.clock.now();
     this.#cronDue = false;
   }
 
   problems({ spec }: ClusterHealthReport): readonly string[] {
     const problems: string[] = [];
     if (spec.interval !== undefined && parseInterval(spec.interval) === undefined) {
-      problems.push(`spec.interval: \`${spec.interval}\` is no time between 1s and 24d, such as \`20m\` or \`1h30m\``);
+      problems.push(
+        `spec.interval: \`${spec.interval}\` is not a duration between 1s and 24d, such as \`20m\` or \`1h30m\``,
+      );
     }
     if (spec.schedule !== undefined && this.#job === undefined && spec.suspend !== true) {
       problems.push(
-        `spec.schedule: \`${spec.schedule}\` is no cron expression of five or six fields, such as \`*/20 * * * *\``,
+        `spec.schedule: \`${spec.schedule}\` is not a cron expression of five or six fields, such as \`*/20 * * * *\``,
       );
     }
     return problems;
   }
 
-  #follow(expression: string | undefined): void {
+  #setExpression(expression: string | undefined): void {
     if (expression === this.#expression) return;
     this.#job?.cancel();
     this.#expression = expression;
@@ -91,9 +94,9 @@ function intervalMs(interval: string | undefined): number {
   return (interval === undefined ? undefined : parseInterval(interval)) ?? DEFAULT_INTERVAL_MS;
 }
 
-/** @returns undefined where the expression can never be due or is none */
+/** @returns undefined if the expression is invalid or never due */
 function cronJob(expression: string, callback: () => void): Job | undefined {
-  // The library also takes dates; here only cron expressions are meant.
+  // The library also accepts dates.
   if (expression.trim().split(/\s+/u).length < 5) return undefined;
   const job = scheduleJob({ rule: expression, tz: 'Etc/UTC' }, callback) as Job | null;
   return job ?? undefined;

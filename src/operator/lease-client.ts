@@ -1,5 +1,6 @@
 import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
 import { StoreError } from '../store/resource-store.ts';
+import { kubernetesMicroTime } from '../resources/time.ts';
 import type { LeaseRecord, Leases } from './leader.ts';
 
 interface LeaseObject {
@@ -15,7 +16,7 @@ interface LeaseObject {
   };
 }
 
-/** The Lease `name` in the transport's namespace. Nothing is retried here: the elector decides when to try again. */
+/** The Lease `name` in the transport's namespace. Requests are not retried: the elector does that. */
 export function kubernetesLeases(transport: KubernetesTransport, name: string): Leases {
   const { namespace } = transport;
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
@@ -55,8 +56,8 @@ function toLease(record: LeaseRecord, name: string, namespace: string): LeaseObj
     spec: {
       holderIdentity: record.holder,
       leaseDurationSeconds: record.durationSeconds,
-      acquireTime: microTime(record.acquiredAt),
-      renewTime: microTime(record.renewedAt),
+      acquireTime: kubernetesMicroTime(record.acquiredAt),
+      renewTime: kubernetesMicroTime(record.renewedAt),
       leaseTransitions: record.transitions,
     },
   };
@@ -71,9 +72,4 @@ function toRecord({ metadata, spec }: LeaseObject): LeaseRecord {
     renewedAt: new Date(spec.renewTime ?? 0),
     transitions: spec.leaseTransitions ?? 0,
   };
-}
-
-/** metav1.MicroTime: six digits behind the second. */
-export function microTime(time: Date): string {
-  return time.toISOString().replace('Z', '000Z');
 }

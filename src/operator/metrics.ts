@@ -1,20 +1,20 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** What a work queue tells about itself; times in seconds. */
+/** Metrics of one work queue; times in seconds. */
 export interface QueueMetrics {
   added(): void;
   retried(): void;
-  /** A key was handed out after this long in the queue. */
+  /** A worker took a key after this time in the queue. */
   taken(waitedSeconds: number): void;
-  /** Work on a key ended after this long. */
+  /** The work on a key ended after this time. */
   finished(workedSeconds: number): void;
-  /** Called on every scrape. */
+  /** @param read called at each scrape */
   watch(read: () => QueueState): void;
 }
 
 export interface QueueState {
   readonly depth: number;
-  /** Sum over all keys in work. */
+  /** Sum over all keys in progress. */
   readonly unfinishedSeconds: number;
   readonly longestSeconds: number;
 }
@@ -27,18 +27,18 @@ export interface ControllerMetrics {
   maxWorkers(count: number): void;
 }
 
-/** The counters of the operator, by the names that controller-runtime and client-go made common, so that their dashboards and alerts fit. */
+/** Metrics of the operator, named as in controller-runtime and client-go, so that their dashboards and alerts work. */
 export interface OperatorMetrics {
   queue(name: string): QueueMetrics;
   controller(name: string): ControllerMetrics;
   leading(lease: string, leads: boolean): void;
-  /** Events that were not sent: the queue was full, or the API server refused them. */
+  /** An Event was not sent: the queue was full, or the API server rejected it. */
   eventDropped(): void;
 }
 
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
-/** The metrics on a registry of prom-client. Call it once for each registry. */
+/** Registers the metrics. Call it once for each registry. */
 export function prometheusMetrics(registry: Registry): OperatorMetrics {
   const registers = [registry];
   const queue = queueInstruments(registers);
@@ -56,26 +56,26 @@ export function prometheusMetrics(registry: Registry): OperatorMetrics {
   });
   const time = new Histogram({
     name: 'controller_runtime_reconcile_time_seconds',
-    help: 'How long a reconciliation took.',
+    help: 'Duration of reconciliations.',
     labelNames: ['controller'],
     buckets: SECONDS,
     registers,
   });
   const active = new Gauge({
     name: 'controller_runtime_active_workers',
-    help: 'Reconciliations under way.',
+    help: 'Reconciliations in progress.',
     labelNames: ['controller'],
     registers,
   });
   const workers = new Gauge({
     name: 'controller_runtime_max_concurrent_reconciles',
-    help: 'How many reconciliations may be under way at once.',
+    help: 'Maximum number of concurrent reconciliations.',
     labelNames: ['controller'],
     registers,
   });
   const leader = new Gauge({
     name: 'leader_election_master_status',
-    help: '1 while this process holds the lease, else 0.',
+    help: '1 if this process holds the lease, else 0.',
     labelNames: ['name'],
     registers,
   });
@@ -113,30 +113,34 @@ function queueInstruments(registers: Registry[]): (name: string) => QueueMetrics
         for (const [queue, read] of states) this.set({ name: queue, controller: queue }, value(read()));
       },
     });
-  gauge('workqueue_depth', 'Keys that wait.', (state) => state.depth);
-  gauge('workqueue_unfinished_work_seconds', 'Time spent so far on keys in work.', (state) => state.unfinishedSeconds);
+  gauge('workqueue_depth', 'Keys in the queue.', (state) => state.depth);
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    'Time spent so far on keys in progress.',
+    (state) => state.unfinishedSeconds,
+  );
   gauge(
     'workqueue_longest_running_processor_seconds',
-    'How long the longest work under way has taken so far.',
+    'Time spent so far on the key that is longest in progress.',
     (state) => state.longestSeconds,
   );
-  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys that were added.', labelNames, registers });
+  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys added to the queue.', labelNames, registers });
   const retries = new Counter({
     name: 'workqueue_retries_total',
-    help: 'Keys that were added again after a failure.',
+    help: 'Keys added to the queue again after a failure.',
     labelNames,
     registers,
   });
   const waited = new Histogram({
     name: 'workqueue_queue_duration_seconds',
-    help: 'How long a key waited.',
+    help: 'Time that keys spent in the queue.',
     labelNames,
     buckets: SECONDS,
     registers,
   });
   const worked = new Histogram({
     name: 'workqueue_work_duration_seconds',
-    help: 'How long the work on a key took.',
+    help: 'Duration of the work on a key.',
     labelNames,
     buckets: SECONDS,
     registers,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { systemClock, type Clock } from '../platform/clock.ts';
 import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { operatorClock, type OperatorClock } from './clock.ts';
 import { Controller, type ControllerPorts } from './controller-loop.ts';
 import { KubernetesEvents, NO_EVENTS, type EventRecorder } from './events.ts';
 import { fencedStore } from './fenced-store.ts';
@@ -17,21 +17,22 @@ import { roleReconciler } from './reconcilers/role.ts';
 import { serviceTokenReconciler } from './reconcilers/service-token.ts';
 import { isOwnedByName } from './token-secret.ts';
 
-/** Something that only the leader does, from when it begins to lead until `signal` aborts; resolves when it has ended. */
+/** Work of the leader, from the start of its leadership until `signal` aborts. */
 export interface LeaderTask {
   readonly name: string;
+  /** Resolves when all work has ended. */
   readonly run: (signal: AbortSignal, ports: LeaderTaskPorts) => Promise<void>;
 }
 
 export interface LeaderTaskPorts {
-  /** Refuses writes while this process does not lead: write through this one only. */
+  /** Rejects writes while this process is not the leader. Tasks must not write to any other store. */
   readonly store: ResourceStore;
   readonly recorder: EventRecorder;
-  /** Whether a write would be let through right now. */
+  /** Whether the store accepts writes now. */
   readonly isLeader: () => boolean;
 }
 
-/** A task from something with a start and a stop, such as the loop of the health checks. */
+/** A task from a loop with start and stop, such as the health task. */
 export function loopTask(
   name: string,
   create: (ports: LeaderTaskPorts) => { start(): void; stop(): Promise<void> },
@@ -49,42 +50,42 @@ export function loopTask(
 }
 
 export interface OperatorOptions {
-  /** Whoever started it closes it, after the operator has stopped. */
+  /** The caller closes it after the operator has stopped. */
   readonly store: ResourceStore;
-  /** For the Lease and the Events. Absent without a Kubernetes API: then this process always leads and there are no Events. */
+  /** For the Lease and the Events. Without it (standalone mode) this process is always the leader and records no Events. */
   readonly transport?: KubernetesTransport;
   readonly metrics: OperatorMetrics;
   readonly log: Logger;
-  readonly clock?: OperatorClock;
-  /** What else the leader does, such as the health checks and the cleaner. */
+  readonly clock?: Clock;
+  /** Further tasks of the leader, such as the health task and the result cleaner. */
   readonly tasks?: readonly LeaderTask[];
   readonly leaseName?: string;
   readonly leaderTimes?: LeaderTimes;
-  /** Unlike any other candidate's; by default the host name (a Pod's name) and something drawn at random. */
+  /** Unique among all candidates; by default the host name (the Pod's name) with a random suffix. */
   readonly identity?: string;
-  /** How long the token before a rotation works on, milliseconds; a day by default. */
+  /** How long the previous token stays valid after a rotation, in milliseconds; 24 hours by default. */
   readonly tokenGraceMs?: number;
 }
 
 export interface Operator {
-  /** Ends all work, gives up the lease, and resolves when nothing is written any more. */
+  /** Ends all work and releases the lease. Nothing is written after it resolves. */
   stop(): Promise<void>;
   isLeader(): boolean;
-  /** Has seen every resource once, and follows them. True for a replica that does not lead too. */
+  /** Whether the store has synced. Independent of leadership. */
   ready(): boolean;
 }
 
 export const LEASE_NAME = 'olap-warden-operator';
 
-/** Starts the operator; returns at once. It waits by itself for its custom resources, the API server and the lease. */
+/** Starts the operator and returns at once. It waits in the background for the custom resources, the API server and the lease. */
 export function startOperator(options: OperatorOptions): Operator {
-  const { store, transport, log, metrics, clock = operatorClock } = options;
+  const { store, transport, log, metrics, clock = systemClock } = options;
   const identity = options.identity ?? `${hostname()}_${randomBytes(4).toString('hex')}`;
   const recorder = transport ? new KubernetesEvents({ transport, clock, metrics, log, instance: identity }) : NO_EVENTS;
   const stopping = new AbortController();
 
   const lead = async (signal: AbortSignal, mayWrite: () => boolean): Promise<void> => {
-    await untilSynced(store, signal);
+    await waitForSync(store, signal);
     if (signal.aborted) return;
     const ports = { store: fencedStore(store, mayWrite), recorder, isLeader: mayWrite };
     await runWhileLeading(options, ports, clock, signal);
@@ -93,7 +94,7 @@ export function startOperator(options: OperatorOptions): Operator {
   if (!transport) {
     const mayWrite = (): boolean => !stopping.signal.aborted;
     const leading = lead(stopping.signal, mayWrite).catch((error: unknown) => {
-      log.error({ err: error }, 'the operator failed');
+      log.error({ err: error }, 'operator failed');
     });
     return {
       isLeader: mayWrite,
@@ -127,7 +128,7 @@ export function startOperator(options: OperatorOptions): Operator {
   };
 }
 
-async function untilSynced(store: ResourceStore, signal: AbortSignal): Promise<void> {
+async function waitForSync(store: ResourceStore, signal: AbortSignal): Promise<void> {
   try {
     await store.synced(signal);
   } catch (error) {
@@ -138,7 +139,7 @@ async function untilSynced(store: ResourceStore, signal: AbortSignal): Promise<v
 async function runWhileLeading(
   { metrics, log, tokenGraceMs, transport, tasks = [] }: OperatorOptions,
   leader: LeaderTaskPorts,
-  clock: OperatorClock,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   const { store, recorder } = leader;
@@ -166,7 +167,7 @@ async function runWhileLeading(
       try {
         await task.run(signal, leader);
       } catch (error) {
-        if (!signal.aborted) log.error({ err: error, task: task.name }, 'a task of the leader failed');
+        if (!signal.aborted) log.error({ err: error, task: task.name }, 'task of the leader failed');
       }
     }),
   ];

@@ -6,7 +6,7 @@ type Create = {
     readonly do: 'create';
     readonly kind: K;
     readonly object: ResourceByKind[K];
-    /** What it means that an object of the name is there already although the store does not show it; else it is tried again. */
+    /** The outcome if an object of this name exists although the store does not show it. Without it the create is retried. */
     readonly ifExists?: Outcome;
   };
 }[ResourceKind];
@@ -19,11 +19,11 @@ interface Delete {
   readonly do: 'delete';
   readonly kind: ResourceKind;
   readonly name: string;
-  /** Deletes only this very object. */
+  /** Deletes the object only if it has this uid. */
   readonly uid: string | undefined;
 }
 
-interface Tell {
+interface RecordEvent {
   readonly do: 'event';
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -31,20 +31,20 @@ interface Tell {
 }
 
 /** A change, as data. */
-export type Action = Create | Update | Delete | Tell;
+export type Action = Create | Update | Delete | RecordEvent;
 
-/** What a reconciler wants done, in this order: the actions one by one, then the status, once. */
+/** The result of a reconciler: the actions are executed in order, then the status is written. */
 export interface Plan<Status> {
   readonly actions: readonly Action[];
-  /** Absent where there is no object to write a status to. */
+  /** Absent if there is no object. */
   readonly status?: PlannedStatus<Status>;
-  /** Look at the key again after so many milliseconds, also if nothing changes. */
+  /** Milliseconds until the key is reconciled again without an event. */
   readonly requeueAfterMs?: number;
 }
 
 export interface PlannedStatus<Status> {
   readonly outcome: Outcome;
-  /** The kind's own fields; srn, observedGeneration and conditions are filled in for all kinds alike. */
+  /** The fields of the kind. The controller adds srn, observedGeneration and conditions. */
   readonly fields: Omit<Status, 'srn' | 'observedGeneration' | 'conditions'>;
 }
 

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { isPredefined, PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../access/predefined.ts';
 import type { Policy, Role } from '../resources/kinds.ts';
+import type { Clock } from '../platform/clock.ts';
 import { ANNOTATIONS } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
-import type { OperatorClock } from './clock.ts';
 import { execute } from './executor.ts';
 import type { EventRecorder } from './events.ts';
 import { NotLeaderError } from './fenced-store.ts';
@@ -15,7 +15,7 @@ import { WorkQueue } from './work-queue.ts';
 export interface PredefinedPorts {
   readonly store: ResourceStore;
   readonly recorder: EventRecorder;
-  readonly clock: OperatorClock;
+  readonly clock: Clock;
   readonly metrics: OperatorMetrics;
   readonly log: Logger;
 }
@@ -30,7 +30,7 @@ const WANTED: ReadonlyMap<string, Wanted> = new Map([
   ...PREDEFINED_ROLES.map((object): [string, Wanted] => [`Role/${object.metadata.name}`, { kind: 'Role', object }]),
 ]);
 
-/** What has to be done so that a predefined object is as it should be; nothing where it is. Labels and annotations of others stay. */
+/** The actions that create or restore a predefined object; none if it is unchanged. Other labels and annotations are kept. */
 export function restore(wanted: Wanted, found: Policy | Role | undefined, now: Date): Action[] {
   const { metadata, spec } = wanted.object;
   const annotations = { ...metadata.annotations, [ANNOTATIONS.lastUpdatedAt]: now.toISOString() };
@@ -52,21 +52,21 @@ export function restore(wanted: Wanted, found: Policy | Role | undefined, now: D
       annotations: { ...found.metadata.annotations, ...annotations },
     },
   };
-  const told: Action = {
+  const event: Action = {
     do: 'event',
     type: 'Warning',
     reason: 'Restored',
     message:
-      'a predefined resource cannot be changed: it was put back as it was; make one of your own under another name',
+      'predefined resources cannot be changed: the change was reverted; create a resource with another name instead',
   };
-  return [{ do: 'update', kind: wanted.kind, object } as Action, told];
+  return [{ do: 'update', kind: wanted.kind, object } as Action, event];
 }
 
 function includes(all: Record<string, string> | undefined, some: Record<string, string> | undefined): boolean {
   return Object.entries(some ?? {}).every(([key, value]) => all?.[key] === value);
 }
 
-/** Makes the predefined policies and roles, and puts them back whenever they are deleted or changed, until `signal` aborts. */
+/** Creates the predefined policies and roles and restores them after each change or deletion, until `signal` aborts. */
 export async function keepPredefined(ports: PredefinedPorts, signal: AbortSignal): Promise<void> {
   const { store, clock, metrics } = ports;
   const queue = new WorkQueue(clock, metrics.queue('predefined'));
@@ -86,7 +86,7 @@ export async function keepPredefined(ports: PredefinedPorts, signal: AbortSignal
       queue.done(key);
     }
   } finally {
-    for (const end of unsubscribe) end();
+    for (const stopListening of unsubscribe) stopListening();
     signal.removeEventListener('abort', stop);
   }
 }
@@ -102,13 +102,13 @@ async function restoreOne(key: string, queue: WorkQueue, ports: PredefinedPorts,
     const actions = restore(wanted, found, new Date(clock.now()));
     for (const action of actions) await execute(action, found, { store, recorder, signal });
     if (actions.length > 0)
-      log.info({ kind: wanted.kind, name, existed: found !== undefined }, 'predefined resource put in place');
+      log.info({ kind: wanted.kind, name, existed: found !== undefined }, 'predefined resource created or restored');
     queue.forget(key);
   } catch (error) {
     if (signal.aborted || error instanceof NotLeaderError) return;
     log.warn(
       { kind: wanted.kind, name, error: (error as Error).message },
-      'cannot put a predefined resource in place; trying again',
+      'failed to create or restore a predefined resource; retrying',
     );
     queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);
   }

@@ -3,35 +3,35 @@ import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { TokenKeys } from '../access/service-token.ts';
 import type { Plan, StatusOf } from './plan.ts';
 
-/** What a reconciler may know beside what it observed. */
+/** Input of a reconciler besides its observation. */
 export interface ReconcileContext {
   readonly now: Date;
-  /** Draws new keys of a service token. */
+  /** Generates the keys of a service token. */
   readonly newTokenKeys: () => TokenKeys;
 }
 
-/** A kind whose changes matter to a reconciler, and which keys one of them touches. */
+/** A further kind that a reconciler watches, and the keys to reconcile after one of its events. */
 export type Watch = {
   [K in ResourceKind]: { readonly kind: K; readonly keysOf: (event: StoreEvent<K>) => Iterable<string> };
 }[ResourceKind];
 
 /**
- * One kind's logic, level-triggered: whatever happened, observe() reads the state as it is and reconcile() says what is to be done.
- * An instance serves one controller: its watches may keep an index of what they saw.
+ * The logic of one kind. Level-triggered: after any event, observe() reads the current state and reconcile() computes the plan. An instance
+ * belongs to one controller, so its watches may maintain an index.
  */
 export interface Reconciler<K extends CustomKind = CustomKind, Observed = unknown> {
   readonly kind: K;
-  /** The kind itself is watched too, before these. */
+  /** Watches besides the kind itself, which is subscribed first. */
   readonly watches: readonly Watch[];
-  /** Keeps an index by the events of the kind itself. */
+  /** Maintains an index from the events of the kind itself. */
   readonly onOwnEvent?: (event: StoreEvent<K>) => void;
-  /** Reads what reconcile() needs from the store's view. Changes nothing. */
+  /** Reads the input of reconcile() from the store. Has no side effects. */
   readonly observe: (store: ResourceStore, name: string) => Observed & Subject<K>;
-  /** Pure: the same observation gives the same plan. */
+  /** Pure: the plan depends only on the arguments. */
   readonly reconcile: (observed: Observed & Subject<K>, context: ReconcileContext) => Plan<StatusOf<K>>;
 }
 
-/** The object that an observation is about; undefined once it is gone. */
+/** The reconciled object; undefined after its deletion. */
 export interface Subject<K extends CustomKind> {
   readonly object: ResourceByKind[K] | undefined;
 }

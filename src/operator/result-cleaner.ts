@@ -1,14 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { GatewayClient } from '../query/gateway-client.ts';
 import type { GatewayAddress } from '../query/peers.ts';
+import { sleep, type Clock } from '../platform/clock.ts';
 import type { LeaderTask } from './operator.ts';
 
-/** `controller.cluster.pagination.cleaner.*`, in milliseconds. */
+/** The properties `controller.cluster.pagination.cleaner.*`, in milliseconds. */
 export interface ResultCleanerSettings {
   readonly frequencyMs: number;
-  /** Undefined: random within the period, so that deployments do not clean in step. */
+  /** Undefined: random within the period, so that deployments do not clean at the same time. */
   readonly initialDelayMs: number | undefined;
 }
 
@@ -19,24 +19,19 @@ export interface ResultCleanerMetrics {
 }
 
 export interface ResultCleanerOptions {
-  /** Every gateway of the deployment. */
+  /** All gateways of the deployment. */
   readonly gateways: () => Promise<readonly GatewayAddress[]>;
   readonly client: GatewayClient;
-  /** Read anew after each run. */
+  /** Called after each run. */
   readonly settings: () => ResultCleanerSettings;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
+  readonly clock: Pick<Clock, 'now' | 'random' | 'schedule'>;
   readonly log: Logger;
   readonly metrics: ResultCleanerMetrics;
-  /** How long a gateway may take for its part of a run; 60 s by default. */
+  /** Time-out for one gateway in a run; 60 s by default. */
   readonly gatewayTimeoutMs?: number;
-  /** Waits; rejects when aborted. */
-  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What happened at one gateway. */
+/** The result of cleaning one gateway. */
 export interface CleaningOutcome {
   readonly gateway: string;
   readonly deleted: number;
@@ -46,8 +41,8 @@ export interface CleaningOutcome {
 const GATEWAY_TIMEOUT_MS = 60_000;
 
 /**
- * One run: asks every gateway for its results and deletes those that have expired. Gateways are cleaned side by side, each in its own time: one
- * that is down or slow delays none of the others. Never throws but for an abort.
+ * One run: lists the results of every gateway and deletes the expired ones. Gateways are cleaned in parallel, so one that is slow or down does
+ * not delay the others. Rejects only if `signal` aborts.
  */
 export async function cleanResults(options: ResultCleanerOptions, signal: AbortSignal): Promise<CleaningOutcome[]> {
   const gateways = await options.gateways();
@@ -61,13 +56,13 @@ async function cleanGateway(
   options: ResultCleanerOptions,
   signal: AbortSignal,
 ): Promise<CleaningOutcome> {
-  const { client, metrics, now } = options;
+  const { client, metrics, clock } = options;
   const name = `${gateway.host}:${gateway.port}`;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(options.gatewayTimeoutMs ?? GATEWAY_TIMEOUT_MS)]);
   let deleted = 0;
   try {
     for (const { requestId, expirationTimeMs } of await client.list(gateway, limited)) {
-      if (expirationTimeMs > now()) continue;
+      if (expirationTimeMs > clock.now()) continue;
       if (await client.delete(gateway, requestId, limited)) deleted++;
     }
     metrics.gateway('success');
@@ -80,22 +75,21 @@ async function cleanGateway(
   }
 }
 
-/** The periodic cleaner; only the leader runs it, so that two operators never clean twice. */
+/** The periodic cleaner. A task of the leader, so that it does not run twice. */
 export function resultCleanerTask(options: ResultCleanerOptions): LeaderTask {
-  const { settings, random, log } = options;
-  const wait = options.wait ?? ((ms, signal) => sleep(ms, undefined, { signal }));
+  const { settings, clock, log } = options;
   return {
     name: 'result cleaner',
     async run(signal) {
       const { initialDelayMs, frequencyMs } = settings();
-      let delay = initialDelayMs ?? random() * frequencyMs;
+      let delay = initialDelayMs ?? clock.random() * frequencyMs;
       while (!signal.aborted) {
         try {
-          await wait(delay, signal);
-          tell(log, await cleanResults(options, signal));
+          await sleep(clock, delay, signal);
+          logOutcomes(log, await cleanResults(options, signal));
         } catch (error) {
           if (signal.aborted) return;
-          log.error({ err: error }, 'expired results could not be cleaned up; the next run tries again');
+          log.error({ err: error }, 'failed to clean up expired results; retrying at the next run');
         }
         delay = settings().frequencyMs;
       }
@@ -103,25 +97,25 @@ export function resultCleanerTask(options: ResultCleanerOptions): LeaderTask {
   };
 }
 
-function tell(log: Logger, outcomes: readonly CleaningOutcome[]): void {
+function logOutcomes(log: Logger, outcomes: readonly CleaningOutcome[]): void {
   for (const { gateway, deleted, error } of outcomes) {
-    if (error !== undefined) log.warn({ gateway, deleted, error }, 'a gateway could not be cleaned up');
-    else if (deleted > 0) log.info({ gateway, deleted }, 'expired results were deleted');
+    if (error !== undefined) log.warn({ gateway, deleted, error }, 'failed to clean up expired results of a gateway');
+    else if (deleted > 0) log.info({ gateway, deleted }, 'deleted expired results');
   }
 }
 
-/** The metrics on a registry of prom-client. Call it once for each registry. */
+/** Registers the metrics. Call it once for each registry. */
 export function resultCleanerMetrics(registry: Registry): ResultCleanerMetrics {
   const registers = [registry];
   const calls = new Counter({
     name: 'olap_warden_pagination_cleaner_gateways_total',
-    help: 'Gateways that the cleaner of stored results called, by outcome.',
+    help: 'Calls of the result cleaner to gateways, by outcome.',
     labelNames: ['outcome'],
     registers,
   });
   const deletions = new Counter({
     name: 'olap_warden_pagination_cleaner_deletions_total',
-    help: 'Expired results that the cleaner deleted.',
+    help: 'Expired results deleted by the result cleaner.',
     registers,
   });
   return { gateway: (outcome) => calls.inc({ outcome }), deleted: (results) => deletions.inc(results) };

@@ -4,17 +4,17 @@ import { ANNOTATIONS, API_VERSION, GROUP, LABELS } from '../resources/meta.ts';
 import { SERVICE_TOKEN_SECRET_PART } from '../store/secret-label.ts';
 import type { Outcome } from './outcome.ts';
 
-/** When the token in the Secret was drawn to replace another, RFC 3339. */
+/** Annotation with the time when the token in the Secret replaced another one, RFC 3339. */
 export const ROTATED_AT = `${GROUP}/rotated-at`;
 
-/** What is remembered on the Secret beside the token, so that a rotation that was cut off is neither lost nor done twice. */
+/** Annotations of the Secret: with them an interrupted rotation is neither lost nor repeated. */
 export interface TokenMarks {
-  /** The value of the annotation rotate-at that this token was drawn for. */
+  /** Value of the annotation rotate-at that this token answers. */
   readonly rotateAt: string | undefined;
   readonly rotatedAt: string | undefined;
 }
 
-/** Whether the Secret belongs to this very ServiceToken, not to one of the same name before it. */
+/** Whether the Secret belongs to this ServiceToken, and not to an earlier one of the same name. */
 export function isOwnedBy(secret: Secret, token: ServiceToken): boolean {
   return (secret.metadata.ownerReferences ?? []).some(
     ({ kind, uid }) => kind === 'ServiceToken' && uid === token.metadata.uid,
@@ -22,21 +22,21 @@ export function isOwnedBy(secret: Secret, token: ServiceToken): boolean {
 }
 
 /**
- * The same by name alone: for a folder of manifests, whose objects get new uids when its state is lost. Nothing that belongs to a token that is gone
- * stays there for long: the operator deletes it, at its start at the latest.
+ * Whether the Secret belongs to a ServiceToken of this name: for a folder of manifests, whose objects get new uids if its state is lost. Secrets of
+ * deleted tokens are removed by the operator, at its start at the latest.
  */
 export function isOwnedByName(secret: Secret, token: ServiceToken): boolean {
   return ownerName(secret) === token.metadata.name;
 }
 
-/** Name of the ServiceToken that the Secret belongs to; undefined for any other Secret. */
+/** Name of the ServiceToken that owns the Secret; undefined for any other Secret. */
 export function ownerName(secret: Secret): string | undefined {
   return secret.metadata.ownerReferences?.find(({ kind, apiVersion }) => {
     return kind === 'ServiceToken' && apiVersion.startsWith(`${GROUP}/`);
   })?.name;
 }
 
-/** The Secret that a ServiceToken names, with the token in it: what a Pod mounts. */
+/** The Secret with the token, named by `spec.secretName`, for Pods to mount. */
 export function buildTokenSecret(owner: ServiceToken, name: string, keys: TokenKeys, marks: TokenMarks): Secret {
   const { name: ownerName, uid = '' } = owner.metadata;
   return {
@@ -53,7 +53,7 @@ export function buildTokenSecret(owner: ServiceToken, name: string, keys: TokenK
   };
 }
 
-/** The same Secret with another token; what others have added to it stays. */
+/** The Secret with another token; all other fields are kept. */
 export function withToken(secret: Secret, keys: TokenKeys, marks: TokenMarks): Secret {
   const { metadata } = secret;
   return {
@@ -63,18 +63,18 @@ export function withToken(secret: Secret, keys: TokenKeys, marks: TokenMarks): S
   };
 }
 
-/** The token in the Secret; undefined where it is damaged. */
+/** The token in the Secret; undefined if it is invalid. */
 export function readTokenSecret(secret: Secret): TokenKeys | undefined {
   const decode = (key: string): string => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
   return parseBearerToken(formatBearerToken({ accessKey: decode('accessKey'), secretKey: decode('secretKey') }));
 }
 
-/** Also the meaning of a Secret that exists although the store, which sees labelled Secrets only, does not show it. */
+/** Also for a Secret that exists although the store, which reads only labelled Secrets, does not show it. */
 export function secretNotOwned(name: string): Outcome {
   return {
     class: 'stalled',
     reason: 'SecretNotOwned',
-    message: `Secret \`${name}\` exists and does not belong to this ServiceToken, so it is not overwritten: delete that Secret, or make another ServiceToken that names another one`,
+    message: `Secret \`${name}\` exists and does not belong to this ServiceToken, so it is not overwritten: delete that Secret, or create a ServiceToken with another spec.secretName`,
   };
 }
 

@@ -2,9 +2,9 @@ import { lookup } from 'node:dns/promises';
 import type { GatewayAddress } from './peers.ts';
 
 /**
- * The gateways behind one name: every address of a headless Service.
+ * Resolves all gateway addresses of a headless Service.
  * @param service `name:port`
- * @throws {Error} where the name cannot be resolved
+ * @throws {Error} if the name cannot be resolved
  */
 export function gatewaysOfService(service: string): () => Promise<readonly GatewayAddress[]> {
   const { host, port } = addressOf(service);
@@ -14,13 +14,13 @@ export function gatewaysOfService(service: string): () => Promise<readonly Gatew
   };
 }
 
-/** @param list each `host:port` */
+/** @param list entries `host:port` */
 export function gatewaysOfList(list: readonly string[]): () => Promise<readonly GatewayAddress[]> {
   const addresses = list.map(addressOf);
   return async () => addresses;
 }
 
-/** @param text `host:port`, an IPv6 host in brackets; checked by the settings already */
+/** @param text `host:port`, an IPv6 host in brackets; already validated by the settings */
 function addressOf(text: string): GatewayAddress {
   const at = text.lastIndexOf(':');
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };

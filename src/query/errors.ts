@@ -1,22 +1,22 @@
 export type QueryErrorCode =
-  /** The engine's answer is no JSON, or not of the form that it documents. */
+  /** The engine's response is not JSON or not in the documented form. */
   | 'bad-answer'
-  /** The store has no room for the result. */
+  /** The store has no space for the result. */
   | 'store-full'
-  /** The store failed or does not answer. */
+  /** The store failed or does not respond. */
   | 'store-unavailable'
-  /** No such stored result: never stored, expired, or deleted. */
+  /** The stored result does not exist: never stored, expired, or deleted. */
   | 'not-found'
-  /** `offset` or `numRows` is not in the result. */
+  /** `offset` or `numRows` is outside the result. */
   | 'bad-page'
-  /** The engine is asked to keep a result, and cannot. */
+  /** The engine cannot keep a result although this is configured. */
   | 'no-cursors'
-  /** Too many submissions at once. */
+  /** Too many concurrent submissions. */
   | 'busy'
-  /** The caller went away. */
+  /** The caller aborted. */
   | 'aborted';
 
-/** A paginated query that cannot go on. `message` reaches the caller: it holds no credential and no path of this machine. */
+/** A failed paginated query. `message` is sent to the caller: it contains no credential and no local path. */
 export class QueryError extends Error {
   readonly code: QueryErrorCode;
 

@@ -1,18 +1,18 @@
 import { Agent } from 'undici';
 import { FORWARDED_HEADER, type GatewayAddress } from './peers.ts';
 
-/** What a gateway's listing says of a result. */
+/** A result in a gateway's listing. */
 export interface ListedResult {
   readonly requestId: string;
   /** Epoch milliseconds. */
   readonly expirationTimeMs: number;
 }
 
-/** The result-store endpoints of any gateway, as an administrator calls them. */
+/** Client for the result-store endpoints of any gateway, with administrator rights. */
 export interface GatewayClient {
-  /** @throws {Error} where the gateway does not answer with a listing */
+  /** @throws {Error} if the response is not a listing */
   list(gateway: GatewayAddress, signal: AbortSignal): Promise<readonly ListedResult[]>;
-  /** @returns false where there was no such result any more. @throws {Error} for any other answer */
+  /** @returns false if the result did not exist. @throws {Error} for any other response */
   delete(gateway: GatewayAddress, requestId: string, signal: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface GatewayClient {
 export interface GatewayClientOptions {
   readonly scheme?: 'http' | 'https';
   readonly ca?: string;
-  /** Value of the `Authorization` header, read anew for each call so that a rotated credential is seen. */
+  /** Value of the `Authorization` header, read for each call because the credential may be rotated. */
   readonly credential: () => string | undefined | Promise<string | undefined>;
 }
 
@@ -48,7 +48,7 @@ export function createGatewayClient(options: GatewayClientOptions): GatewayClien
       path,
       method,
       signal,
-      // What it answers is about itself alone: it does not ask its peers.
+      // Restricts the response to this gateway: it does not ask its peers.
       headers: { [FORWARDED_HEADER]: '1', ...(authorization === undefined ? {} : { authorization }) },
     });
     return { status: statusCode, text: await body.text() };

@@ -1,6 +1,6 @@
 import type { ResultRecord, StoredResultSummary } from './result-store.ts';
 
-/** The specification's type of a metadata field, as the JSON that stands in where the engine sent nothing of that type. */
+/** Types of metadata fields in the specification, as the JSON default for absent fields and fields of another type. */
 const STRING = '""';
 const ARRAY = '[]';
 const OBJECT = '{}';
@@ -52,7 +52,7 @@ export const METADATA_FIELDS: readonly (readonly [name: string, empty: string])[
   ].map((name) => [name, INTEGER] as const),
 ];
 
-/** The answer of the metadata endpoint as JSON: an array of one item, the engine's values as it spelled them. */
+/** Response of the metadata endpoint: a JSON array with one item; values keep the engine's spelling. */
 export function metadataJson(record: ResultRecord): string {
   const known = new Map(record.fields.map((field) => [field.name, field.value]));
   known.set('requestId', JSON.stringify(record.requestId));
@@ -73,7 +73,7 @@ function typeOf(json: string): string {
   return first === '-' || (first >= '0' && first <= '9') ? 'n' : first;
 }
 
-/** An entry of the listing, by the specification; `owner` and `bytes` are additions. */
+/** An entry of the listing as in the specification; `owner` and `bytes` are additions. */
 export interface ListingItem {
   readonly requestId: string;
   readonly brokerId: string;
@@ -87,7 +87,7 @@ export interface ListingItem {
   }[];
   /** SRN of the principal that submitted the query. */
   readonly owner: string;
-  /** Bytes that the result takes up in the store. */
+  /** Size of the result in the store. */
   readonly bytes: number;
 }
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { PlainHistogram, type Series } from '../plain-histogram.ts';
 
-/** Why a result went. */
+/** Why a result was deleted. */
 export type DeletionReason = 'request' | 'expired' | 'quota';
 export type SubmissionOutcome = 'stored' | 'not_stored' | 'failed';
 export type StoreOperation =
@@ -14,18 +14,18 @@ export type StoreOperation =
   | 'list'
   | 'delete'
   | CursorOperation;
-/** Calls of the engine about a result that it keeps. */
+/** Engine calls for results that the engine keeps. */
 export type CursorOperation = 'cursor_page' | 'cursor_metadata' | 'cursor_delete';
 
-/** What the paginated queries tell about themselves. */
+/** Metrics of paginated queries. */
 export interface QueryMetrics {
   submitted(outcome: SubmissionOutcome): void;
   /** Bytes of rows were scanned and stored. */
   scanned(bytes: number): void;
-  /** A page was handed out; bytes of its answer. */
+  /** A page of this many bytes was returned. */
   paged(bytes: number): void;
   deleted(reason: DeletionReason): void;
-  /** What the store holds, after it was counted. */
+  /** Current number and size of stored results. */
   holds(results: number, bytes: number): void;
   storeCall(operation: StoreOperation, seconds: number, failed: boolean): void;
 }
@@ -41,7 +41,7 @@ export const NO_METRICS: QueryMetrics = {
 
 const SECONDS = [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5, 30];
 
-/** The metrics on a registry of prom-client. Call it once for each registry. */
+/** Creates the metrics in a prom-client registry. Call it once per registry. */
 export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
   const registers = [registry];
   const counter = (name: string, help: string, labelNames: string[] = []): Counter =>

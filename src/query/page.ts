@@ -4,10 +4,10 @@ import type { RowIndex } from './row-index.ts';
 import { cutRows, rememberNext, rowEnd, rowStart, stridesOf, type Strides } from './strides.ts';
 import type { RawField } from './scanner/fields.ts';
 
-/** Pages up to this size are read whole before the answer begins, so that a failure is an error and not a broken answer. */
+/** Pages up to this size are read completely before the response starts, so that a failure results in an error status and not in a truncated response. */
 export const WHOLE_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Where the result lies, for clients that must come back to the same gateway; undefined with a shared store. */
+/** Address of the gateway with the result, for clients that must use the same gateway; undefined with a shared store. */
 export interface HolderAddress {
   readonly host: string;
   readonly port: number;
@@ -15,11 +15,11 @@ export interface HolderAddress {
 
 export interface PageRequest {
   readonly offset: number;
-  /** At least 1; clipped at the end of the result. */
+  /** At least 1; reduced at the end of the result. */
   readonly numRows: number;
 }
 
-/** An answer ready to be sent: `head`, then the rows, then `tail`; `length` bytes in all. */
+/** A response ready to be sent: `head`, then the rows, then `tail`; `length` bytes in total. */
 export interface Page {
   readonly length: number;
   readonly head: Buffer;
@@ -34,11 +34,11 @@ export type WholePage = Page & { readonly rows: readonly Uint8Array[] };
 export interface PageOptions {
   /** `brokerHost` and `brokerPort`. */
   readonly holder?: HolderAddress | undefined;
-  /** A page of more bytes is streamed; `WHOLE_PAGE_BYTES` by default. */
+  /** Larger pages are streamed; default `WHOLE_PAGE_BYTES`. */
   readonly wholeBytes?: number;
 }
 
-/** What this gateway itself says in a page; the engine's fields of these names give way. */
+/** Fields set by this gateway; the engine's fields of these names are dropped. */
 const OWN_FIELDS = new Set([
   'requestId',
   'brokerId',
@@ -52,7 +52,7 @@ const OWN_FIELDS = new Set([
 ]);
 
 /**
- * One page: a range of the stored bytes between a head and a tail. Nothing is parsed and printed again.
+ * Reads a page: a range of the stored bytes between head and tail. Rows are not parsed.
  * @throws {QueryError} bad-page, not-found, store-unavailable
  */
 export async function readPage(
@@ -68,47 +68,17 @@ export async function readPage(
   const { head, tail } = frame;
   if (numRows === 0) return { ...frame, rows: [], length: head.length + tail.length };
 
-  const strides = stridesOf(reader.knownIndex ?? (await reader.index(signal)), record.rowBytes, { offset, numRows });
+  const page = { offset, numRows };
+  const index = reader.knownIndex ?? (await reader.index(signal));
+  const strides = stridesOf(index, record.rowBytes, page);
   const { rows, bytes } =
     strides.last.to - strides.first.from <= (options.wholeBytes ?? WHOLE_PAGE_BYTES)
-      ? await readWhole(reader, strides, signal)
+      ? await readWhole(reader, { index, strides, page }, signal)
       : await readInPieces(reader, strides, signal);
   return { ...frame, rows, length: head.length + bytes + tail.length };
 }
 
-/**
- * The same without waiting, where the rows are at hand as one piece.
- * @returns undefined where `readPage` must be asked, which also says what is wrong
- */
-export function readPageNow(
-  reader: ResultReader,
-  request: PageRequest,
-  { holder, wholeBytes = WHOLE_PAGE_BYTES }: PageOptions,
-): WholePage | undefined {
-  const placed = placeNow(reader, request);
-  if (placed === undefined) return undefined;
-  const { index, strides, page } = placed;
-  const { from } = strides.first;
-  const { to } = strides.last;
-  const piece = to - from <= wholeBytes ? reader.readNow?.(from, to) : undefined;
-  if (piece === undefined) return undefined;
-  const { rows, bytes } = cutRows([piece], strides);
-  rememberNext(index, page.offset + page.numRows, { piece, from, rows: rows[0] });
-  const { head, tail } = framePage(reader.record, page, holder);
-  return { head, rows, tail, numRows: page.numRows, length: head.length + bytes + tail.length };
-}
-
-/** Where a page of rows that lie here is, as far as that is known without reading; undefined where it has none. */
-export function placeNow(
-  { record, knownIndex }: ResultReader,
-  { offset, numRows: asked }: PageRequest,
-): { readonly index: RowIndex; readonly strides: Strides; readonly page: PageRequest } | undefined {
-  const page = { offset, numRows: Math.min(asked, record.rowCount - offset) };
-  if (knownIndex === undefined || record.cursor !== undefined || page.numRows < 1) return undefined;
-  return { index: knownIndex, strides: stridesOf(knownIndex, record.rowBytes, page), page };
-}
-
-/** Rows that a page will hold. @throws {QueryError} bad-page where it begins behind the end of the result */
+/** Number of rows in the page. @throws {QueryError} bad-page if it begins after the end of the result */
 export function rowsOf({ rowCount }: ResultRecord, { offset, numRows }: PageRequest): number {
   if (offset >= rowCount && !(rowCount === 0 && offset === 0)) {
     throw new QueryError(
@@ -119,7 +89,7 @@ export function rowsOf({ rowCount }: ResultRecord, { offset, numRows }: PageRequ
   return Math.min(numRows, rowCount - offset);
 }
 
-/** What stands before and behind the rows of a page. @param page exactly the rows that it holds */
+/** The JSON before and after the rows of a page. @param page the actual range of rows */
 export function framePage(
   record: ResultRecord,
   page: PageRequest,
@@ -129,12 +99,12 @@ export function framePage(
   return { head: frame.head, tail: pageTail(frame, record.rowCount, page) };
 }
 
-/** The parts of a page's head and tail that are the same for every page of a result. */
+/** Parts of head and tail that are the same for every page of a result. */
 interface Frame {
   readonly head: Buffer;
-  /** Behind the rows. */
+  /** Follows the rows. */
   readonly own: Buffer;
-  /** Behind what only this page has. */
+  /** Follows the fields of the single page. */
   readonly statistics: Buffer;
   readonly holder: HolderAddress | undefined;
 }
@@ -167,7 +137,7 @@ function pageTail({ own, statistics }: Frame, rowCount: number, { offset, numRow
   const next = offset + numRows;
   const more = next < rowCount ? `,"nextOffsetParams":"offset=${next}&numRows=${numRows}"` : '';
   const page = `,"offset":${offset},"numRows":${numRows}${more},"exceptions":[]`;
-  // In pieces: the statistics of a large cluster are long, and encoding them for each page costs more than the page's rows.
+  // Concatenated as encoded parts: the statistics of a large cluster are long, and encoding them for each page costs more than its rows.
   const tail = Buffer.allocUnsafe(own.length + page.length + statistics.length);
   tail.set(own);
   tail.write(page, own.length, 'latin1');
@@ -181,10 +151,17 @@ function printField(field: RawField): string {
 
 async function readWhole(
   reader: ResultReader,
-  strides: Strides,
+  { index, strides, page }: { readonly index: RowIndex; readonly strides: Strides; readonly page: PageRequest },
   signal: AbortSignal,
 ): Promise<{ rows: readonly Uint8Array[]; bytes: number }> {
-  return cutRows(await reader.read(strides.first.from, strides.last.to, signal), strides);
+  const { from } = strides.first;
+  const pieces = await reader.read(from, strides.last.to, signal);
+  const cut = cutRows(pieces, strides);
+  const [piece] = pieces;
+  if (piece !== undefined && pieces.length === 1) {
+    rememberNext(index, page.offset + page.numRows, { piece, from, rows: cut.rows[0] });
+  }
+  return cut;
 }
 
 async function readInPieces(

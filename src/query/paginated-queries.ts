@@ -4,9 +4,8 @@ import { readCursorPage } from './cursors/page.ts';
 import type { Spool } from './cursors/spool.ts';
 import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
-import { FILE_PAGE_MEMORY, type FilePage, readFilePageNow } from './file-page.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
-import { type HolderAddress, type Page, type PageRequest, readPage, readPageNow, type WholePage } from './page.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
 import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
 import { Readers, TrackedReader } from './readers.ts';
@@ -15,11 +14,11 @@ import { type InspectAnswer, type Submission, storeAnswer, type SubmitOutcome } 
 
 const MB = 1024 * 1024;
 
-/** This gateway as it names itself in answers: the broker of the specification. */
+/** How this gateway identifies itself in responses (`broker…` fields of the specification). */
 export interface GatewayIdentity {
-  /** `brokerId`; unique among the gateways and the same after a restart. */
+  /** `brokerId`; unique among the gateways and stable across restarts. */
   readonly id: string;
-  /** Where other gateways and clients reach this one. */
+  /** Address of this gateway for other gateways and clients. */
   readonly host: string;
   readonly port: number;
 }
@@ -32,29 +31,29 @@ export interface PaginatedQueriesOptions {
   readonly now: () => number;
   /** Cryptographically secure bytes. */
   readonly random: (bytes: number) => Uint8Array;
-  /** Counts nothing where absent. */
+  /** Default: no metrics. */
   readonly metrics?: QueryMetrics;
-  /** The brokers as keepers of results; without them what they keep is not found. */
+  /** Access to results kept by the brokers; without it such results are not found. */
   readonly cursors?: {
     readonly brokers: CursorBrokers;
-    /** Whether new results are left to the engine: `olap.broker.pagination.native`. */
+    /** Whether the engine keeps new results: `olap.broker.pagination.native`. */
     readonly native: boolean;
   };
 }
 
 /**
  * Runs a query.
- * @param cursorRows where given, the engine is asked to keep the result, and to answer with so many of its rows
+ * @param cursorRows if set, the engine keeps the result and responds with this many rows
  */
 export type RunQuery = (signal: AbortSignal, cursorRows?: number) => Promise<EngineResponse>;
 
 export type Submitted =
-  /** `page` is the first one, where it came with the answer. */
+  /** `page` is the first page, if the response included it. */
   | { readonly kind: 'stored'; readonly reader: ResultReader; readonly page?: Page }
   | Exclude<SubmitOutcome, { readonly kind: 'stored' }>
   | { readonly kind: 'refused'; readonly response: EngineResponse };
 
-/** Who runs a query, and on what. */
+/** Who submitted a query, and the tables it reads. */
 export interface QueryOrigin {
   /** SRN of the principal. */
   readonly owner: string;
@@ -64,19 +63,19 @@ export interface QueryOrigin {
   readonly numRows: number;
 }
 
-/** How full the store is for this gateway, and the marks of the storage cleaner. */
+/** Storage usage of this gateway, and the limits of the storage cleaner. */
 export interface StoreUsage {
   readonly usedBytes: number;
-  /** What the store itself can hold; null where it knows no bound. */
+  /** Capacity of the store itself; null if it has no limit. */
   readonly capacityBytes: number | null;
-  /** Whether the cleaner keeps the quota; without it nothing does. */
+  /** Whether the cleaner enforces the quota; nothing else does. */
   readonly cleanerEnabled: boolean;
   readonly quotaBytes: number;
   readonly criticalPercent: number;
   readonly targetPercent: number;
 }
 
-/** Run once, page many. Knows who owns a result; whether a caller may have it is decided above. */
+/** Runs queries once and serves their results in pages. Records the owner of a result; callers of this class check access. */
 export class PaginatedQueries {
   readonly #store: ResultStore;
   readonly #settings: () => PaginationSettings;
@@ -101,10 +100,10 @@ export class PaginatedQueries {
     this.#cursors = options.cursors;
   }
 
-  /** `brokerHost` and `brokerPort` of answers, the same object as long as they are the same; undefined where any gateway can serve a page. */
+  /** `brokerHost` and `brokerPort` of responses; the same object while unchanged. Undefined if any gateway can serve a page. */
   get holder(): HolderAddress | undefined {
     if (!this.#store.local) return undefined;
-    // The port is known once the gateway listens.
+    // The port is known only after the gateway listens.
     const { host, port } = this.#identity;
     if (this.#holder?.port !== port || this.#holder.host !== host) this.#holder = { host, port };
     return this.#holder;
@@ -114,13 +113,13 @@ export class PaginatedQueries {
     return this.#identity.id;
   }
 
-  /** Whether the id says that the result lies on this gateway, rows and all, and nowhere else. */
+  /** Whether the id belongs to a result that is stored only on this gateway. */
   holds(requestId: string): boolean {
     return this.#store.local && holderOf(requestId) === this.#tag && !isCursorId(requestId);
   }
 
   /**
-   * Runs a query through `run` and has its answer stored, unless `inspect` refuses it by throwing.
+   * Runs a query with `run` and stores its response. `inspect` rejects the response by throwing.
    * @throws {QueryError} busy, bad-answer, no-cursors, store-full, store-unavailable, aborted; and whatever `run` throws
    */
   async submit(
@@ -164,7 +163,7 @@ export class PaginatedQueries {
     return { kind: 'stored', reader: this.#readers.tracked(answer.reader) };
   }
 
-  /** @returns undefined where the engine keeps nothing: the result has no rows */
+  /** @returns undefined if the engine keeps nothing because the result has no rows */
   async #submitCursor(
     run: RunQuery,
     origin: QueryOrigin,
@@ -200,7 +199,7 @@ export class PaginatedQueries {
     return { owner, tables, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };
   }
 
-  /** @throws {QueryError} not-found, also for a result that has expired but was not yet removed */
+  /** @throws {QueryError} not-found, also for an expired result that is not deleted yet */
   async open(requestId: string, signal: AbortSignal): Promise<ResultReader> {
     const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
     if (reader !== undefined && reader.record.expirationTimeMs > this.#now()) return this.#readers.tracked(reader);
@@ -208,16 +207,7 @@ export class PaginatedQueries {
     throw notFound(requestId);
   }
 
-  /** The same without waiting; undefined where `open` must be asked, which also says what is wrong. */
-  openNow(requestId: string): ResultReader | undefined {
-    const reader = this.#store.openNow?.(requestId);
-    if (reader === undefined || reader.record.expirationTimeMs > this.#now())
-      return reader && this.#readers.tracked(reader);
-    void reader.close();
-    return undefined;
-  }
-
-  /** What is known of the result, expired or not. @throws {QueryError} not-found */
+  /** The record of a result, even if it is expired. @throws {QueryError} not-found */
   async recordOf(requestId: string, signal: AbortSignal): Promise<ResultRecord> {
     const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
     if (reader === undefined) throw notFound(requestId);
@@ -233,22 +223,6 @@ export class PaginatedQueries {
     this.#readers.hold(reader, wholeBytes);
     const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal);
     this.#readers.hold(reader, Array.isArray(page.rows) ? page.length : 0);
-    this.#metrics.paged(page.length);
-    return page;
-  }
-
-  /**
-   * As `page`, without waiting, where its rows are at hand; undefined where `page` must be asked.
-   * @param sendsFiles whether rows may be left in a file
-   * @throws {QueryError} store-unavailable
-   */
-  pageNow(reader: ResultReader, request: PageRequest, sendsFiles = false): WholePage | FilePage | undefined {
-    const { holder } = this;
-    const wholeBytes = this.#readers.room;
-    const inFile = sendsFiles && wholeBytes >= FILE_PAGE_MEMORY ? readFilePageNow(reader, request, holder) : undefined;
-    const page = inFile ?? readPageNow(reader, request, { holder, wholeBytes });
-    if (page === undefined) return undefined;
-    this.#readers.hold(reader, inFile === undefined ? page.length : FILE_PAGE_MEMORY);
     this.#metrics.paged(page.length);
     return page;
   }
@@ -279,20 +253,20 @@ export class PaginatedQueries {
     return this.#cursors.brokers;
   }
 
-  /** Discarded by whoever asks for it. */
+  /** The caller must discard it. */
   #spool(signal: AbortSignal): Spool {
     const begin = (): Promise<ResultWriter> => this.#store.begin(newRequestId(this.#identity.id, this.#random), signal);
     return this.#readers.spool(begin);
   }
 
-  /** Every complete result, also those that have expired and wait for the cleaner, in order of submission. */
+  /** Every complete result, including expired ones, in order of submission. */
   async list(signal: AbortSignal): Promise<StoredResultSummary[]> {
     const all: StoredResultSummary[] = [];
     for await (const summary of this.#store.list(signal)) all.push(summary);
     return all.sort((a, b) => a.record.submissionTimeMs - b.record.submissionTimeMs);
   }
 
-  /** What this gateway's own results take up: they alone count against its quota. @throws {QueryError} store-unavailable */
+  /** Storage used by this gateway's own results; only these count against its quota. @throws {QueryError} store-unavailable */
   async usage(signal: AbortSignal): Promise<StoreUsage> {
     let usedBytes = 0;
     for await (const { record, bytes } of this.#store.list(signal)) {

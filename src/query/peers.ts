@@ -1,7 +1,7 @@
 import type { GatewayIdentity } from './paginated-queries.ts';
 import { holderOf, holderTag, isRequestId } from './request-id.ts';
 
-/** Marks a request that one gateway has sent to another: it is served where it arrives, or not at all. */
+/** Marks a request from one gateway to another: the receiver must not forward it again. */
 export const FORWARDED_HEADER = 'x-olap-warden-forwarded';
 
 export interface GatewayAddress {
@@ -11,37 +11,37 @@ export interface GatewayAddress {
 
 /** Another gateway of this deployment. */
 export interface Peer extends GatewayAddress {
-  /** Its `brokerId`; undefined until it has said it. */
+  /** Its `brokerId`; undefined until it is known. */
   readonly id: string | undefined;
 }
 
-/** Where a request about a stored result is served. */
+/** Where a request for a stored result is handled. */
 export type Route =
   | { readonly kind: 'local' }
   | { readonly kind: 'peer'; readonly peer: GatewayAddress }
-  /** The caller named a gateway that is none of this deployment. */
+  /** The request names a gateway that is not part of this deployment. */
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface PeerDirectoryOptions {
   readonly self: GatewayIdentity;
-  /** The gateways of the deployment, from the settings or a headless Service; may hold this one. */
+  /** All gateways of the deployment, from the settings or a headless Service; may include this one. */
   readonly addresses: () => Promise<readonly GatewayAddress[]>;
-  /** Asks a gateway for its `brokerId`; undefined where it does not say. */
+  /** Requests the `brokerId` of a gateway; undefined if it does not report one. */
   readonly identify: (address: GatewayAddress) => Promise<string | undefined>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   readonly now: () => number;
   readonly refreshMs?: number;
   readonly onProblem: (message: string) => void;
 }
 
 const REFRESH_MS = 10_000;
-/** A wrong DNS name must not make a gateway call half the network. */
+/** Limits the connections that a wrong DNS name can cause. */
 const MAX_PEERS = 64;
 const LOCAL: Route = { kind: 'local' };
 
 /**
- * The gateways that results may lie on. Requests are only ever sent to one of these: an address in a request is compared with them,
- * never followed.
+ * Gateways that may hold results. Requests are forwarded only to these: an address in a request is only compared with
+ * them and never used itself.
  */
 export class PeerDirectory {
   readonly #options: PeerDirectoryOptions;
@@ -53,14 +53,14 @@ export class PeerDirectory {
     this.#options = options;
   }
 
-  /** The other gateways, as last seen. */
+  /** The other gateways, as of the last refresh. */
   get peers(): readonly Peer[] {
     return this.#peers;
   }
 
   /**
-   * Where the result of `requestId` is: the gateway that the caller named, or the one that the id tells of.
-   * @param forward `FORWARD_HOST` and `FORWARD_PORT` as they came
+   * Finds the gateway of a result: the one named in the request, or the one encoded in the id.
+   * @param forward `FORWARD_HOST` and `FORWARD_PORT` as received
    */
   async route(requestId: string, forward: { readonly host?: string; readonly port?: string }): Promise<Route> {
     const { host, port } = forward;
@@ -71,7 +71,7 @@ export class PeerDirectory {
     return peer === undefined ? LOCAL : { kind: 'peer', peer };
   }
 
-  /** Reads the addresses again and asks new ones who they are. Runs once at a time; a failure keeps what was known. */
+  /** Refreshes the addresses and identifies new gateways. Concurrent calls share one run; a failure keeps the known peers. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;

@@ -1,12 +1,12 @@
 import { WHOLE_PAGE_BYTES } from './page.ts';
 import { Spool } from './cursors/spool.ts';
-import type { ResultReader, ResultRecord, ResultWriter, RowFile } from './result-store.ts';
+import type { ResultReader, ResultRecord, ResultWriter } from './result-store.ts';
 import type { RowIndex } from './row-index.ts';
 
-/** A reader that says when it is closed. */
+/** A reader that reports when it is closed. */
 export class TrackedReader implements ResultReader {
   readonly record: ResultRecord;
-  /** Bytes of a page from the store that are in memory. */
+  /** Bytes of the current page that are in memory. */
   heldBytes = 0;
   readonly #inner: ResultReader;
   #spool: Spool | undefined;
@@ -19,7 +19,7 @@ export class TrackedReader implements ResultReader {
     this.#closed = closed;
   }
 
-  /** Puts the rows of a page away with the reader, or when another page takes their place. */
+  /** Keeps the spool of a page until another page replaces it or the reader is closed. */
   async keep(spool: Spool | undefined): Promise<void> {
     const before = this.#spool;
     this.#spool = spool;
@@ -38,14 +38,6 @@ export class TrackedReader implements ResultReader {
     return this.#inner.read(from, to, signal);
   }
 
-  readNow(from: number, to: number): Uint8Array | undefined {
-    return this.#inner.readNow?.(from, to);
-  }
-
-  get rowFile(): RowFile | undefined {
-    return this.#inner.rowFile;
-  }
-
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
     return this.#inner.stream(from, to, signal);
   }
@@ -61,17 +53,17 @@ export class TrackedReader implements ResultReader {
 }
 
 /**
- * Bytes of pages that may be held in memory while their callers read them. Beyond it pages are streamed in small pieces, so that callers who read
- * slowly cannot use up the memory, nor keep others waiting.
+ * Maximum bytes of pages in memory for all callers. Beyond it pages are streamed in small pieces, so that slow
+ * clients can neither exhaust the memory nor block other clients.
  */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
-/** Which results are being read, and how much of them is in memory for it. */
+/** Tracks which results are being read and how much memory their pages use. */
 export class Readers {
   readonly #reading = new Map<string, number>();
   #heldBytes = 0;
 
-  /** Bytes that one more page may hold in memory. */
+  /** Bytes that another page may use. */
   get room(): number {
     return Math.max(0, Math.min(WHOLE_PAGE_BYTES, MAX_HELD_BYTES - this.#heldBytes));
   }
@@ -81,22 +73,22 @@ export class Readers {
     return this.#reading.has(requestId);
   }
 
-  /** Counts the reader in until it is closed. */
+  /** Counts the reader until it is closed. */
   tracked(reader: ResultReader): TrackedReader {
     const id = reader.record.requestId;
     this.#reading.set(id, (this.#reading.get(id) ?? 0) + 1);
     return new TrackedReader(reader, this.#untrack);
   }
 
-  /** What the reader's page holds in memory, until another page or the end of the reader. */
+  /** Sets the memory used by the reader's page, until the next page or the close. */
   hold(reader: ResultReader, bytes: number): void {
-    // Only readers from here are handed in; one of somebody else is not closed here either.
+    // Other readers are not tracked, so their memory would never be released.
     if (!(reader instanceof TrackedReader)) return;
     this.#heldBytes += bytes - reader.heldBytes;
     reader.heldBytes = bytes;
   }
 
-  /** A spool as large as there is room for. @param begin its part of the store */
+  /** Creates a spool limited by the available memory. @param begin opens its part of the store */
   spool(begin: () => Promise<ResultWriter>): Spool {
     return new Spool(this.room, begin, (bytes) => {
       this.#heldBytes += bytes;

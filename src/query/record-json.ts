@@ -9,7 +9,7 @@ export function recordToJson(record: ResultRecord): string {
   return JSON.stringify(record);
 }
 
-/** @returns undefined for what this version did not write */
+/** @returns undefined if this version cannot have written it */
 export function recordFromJson(json: string): ResultRecord | undefined {
   let value: unknown;
   try {

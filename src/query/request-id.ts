@@ -2,42 +2,42 @@ import { createHash } from 'node:crypto';
 
 const RANDOM_BYTES = 15;
 const HOLDER_LENGTH = 8;
-/** Marks the ids of results that the engine itself keeps. */
+/** Marks ids of results that the engine keeps. */
 const CURSOR_MARK = 'n';
 const REQUEST_ID = /^[0-9a-f]{8}-n?[0-9a-f]{30}$/;
 
-/** The engine's own ids of queries are numbers; nothing else is put into a path. */
+/** Format of the engine's query ids; other values are not inserted into a path. */
 export const ENGINE_ID = /^\d{1,40}$/;
 
-/** What an id says of the gateway that made it: a short hash, so that the id does not tell the names of pods. */
+/** Identifies a gateway in an id: a short hash, so that ids do not reveal pod names. */
 export function holderTag(gatewayId: string): string {
   return createHash('sha256').update(gatewayId).digest('hex').slice(0, HOLDER_LENGTH);
 }
 
 /**
- * An id that tells which gateway holds the result, and that nobody can guess.
- * @param random a cryptographically secure source of that many bytes
+ * Creates an id that contains the tag of the storing gateway and cannot be guessed.
+ * @param random returns that many cryptographically secure bytes
  */
 export function newRequestId(gatewayId: string, random: (bytes: number) => Uint8Array): string {
   return `${holderTag(gatewayId)}-${Buffer.from(random(RANDOM_BYTES)).toString('hex')}`;
 }
 
-/** The same for a result whose rows the engine keeps in a cursor of its own. */
+/** Creates an id for a result whose rows the engine keeps. */
 export function newCursorId(gatewayId: string, random: (bytes: number) => Uint8Array): string {
   return `${holderTag(gatewayId)}-${CURSOR_MARK}${Buffer.from(random(RANDOM_BYTES)).toString('hex')}`;
 }
 
-/** Whether the rows lie at the engine. @param requestId one that `isRequestId` accepts */
+/** Whether the engine keeps the rows. @param requestId must satisfy `isRequestId` */
 export function isCursorId(requestId: string): boolean {
   return requestId[HOLDER_LENGTH + 1] === CURSOR_MARK;
 }
 
-/** False for anything that no gateway ever gave out; what is true is safe in a file name. */
+/** Whether the text has the form of an id. Valid ids are safe as file names. */
 export function isRequestId(text: string): boolean {
   return REQUEST_ID.test(text);
 }
 
-/** @param requestId one that `isRequestId` accepts */
+/** @param requestId must satisfy `isRequestId` */
 export function holderOf(requestId: string): string {
   return requestId.slice(0, HOLDER_LENGTH);
 }

@@ -1,8 +1,8 @@
 import type { Retention } from './retention.ts';
 
-/** Timers, handed in. */
+/** Injected timers. */
 export interface RetentionTimers {
-  /** @returns what stops it */
+  /** @returns a function that stops the timer */
   every(ms: number, call: () => void): () => void;
 }
 
@@ -17,7 +17,7 @@ export const systemTimers: RetentionTimers = {
 const PERIOD_MS = 30_000;
 const RUN_TIMEOUT_MS = 120_000;
 
-/** Runs the retention every half minute, and counts what the store holds by that. @returns what ends it */
+/** Runs the retention every 30 s, which also updates the usage metrics. @returns a function that stops it */
 export function startRetention(
   retention: Retention,
   timers: RetentionTimers,

@@ -3,8 +3,8 @@ import type { ResultStore, StoredResultSummary } from './result-store.ts';
 import type { PaginationSettings, StorageCleanerSettings } from './settings.ts';
 
 const MB = 1024 * 1024;
-/** How long after its end a result in a shared store waits for the gateway that stored it, which may be gone for good. */
-const HOLDER_PATIENCE_MS = 10 * 60_000;
+/** Grace period after expiration before another gateway deletes a result from a shared store, in case the owning gateway is gone. */
+const OWNER_GRACE_MS = 10 * 60_000;
 
 export interface RetentionOptions {
   readonly store: ResultStore;
@@ -15,17 +15,17 @@ export interface RetentionOptions {
   readonly now: () => number;
   readonly metrics: QueryMetrics;
   /**
-   * Whether every run deletes what has expired, quota or not: where no operator does, and for the memory store, whose room is too dear to wait
-   * for the operator.
+   * Whether every run deletes expired results, regardless of the quota. True without an operator, and for the memory store, because
+   * its memory is too scarce to wait for the operator.
    */
   readonly deletesExpired: boolean;
   /** True while a page of the result is being sent. */
   readonly isBeingRead: (requestId: string) => boolean;
-  /** Told what was deleted for room, and what could not be. */
+  /** Called with messages about results deleted for the quota and failed deletions. */
   readonly onNotice: (message: string) => void;
 }
 
-/** What a run found and left, in bytes. */
+/** Usage before and after a run, in bytes, and the deleted results. */
 export interface RetentionOutcome {
   readonly before: number;
   readonly after: number;
@@ -33,11 +33,11 @@ export interface RetentionOutcome {
 }
 
 /**
- * Which results go when the quota is nearly used up: first those that have expired, then the largest, until usage is at the target.
- * Nothing goes while usage is at the critical threshold or below it, unless an earlier run could not come to its end.
- * @param results those of this gateway
- * @param resumes whether an earlier run left what it had chosen: then usage goes on down to the target
- * @returns in the order of deletion, with the reason
+ * Selects results to delete when the critical threshold is exceeded: expired results first, then the largest, until usage reaches the target.
+ * Selects nothing at or below the threshold, unless an earlier run could not finish.
+ * @param results results of this gateway
+ * @param resumes whether an earlier run was unfinished: the threshold is then the target
+ * @returns the results in order of deletion, with the reason
  */
 export function chooseForDeletion(
   results: readonly StoredResultSummary[],
@@ -65,18 +65,18 @@ export function chooseForDeletion(
   return chosen;
 }
 
-/** Keeps the store within its quota, and counts what it holds. */
+/** Enforces the storage quota and updates the usage metrics. */
 export class Retention {
   readonly #options: RetentionOptions;
   #running: Promise<RetentionOutcome> | undefined;
-  /** Whether something was chosen for room and is still there: it was being read, or could not be deleted. */
+  /** Whether a result selected for the quota still exists because it was being read or its deletion failed. */
   #unfinished = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
   }
 
-  /** One run; a call during a run joins it. @throws {QueryError} store-unavailable */
+  /** Runs once; concurrent calls share the run. @throws {QueryError} store-unavailable */
   run(signal: AbortSignal): Promise<RetentionOutcome> {
     this.#running ??= this.#run(signal).finally(() => {
       this.#running = undefined;
@@ -86,37 +86,40 @@ export class Retention {
 
   async #run(signal: AbortSignal): Promise<RetentionOutcome> {
     const { metrics, settings, now } = this.#options;
-    const { own, left } = await this.#results(signal);
+    const { own, abandoned } = await this.#results(signal);
     const before = total(own);
     metrics.holds(own.length, before);
     const quota = chooseForDeletion(own, settings().storageCleaner, now(), this.#unfinished);
-    const { gone, failure } = await this.#removeAll([...this.#expired(own), ...this.#expired(left), ...quota], signal);
-    this.#unfinished = quota.some(({ result }) => !gone.has(result.record.requestId));
-    const kept = own.filter(({ record }) => !gone.has(record.requestId));
+    const { deletedIds, failure } = await this.#removeAll(
+      [...this.#expired(own), ...this.#expired(abandoned), ...quota],
+      signal,
+    );
+    this.#unfinished = quota.some(({ result }) => !deletedIds.has(result.record.requestId));
+    const kept = own.filter(({ record }) => !deletedIds.has(record.requestId));
     const after = total(kept);
     metrics.holds(kept.length, after);
     await this.#options.store.tidy?.(signal);
     if (failure !== undefined) throw failure.error;
-    return { before, after, deleted: [...gone] };
+    return { before, after, deleted: [...deletedIds] };
   }
 
-  /** @returns ids of what went; results that are being read, and those that cannot be deleted, are not in the way of the others */
+  /** Continues after results that are in use or whose deletion fails. @returns ids of the deleted results */
   async #removeAll(
     chosen: ReturnType<typeof chooseForDeletion>,
     signal: AbortSignal,
-  ): Promise<{ gone: Set<string>; failure: { readonly error: unknown } | undefined }> {
-    const gone = new Set<string>();
+  ): Promise<{ deletedIds: Set<string>; failure: { readonly error: unknown } | undefined }> {
+    const deletedIds = new Set<string>();
     let failure: { readonly error: unknown } | undefined;
     for (const { result, reason } of chosen) {
       const { requestId } = result.record;
       try {
-        if (!gone.has(requestId) && (await this.#remove(result, reason, signal))) gone.add(requestId);
+        if (!deletedIds.has(requestId) && (await this.#remove(result, reason, signal))) deletedIds.add(requestId);
       } catch (error) {
         failure ??= { error };
         if (signal.aborted) break;
       }
     }
-    return { gone, failure };
+    return { deletedIds, failure };
   }
 
   #expired(results: readonly StoredResultSummary[]): ReturnType<typeof chooseForDeletion> {
@@ -130,7 +133,7 @@ export class Retention {
   async #remove(result: StoredResultSummary, reason: DeletionReason, signal: AbortSignal): Promise<boolean> {
     const { store, metrics, isBeingRead, onNotice } = this.#options;
     const { requestId } = result.record;
-    // INVARIANT: a result is not taken away for room while a page of it is on its way; the next run finds it again.
+    // INVARIANT: the quota never deletes a result while one of its pages is being sent; the next run selects it again.
     if (isBeingRead(requestId)) return false;
     if (!(await store.delete(requestId, signal))) return false;
     metrics.deleted(reason);
@@ -139,17 +142,17 @@ export class Retention {
     return true;
   }
 
-  /** This gateway's results; and, in a shared store, those whose time is long over: their gateway may never come back. */
-  async #results(signal: AbortSignal): Promise<{ own: StoredResultSummary[]; left: StoredResultSummary[] }> {
+  /** This gateway's results and, in a shared store, results of other gateways that expired long ago: their gateway may be gone. */
+  async #results(signal: AbortSignal): Promise<{ own: StoredResultSummary[]; abandoned: StoredResultSummary[] }> {
     const { store, gatewayId, now } = this.#options;
     const own: StoredResultSummary[] = [];
-    const left: StoredResultSummary[] = [];
+    const abandoned: StoredResultSummary[] = [];
     for await (const summary of store.list(signal)) {
       const { brokerId, expirationTimeMs } = summary.record;
       if (brokerId === gatewayId) own.push(summary);
-      else if (!store.local && now() - expirationTimeMs > HOLDER_PATIENCE_MS) left.push(summary);
+      else if (!store.local && now() - expirationTimeMs > OWNER_GRACE_MS) abandoned.push(summary);
     }
-    return { own, left };
+    return { own, abandoned };
   }
 }
 

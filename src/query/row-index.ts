@@ -1,9 +1,9 @@
-/** More checkpoints than this are thinned out, so that an index stays below 512 KB whatever the result's size. */
+/** Limit of checkpoints per result; keeps an index at or below 512 KB. */
 export const MAX_CHECKPOINTS = 65_536;
 
 const BYTES_PER_CHECKPOINT = 8;
 
-/** Where every `stride`-th row of a result begins, as byte offsets from the beginning of its rows. */
+/** Byte offsets of every `stride`-th row from the start of the rows. */
 export interface RowIndex {
   /** A power of two. */
   readonly stride: number;
@@ -12,8 +12,8 @@ export interface RowIndex {
 }
 
 /**
- * Collects row offsets within bounded memory: once full, every second checkpoint is dropped and the stride doubles. Finding a row
- * then means scanning at most one stride of rows, 1/65,536 of the result.
+ * Collects row offsets in bounded memory: when full, every second checkpoint is dropped and the stride doubles. Finding a row
+ * then requires scanning at most one stride, 1/65,536 of the result.
  */
 export class RowIndexBuilder {
   readonly #max: number;
@@ -30,7 +30,7 @@ export class RowIndexBuilder {
     return this.#stride;
   }
 
-  /** Rows must come in order; those off the stride are ignored. */
+  /** Rows must be added in order; rows between checkpoints are ignored. */
   add(row: number, offset: number): void {
     if (row % this.#stride !== 0) return;
     if (this.#length === this.#max) {
@@ -59,7 +59,7 @@ export class RowIndexBuilder {
   }
 }
 
-/** Little-endian doubles: exact up to 2^53 and readable as they lie on every platform that Node runs on. */
+/** Little-endian doubles: exact up to 2^53, and the native format of all platforms that Node supports. */
 export function encodeIndex(index: RowIndex): Uint8Array {
   return new Uint8Array(
     index.checkpoints.buffer,
@@ -68,7 +68,7 @@ export function encodeIndex(index: RowIndex): Uint8Array {
   );
 }
 
-/** @param bytes as `encodeIndex` made them; copied, because a Float64Array must be aligned */
+/** @param bytes from `encodeIndex`; copied because a Float64Array must be aligned */
 export function decodeIndex(bytes: Uint8Array, stride: number): RowIndex {
   const aligned = new Uint8Array(bytes.length);
   aligned.set(bytes);

@@ -1,13 +1,13 @@
-/** The kinds of result store, as `olap.broker.pagination.protocol` spells them. */
+/** Kinds of result store; values of `olap.broker.pagination.protocol`. */
 export const RESULT_STORE_PROTOCOLS = ['memory', 'file', 's3', 'gcs'] as const;
 export type ResultStoreProtocol = (typeof RESULT_STORE_PROTOCOLS)[number];
 
-/** Where a bucket is and how it is spoken to. Credentials come from the SDK's usual chain unless both keys are set. */
+/** Bucket location and access. Credentials come from the SDK's default chain unless both keys are set. */
 export interface ObjectStoreSettings {
   readonly bucket: string;
-  /** Put before every object name; empty, or without a leading and with a trailing slash. */
+  /** Prefix of every object name; empty, or without leading and with trailing slash. */
   readonly prefix: string;
-  /** Base URL of the store's API; the SDK's own where undefined. */
+  /** Base URL of the store's API; default: the SDK's. */
   readonly endpoint: string | undefined;
   readonly region: string | undefined;
   /** S3 only: `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
@@ -16,7 +16,7 @@ export interface ObjectStoreSettings {
   readonly secretAccessKey: string | undefined;
 }
 
-/** `olap.broker.pagination.file.*`: the quota that the storage cleaner holds. */
+/** `olap.broker.pagination.file.*`: quota enforced by the storage cleaner. */
 export interface StorageCleanerSettings {
   readonly enabled: boolean;
   readonly maxStorageMb: number;
@@ -24,29 +24,29 @@ export interface StorageCleanerSettings {
   readonly targetPercent: number;
 }
 
-/** What changes while the gateway runs: read anew at every use through `() => PaginationSettings`. */
+/** Settings that may change at run time: read at every use through `() => PaginationSettings`. */
 export interface PaginationSettings {
   /** Rows in a page when `numRows` is not given: `olap.broker.query.page.size`. */
   readonly pageSize: number;
-  /** A larger `numRows` is clipped to this: `olap.broker.query.max.page.size`. */
+  /** A larger `numRows` is reduced to this: `olap.broker.query.max.page.size`. */
   readonly maxPageSize: number;
-  /** Age in milliseconds after which a stored result is gone: `olap.broker.pagination.expiration`. */
+  /** Lifetime of a stored result in milliseconds: `olap.broker.pagination.expiration`. */
   readonly expirationMs: number;
-  /** Paginated queries that may run at once on this gateway; another one is 503: `olap.broker.pagination.max.submissions`. */
+  /** Maximum concurrent submissions on this gateway; further ones get 503: `olap.broker.pagination.max.submissions`. */
   readonly maxSubmissions: number;
   readonly storageCleaner: StorageCleanerSettings;
 }
 
-/** What is read once, at the start. */
+/** Settings that are read once at start. */
 export interface ResultStoreSettings {
   readonly protocol: ResultStoreProtocol;
-  /** Whether the engine keeps the rows of new results, and the store only what else is known of them: `olap.broker.pagination.native`. */
+  /** Whether the engine keeps the rows of new results and the store only their records: `olap.broker.pagination.native`. */
   readonly native: boolean;
   /** Local folder for temporary files: `olap.broker.pagination.temp.dir`. */
   readonly tempDir: string;
   /** `olap.broker.pagination.file.data.dir`: a path, a `file:` URI, or an object-store URI (`s3://…`, `gs://…`). */
   readonly fileDataDir: string | undefined;
-  /** Bytes that the memory store may hold: `olap.broker.pagination.memory.max.bytes`. */
+  /** Maximum size of the memory store in bytes: `olap.broker.pagination.memory.max.bytes`. */
   readonly memoryMaxBytes: number;
   readonly s3: ObjectStoreSettings;
   readonly gcs: ObjectStoreSettings;

@@ -3,13 +3,13 @@ import type { PageRequest } from './page.ts';
 import type { RowIndex } from './row-index.ts';
 import { ROW_KERNEL } from './scanner/kernel.ts';
 
-/** A range of bytes of the rows. */
+/** A byte range of the rows. */
 interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** The stride of rows that holds the page's first row, and the one that holds its last. */
+/** The strides that contain the first and the last row of a page. */
 export interface Strides {
   readonly first: ByteRange;
   /** Rows of the first stride before the page. */
@@ -22,12 +22,12 @@ export interface Strides {
 const COMMA = 0x2c;
 const OPEN_ARRAY = 0x5b;
 
-/** Where the row behind the page that was read last begins: mostly it is asked for next. */
+/** Start of the row after the last page read, because sequential reading is the usual case. */
 const nextRows = new WeakMap<RowIndex, { row: number; at: number }>();
 
 /**
- * @param row the one behind the page
- * @param read the strides of the page, where they begin in the result, and a view of the page's rows in them
+ * @param row the row after the page
+ * @param read the bytes of the strides, their offset in the result, and a view of the page's rows in them
  */
 export function rememberNext(
   index: RowIndex,
@@ -58,12 +58,12 @@ export function stridesOf(index: RowIndex, rowBytes: number, page: PageRequest):
   const last = range(lastRow);
   const keep = (lastRow % stride) + 1;
   const next = nextRows.get(index);
-  // In one stride the last row is counted from its beginning.
+  // Within a single stride the last row is counted from the start of the stride.
   if (next?.row !== page.offset || first.from === last.from) return { first, skip: page.offset % stride, last, keep };
   return { first: { from: next.at, to: first.to }, skip: 0, last, keep };
 }
 
-/** @param pieces the strides, from the first to the last */
+/** @param pieces bytes from the first to the last stride */
 export function cutRows(
   pieces: readonly Uint8Array[],
   strides: Strides,
@@ -91,7 +91,7 @@ export function rowStart(pieces: readonly Uint8Array[], skip: number): number {
   throw damaged();
 }
 
-/** Offset behind the `count`-th row; the pieces begin with a row. */
+/** Offset after the `count`-th row; the pieces begin with a row. */
 export function rowEnd(pieces: readonly Uint8Array[], count: number): number {
   const walk = ROW_KERNEL.walk(count);
   let base = 0;

@@ -6,10 +6,10 @@ import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './re
 import { AnswerScanner, type ScannedAnswer } from './scanner/answer-scanner.ts';
 import type { RawField } from './scanner/fields.ts';
 
-/** Chunks of the engine are gathered to pieces of this size before they go to the store. */
+/** Chunks from the engine are combined to this size before they are written to the store. */
 const WRITE_BYTES = 512 * 1024;
 
-/** What the record of a result says that the answer itself does not. */
+/** Fields of a record that are not in the engine's response. */
 export type Submission = Pick<
   ResultRecord,
   'requestId' | 'brokerId' | 'owner' | 'tables' | 'submissionTimeMs' | 'expirationTimeMs'
@@ -17,24 +17,24 @@ export type Submission = Pick<
 
 export type SubmitOutcome =
   | { readonly kind: 'stored'; readonly reader: ResultReader }
-  /** Nothing was stored: the answer, as the engine gave it, goes to the caller. */
+  /** Nothing was stored: the caller gets the engine's response. */
   | EngineAnswer;
 
 export interface EngineAnswer {
   readonly kind: 'engine-answer';
   readonly length: number;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Frees what the body is read from, whether it was read or not. Whoever gets the answer calls it. Never throws. */
+  /** Releases the source of the body, whether it was read or not. The receiver must call it. Never throws. */
   readonly close: () => Promise<void>;
 }
 
-/** Looks at the engine's fields beside the rows before anybody sees the result; throws where nobody may. */
+/** Checks the fields of the response before the result becomes visible; throws to reject it. */
 export type InspectAnswer = (fields: readonly RawField[]) => void;
 
 /**
- * Stores the engine's answer while it streams in: scan, index, write; a slow store slows the engine. An answer with exceptions, or without
- * rows to speak of, is not stored but handed back.
- * @param signal aborts the engine's query and leaves nothing behind
+ * Stores the engine's response while it arrives: scan, index, write. A slow store slows the engine by backpressure. A response with
+ * exceptions or without rows is not stored but returned.
+ * @param signal aborts the query and removes everything stored
  * @throws {QueryError} bad-answer, store-full, store-unavailable, aborted
  */
 export async function storeAnswer(
@@ -67,17 +67,17 @@ export async function storeAnswer(
   }
 }
 
-/** Takes the rows of an answer, piece by piece. */
+/** Receives the rows of a response in pieces. */
 export interface RowsSink {
-  /** Resolves when more may come; the piece may be written over from then on. */
+  /** Resolves when more is accepted; the piece may be overwritten from then on. */
   push(rows: Uint8Array): Promise<void>;
-  /** There are no more. */
+  /** Ends the rows. */
   flush(): Promise<void>;
 }
 
 /**
- * Scans an answer while it streams in.
- * @param body whoever handed it in destroys it
+ * Scans a response while it arrives.
+ * @param body destroyed by the caller
  * @throws {QueryError} bad-answer, aborted; and whatever the sink throws
  */
 export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: AbortSignal): Promise<ScannedAnswer> {
@@ -86,6 +86,8 @@ export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: Abort
     body.destroy();
   };
   signal.addEventListener('abort', abort, { once: true });
+  // The caller may have aborted before this listener was added.
+  if (signal.aborted) abort();
   try {
     for await (const chunk of body) {
       const piece = scanner.push(chunk);
@@ -96,15 +98,15 @@ export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: Abort
     return scanner.end();
   } catch (error) {
     throwIfAborted(signal);
-    throw error instanceof QueryError ? error : brokenOff(error);
+    throw error instanceof QueryError ? error : bodyError(error);
   } finally {
     signal.removeEventListener('abort', abort);
   }
 }
 
 /**
- * Gathers small pieces in two buffers, of which one is filled while the other is being written. New ones for each write would be as much memory as the
- * garbage collector lets lie.
+ * Combines small pieces in two buffers: one is filled while the other is written. New buffers for each write would
+ * accumulate until the next garbage collection.
  */
 export class Gathered implements RowsSink {
   readonly #writer: ResultWriter;
@@ -138,14 +140,14 @@ function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new QueryError('aborted', 'the caller went away before the answer was there');
 }
 
-function brokenOff(error: unknown): QueryError {
+function bodyError(error: unknown): QueryError {
   return new QueryError('bad-answer', "the engine's answer broke off or could not be decoded", { cause: error });
 }
 
 /**
- * The answer as it came.
- * @param rows as they were put aside; read at the most once
- * @param discard frees them
+ * The engine's response, unchanged.
+ * @param rows the buffered rows; read at most once
+ * @param discard releases the rows
  */
 export function engineAnswer(
   answer: ScannedAnswer,
@@ -189,7 +191,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 };
 
-/** The answer's body without its content coding. @throws {QueryError} bad-answer for a coding that nobody asked for */
+/** The response body without its content coding. @throws {QueryError} bad-answer for a coding that was not requested */
 export function decoded(response: EngineResponse): AnswerPieces {
   const coding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (coding === 'identity') return response.pieces ?? response.body;
@@ -201,7 +203,7 @@ export function decoded(response: EngineResponse): AnswerPieces {
       `the engine's answer has the content coding \`${coding}\`; gzip, deflate and br are known`,
     );
   }
-  // Whichever side ends first ends the other: pipe() alone would leave the engine's stream open.
+  // pipe() alone would leave the engine's stream open after an early end of either side.
   finished(response.body, (error) => {
     if (error) decoder.destroy(error);
   });

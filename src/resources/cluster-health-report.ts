@@ -1,8 +1,9 @@
 import { Type, type Static } from 'typebox';
+import { DURATION_PATTERN } from '../platform/duration.ts';
 import { commonStatus } from './meta.ts';
 import { emptyByDefault, StringEnum, type KindDefinition } from './schema.ts';
 
-/** The one report that operator, gateway and standalone use; made on first start where it does not exist. */
+/** Name of the report that operator, gateway and standalone use. The first start creates it. */
 export const REPORT_NAME = 'cluster';
 
 export const ClusterHealthReportSpec = Type.Object(
@@ -10,25 +11,25 @@ export const ClusterHealthReportSpec = Type.Object(
     interval: Type.Optional(
       Type.String({
         maxLength: 32,
-        pattern: '^([0-9]+(ms|s|m|h|d))+$',
-        description: 'Time between two runs, such as 20m (the default) or 1h30m. Not together with schedule.',
+        pattern: DURATION_PATTERN,
+        description: 'Interval between runs, such as 20m (the default) or 1h30m. Excludes schedule.',
       }),
     ),
     schedule: Type.Optional(
       Type.String({
         minLength: 9,
         maxLength: 128,
-        description: 'Cron expression of five or six fields, in UTC, instead of interval.',
+        description: 'Cron expression with five or six fields, in UTC. Excludes interval.',
       }),
     ),
-    suspend: Type.Optional(Type.Boolean({ description: 'Stops the periodic runs; a run on demand still works.' })),
+    suspend: Type.Optional(Type.Boolean({ description: 'Suspends the periodic runs. Runs on demand still work.' })),
     thresholds: Type.Optional(
       Type.Record(
         Type.String({ maxLength: 128 }),
         Type.Record(Type.String({ maxLength: 64 }), Type.Number(), { maxProperties: 8 }),
         {
           maxProperties: 33,
-          description: 'By check name: its thresholds by name, where they differ from the defaults.',
+          description: 'Thresholds that differ from the defaults, by check and by threshold name.',
         },
       ),
     ),
@@ -37,7 +38,7 @@ export const ClusterHealthReportSpec = Type.Object(
         maxItems: 33,
         uniqueItems: true,
         'x-kubernetes-list-type': 'set',
-        description: 'Names of checks that are not run.',
+        description: 'Names of checks to skip.',
       }),
     ),
     prebuiltSnapshotProperty: Type.Optional(
@@ -45,18 +46,18 @@ export const ClusterHealthReportSpec = Type.Object(
         minLength: 1,
         maxLength: 256,
         description:
-          'The cluster property by which PREBUILT_SNAPSHOT_CHECK knows that prebuilt snapshots are made for preloading; pinot.upsert.prebuilt.snapshot.enabled by default.',
+          'Cluster property that PREBUILT_SNAPSHOT_CHECK reads: true when prebuilt snapshots are created for preloading. Default: pinot.upsert.prebuilt.snapshot.enabled.',
       }),
     ),
     maxFindings: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 200,
-        description: 'How many findings of a check are kept in the status, 20 by default. The count is always exact.',
+        description: 'Limit of findings per check in the status, 20 by default. findingCount is always exact.',
       }),
     ),
   },
-  { ...emptyByDefault, description: 'When the checks run, and by which thresholds.' },
+  { ...emptyByDefault, description: 'When the checks run, and their thresholds.' },
 );
 export type ClusterHealthReportSpec = Static<typeof ClusterHealthReportSpec>;
 
@@ -66,12 +67,12 @@ export const Finding = Type.Object(
       maxLength: 32,
       description: 'table, segment, server, broker, controller, instance, tenant or cluster.',
     }),
-    entity: Type.String({ maxLength: 512, description: 'Name of what is not well.' }),
-    message: Type.String({ maxLength: 1024, description: 'What is wrong with it.' }),
-    observed: Type.Optional(Type.String({ maxLength: 256, description: 'What was measured.' })),
-    threshold: Type.Optional(Type.String({ maxLength: 256, description: 'What is allowed.' })),
+    entity: Type.String({ maxLength: 512, description: 'Name of the entity with the problem.' }),
+    message: Type.String({ maxLength: 1024, description: 'Description of the problem.' }),
+    observed: Type.Optional(Type.String({ maxLength: 256, description: 'Measured value.' })),
+    threshold: Type.Optional(Type.String({ maxLength: 256, description: 'Allowed value.' })),
   },
-  { description: 'One thing that a check found.' },
+  { description: 'A problem that a check found.' },
 );
 export type Finding = Static<typeof Finding>;
 
@@ -80,30 +81,34 @@ export const CheckStatus = Type.Object(
     name: Type.String({ maxLength: 128, description: 'Name of the check.' }),
     status: StringEnum(['PASS', 'FAIL'], { description: 'PASS or FAIL.' }),
     couldNotEvaluate: Type.Optional(
-      Type.Boolean({ description: 'True where the check is a FAIL because what it needs could not be read.' }),
+      Type.Boolean({ description: 'True when the check failed because its data could not be read.' }),
     ),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'Since when the check has this status.' })),
-    message: Type.String({ maxLength: 1024, description: 'The outcome in one sentence.' }),
-    findingCount: Type.Integer({ description: 'How many findings there were, exact.' }),
+    since: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Time since which the check has this status.' }),
+    ),
+    message: Type.String({ maxLength: 1024, description: 'Result in one sentence.' }),
+    findingCount: Type.Integer({ description: 'Exact number of findings.' }),
     findings: Type.Optional(
       Type.Array(Finding, {
         maxItems: 200,
-        description: 'The first findings, at most spec.maxFindings.',
+        description: 'The first findings, up to spec.maxFindings.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
-    durationMs: Type.Optional(Type.Integer({ description: 'Time that the check took, milliseconds.' })),
+    durationMs: Type.Optional(Type.Integer({ description: 'Duration of the check in milliseconds.' })),
   },
-  { description: 'The latest outcome of one check.' },
+  { description: 'Latest result of one check.' },
 );
 export type CheckStatus = Static<typeof CheckStatus>;
 
 export const RunningRun = Type.Object(
   {
     id: Type.String({ maxLength: 128, description: 'Id of the run.' }),
-    done: Type.Optional(Type.Integer({ description: 'Reads of the cluster that are done; absent before the first.' })),
+    done: Type.Optional(
+      Type.Integer({ description: 'Number of completed reads of the cluster; absent before the first one.' }),
+    ),
     total: Type.Optional(
-      Type.Integer({ description: 'Reads that are known to be needed; grows as tables are found.' }),
+      Type.Integer({ description: 'Number of reads known to be needed. It grows as tables are found.' }),
     ),
     checks: Type.Array(
       Type.Object({
@@ -112,40 +117,40 @@ export const RunningRun = Type.Object(
       }),
       {
         maxItems: 64,
-        description: 'Checks that the run has decided so far, in that order.',
+        description: 'Completed checks, in order of completion.',
         'x-kubernetes-list-type': 'atomic',
       },
     ),
-    checksTotal: Type.Integer({ description: 'How many checks the run decides in all.' }),
+    checksTotal: Type.Integer({ description: 'Total number of checks in the run.' }),
   },
-  { description: 'The run that is under way; absent where none is.' },
+  { description: 'The run in progress; absent when there is none.' },
 );
 export type RunningRun = Static<typeof RunningRun>;
 
 export const ClusterHealthReportStatus = Type.Object(
   {
     ...commonStatus,
-    lastRunTime: Type.Optional(Type.String({ format: 'date-time', description: 'When the last run began.' })),
-    durationMs: Type.Optional(Type.Integer({ description: 'How long the last run took, milliseconds.' })),
-    pass: Type.Optional(Type.Integer({ description: 'How many checks passed.' })),
-    fail: Type.Optional(Type.Integer({ description: 'How many checks failed.' })),
+    lastRunTime: Type.Optional(Type.String({ format: 'date-time', description: 'Start of the last run.' })),
+    durationMs: Type.Optional(Type.Integer({ description: 'Duration of the last run in milliseconds.' })),
+    pass: Type.Optional(Type.Integer({ description: 'Number of passed checks.' })),
+    fail: Type.Optional(Type.Integer({ description: 'Number of failed checks.' })),
     observedRunAt: Type.Optional(
       Type.String({
         maxLength: 128,
-        description: 'The value of the annotation olapwarden.io/run-at that was last acted upon.',
+        description: 'Last processed value of the annotation olapwarden.io/run-at.',
       }),
     ),
     running: Type.Optional(RunningRun),
     checks: Type.Optional(
       Type.Array(CheckStatus, {
         maxItems: 64,
-        description: 'Every check, in the order of the catalogue.',
+        description: 'Results of all checks, in catalogue order.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],
       }),
     ),
   },
-  { description: 'The latest report; overwritten whole by every run.' },
+  { description: 'The latest report. Each run replaces it.' },
 );
 export type ClusterHealthReportStatus = Static<typeof ClusterHealthReportStatus>;
 
@@ -155,20 +160,20 @@ export const clusterHealthReportKind = {
   singular: 'clusterhealthreport',
   shortNames: ['chr'],
   description:
-    'The ClusterHealthReport named `cluster` says when the health checks run and holds their latest outcome.',
+    'The ClusterHealthReport named `cluster` configures the health checks and contains their latest results.',
   spec: ClusterHealthReportSpec,
   status: ClusterHealthReportStatus,
   rules: [
     {
       cel: '!(has(self.interval) && has(self.schedule))',
-      message: 'give spec.interval or spec.schedule, not both',
+      message: 'spec.interval and spec.schedule are mutually exclusive: set only one',
       holds: (spec) => !(spec.interval !== undefined && spec.schedule !== undefined),
     },
   ],
   printerColumns: [
-    { name: 'Pass', type: 'integer', jsonPath: '.status.pass', description: 'How many checks passed.' },
-    { name: 'Fail', type: 'integer', jsonPath: '.status.fail', description: 'How many checks failed.' },
-    { name: 'Last Run', type: 'date', jsonPath: '.status.lastRunTime', description: 'When the last run began.' },
+    { name: 'Pass', type: 'integer', jsonPath: '.status.pass', description: 'Number of passed checks.' },
+    { name: 'Fail', type: 'integer', jsonPath: '.status.fail', description: 'Number of failed checks.' },
+    { name: 'Last Run', type: 'date', jsonPath: '.status.lastRunTime', description: 'Start of the last run.' },
     {
       name: 'Healthy',
       type: 'string',
@@ -180,7 +185,7 @@ export const clusterHealthReportKind = {
       name: 'Age',
       type: 'date',
       jsonPath: '.metadata.creationTimestamp',
-      description: 'Time since the report was made.',
+      description: 'Time since creation.',
     },
   ],
 } as const satisfies KindDefinition<

@@ -7,7 +7,7 @@ import type { PrinterColumn, Rule } from './schema.ts';
 /** The category of every kind: `kubectl get olap`. */
 export const CATEGORY = 'olap';
 
-/** A CustomResourceDefinition of apiextensions.k8s.io/v1, as far as olap-warden writes it. */
+/** The part of an apiextensions.k8s.io/v1 CustomResourceDefinition that olap-warden uses. */
 export interface CustomResourceDefinition {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
   readonly kind: 'CustomResourceDefinition';
@@ -15,7 +15,7 @@ export interface CustomResourceDefinition {
   readonly spec: object;
 }
 
-/** The CustomResourceDefinition of a kind: what a kube-apiserver needs to store and validate it without a webhook. */
+/** The CustomResourceDefinition of a kind, with all validation, so that no webhook is needed. */
 export function customResourceDefinition(kind: CustomKind): CustomResourceDefinition {
   const definition = KINDS[kind];
   const { plural, singular, shortNames } = definition;
@@ -65,9 +65,8 @@ function objectSchema(kind: CustomKind): JsonSchema {
 }
 
 /**
- * The part of a JSON schema that a CRD may hold.
- * `uniqueItems` is forbidden there (`x-kubernetes-list-type: set` says it), and unknown fields are a matter of the
- * client's field validation: a CRD with `additionalProperties: false` beside `properties` is refused.
+ * Converts a JSON schema to a structural schema. A CRD must not contain `uniqueItems` (`x-kubernetes-list-type: set` replaces it), nor
+ * `additionalProperties: false` together with `properties` (clients validate unknown fields).
  */
 function structural(schema: object): JsonSchema {
   return transformSchema(plainSchema(schema), (inner) => {

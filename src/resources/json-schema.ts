@@ -1,4 +1,4 @@
-/** A JSON schema as plain data: what TypeBox's schema objects are once their private marks are gone. */
+/** A JSON schema as plain data, without TypeBox's internal symbols. */
 export interface JsonSchema {
   [keyword: string]: unknown;
   type?: string;
@@ -10,9 +10,8 @@ export interface JsonSchema {
 }
 
 /**
- * Copies a TypeBox schema to plain JSON schema, in the one form that the validator and the CRD share:
- * a map from any name is `additionalProperties` (TypeBox writes `patternProperties`, which no CRD may hold),
- * and a field that has a default is not required.
+ * Converts a TypeBox schema to the plain JSON schema that the validator and the CRD share: maps use `additionalProperties` (TypeBox writes
+ * `patternProperties`, which a CRD must not contain), and fields with a default are not required.
  */
 export function plainSchema(schema: object): JsonSchema {
   return normalise(JSON.parse(JSON.stringify(schema)) as JsonSchema);
@@ -35,7 +34,7 @@ function hasDefault(schema: JsonSchema | undefined): boolean {
   return schema?.default !== undefined;
 }
 
-/** Applies `change` to a schema and to everything within it, outermost first. */
+/** Applies `change` to a schema and then to its nested schemas. */
 export function transformSchema(schema: JsonSchema, change: (schema: JsonSchema) => JsonSchema): JsonSchema {
   const result = change(schema);
   if (result.properties)

@@ -9,7 +9,7 @@ import { roleAssignmentKind, type RoleAssignmentSpec, type RoleAssignmentStatus 
 import { roleKind, type RoleSpec, type RoleStatus } from './role.ts';
 import { serviceTokenKind, type ServiceTokenSpec, type ServiceTokenStatus } from './service-token.ts';
 
-/** One object of a custom resource. Objects are shared by all readers: never change one in place. */
+/** An object of a custom resource. Objects are shared by all readers and must not be modified. */
 export interface CustomResource<K extends string, Spec, Status> {
   readonly apiVersion: string;
   readonly kind: K;
@@ -28,7 +28,7 @@ export type ClusterHealthReport = CustomResource<
   ClusterHealthReportStatus
 >;
 
-/** A Kubernetes Secret; values of `data` are base64, as on the wire. */
+/** A Kubernetes Secret; values of `data` are base64. */
 export interface Secret {
   readonly apiVersion: 'v1';
   readonly kind: 'Secret';
@@ -45,7 +45,7 @@ export interface CustomResourceByKind {
   ClusterHealthReport: ClusterHealthReport;
 }
 
-/** What a ResourceStore holds: the custom resources, and the Secrets that belong to service tokens. */
+/** The kinds in a ResourceStore: the custom resources, and the Secrets of service tokens. */
 export interface ResourceByKind extends CustomResourceByKind {
   Secret: Secret;
 }
@@ -53,7 +53,7 @@ export interface ResourceByKind extends CustomResourceByKind {
 export type CustomKind = keyof CustomResourceByKind;
 export type ResourceKind = keyof ResourceByKind;
 
-/** Definitions of all custom resources, in the order in which documentation lists them. */
+/** Definitions of all custom resources, in the order of the documentation. */
 export const KINDS = {
   Policy: policyKind,
   Role: roleKind,

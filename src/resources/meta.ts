@@ -7,35 +7,35 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 
 /** Annotations and labels that olap-warden reads or writes. */
 export const ANNOTATIONS = {
-  /** Who made the object: an SRN for REST callers, the Kubernetes user name for kubectl (stamped by a MutatingAdmissionPolicy). */
+  /** Author: an SRN for REST callers, the Kubernetes user name for kubectl (set by a MutatingAdmissionPolicy). */
   createdBy: `${GROUP}/created-by`,
   lastUpdatedBy: `${GROUP}/last-updated-by`,
-  /** RFC 3339 time of the last change of spec or description through any door; the spec's `lastUpdatedAt`. */
+  /** RFC 3339 time of the last change of spec or description by any interface; `lastUpdatedAt` in the REST API. */
   lastUpdatedAt: `${GROUP}/last-updated-at`,
-  /** Any new value runs the health task at once. */
+  /** A new value starts a health run. */
   runAt: `${GROUP}/run-at`,
-  /** Any new value makes the operator rotate a ServiceToken. */
+  /** A new value makes the operator rotate a ServiceToken. */
   rotateAt: `${GROUP}/rotate-at`,
 } as const;
 
 export const LABELS = {
   managedBy: 'app.kubernetes.io/managed-by',
-  /** On Secrets: `service-token` where they hold the hash of a service token, `service-token-secret` where they hold the token itself. */
+  /** On Secrets: `service-token` for the hash of a service token, `service-token-secret` for the token itself. */
   part: `${GROUP}/part`,
   /** `true` on the predefined policies and roles. */
   predefined: `${GROUP}/predefined`,
 } as const;
 
-/** The author of predefined resources, by the spec. */
+/** Author of the predefined resources, as in the specification. */
 export const PLATFORM_AUTHOR = 'platform-rbac-manager';
-/** Reported where the author of a resource cannot be known for sure. */
+/** Reported when the author of a resource is not certain. */
 export const UNKNOWN_AUTHOR = 'unknown';
 
-/** RFC 1123 subdomain, as Kubernetes demands of object names. */
+/** RFC 1123 subdomain, as required by Kubernetes for object names. */
 export const NAME_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 export const NAME_MAX_LENGTH = 253;
 
-/** `metadata` of an object; the fields of Kubernetes' ObjectMeta that olap-warden uses, others pass through untouched. */
+/** The fields of Kubernetes' ObjectMeta that olap-warden uses. Others are passed through unchanged. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -60,38 +60,36 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** metav1.Condition; `reason` is CamelCase, `message` is for people. */
+/** metav1.Condition. */
 export const Condition = Type.Object(
   {
     type: Type.String({ maxLength: 316, description: 'Type of the condition in CamelCase, such as Ready.' }),
     status: StringEnum(['True', 'False', 'Unknown'], { description: 'True, False or Unknown.' }),
     observedGeneration: Type.Optional(
-      Type.Integer({ format: 'int64', description: 'The metadata.generation that the condition was set upon.' }),
+      Type.Integer({ format: 'int64', description: 'The metadata.generation for which the condition was set.' }),
     ),
-    lastTransitionTime: Type.String({ format: 'date-time', description: 'When the status last changed.' }),
+    lastTransitionTime: Type.String({ format: 'date-time', description: 'Time of the last change of the status.' }),
     reason: Type.String({
       minLength: 1,
       maxLength: 1024,
-      description: 'The reason of the last transition, in CamelCase.',
+      description: 'Reason of the last transition, in CamelCase.',
     }),
-    message: Type.String({ maxLength: 32768, description: 'What happened, for people.' }),
+    message: Type.String({ maxLength: 32768, description: 'Human-readable description.' }),
   },
-  { description: 'One observation of the state of the object, as in metav1.Condition.' },
+  { description: 'Condition of the object, as in metav1.Condition.' },
 );
 export type Condition = Static<typeof Condition>;
 
-/** The status fields that every kind has. */
+/** Status fields of all kinds. */
 export const commonStatus = {
-  srn: Type.Optional(
-    Type.String({ maxLength: 512, description: 'The resource name of the RBAC manager, srn2:<kind>#<name>.' }),
-  ),
+  srn: Type.Optional(Type.String({ maxLength: 512, description: 'Resource name (SRN), srn2:<kind>#<name>.' })),
   observedGeneration: Type.Optional(
-    Type.Integer({ format: 'int64', description: 'The metadata.generation that this status was computed from.' }),
+    Type.Integer({ format: 'int64', description: 'The metadata.generation from which this status was computed.' }),
   ),
   conditions: Type.Optional(
     Type.Array(Condition, {
       maxItems: 16,
-      description: 'Ready, and Reconciling or Stalled where they apply, as kstatus reads them.',
+      description: 'Ready, and Reconciling or Stalled where they apply, for kstatus.',
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['type'],
     }),

@@ -1,16 +1,16 @@
 /**
- * The known name that is most like `name`, for messages that say what was probably meant.
- * Undefined where none is near: at most a third of the letters (and never fewer than one) may differ.
+ * The known name closest to `name`, for "did you mean" messages.
+ * @returns undefined when more than a third of the letters (but at least one) differ
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const wanted = name.toLowerCase();
-  // A longer text is no typing error, and the distance of long texts would cost the square of their length.
+  // The edit distance takes quadratic time, and a longer text is not a misspelt name.
   if (wanted.length > 128) return undefined;
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of known) {
     if (Math.abs(candidate.length - wanted.length) >= bestDistance) continue;
-    const distance = editDistance(wanted, candidate.toLowerCase());
+    const distance = editDistance(wanted, candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -19,18 +19,23 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** Levenshtein's distance with a single row of memory. */
-function editDistance(a: string, b: string): number {
+/** Levenshtein's distance with a single row of memory; `limit` where it is not below that. */
+function editDistance(a: string, b: string, limit: number): number {
   const row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     let diagonal = row[0] ?? 0;
     row[0] = i;
+    let least = i;
     for (let j = 1; j <= b.length; j++) {
       const above = row[j] ?? 0;
       const substitution = diagonal + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row[j] = Math.min(above + 1, (row[j - 1] ?? 0) + 1, substitution);
+      const distance = Math.min(above + 1, (row[j - 1] ?? 0) + 1, substitution);
+      row[j] = distance;
+      least = Math.min(least, distance);
       diagonal = above;
     }
+    // No distance is below the least of any row.
+    if (least >= limit) return limit;
   }
   return row[b.length] ?? 0;
 }

@@ -4,57 +4,64 @@ import { StringEnum, type KindDefinition } from './schema.ts';
 
 /** Characters of an action pattern: letters and `*`. */
 export const ACTION_PATTERN = '^[A-Za-z*]{1,128}$';
-/** `*`, or `srn2:` and levels `<kind>#<id>` joined by `:`. */
+/** `*`, or `srn2:` and levels `<kind>#<id>` separated by `:`. */
 export const SRN_PATTERN = '^(\\*|srn2:[^#:\\s]+#[^#:\\s]+(:[^#:\\s]+#[^#:\\s]+){0,7})$';
+
+/** Bounds the work of reading a policy and of a decision: lists of single statements are bounded as well, but not their sum. */
+export const MAX_POLICY_ACTIONS = 2048;
+export const MAX_POLICY_RESOURCES = 2048;
 
 export const Statement = Type.Object(
   {
-    description: Type.Optional(Type.String({ maxLength: 1024, description: 'Free text for people.' })),
+    description: Type.Optional(Type.String({ maxLength: 1024, description: 'Free text.' })),
     effect: StringEnum(['allow', 'deny'], {
       default: 'deny',
-      description: 'allow or deny. A deny beats every allow, over all roles of the caller.',
+      description: 'allow or deny. A deny overrides every allow, across all roles of the caller.',
     }),
     actions: Type.Optional(
       Type.Array(Type.String({ maxLength: 128, pattern: ACTION_PATTERN }), {
         minItems: 1,
         maxItems: 256,
-        description:
-          'Action names, compared without case; * stands for any letters. All actions where the field is missing.',
+        description: 'Action names, case-insensitive; * matches any letters. All actions when the field is absent.',
       }),
     ),
     resources: Type.Array(Type.String({ maxLength: 1024, pattern: SRN_PATTERN }), {
       minItems: 1,
       maxItems: 256,
       description:
-        'Resource names such as srn2:table#events; * stands for any characters within a level, * alone for everything.',
+        'Resource names such as srn2:table#events; * matches any characters within a level, * alone matches all resources.',
     }),
   },
-  { description: 'One rule: which actions are allowed or denied on which resources.' },
+  { description: 'A rule that allows or denies actions on resources.' },
 );
 export type Statement = Static<typeof Statement>;
 
 export const PolicySpec = Type.Object(
   {
-    description: Type.Optional(Type.String({ maxLength: 4096, description: 'Free text for people.' })),
+    description: Type.Optional(Type.String({ maxLength: 4096, description: 'Free text.' })),
     statements: Type.Array(Statement, {
       minItems: 1,
       maxItems: 1000,
-      description: 'The rules of the policy. What no statement matches is denied.',
+      description: 'Rules of the policy. What no statement allows is denied.',
       'x-kubernetes-list-type': 'atomic',
     }),
   },
-  { description: 'What the policy allows and denies.' },
+  { description: 'Statements of the policy.' },
 );
 export type PolicySpec = Static<typeof PolicySpec>;
 
 export const PolicyStatus = Type.Object(
   {
     ...commonStatus,
-    statementCount: Type.Optional(Type.Integer({ description: 'How many statements the policy has.' })),
+    statementCount: Type.Optional(Type.Integer({ description: 'Number of statements.' })),
   },
-  { description: 'What the operator observed.' },
+  { description: 'Status observed by the operator.' },
 );
 export type PolicyStatus = Static<typeof PolicyStatus>;
+
+function total(statements: readonly Statement[], count: (statement: Statement) => number): number {
+  return statements.reduce((sum, statement) => sum + count(statement), 0);
+}
 
 export const policyKind = {
   kind: 'Policy',
@@ -62,10 +69,21 @@ export const policyKind = {
   singular: 'policy',
   shortNames: ['opolicy'],
   description:
-    'A Policy says which actions are allowed or denied on which resources. It takes effect through the roles that hold it. A policy that cannot be understood denies everything to the roles that hold it, and its status says why.',
+    'A Policy allows or denies actions on resources. It takes effect through roles. An invalid policy denies everything to its roles, and its status contains the reason.',
   spec: PolicySpec,
   status: PolicyStatus,
-  rules: [],
+  rules: [
+    {
+      cel: `self.statements.map(s, has(s.actions) ? size(s.actions) : 0).sum() <= ${MAX_POLICY_ACTIONS}`,
+      message: `all statements together may list at most ${MAX_POLICY_ACTIONS} actions: split the policy`,
+      holds: ({ statements }) => total(statements, ({ actions }) => actions?.length ?? 0) <= MAX_POLICY_ACTIONS,
+    },
+    {
+      cel: `self.statements.map(s, size(s.resources)).sum() <= ${MAX_POLICY_RESOURCES}`,
+      message: `all statements together may list at most ${MAX_POLICY_RESOURCES} resources: split the policy`,
+      holds: ({ statements }) => total(statements, ({ resources }) => resources.length) <= MAX_POLICY_RESOURCES,
+    },
+  ],
   printerColumns: [
     {
       name: 'Ready',
@@ -77,7 +95,7 @@ export const policyKind = {
       name: 'Statements',
       type: 'integer',
       jsonPath: '.status.statementCount',
-      description: 'How many statements the policy has.',
+      description: 'Number of statements.',
     },
     {
       name: 'Reason',
@@ -90,7 +108,7 @@ export const policyKind = {
       name: 'Age',
       type: 'date',
       jsonPath: '.metadata.creationTimestamp',
-      description: 'Time since the policy was made.',
+      description: 'Time since creation.',
     },
   ],
 } as const satisfies KindDefinition<'Policy', typeof PolicySpec, typeof PolicyStatus>;

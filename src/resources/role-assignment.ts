@@ -18,7 +18,7 @@ export const Subject = Type.Object(
       description: 'The e-mail address, group, e-mail domain, or the name (or access key) of a ServiceToken.',
     }),
   },
-  { description: 'Somebody or something that has the role.' },
+  { description: 'A user, group, e-mail domain or service token with the role.' },
 );
 export type Subject = Static<typeof Subject>;
 
@@ -28,23 +28,23 @@ export const RoleAssignmentSpec = Type.Object(
       minLength: 1,
       maxLength: NAME_MAX_LENGTH,
       pattern: NAME_PATTERN,
-      description: 'Name of the role, in the same namespace. It cannot be changed later.',
+      description: 'Name of the role, in the same namespace. Immutable.',
     }),
     subjects: Type.Array(Subject, {
       minItems: 1,
       maxItems: 1000,
-      description: 'Who has the role.',
+      description: 'Subjects with the role.',
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['type', 'name'],
     }),
   },
-  { description: 'A role, and who has it.' },
+  { description: 'A role and its subjects.' },
 );
 export type RoleAssignmentSpec = Static<typeof RoleAssignmentSpec>;
 
 export const RoleAssignmentStatus = Type.Object(
-  { ...commonStatus, subjectCount: Type.Optional(Type.Integer({ description: 'How many subjects are named.' })) },
-  { description: 'What the operator observed.' },
+  { ...commonStatus, subjectCount: Type.Optional(Type.Integer({ description: 'Number of subjects.' })) },
+  { description: 'Status observed by the operator.' },
 );
 export type RoleAssignmentStatus = Static<typeof RoleAssignmentStatus>;
 
@@ -53,23 +53,23 @@ export const roleAssignmentKind = {
   plural: 'roleassignments',
   singular: 'roleassignment',
   shortNames: ['orolebinding'],
-  description: 'A RoleAssignment gives a role to subjects. Everything that all assignments give to a caller adds up.',
+  description: 'A RoleAssignment grants a role to subjects. A caller has the roles of all assignments that match.',
   spec: RoleAssignmentSpec,
   status: RoleAssignmentStatus,
   rules: [
     {
       cel: 'self.role == oldSelf.role',
-      message: 'spec.role cannot be changed: delete this RoleAssignment and make one for the other role',
+      message: 'spec.role is immutable: delete this RoleAssignment and create one for the other role',
       holds: (spec, previous) => previous === undefined || spec.role === previous.role,
     },
   ],
   printerColumns: [
-    { name: 'Role', type: 'string', jsonPath: '.spec.role', description: 'The role that is given.' },
+    { name: 'Role', type: 'string', jsonPath: '.spec.role', description: 'Assigned role.' },
     {
       name: 'Subjects',
       type: 'integer',
       jsonPath: '.status.subjectCount',
-      description: 'How many subjects are named.',
+      description: 'Number of subjects.',
     },
     {
       name: 'Ready',
@@ -88,7 +88,7 @@ export const roleAssignmentKind = {
       name: 'Age',
       type: 'date',
       jsonPath: '.metadata.creationTimestamp',
-      description: 'Time since the assignment was made.',
+      description: 'Time since creation.',
     },
   ],
 } as const satisfies KindDefinition<'RoleAssignment', typeof RoleAssignmentSpec, typeof RoleAssignmentStatus>;

@@ -4,28 +4,28 @@ import { emptyByDefault, type KindDefinition } from './schema.ts';
 
 export const RoleSpec = Type.Object(
   {
-    description: Type.Optional(Type.String({ maxLength: 4096, description: 'Free text for people.' })),
+    description: Type.Optional(Type.String({ maxLength: 4096, description: 'Free text.' })),
     policies: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: NAME_MAX_LENGTH, pattern: NAME_PATTERN }), {
         maxItems: 256,
         description:
-          'Names of the policies that this role holds, in the same namespace. A name whose policy does not exist yet keeps the role from being ready.',
+          'Names of the policies of this role, in the same namespace. The role is not ready while one of them does not exist.',
         'x-kubernetes-list-type': 'set',
         uniqueItems: true,
       }),
     ),
   },
-  { ...emptyByDefault, description: 'What the role is for, and the policies that it groups.' },
+  { ...emptyByDefault, description: 'Purpose and policies of the role.' },
 );
 export type RoleSpec = Static<typeof RoleSpec>;
 
 export const RoleStatus = Type.Object(
   {
     ...commonStatus,
-    policyCount: Type.Optional(Type.Integer({ description: 'How many policies the role holds.' })),
-    subjectCount: Type.Optional(Type.Integer({ description: 'How many subjects the role is assigned to.' })),
+    policyCount: Type.Optional(Type.Integer({ description: 'Number of policies of the role.' })),
+    subjectCount: Type.Optional(Type.Integer({ description: 'Number of subjects with the role.' })),
   },
-  { description: 'What the operator observed.' },
+  { description: 'Status observed by the operator.' },
 );
 export type RoleStatus = Static<typeof RoleStatus>;
 
@@ -35,7 +35,7 @@ export const roleKind = {
   singular: 'role',
   shortNames: ['orole'],
   description:
-    'A Role groups policies. Subjects (users, groups, e-mail domains, service tokens) get what its policies allow by a RoleAssignment. The object name is the role name: unique, and it cannot be changed later.',
+    'A Role groups policies. A RoleAssignment grants it to subjects (users, groups, e-mail domains, service tokens). The object name is the role name and is immutable.',
   spec: RoleSpec,
   status: RoleStatus,
   rules: [],
@@ -50,13 +50,13 @@ export const roleKind = {
       name: 'Policies',
       type: 'integer',
       jsonPath: '.status.policyCount',
-      description: 'How many policies the role holds.',
+      description: 'Number of policies of the role.',
     },
     {
       name: 'Subjects',
       type: 'integer',
       jsonPath: '.status.subjectCount',
-      description: 'How many subjects have the role.',
+      description: 'Number of subjects with the role.',
     },
     {
       name: 'Reason',
@@ -69,7 +69,7 @@ export const roleKind = {
       name: 'Age',
       type: 'date',
       jsonPath: '.metadata.creationTimestamp',
-      description: 'Time since the role was made.',
+      description: 'Time since creation.',
     },
   ],
 } as const satisfies KindDefinition<'Role', typeof RoleSpec, typeof RoleStatus>;

@@ -3,7 +3,7 @@ import { Type, type TSchema, type Static } from 'typebox';
 /**
  * A string enum as `{type: string, enum: […]}`.
  *
- * TypeBox's own unions of literals become `anyOf`/`const`, which is not a structural schema: a kube-apiserver would refuse the CRD.
+ * TypeBox's unions of literals become `anyOf`/`const`, which is not a structural schema; a kube-apiserver would reject the CRD.
  */
 export function StringEnum<const V extends readonly string[]>(
   values: V,
@@ -13,24 +13,24 @@ export function StringEnum<const V extends readonly string[]>(
 }
 
 /**
- * A rule that a JSON schema cannot say, in the two languages it is enforced in: CEL inside the CRD (for kubectl), TypeScript for
- * everything that does not pass a kube-apiserver (REST bodies, the folder store). A test holds both to the same answers.
+ * A rule that a JSON schema cannot express, as CEL in the CRD (for kubectl) and as TypeScript (for REST bodies and the folder store, which
+ * do not pass a kube-apiserver). A test checks that both give the same results.
  */
 export interface Rule<T> {
   /** CEL over `self`, as in `x-kubernetes-validations`. */
   readonly cel: string;
-  /** One sentence that says what would be right. */
+  /** One sentence, with what would be right. */
   readonly message: string;
   readonly holds: (value: T, previous: T | undefined) => boolean;
 }
 
 /**
- * For a spec of which every field is optional. Server-side apply of a spec whose only list becomes empty leaves out the spec itself
- * (kubernetes-sigs/structured-merge-diff), and the object would be refused for lacking one.
+ * For a spec with only optional fields. When its only list becomes empty, server-side apply removes the spec itself
+ * (kubernetes-sigs/structured-merge-diff), and the object would be rejected without this default.
  */
 export const emptyByDefault = { default: {} } as const;
 
-/** What everything else about a kind is made from: its type, its validator, its CRD in `crds/` and its reference page. */
+/** Definition of a kind: the source of its type, its validator, its CRD in `crds/` and its reference page. */
 export interface KindDefinition<
   K extends string = string,
   Spec extends TSchema = TSchema,
@@ -55,6 +55,6 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'date' | 'boolean';
   readonly jsonPath: string;
   readonly description: string;
-  /** 0 (default) is always shown, 1 only with `-o wide`. */
+  /** 0 (default): always shown; 1: only with `-o wide`. */
   readonly priority?: 0 | 1;
 }

@@ -6,11 +6,11 @@ export const TOKEN_STATES = ['Unassigned', 'Active', 'Expired'] as const;
 
 export const ServiceTokenSpec = Type.Object(
   {
-    description: Type.Optional(Type.String({ maxLength: 4096, description: 'What the token is for.' })),
+    description: Type.Optional(Type.String({ maxLength: 4096, description: 'Purpose of the token.' })),
     expiresAt: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'When the token stops working, RFC 3339. It never expires where the field is missing.',
+        description: 'Expiry time, RFC 3339. The token never expires when the field is absent.',
       }),
     ),
     secretName: Type.Optional(
@@ -19,32 +19,32 @@ export const ServiceTokenSpec = Type.Object(
         maxLength: NAME_MAX_LENGTH,
         pattern: NAME_PATTERN,
         description:
-          'Name of the Secret, in the same namespace, that the operator writes the generated token to (keys accessKey, secretKey, bearerToken). It cannot be changed later.',
+          'Name of the Secret, in the same namespace, to which the operator writes the generated token (keys accessKey, secretKey, bearerToken). Immutable.',
       }),
     ),
   },
-  { ...emptyByDefault, description: 'What the token is for and how long it works.' },
+  { ...emptyByDefault, description: 'Purpose and lifetime of the token.' },
 );
 export type ServiceTokenSpec = Static<typeof ServiceTokenSpec>;
 
 export const ServiceTokenStatus = Type.Object(
   {
     ...commonStatus,
-    accessKey: Type.Optional(Type.String({ maxLength: 64, description: 'The public half of the token.' })),
+    accessKey: Type.Optional(Type.String({ maxLength: 64, description: 'Public part of the token.' })),
     state: Type.Optional(
       StringEnum(TOKEN_STATES, {
-        description: 'Unassigned (no role yet: the token does not work), Active or Expired.',
+        description: 'Unassigned (no role: the token is rejected), Active or Expired.',
       }),
     ),
-    rotatedAt: Type.Optional(Type.String({ format: 'date-time', description: 'When the secret was last replaced.' })),
+    rotatedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of the last rotation.' })),
     observedRotateAt: Type.Optional(
       Type.String({
         maxLength: 128,
-        description: 'The value of the annotation olapwarden.io/rotate-at that was last acted upon.',
+        description: 'Last processed value of the annotation olapwarden.io/rotate-at.',
       }),
     ),
   },
-  { description: 'What the operator observed. Never holds a secret.' },
+  { description: 'Status observed by the operator. It never contains a secret.' },
 );
 export type ServiceTokenStatus = Static<typeof ServiceTokenStatus>;
 
@@ -54,20 +54,20 @@ export const serviceTokenKind = {
   singular: 'servicetoken',
   shortNames: ['otoken'],
   description:
-    'A ServiceToken is a bearer token for programs. It does not work until a role is assigned to it. The operator generates the secret and writes it to the Secret that spec.secretName names; the custom resource itself never holds it.',
+    'A ServiceToken is a bearer token for programs. It is rejected until a role is assigned to it. The operator generates the token and writes it to the Secret spec.secretName; the custom resource never contains it.',
   spec: ServiceTokenSpec,
   status: ServiceTokenStatus,
   rules: [
     {
       cel: '(!has(oldSelf.secretName) && !has(self.secretName)) || (has(oldSelf.secretName) && has(self.secretName) && self.secretName == oldSelf.secretName)',
-      message: 'spec.secretName cannot be changed: make another ServiceToken that names the other Secret',
+      message: 'spec.secretName is immutable: create another ServiceToken for the other Secret',
       holds: (spec, previous) => previous === undefined || spec.secretName === previous.secretName,
     },
   ],
   printerColumns: [
     { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Unassigned, Active or Expired.' },
-    { name: 'Access Key', type: 'string', jsonPath: '.status.accessKey', description: 'The public half of the token.' },
-    { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt', description: 'When the token stops working.' },
+    { name: 'Access Key', type: 'string', jsonPath: '.status.accessKey', description: 'Public part of the token.' },
+    { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt', description: 'Expiry time.' },
     {
       name: 'Ready',
       type: 'string',
@@ -78,14 +78,14 @@ export const serviceTokenKind = {
       name: 'Reason',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Ready")].message',
-      description: 'Why the token can or cannot be used.',
+      description: 'Why the token is or is not ready.',
       priority: 1,
     },
     {
       name: 'Age',
       type: 'date',
       jsonPath: '.metadata.creationTimestamp',
-      description: 'Time since the token was made.',
+      description: 'Time since creation.',
     },
   ],
 } as const satisfies KindDefinition<'ServiceToken', typeof ServiceTokenSpec, typeof ServiceTokenStatus>;

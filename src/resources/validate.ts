@@ -10,15 +10,15 @@ export type ValidationResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly ValidationError[] };
 
-/** More than this many errors are counted, not listed: nobody reads them, and a hostile body could ask for millions. */
+/** Further errors are only counted: a request body could cause millions. */
 const MAX_ERRORS = 20;
 
 /**
- * Whether `object` is a whole and allowed object of its kind: the same answer that a kube-apiserver gives by the CRD.
+ * Validates an object of a kind, with the same result as a kube-apiserver with the CRD.
  *
- * @param object as parsed from YAML or JSON; it is not changed
- * @param previous the object as it is stored, on an update: rules about what cannot change need it
- * @returns a copy with defaults filled in, or everything that is wrong with it
+ * @param object parsed from YAML or JSON; it is not modified
+ * @param previous the stored object, on an update; required for rules about immutable fields
+ * @returns a copy with defaults, or all errors
  */
 export function validateResource<K extends ResourceKind>(
   kind: K,
@@ -39,7 +39,7 @@ export function validateResource<K extends ResourceKind>(
   return errors.length > 0 ? { ok: false, errors } : { ok: true, value: value as ResourceByKind[K] };
 }
 
-/** All errors in one line: `spec.role: is missing: …; spec.subjects: needs at least one entry`. */
+/** All errors in one line: `spec.role: is required: …; spec.subjects: must have at least one entry`. */
 export function describeErrors(errors: readonly ValidationError[]): string {
   return errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
 }
@@ -47,7 +47,7 @@ export function describeErrors(errors: readonly ValidationError[]): string {
 function brokenRules(kind: CustomKind, value: unknown, previous: unknown): ValidationError[] {
   const { spec } = value as { spec: unknown };
   const previousSpec = (previous as { spec: unknown } | undefined)?.spec;
-  // Each kind's rules are typed by its own spec; the schema has just vouched for this one.
+  // Each kind's rules are typed by its spec, which the schema has just validated.
   const rules = KINDS[kind].rules as readonly Rule<unknown>[];
   return rules.filter((rule) => !rule.holds(spec, previousSpec)).map((rule) => ({ path: '', message: rule.message }));
 }
@@ -63,17 +63,17 @@ function validatorOf(kind: ResourceKind): ValidateFunction {
   return validate;
 }
 
-/** Two entries of a `x-kubernetes-list-type: map` with the same keys: a kube-apiserver refuses them, so do we. */
-const distinctKeys: SchemaValidateFunction = (keys: string[], data: unknown[]) => {
+/** Rejects two entries of a `x-kubernetes-list-type: map` with the same keys, as a kube-apiserver does. */
+const uniqueKeys: SchemaValidateFunction = (keys: string[], data: unknown[]) => {
   const seen = new Set<string>();
   for (const entry of data as Record<string, unknown>[]) {
     const key = keys.map((name) => `${name} \`${String(entry[name])}\``).join(', ');
     if (seen.has(key)) {
-      distinctKeys.errors = [
+      uniqueKeys.errors = [
         {
           keyword: 'x-kubernetes-list-map-keys',
           params: {},
-          message: `holds two entries with ${key}: every entry may stand once`,
+          message: `contains two entries with ${key}: entries must be unique`,
         },
       ];
       return false;
@@ -84,7 +84,7 @@ const distinctKeys: SchemaValidateFunction = (keys: string[], data: unknown[]) =
 };
 
 const ajv = new Ajv({ allErrors: true, strict: true, useDefaults: true, verbose: true });
-// The package is CommonJS: its function is the default export of its namespace.
+// The package is CommonJS: the function is the default export of its namespace.
 formatsModule.default(ajv, ['date-time', 'int64']);
 ajv.addKeyword({ keyword: 'x-kubernetes-list-type', schemaType: 'string' });
 ajv.addKeyword({
@@ -92,12 +92,12 @@ ajv.addKeyword({
   type: 'array',
   schemaType: 'array',
   errors: 'full',
-  validate: distinctKeys,
+  validate: uniqueKeys,
 });
 
 const stringMap: JsonSchema = { type: 'object', additionalProperties: { type: 'string' } };
 
-/** The fields of ObjectMeta that olap-warden relies on; others pass through untouched. */
+/** The fields of ObjectMeta that olap-warden uses; others are not validated. */
 const metadataSchema: JsonSchema = {
   type: 'object',
   required: ['name'],
@@ -140,7 +140,7 @@ function customResourceSchema(kind: CustomKind): JsonSchema {
   return schema;
 }
 
-/** A misspelt field is an error, never something that is silently not enforced. */
+/** Rejects unknown fields: a misspelt field must not be ignored. */
 function closed(schema: object): JsonSchema {
   return transformSchema(plainSchema(schema), (inner) =>
     inner.properties ? { ...inner, additionalProperties: false } : inner,

@@ -1,44 +1,45 @@
 import type { ErrorObject } from 'ajv';
+import { DURATION_EXAMPLE, DURATION_PATTERN } from '../platform/duration.ts';
 import { NAME_PATTERN } from './meta.ts';
 import { nearest } from './nearest.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from './policy.ts';
 
-/** One thing that is wrong with an object. */
+/** One error in an object. */
 export interface ValidationError {
-  /** Where: `spec.statements[0].effect`; `` for the object as a whole. */
+  /** Path of the field, such as `spec.statements[0].effect`; empty for the object itself. */
   readonly path: string;
-  /** What is wrong there and what would be right, without the path. */
+  /** What is wrong and what would be right, without the path. */
   readonly message: string;
 }
 
-/** What a pattern means, in words: nobody should have to read a regular expression to mend a manifest. */
+/** Patterns in words, so that no message contains a regular expression. */
 const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [NAME_PATTERN]:
-    'may hold only lower-case letters, digits, `-` and `.`, and begins and ends with a letter or digit, such as `data-engineers`',
+    'must consist of lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit, such as `data-engineers`',
   [ACTION_PATTERN]: 'must be an action name of letters and `*`, such as `Query` or `Get*`',
   [SRN_PATTERN]: 'must be `*` or a resource name such as `srn2:table#events`',
-  '^\\S(.*\\S)?$': 'may not begin or end with a space, nor hold a line break',
-  '^([0-9]+(ms|s|m|h|d))+$': 'must be a duration such as `20m` or `1h30m`',
+  '^\\S(.*\\S)?$': 'must not begin or end with a space or contain a line break',
+  [DURATION_PATTERN]: `must be ${DURATION_EXAMPLE}`,
   '^[A-Z0-9_]+$': 'must be the name of a check, such as `SEGMENT_COUNT_CHECK`',
 };
 
 const WORDS: Readonly<Record<string, string>> = {
   string: 'a string',
-  integer: 'a whole number',
+  integer: 'an integer',
   number: 'a number',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
 };
 
-/** Says a keyword's failure in words. @param quiet true where values must not be repeated, as those of a Secret. */
+/** Describes the failure of a keyword. @param quiet true when the message must not repeat values, as for a Secret */
 export function toValidationError(error: ErrorObject, quiet: boolean): ValidationError {
   const path = pathOf(error.instancePath);
   const params = error.params as Record<string, unknown>;
   if (error.keyword === 'required') {
     const field = String(params['missingProperty']);
     const description = childDescription(error, field);
-    return { path: join(path, field), message: `is missing${description ? `: ${description}` : ''}` };
+    return { path: join(path, field), message: `is required${description ? `: ${description}` : ''}` };
   }
   if (error.keyword === 'additionalProperties') {
     return unknownField(path, String(params['additionalProperty']), error);
@@ -49,9 +50,9 @@ export function toValidationError(error: ErrorObject, quiet: boolean): Validatio
 interface Failure {
   readonly error: ErrorObject;
   readonly params: Readonly<Record<string, unknown>>;
-  /** The value in backticks, or words for it where it may not be repeated. */
+  /** The value in backticks, or `the value` when it must not be repeated. */
   readonly shown: string;
-  /** What the keyword allows, where it is a number. */
+  /** The limit of the keyword, where it is a number. */
   readonly limit: number;
 }
 
@@ -64,20 +65,21 @@ const SENTENCES: Readonly<Record<string, (failure: Failure) => string>> = {
   format: ({ shown, params }) =>
     params['format'] === 'date-time'
       ? `${shown} is not an RFC 3339 time with a zone, such as \`2030-12-31T23:59:59Z\``
-      : `${shown} is not of the format ${String(params['format'])}`,
+      : `${shown} does not have the format ${String(params['format'])}`,
   minLength: ({ shown, limit }) =>
-    limit === 1 ? 'may not be empty' : `${shown} is too short: at least ${limit} characters are needed`,
+    limit === 1 ? 'must not be empty' : `${shown} is too short: the minimum is ${limit} characters`,
   maxLength: ({ error, limit }) =>
-    `is too long: at most ${limit} characters are allowed, these are ${Array.from(String(error.data)).length}`,
-  minItems: ({ limit }) => (limit === 1 ? 'needs at least one entry' : `needs at least ${limit} entries`),
-  maxItems: ({ error, limit }) => `has ${(error.data as unknown[]).length} entries, at most ${limit} are allowed`,
+    `is too long: the maximum is ${limit} characters, it has ${Array.from(String(error.data)).length}`,
+  minItems: ({ limit }) => (limit === 1 ? 'must have at least one entry' : `must have at least ${limit} entries`),
+  maxItems: ({ error, limit }) =>
+    `has too many entries: the maximum is ${limit}, it has ${(error.data as unknown[]).length}`,
   maxProperties: ({ error, limit }) =>
-    `has ${Object.keys(error.data as object).length} entries, at most ${limit} are allowed`,
-  minimum: ({ shown, limit }) => `${shown} is too small: the least is ${limit}`,
-  maximum: ({ shown, limit }) => `${shown} is too large: the most is ${limit}`,
+    `has too many entries: the maximum is ${limit}, it has ${Object.keys(error.data as object).length}`,
+  minimum: ({ shown, limit }) => `${shown} is too small: the minimum is ${limit}`,
+  maximum: ({ shown, limit }) => `${shown} is too large: the maximum is ${limit}`,
   uniqueItems: ({ error, params }) =>
-    `holds ${quote((error.data as unknown[])[Number(params['i'])])} twice: every entry may stand once`,
-  'x-kubernetes-list-map-keys': ({ error }) => error.message ?? 'holds an entry twice',
+    `contains ${quote((error.data as unknown[])[Number(params['i'])])} twice: entries must be unique`,
+  'x-kubernetes-list-map-keys': ({ error }) => error.message ?? 'contains an entry twice',
 };
 
 function sentence(error: ErrorObject, params: Record<string, unknown>, quiet: boolean): string {
@@ -92,7 +94,7 @@ function unknownField(path: string, field: string, error: ErrorObject): Validati
   const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {});
   const meant = nearest(field, known);
   const hint = meant ? `did you mean \`${meant}\`?` : `known fields are ${known.join(', ')}`;
-  return { path: join(path, field), message: `is not a known field; ${hint}` };
+  return { path: join(path, field), message: `unknown field; ${hint}` };
 }
 
 function childDescription(error: ErrorObject, field: string): string | undefined {
@@ -116,10 +118,29 @@ function join(path: string, part: string): string {
   return path ? `${path}.${part}` : part;
 }
 
-/** A value in backticks, cut where it is long. */
+const MAX_SHOWN = 80;
+
+/** A value in backticks, cut where it is long; no more of it is printed than is shown. */
 export function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
-  return text.length > 80 ? `\`${text.slice(0, 77)}…\`` : `\`${text}\``;
+  const text = typeof value === 'string' ? value : beginningOf(value, MAX_SHOWN + 1);
+  return text.length > MAX_SHOWN ? `\`${text.slice(0, MAX_SHOWN - 3)}…\`` : `\`${text}\``;
+}
+
+/** At least the first `length` characters of the value as JSON, or all of them. */
+function beginningOf(value: unknown, length: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, length));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
+  const isList = Array.isArray(value);
+  let text = isList ? '[' : '{';
+  let separator = '';
+  for (const key in value) {
+    if (text.length >= length) return text;
+    const field = isList ? '' : `${JSON.stringify(key.slice(0, length))}:`;
+    const inner: unknown = Reflect.get(value, key);
+    text += separator + field + beginningOf(inner, length - text.length);
+    separator = ',';
+  }
+  return text + (isList ? ']' : '}');
 }
 
 function kindOf(value: unknown): string {

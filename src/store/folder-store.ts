@@ -3,7 +3,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
 import { describeErrors, validateResource } from '../resources/validate.ts';
-import { systemClock, type StoreClock } from './clock.ts';
+import { systemClock, type Clock } from '../platform/clock.ts';
 import { KindFolder, type KindFolderContext, type Validate, type Versions } from './folder/kind-folder.ts';
 import { FolderLock } from './folder/lock.ts';
 import {
@@ -17,12 +17,12 @@ import {
 import { STORED_KINDS, Views } from './views.ts';
 
 export interface FolderStoreOptions {
-  readonly clock?: StoreClock;
-  /** Called with what the store gets over by itself or only people can repair: files that are refused, listeners that throw. For the log. */
+  readonly clock?: Clock;
+  /** For the log: called with files that are rejected, watch failures and errors of listeners. */
   readonly onError?: (error: unknown, context: { readonly kind?: ResourceKind; readonly during: string }) => void;
-  /** How long after a change a folder is looked at, milliseconds: a file that is being copied should be whole by then. 100 by default. */
+  /** Delay between a change and the scan of the folder, milliseconds, so that a file being copied is complete. 100 by default. */
   readonly debounceMs?: number;
-  /** Every so often everything is looked at, since not every file system tells of changes. 30,000 by default. */
+  /** Interval of full scans, milliseconds, for file systems that do not report changes. 30,000 by default. */
   readonly rescanMs?: number;
 }
 
@@ -30,23 +30,23 @@ const DEBOUNCE_MS = 100;
 const RESCAN_MS = 30_000;
 
 /**
- * Resources in a folder of manifests: `<folder>/<plural>/<name>.yaml`, one object a file.
+ * Resources in a folder of manifests: `<folder>/<plural>/<name>.yaml`, one object per file.
  *
- * Files that people put there, change or remove take effect as if they had come through the API; see KindFolder for what happens to those that
- * cannot be accepted. One process at a time may have a folder open.
+ * Files that are added, changed or removed by hand take effect like a change through the API; see KindFolder for invalid ones.
+ * Only one process at a time can have a folder open.
  */
 export class FolderStore implements ResourceStore {
-  readonly #clock: StoreClock;
+  readonly #clock: Clock;
   readonly #options: FolderStoreOptions;
   readonly #lock: FolderLock;
   readonly #views: Views;
   readonly #folders: { readonly [K in ResourceKind]: KindFolder<K> };
   readonly #watchers = new Map<ResourceKind, FSWatcher>();
-  /** Files that changed since the last look; `undefined` for a kind of which everything is to be looked at. */
+  /** Files that changed since the last scan; `undefined` for a kind that needs a full scan. */
   readonly #changed = new Map<ResourceKind, Set<string> | undefined>();
-  #cancelLook: (() => void) | undefined;
+  #cancelScan: (() => void) | undefined;
   #cancelRescan: () => void = () => {};
-  /** The end of the last piece of work; pieces never overlap. */
+  /** Resolves when the last queued operation has ended. Operations run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
   #lastScanAt: number;
   #lastError: string | undefined;
@@ -56,7 +56,7 @@ export class FolderStore implements ResourceStore {
     this.#clock = options.clock ?? systemClock;
     this.#options = options;
     this.#lock = lock;
-    this.#lastScanAt = this.#clock.now();
+    this.#lastScanAt = this.#clock.monotonic();
     this.#views = new Views((error, kind) => options.onError?.(error, { kind, during: 'a listener' }));
     const context: KindFolderContext = {
       directory,
@@ -77,9 +77,9 @@ export class FolderStore implements ResourceStore {
   }
 
   /**
-   * Opens a folder, which is made if it does not exist, and reads all of it.
+   * Opens a folder and reads all of it. Creates the folder if it does not exist.
    *
-   * @throws {StoreError} unavailable: another process has it open, or it cannot be read
+   * @throws {StoreError} unavailable: another process has the folder open, or it cannot be read
    */
   static async open(directory: string, options: FolderStoreOptions = {}): Promise<FolderStore> {
     const path = resolve(directory);
@@ -91,7 +91,7 @@ export class FolderStore implements ResourceStore {
       const store = new FolderStore(path, lock, options);
       for (const kind of STORED_KINDS) await store.#folders[kind].load();
       await chmod(store.#folders.Secret.directory, 0o700);
-      store.#lastScanAt = store.#clock.now();
+      store.#lastScanAt = store.#clock.monotonic();
       store.#follow();
       return store;
     } catch (error) {
@@ -100,7 +100,7 @@ export class FolderStore implements ResourceStore {
     }
   }
 
-  /** Resolved from the start: open() has read everything. */
+  /** Resolves at once: open() has read everything. */
   async synced(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
   }
@@ -147,11 +147,12 @@ export class FolderStore implements ResourceStore {
 
   health(): StoreHealth {
     const [problem, ...more] = STORED_KINDS.flatMap((kind) => this.#folders[kind].problems());
-    const refused = problem === undefined || more.length === 0 ? problem : `${problem} (and ${more.length} more files)`;
+    const rejected =
+      problem === undefined || more.length === 0 ? problem : `${problem} (and ${more.length} more files)`;
     return {
       synced: true,
-      ageMs: Math.max(0, this.#clock.now() - this.#lastScanAt),
-      lastError: this.#lastError ?? refused,
+      ageMs: Math.max(0, this.#clock.monotonic() - this.#lastScanAt),
+      lastError: this.#lastError ?? rejected,
     };
   }
 
@@ -160,7 +161,7 @@ export class FolderStore implements ResourceStore {
     this.#closed = true;
     this.#views.close();
     this.#cancelRescan();
-    this.#cancelLook?.();
+    this.#cancelScan?.();
     for (const watcher of this.#watchers.values()) watcher.close();
     this.#watchers.clear();
     await this.#tail;
@@ -185,7 +186,7 @@ export class FolderStore implements ResourceStore {
 
   async #exclusively<R>(work: () => Promise<R>): Promise<R> {
     const result = this.#tail.then(work);
-    this.#tail = result.catch(() => {}); // whoever asked for the work hears of it
+    this.#tail = result.catch(() => {}); // the caller gets the error
     return result;
   }
 
@@ -197,7 +198,7 @@ export class FolderStore implements ResourceStore {
           this.#changed.set(kind, undefined);
           if (!this.#watchers.has(kind)) this.#watch(kind);
         }
-        this.#lookSoon();
+        this.#scanSoon();
         rescan();
       }, this.#options.rescanMs ?? RESCAN_MS);
     };
@@ -215,7 +216,7 @@ export class FolderStore implements ResourceStore {
         if (!this.#changed.has(kind)) this.#changed.set(kind, new Set());
         if (file === null) this.#changed.set(kind, undefined);
         else this.#changed.get(kind)?.add(file);
-        this.#lookSoon();
+        this.#scanSoon();
       });
       watcher.on('error', failed);
       this.#watchers.set(kind, watcher);
@@ -224,24 +225,24 @@ export class FolderStore implements ResourceStore {
     }
   }
 
-  #lookSoon(): void {
+  #scanSoon(): void {
     if (this.#closed) return;
-    this.#cancelLook ??= this.#clock.schedule(() => {
-      this.#cancelLook = undefined;
+    this.#cancelScan ??= this.#clock.schedule(() => {
+      this.#cancelScan = undefined;
       // Never rejects.
-      void this.#exclusively(async () => this.#look());
+      void this.#exclusively(async () => this.#scan());
     }, this.#options.debounceMs ?? DEBOUNCE_MS);
   }
 
-  async #look(): Promise<void> {
+  async #scan(): Promise<void> {
     if (this.#closed) return;
     const changed = [...this.#changed];
     this.#changed.clear();
     let failure: string | undefined;
     for (const [kind, only] of changed) {
       try {
-        // What was seen for the first time is looked at once more: until then it may be half written.
-        if (await this.#folders[kind].scan({ only, settled: false })) this.#lookAgain(kind);
+        // A change seen for the first time needs a second scan: the file may be incomplete.
+        if (await this.#folders[kind].scan({ only, settled: false })) this.#scanAgain(kind);
       } catch (error) {
         failure = `cannot read \`${this.#folders[kind].directory}\`: ${error instanceof Error ? error.message : String(error)}`;
         this.#options.onError?.(error, { kind, during: 'reading the folder' });
@@ -252,12 +253,12 @@ export class FolderStore implements ResourceStore {
       changed.some(([seen, only]) => seen === kind && only === undefined),
     );
     if (failure !== undefined || everything) this.#lastError = failure;
-    if (failure === undefined && everything) this.#lastScanAt = this.#clock.now();
+    if (failure === undefined && everything) this.#lastScanAt = this.#clock.monotonic();
   }
 
-  #lookAgain(kind: ResourceKind): void {
+  #scanAgain(kind: ResourceKind): void {
     if (!this.#changed.has(kind)) this.#changed.set(kind, new Set());
-    this.#lookSoon();
+    this.#scanSoon();
   }
 }
 
@@ -269,8 +270,8 @@ const validate: Validate = (kind, object, previous) => {
   throw new StoreError('invalid', `${kind}${name} is not valid: ${describeErrors(result.errors)}`);
 };
 
-/** Milliseconds since the epoch, counted up where several fall into one: they grow over restarts without a counter that is kept. */
-function versionsFrom(clock: StoreClock): Versions {
+/** Versions from the wall clock, incremented within a millisecond: they increase over restarts without a stored counter. */
+function versionsFrom(clock: Clock): Versions {
   let last = 0n;
   return {
     next() {
@@ -278,14 +279,14 @@ function versionsFrom(clock: StoreClock): Versions {
       last = now > last ? now : last + 1n;
       return String(last);
     },
-    passed(version) {
-      const passed = /^[0-9]{1,30}$/.test(version) ? BigInt(version) : 0n;
-      if (passed > last) last = passed;
+    startAfter(version) {
+      const used = /^[0-9]{1,30}$/.test(version) ? BigInt(version) : 0n;
+      if (used > last) last = used;
     },
   };
 }
 
-/** Errors of the file system as the port has them; those that explain themselves, and a caller's own reason, as they are. */
+/** Converts errors of the file system to StoreError. StoreErrors and abort reasons stay as they are. */
 function asStoreError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || typeof (error as NodeJS.ErrnoException).code !== 'string') return error;
   if (error instanceof StoreError) return error;

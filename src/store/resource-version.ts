@@ -1,7 +1,7 @@
 /**
- * Whether resource version `a` is newer than `b`. Kubernetes promises that versions of one resource compare as integers of any size
- * (since 1.35, and true of every server on etcd before); both are canonical decimals, so the longer one is larger. Versions that are no numbers
- * cannot be ordered: the one that came last counts as newer.
+ * Whether resource version `a` is newer than `b`. Versions of one resource compare as integers of any size (guaranteed since
+ * Kubernetes 1.35, and true before for every server on etcd). Both are canonical decimals, so that the longer one is larger. Other versions
+ * have no order: `a`, which arrived later, counts as newer.
  */
 export function isNewer(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return a !== b;

@@ -4,17 +4,17 @@ import { StoreError } from './resource-store.ts';
 
 /** Value of the label `olapwarden.io/part` on Secrets with the hash of a service token. */
 export const SERVICE_TOKEN_PART = 'service-token';
-/** Value of that label on Secrets with a service token itself, as spec.secretName names them: what only decides does not need to see them. */
+/** Value of that label on Secrets with a service token itself (spec.secretName). A process that only makes access decisions need not read them. */
 export const SERVICE_TOKEN_SECRET_PART = 'service-token-secret';
 
-/** The Secrets that a store may see, by their label; it sees no other Secret. */
+/** Label values of the Secrets in a store. Other Secrets are not read. */
 export const SECRET_PARTS = [SERVICE_TOKEN_PART, SERVICE_TOKEN_SECRET_PART] as const;
 export type SecretPart = (typeof SECRET_PARTS)[number];
 
 /**
- * The object with the label that keeps a Secret in the store's sight (that of a hash where it has none); objects of other kinds as they are.
+ * Adds the label by which the store selects Secrets, `service-token` where the object has none. Objects of other kinds are returned unchanged.
  *
- * @param parts the Secrets that the store sees
+ * @param parts label values that the store selects
  * @throws {StoreError} invalid
  */
 export function withPartLabel<K extends ResourceKind>(
@@ -29,7 +29,7 @@ export function withPartLabel<K extends ResourceKind>(
     const right = parts.map((seen) => `\`${seen}\``).join(', ');
     throw new StoreError(
       'invalid',
-      `Secret \`${object.metadata.name}\`: the label \`${LABELS.part}\` is \`${part}\`; it must be ${right} or missing`,
+      `Secret \`${object.metadata.name}\`: the label \`${LABELS.part}\` is \`${part}\`; it must be ${right} or absent`,
     );
   }
   const labels = { ...object.metadata.labels, [LABELS.part]: SERVICE_TOKEN_PART };

@@ -3,15 +3,15 @@ import type { StoreEvent } from './resource-store.ts';
 
 type Listener<K extends ResourceKind> = (event: StoreEvent<K>) => void;
 
-/** The objects of one kind as a store knows them, and who wants to hear of changes. Names are unique. */
+/** The objects of one kind in a store, by name, with the listeners for changes. */
 export class View<K extends ResourceKind> {
   readonly kind: K;
   readonly #onListenerError: (error: unknown, kind: ResourceKind) => void;
   readonly #objects = new Map<string, ResourceByKind[K]>();
   readonly #listeners = new Set<Listener<K>>();
-  /** Sorted by name; kept until the next change, because readers list far more often than objects change. */
+  /** The objects sorted by name; cached until the next change, because lists are far more frequent than changes. */
   #sorted: readonly ResourceByKind[K][] | undefined;
-  /** Names in order, so that one change costs no sorting. */
+  /** Sorted names, so that a change does not need a sort. */
   #names: string[] = [];
 
   constructor(kind: K, onListenerError: (error: unknown, kind: ResourceKind) => void) {
@@ -30,7 +30,7 @@ export class View<K extends ResourceKind> {
 
   subscribe(listener: Listener<K>): () => void {
     for (const object of this.list()) this.#call(listener, { type: 'added', kind: this.kind, object });
-    // A wrapper, so that one function may subscribe twice.
+    // A wrapper, so that one function can subscribe twice.
     const entry: Listener<K> = (event) => this.#call(listener, event);
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
@@ -49,7 +49,7 @@ export class View<K extends ResourceKind> {
     );
   }
 
-  /** @param last the object in its last state, where that is known better than by the view */
+  /** @param last the last state, where it is newer than the one in the view */
   delete(name: string, last?: ResourceByKind[K]): void {
     const previous = this.#objects.get(name);
     if (previous === undefined) return;
@@ -59,13 +59,13 @@ export class View<K extends ResourceKind> {
     this.#emit({ type: 'deleted', kind: this.kind, object: last ?? previous, previous });
   }
 
-  /** No listener is called any more. What is held can still be read. */
+  /** Removes all listeners. Objects can still be read. */
   close(): void {
     this.#listeners.clear();
   }
 
   #emit(event: StoreEvent<K>): void {
-    // A copy: who subscribes because of this event has already been given the state after it.
+    // A copy: a listener added during this loop has already received the new state.
     const listeners = [...this.#listeners];
     for (const listener of listeners) if (this.#listeners.has(listener)) listener(event);
   }
@@ -78,7 +78,7 @@ export class View<K extends ResourceKind> {
     }
   }
 
-  /** Where `name` is, or belongs, in the sorted names. */
+  /** Index of `name` in the sorted names, or where it would be inserted. */
   #position(name: string): number {
     let low = 0;
     let high = this.#names.length;
@@ -91,7 +91,7 @@ export class View<K extends ResourceKind> {
   }
 }
 
-/** By code unit: the same order on every machine, whatever its locale. */
+/** Compares by code unit, independent of the locale. */
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

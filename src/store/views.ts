@@ -2,10 +2,10 @@ import { CUSTOM_KINDS, type ResourceByKind, type ResourceKind } from '../resourc
 import type { StoreEvent } from './resource-store.ts';
 import { View } from './view.ts';
 
-/** Every kind that a store holds. */
+/** All kinds in a store. */
 export const STORED_KINDS: readonly ResourceKind[] = [...CUSTOM_KINDS, 'Secret'];
 
-/** One view for each kind: the reading half of a store. */
+/** One view per kind: the read side of a store. */
 export class Views {
   readonly #views: { readonly [K in ResourceKind]: View<K> };
 

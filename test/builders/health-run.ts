@@ -1,9 +1,9 @@
 import type { Finding } from '../../src/resources/cluster-health-report.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
-import type { CheckResult } from '../../src/health/decisions.ts';
+import type { CheckResult } from '../../src/health/evaluation.ts';
 import type { RunResult } from '../../src/health/run.ts';
 
-/** A result of one check: `fails` counts its findings. */
+/** The result of one check with `fails` findings. */
 export function checkResult(
   name: string,
   fails = 0,
@@ -28,7 +28,7 @@ export function checkResult(
   };
 }
 
-/** A run over all checks, of which those in `failing` have so many findings. */
+/** A run of all checks. @param failing numbers of findings by check */
 export function runResult(failing: Readonly<Record<string, number>> = {}, more: Partial<RunResult> = {}): RunResult {
   return {
     startedAt: new Date('2026-11-21T10:00:00Z'),

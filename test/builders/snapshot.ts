@@ -12,7 +12,7 @@ import {
   type TableSnapshot,
 } from '../../src/health/snapshot.ts';
 
-/** Builders of snapshots in which nothing is wrong: each test names only what matters to it. */
+/** Builders of snapshots without faults: a test sets only the parts that it needs. */
 export function server(id: string, more: Partial<Instance> = {}): Instance {
   return {
     id,
@@ -98,7 +98,7 @@ export function sizes(small: number, measured: number, more: Partial<SizeSummary
 
 type TableParts = Omit<Partial<TableSnapshot>, 'config'> & { config?: Partial<TableConfig> };
 
-/** @param name with its type suffix */
+/** @param name with type suffix */
 export function table(name: string, { config, ...more }: TableParts = {}): TableSnapshot {
   const type = name.endsWith('_REALTIME') ? 'REALTIME' : 'OFFLINE';
   return {

@@ -131,7 +131,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
         store.update('RoleAssignment', { ...created, spec: { ...created.spec, role: 'admins' } }),
       );
       expect(code).toBe('invalid');
-      expect(message).toContain('cannot be changed');
+      expect(message).toContain('is immutable');
       expect(store.get('RoleAssignment', 'a')).toEqual(created);
     });
 

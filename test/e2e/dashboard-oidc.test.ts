@@ -93,16 +93,16 @@ describe('signing in with an identity provider', () => {
 
   it('takes no answer that this window did not ask for, and shows what the provider refused', async () => {
     const { page } = await visit(browser, gateway.url, '/ui/signed-in?code=stolen&state=made-up');
-    expect(await page.getByRole('alert').textContent()).toContain('was not begun in this browser window');
+    expect(await page.getByRole('alert').textContent()).toContain('was not started in this browser window');
     await page.goto(`${gateway.url}/ui/signed-in?error=access_denied&error_description=Not+today`);
-    await page.getByText('The identity provider refused: Not today').waitFor();
+    await page.getByText('The identity provider rejected the sign-in: Not today').waitFor();
     expect(await page.context().cookies(gateway.url)).toEqual([]);
     await page.context().close();
   });
 });
 
 describe('a session of an identity provider that ends', () => {
-  const ask = (page: Page): Locator => page.getByRole('dialog', { name: 'Your session has ended' });
+  const ask = (page: Page): Locator => page.getByRole('dialog', { name: 'Your session has expired' });
 
   beforeAll(async () => {
     const subject = { subject: 'ada@example.com', subjectType: 'user-email' };
@@ -147,7 +147,7 @@ describe('a session of an identity provider that ends', () => {
 
     const [popup] = await Promise.all([page.waitForEvent('popup'), provided(page)]);
     const inWindow = watch(popup, gateway.url);
-    await ask(page).getByText('Sign in in the window that has opened.').waitFor();
+    await ask(page).getByText('Continue in the new window.').waitFor();
     await Promise.all([popup.waitForEvent('close'), atProvider(popup, 'ada')]);
     await ask(page).waitFor({ state: 'detached' });
     expect(page.url()).toBe(`${gateway.url}/ui/access?tab=policies`);
@@ -171,7 +171,7 @@ describe('a session of an identity provider that ends', () => {
     await page.evaluate('window.open = () => null');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await provided(page);
-    await ask(page).getByText('Your browser has blocked the window.').waitFor();
+    await ask(page).getByText('Your browser blocked the window.').waitFor();
     const [tab] = await Promise.all([
       page.context().waitForEvent('page'),
       ask(page).getByRole('link', { name: 'Sign in in a new tab' }).click(),
@@ -193,8 +193,8 @@ describe('a session of an identity provider that ends', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
     const [popup] = await Promise.all([page.waitForEvent('popup'), provided(page)]);
     await popup.getByRole('link', { name: /cancel/i }).click();
-    expect(await popup.getByRole('alert').textContent()).toContain('The identity provider refused: ');
-    await popup.getByRole('button', { name: 'Begin again' }).click();
+    expect(await popup.getByRole('alert').textContent()).toContain('The identity provider rejected the sign-in: ');
+    await popup.getByRole('button', { name: 'Start again' }).click();
     await popup.locator('input[name=login]').waitFor();
     expect(await ask(page).count()).toBe(1);
     expect(await page.getByLabel('Description').inputValue()).toBe('Still here');

@@ -81,7 +81,7 @@ const run = async (page: Page): Promise<void> => {
   await page.getByText('rows 1–100 of 2,500').waitFor();
 };
 const decide = async (page: Page): Promise<void> => {
-  await page.getByRole('button', { name: 'Decide' }).click();
+  await page.getByRole('button', { name: 'Check' }).click();
   await page.locator('.decision').waitFor();
   await page.getByRole('combobox', { name: 'Table' }).fill('orders');
   await page.getByRole('button', { name: 'Show' }).click();
@@ -281,7 +281,7 @@ describe('long lists', () => {
     const { page } = await visit(browser, gateway.url, '/ui/queries');
     await signIn(page, gateway.token);
     await page.locator('.cm-content').waitFor();
-    await page.getByLabel('Rows a page').selectOption('10,000');
+    await page.getByLabel('Rows per page').selectOption('10,000');
     await typeInto(page.locator('.cm-content'), 'SELECT * FROM orders ORDER BY orderedAt LIMIT 10000');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('rows 1–10,000 of 10,000').waitFor();

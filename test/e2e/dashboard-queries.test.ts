@@ -43,7 +43,7 @@ async function firstRow(): Promise<string[]> {
 
 describe('a query', () => {
   it('is written with the names of tables and columns at hand', async () => {
-    await page.getByText('3 tables you may see').waitFor();
+    await page.getByText('3 tables available').waitFor();
     await typeInto(page.locator('.cm-content'), 'SELECT * FROM ');
     await page.keyboard.type('ord', { delay: 30 });
     await page.locator('.cm-tooltip-autocomplete').getByText('orders', { exact: true }).waitFor();
@@ -79,20 +79,20 @@ describe('a query', () => {
     await page.keyboard.press('Enter');
     await expect.poll(pager, PATIENCE).toBe('rows 1,234–1,333 of 2,500');
     expect((await firstRow())[0]).toBe('9007199254742226');
-    await page.getByLabel('Rows a page').selectOption('1,000');
+    await page.getByLabel('Rows per page').selectOption('1,000');
     await expect.poll(pager, PATIENCE).toBe('rows 1,234–2,233 of 2,500');
     await press('First');
     await expect.poll(pager, PATIENCE).toBe('rows 1–1,000 of 2,500');
   });
 
   it('gives its page as CSV and to the clipboard', async () => {
-    const [file] = await Promise.all([page.waitForEvent('download'), press('CSV of the page')]);
+    const [file] = await Promise.all([page.waitForEvent('download'), press('Download page as CSV')]);
     const lines = (await readFile(await file.path(), 'utf8')).split('\r\n');
     expect(lines[0]).toBe('orderId,city,price,tags');
     expect(lines[1]).toMatch(/^9007199254740993,/);
     expect(lines.join('\n')).toContain('"""quoted"", Inc"');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await press('Copy the page');
+    await press('Copy page');
     await page.getByText('Copied').waitFor();
     const copied = await page.evaluate<string>('navigator.clipboard.readText()');
     expect(copied).toMatch(/^orderId\tcity\tprice\ttags\n9007199254740993\t/);
@@ -101,7 +101,7 @@ describe('a query', () => {
   it('tells the engine’s statistics', async () => {
     await page.getByText('Statistics').click();
     const brief = await page.locator('summary', { hasText: 'Statistics' }).textContent();
-    expect(brief).toMatch(/\d+ ms · [\d,]+ of 1,000,000 documents scanned · (\d) of \1 servers answered$/);
+    expect(brief).toMatch(/\d+ ms · [\d,]+ of 1,000,000 documents scanned · (\d) of \1 servers responded$/);
     const statistics = await page.locator('.statistics').textContent();
     expect(statistics).toMatch(/numDocsScanned\s*[1-9]/);
     expect(statistics).toMatch(/timeUsedMs\s*\d/);
@@ -118,7 +118,7 @@ describe('stored results', () => {
     };
     const text = `of ${(capacityBytes / 1024 / 1024).toFixed(1)} MB`;
     const picture = page.getByRole('img', { name: text });
-    expect(await picture.getAttribute('aria-label')).toMatch(/%\); the store takes no more than that$/);
+    expect(await picture.getAttribute('aria-label')).toMatch(/%\); the capacity of the store$/);
   });
 
   it('are opened again', async () => {
@@ -133,7 +133,7 @@ describe('stored results', () => {
   it('are deleted', async () => {
     await page.getByRole('button', { name: /^Delete \(the result/ }).click();
     await page.getByRole('button', { name: /^Really delete/ }).click();
-    await page.getByText('No result is stored.').waitFor();
+    await page.getByText('No stored results.').waitFor();
     await press('Next');
     expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toContain(
       'there are no query results',
@@ -158,7 +158,7 @@ describe('a session that ends', () => {
     await typeInto(editor, 'SELECT orderId FROM orders ORDER BY orderId LIMIT 3');
     await gateway.call('DELETE', `${RBAC}/service-tokens/${encodeURIComponent(made.srn)}`);
     await other.page.getByRole('button', { name: 'Run', exact: true }).click();
-    const again = other.page.getByRole('dialog', { name: 'Your session has ended' });
+    const again = other.page.getByRole('dialog', { name: 'Your session has expired' });
     await again.getByLabel('Token').fill(gateway.token);
     await other.page.keyboard.press('Enter');
     await again.waitFor({ state: 'detached' });

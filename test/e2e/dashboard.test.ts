@@ -90,7 +90,7 @@ describe('signing in', () => {
 });
 
 /** The run that is under way, as the page shows it. */
-const run = (): Locator => page.getByRole('region', { name: 'A run is under way' });
+const run = (): Locator => page.getByRole('region', { name: 'Health run in progress' });
 
 /**
  * Watches a run until half of its checks are decided, then lets it go on fast.
@@ -111,7 +111,7 @@ async function watchRun(): Promise<{ steps: number; partly: boolean }> {
     if (!shown) break;
     const decided = shown.marks.filter((mark) => mark !== 'waiting').length;
     expect([shown.marks.length, shown.max, shown.value]).toEqual([33, 33, decided]);
-    if (decided > 0) expect(shown.said).toMatch(new RegExp(`^${decided} of 33 checks decided, `));
+    if (decided > 0) expect(shown.said).toMatch(new RegExp(`^${decided} of 33 checks completed, `));
     seen.add(decided);
     partly ||= decided > 0 && decided < 33;
     if (decided > 16) controller.delayMs = 0;
@@ -161,7 +161,7 @@ describe('health', () => {
     const heading = page.getByRole('heading', { level: 1 });
     expect(await heading.textContent()).toMatch(new RegExp(`^${failing} of 33 checks fails?$`));
     const glance = page.getByRole('region', { name: 'State of the cluster' });
-    expect(await glance.textContent()).toMatch(/not well for \d+ (second|minute)s?, since \d+ \w+ \d{4}.*checked /s);
+    expect(await glance.textContent()).toMatch(/failing for \d+ (second|minute)s?, since \d+ \w+ \d{4}.*checked /s);
     expect(await glance.locator('.strip a').count()).toBe(33);
     expect(await glance.locator('.strip .cell-fail, .strip .cell-unread').count()).toBe(failing);
     for (const family of await page.locator('ul.checks').all()) {
@@ -193,7 +193,7 @@ describe('health', () => {
       expect(await page.locator('.check-body .finding').first().textContent()).toContain('orders');
     }
     await page.getByRole('searchbox', { name: 'Table' }).fill('no-such-table');
-    await page.getByText('No check meets these filters.').waitFor();
+    await page.getByText('No checks match these filters.').waitFor();
   });
 });
 
@@ -203,8 +203,8 @@ describe('the gateway page', () => {
     const info = (await (await gateway.call('GET', '/api/v1/gateway')).json()) as { version: string; brokerId: string };
     await page.getByText(info.version, { exact: true }).waitFor();
     expect(await page.getByRole('region', { name: 'Engine' }).textContent()).toContain('reachable');
-    expect(await page.getByRole('region', { name: 'Resources' }).textContent()).toContain('in step');
-    expect(await page.getByRole('row', { name: 'this one' }).textContent()).toContain(info.brokerId);
+    expect(await page.getByRole('region', { name: 'Resources' }).textContent()).toContain('synced');
+    expect(await page.getByRole('row', { name: 'this gateway' }).textContent()).toContain(info.brokerId);
   });
 });
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-run-'));
   [port, metricsPort] = (await freePorts(2)) as [number, number];
   program = makeRun();
-  await program.printed('Ctrl-C ends everything', FIRST_START_MS);
+  await program.printed('Ctrl-C stops everything', FIRST_START_MS);
 }, FIRST_START_MS);
 
 afterAll(async () => {
@@ -92,7 +92,7 @@ describe('make run', () => {
   it('refuses ports that are taken, and names one to try', async () => {
     const second = makeRun({ DATA_DIR: join(dataDir, 'other') });
     expect(await second.exited).not.toBe(0);
-    expect(second.output).toContain(`port ${port} (PORT) is taken by another program`);
+    expect(second.output).toContain(`port ${port} (PORT) is in use by another program`);
     expect(second.output).toContain(`make run PORT=${port + 1}`);
   });
 
@@ -107,7 +107,7 @@ describe('make run', () => {
     }
 
     program = makeRun();
-    await program.printed('Ctrl-C ends everything', SECOND_START_MS);
+    await program.printed('Ctrl-C stops everything', SECOND_START_MS);
     const roles = await paste(
       `curl -sS -H "Authorization: Bearer $(cat ${dataDir}/admin-token)" http://localhost:${port}/api/v1/rbac-manager/roles`,
     );

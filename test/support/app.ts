@@ -1,8 +1,15 @@
 import type { FastifyInstance } from 'fastify';
+import lightMyRequest, { type InjectOptions } from 'light-my-request';
 import type { AuthenticationResult, Authenticator, Credential } from '../../src/access/authenticator.ts';
 import type { Authorizer, Decision } from '../../src/access/authorizer.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import type { Srn } from '../../src/access/srn.ts';
+import type { Engine, KnownTables } from '../../src/engine/types.ts';
+import { ByteBudget } from '../../src/http/byte-budget.ts';
+import type { DataPlaneParts } from '../../src/http/data-plane/parts.ts';
+import { PaginatedQueries } from '../../src/query/paginated-queries.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../src/query/settings.ts';
+import { MemoryStore } from '../../src/query/stores/memory.ts';
 import { buildApp, type AppParts, type RegisterRoutes } from '../../src/http/app.ts';
 import { createLogger } from '../../src/logging.ts';
 
@@ -34,11 +41,24 @@ export const TEST_HEADERS = { authorization: `Bearer ${TEST_TOKEN}` };
 
 /** Knows `TEST_TOKEN` alone. */
 export function fixedAuthenticator(principal: Principal): Authenticator {
-  const authenticateNow = (credential: Credential): AuthenticationResult =>
+  const check = (credential: Credential): AuthenticationResult =>
     credential.scheme === 'bearer' && credential.token === TEST_TOKEN
       ? { outcome: 'authenticated', principal }
       : { outcome: 'rejected', message: 'the token is not known' };
-  return { name: 'fixed', authenticateNow, authenticate: async (credential) => authenticateNow(credential) };
+  return { name: 'fixed', authenticate: async (credential) => check(credential) };
+}
+
+/** What serves queries of an engine; results are kept in memory. */
+export function dataPlaneOf(engine: Engine & KnownTables): DataPlaneParts {
+  const settings = () => DEFAULT_PAGINATION_SETTINGS;
+  const queries = new PaginatedQueries({
+    store: new MemoryStore({ maxBytes: 16 * 1024 * 1024 }),
+    settings,
+    identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
+    now: Date.now,
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  });
+  return { engine, queries, settings, budget: new ByteBudget() };
 }
 
 export interface TestAppOptions {
@@ -66,8 +86,10 @@ export async function testApp(options: TestAppOptions): Promise<FastifyInstance>
     ...options.parts,
   });
   await app.ready();
-  const inject = app.inject.bind(app) as (request: object) => ReturnType<FastifyInstance['inject']>;
-  app.inject = ((request: string | { headers?: object }) =>
+  // As `app.inject`, but through all of the server.
+  const inject = (request: InjectOptions) =>
+    lightMyRequest((incoming, response) => void app.server.emit('request', incoming, response), request);
+  app.inject = ((request: string | InjectOptions) =>
     inject(
       typeof request === 'string'
         ? { url: request, headers: TEST_HEADERS }

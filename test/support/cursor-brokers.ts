@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { judgeSql } from '../../src/access/sql/judge.ts';
 import { FakeEngine, type SeenRequest } from './fake-engine.ts';
 import { readRecording } from './replay-engine.ts';
 
@@ -174,8 +175,20 @@ function fieldOf(body: string, field: string): string {
   return found;
 }
 
+/** What a gateway makes of the recorded queries. */
+const ORIGINALS = new Map([CURSOR_SQL, NO_ROWS_SQL, FAILING_SQL].map((sql) => [printed(sql), sql]));
+
+/** @returns the canonical text of a query that the SQL check accepts */
+export function printed(sql: string): string {
+  const judged = judgeSql(sql);
+  if (!judged.ok) throw new Error(judged.reason);
+  return judged.text;
+}
+
+/** The recorded query of which a body has the canonical text. */
 function sqlOf(body: string): string {
-  const { sql, ...others } = JSON.parse(body) as { sql: string };
+  const { sql: text, ...others } = JSON.parse(body) as { sql: string };
+  const sql = ORIGINALS.get(text) ?? text;
   if (Object.keys(others).length > 0) return `${sql} with ${JSON.stringify(others)}`;
   return sql;
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { CheckOutcome, Thresholds } from '../../src/health/check.ts';
-import { createGather, type HealthEngine } from '../../src/health/gather.ts';
+import { createGather, type HealthEngine } from '../../src/health/gather/gather.ts';
 import { runChecks } from '../../src/health/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';
 import type { PinotClient } from './pinot.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 
 type Config = Record<string, Record<string, unknown>>;
 
@@ -12,7 +13,7 @@ const PATIENCE_MS = 90_000;
 
 export const entities = (outcome: CheckOutcome): string[] => outcome.findings.map(({ entity }) => entity);
 
-/** Brings a real cluster into states, and sees what the checks say of them. */
+/** Brings a real cluster into states and runs the checks on them. */
 export class HealthStates {
   /** Names of the checks that were run. */
   readonly tested = new Set<string>();
@@ -33,17 +34,17 @@ export class HealthStates {
     const checks = CATALOGUE.filter((check) => check.name === name);
     const settings = resolveSettings({ thresholds: { [name]: thresholds }, ...more });
     const run = await runChecks({
-      gather: createGather({ engine: this.#engine, random: Math.random, settleMs: 500 }),
+      gather: createGather({ engine: this.#engine, clock: systemClock, settleMs: 500 }),
       settings: { ...settings, checks },
       signal: AbortSignal.timeout(60_000),
-      now: () => new Date(),
+      clock: systemClock,
     });
     const outcome = run.results[0]?.outcome;
     if (outcome === undefined) throw new Error(`there is no check ${name}`);
     return outcome;
   }
 
-  /** Waits until the check fails by that entity, for what the cluster takes its time for. */
+  /** Waits until the check fails with this entity. */
   fails(name: string, entity: string, thresholds?: Thresholds): Promise<CheckOutcome> {
     const isRight = (outcome: CheckOutcome) => entities(outcome).includes(entity) && !outcome.couldNotEvaluate;
     return this.#eventually(name, isRight, thresholds);
@@ -67,7 +68,7 @@ export class HealthStates {
     }
   }
 
-  /** Asks the controller. @throws {Error} for a status that is no success */
+  /** Sends a request to the controller. @throws {Error} a status other than success */
   async api(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const answer = await fetch(this.#pinot.controllerUrl + path, {
       method,
@@ -85,7 +86,7 @@ export class HealthStates {
     await this.api('PUT', `/tables/${table}`, config);
   }
 
-  /** An offline table of an id and a time in seconds, with one replica. */
+  /** An offline table with an id, a time in seconds and one replica. */
   async smallTable(name: string, segmentsConfig: object = {}, granularity = '1:SECONDS'): Promise<void> {
     await this.#pinot.createTable(smallSchema(name, granularity), {
       tableName: name,
@@ -105,7 +106,7 @@ export class HealthStates {
     });
   }
 
-  /** A realtime table of a primary key and a time in seconds, with one replica, from the topic of its name. @param more parts of the configuration */
+  /** A realtime table with a primary key, a time in seconds and one replica, from the topic of its name. @param more parts of the configuration */
   async streamTable(
     name: string,
     kafka: string,
@@ -147,7 +148,7 @@ export class HealthStates {
     );
   }
 
-  /** Servers by segment, as the ideal state has them. */
+  /** Servers by segment in the ideal state. */
   async placement(table: string): Promise<Record<string, string[]>> {
     const ideal = await this.api('GET', `/tables/${table}/idealstate`);
     const segments = (ideal.OFFLINE ?? ideal.REALTIME ?? {}) as Record<string, Record<string, string>>;

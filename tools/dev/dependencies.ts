@@ -1,4 +1,4 @@
-// Exits 0 when node_modules holds just what package-lock.json names, so that `npm ci` can be spared. Needs no package itself.
+// Exits 0 when node_modules contains exactly the packages of package-lock.json, so that `npm ci` is not needed. Uses no packages itself.
 import { readFileSync } from 'node:fs';
 
 interface Locked {
@@ -15,10 +15,10 @@ function packages(file: string): Map<string, Locked> {
 
 const locked = packages('package-lock.json');
 const present = packages('node_modules/.package-lock.json');
-const strange = [...present].some(([path, { version, integrity }]) => {
+const different = [...present].some(([path, { version, integrity }]) => {
   const wanted = locked.get(path);
   return wanted?.version !== version || wanted?.integrity !== integrity;
 });
-// A package for another platform is optional and rightly absent.
+// Packages for other platforms are optional and absent.
 const missing = [...locked].some(([path, { optional }]) => optional !== true && !present.has(path));
-process.exitCode = strange || missing ? 1 : 0;
+process.exitCode = different || missing ? 1 : 0;

@@ -1,4 +1,4 @@
-// Preloaded into a program that `make run` starts: stdin is a pipe from the parent, and its end means that the parent is gone, however it went.
+// Preloaded into a program that `make run` starts. Stdin is a pipe from the parent: when it closes, the parent has exited, and so does the program.
 import type { Socket } from 'node:net';
 
 function end(): void {
@@ -6,5 +6,5 @@ function end(): void {
 }
 const stdin = process.stdin as unknown as Socket;
 stdin.on('end', end).on('error', end).resume();
-// The pipe alone must not keep a program alive that has come to its end.
+// The pipe alone must not keep the process alive.
 stdin.unref();

@@ -1,4 +1,5 @@
-// The parts of a whole node (kubelet, containerd, CoreDNS) and, where Docker works, kind: for the tests of a release. Where this machine cannot hold one, those are skipped.
+// Builds the parts of a Kubernetes node (kubelet, containerd, CoreDNS) and, where Docker works, kind, for the release tests. Skips what this
+// machine cannot run.
 import { canHoldNode } from '../../test/support/node/machine.ts';
 import { dockerWorks } from '../../test/support/kind/choice.ts';
 import { installed } from '../pinot/jvm.ts';
@@ -8,10 +9,10 @@ if (obstacle === undefined) {
   try {
     for (const part of ['node-parts', 'coredns']) await installed(part);
   } catch (error) {
-    // The tests that need them will fail and say so; all others can do without.
-    process.stderr.write(`the parts of a node could not be built: ${String(error)}\n`);
+    // Only the tests that use them fail.
+    process.stderr.write(`failed to build the parts of a node: ${String(error)}\n`);
   }
 } else {
-  process.stderr.write(`the parts of a node are not needed: ${obstacle}\n`);
+  process.stderr.write(`skipping the parts of a node: ${obstacle}\n`);
 }
 if (dockerWorks()) await installed('kind');

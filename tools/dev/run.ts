@@ -1,4 +1,4 @@
-// `make run`: a sample Pinot (unless OLAP_CONTROLLER names a cluster) and `olap-warden standalone` in front of it, until Ctrl-C.
+// `make run`: starts a sample Pinot cluster (unless OLAP_CONTROLLER is set) and `olap-warden standalone`, until Ctrl-C.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ function say(message: string): void {
   process.stderr.write(`[${((Date.now() - started) / 1_000).toFixed(1).padStart(5)} s] ${message}\n`);
 }
 
-/** A mistake of the caller's, told without a stack. */
+/** A usage error, printed without a stack. */
 class UsageError extends Error {}
 
 interface Settings {
@@ -34,7 +34,7 @@ function portOf(name: string, fallback: number): number {
   if (text === undefined || text === '') return fallback;
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
-    throw new UsageError(`${name} is \`${text}\`; it must be a port from 1 to 65535`);
+    throw new UsageError(`invalid ${name} \`${text}\`: it must be a port from 1 to 65535`);
   }
   return port;
 }
@@ -43,7 +43,7 @@ function controllerOf(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined;
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`OLAP_CONTROLLER is \`${text}\`; it must be a URL such as http://localhost:9000`);
+    throw new UsageError(`invalid OLAP_CONTROLLER \`${text}\`: it must be a URL such as http://localhost:9000`);
   }
   return text.replace(/\/+$/, '');
 }
@@ -63,13 +63,13 @@ async function requireFree(name: string, port: number): Promise<void> {
     await once(server.listen(port), 'listening');
     await once(server.close(), 'close');
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is taken by another program' : String(error);
+    const why = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use by another program' : String(error);
     throw new UsageError(`port ${port} (${name}) ${why}; choose another, for example \`make run ${name}=${port + 1}\``);
   }
 }
 
 async function startSample(settings: Settings, signal: AbortSignal): Promise<RunningCluster> {
-  say('starting a sample Pinot (a JVM with ZooKeeper, a controller, 2 brokers and 3 servers)');
+  say('starting a sample Pinot cluster (one JVM with ZooKeeper, a controller, 2 brokers and 3 servers)');
   const directory = join(settings.dataDir, 'pinot');
   const cluster = await startCluster({ directory, brokers: 2, servers: 3, onProgress: say, signal });
   try {
@@ -104,7 +104,7 @@ async function answers(url: string): Promise<boolean> {
   try {
     return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).ok;
   } catch {
-    return false; // not yet; the caller has a deadline
+    return false; // not ready yet; the caller has a deadline
   }
 }
 
@@ -113,14 +113,14 @@ async function awaitReady(warden: ChildProcess, metricsUrl: string, signal: Abor
   while (!(await answers(`${metricsUrl}/readyz`))) {
     signal.throwIfAborted();
     if (warden.exitCode !== null || warden.signalCode !== null) {
-      throw new Error(`olap-warden ended with ${warden.signalCode ?? `exit code ${warden.exitCode}`}`);
+      throw new Error(`olap-warden exited with ${warden.signalCode ?? `exit code ${warden.exitCode}`}`);
     }
     if (Date.now() > deadline) throw new Error(`${metricsUrl}/readyz did not answer 200 within 120 s`);
     await delay(100);
   }
 }
 
-/** Waits a while for the first health report, so that reading it shows one. A large cluster may take longer: then it comes later. */
+/** Waits for the first health report, up to a limit: on a large cluster it may take longer. */
 async function awaitFirstReport(url: string, tokenFile: string, signal: AbortSignal): Promise<void> {
   say('waiting for the first health report');
   const headers = { authorization: `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}` };
@@ -128,14 +128,14 @@ async function awaitFirstReport(url: string, tokenFile: string, signal: AbortSig
   while (Date.now() < deadline && !signal.aborted) {
     const answer = await fetch(`${url}/clusterHealth`, { headers, signal: AbortSignal.timeout(5_000) });
     const body = await answer.text();
-    // A machine that is busy with starting things may be told to come back.
+    // 503 is possible while a busy machine starts.
     if (!answer.ok && answer.status !== 503) throw new Error(`GET ${url}/clusterHealth: ${answer.status} ${body}`);
     if (answer.ok && (JSON.parse(body) as { runTimestamp: number | null }).runTimestamp !== null) return;
     await delay(200);
   }
 }
 
-/** The path as a person would type it. */
+/** The path relative to the working directory where it is below it. */
 function shortest(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere.startsWith('..') ? path : fromHere;
@@ -148,12 +148,12 @@ async function tableToShow(settings: Settings, controllerUrl: string): Promise<W
     const name = ((await answer.json()) as { tables: string[] }).tables[0];
     return name === undefined ? undefined : { name };
   } catch (error) {
-    say(`the tables of ${controllerUrl} cannot be listed: ${String(error)}`);
+    say(`failed to list the tables of ${controllerUrl}: ${String(error)}`);
     return undefined;
   }
 }
 
-async function endWarden(warden: ChildProcess): Promise<void> {
+async function stopWarden(warden: ChildProcess): Promise<void> {
   if (warden.exitCode !== null || warden.signalCode !== null) return;
   const exited = once(warden, 'exit');
   warden.kill('SIGTERM');
@@ -164,13 +164,13 @@ async function endWarden(warden: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Aborts on SIGINT, SIGTERM, SIGHUP and when the parent process is gone. */
+/** Aborts on SIGINT, SIGTERM and SIGHUP, and when the parent process has exited. */
 function endSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => controller.abort(name));
   const parent = process.ppid;
   setInterval(() => {
-    if (process.ppid !== parent) controller.abort('the parent process is gone');
+    if (process.ppid !== parent) controller.abort('the parent process has exited');
   }, 500).unref();
   return controller.signal;
 }
@@ -196,13 +196,13 @@ async function serve(settings: Settings, controllerUrl: string, signal: AbortSig
     process.stdout.write(welcome({ url, metricsUrl, tokenFile, controllerUrl, table }));
     const first = await Promise.race([
       aborted(signal),
-      exited.then(() => 'olap-warden has ended by itself'),
-      gone.then(() => 'Pinot has ended by itself'),
+      exited.then(() => 'olap-warden exited unexpectedly'),
+      gone.then(() => 'Pinot exited unexpectedly'),
     ]);
     if (typeof first === 'string') throw new Error(first);
   } finally {
-    say('ending');
-    await endWarden(warden);
+    say('stopping');
+    await stopWarden(warden);
   }
 }
 

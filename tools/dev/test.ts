@@ -1,4 +1,4 @@
-// `make test`: lint, verify and every test. The real parts are installed while the quick steps run. The last line is the sum.
+// `make test`: lint, verify and all tests. The real parts are installed while the quick steps run. The last line is the total.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -11,18 +11,18 @@ const bin = join(root, 'node_modules/.bin');
 interface Count {
   readonly passed: number;
   readonly failed: number;
-  /** Names of tests; that of a group tells why it is left out. */
+  /** Names of the skipped tests; the name of a group contains the reason. */
   readonly skipped?: readonly string[];
 }
 
-/** @returns the exit code; 1 where a signal ended the program. */
+/** @returns the exit code; 1 when a signal ended the program */
 async function exec(file: string, args: readonly string[]): Promise<number> {
   const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }
 
-/** A step that is no test of vitest's counts as one. */
+/** Runs a program as a step; it counts as one test. */
 async function step(name: string, file: string, args: readonly string[]): Promise<Count> {
   const begun = Date.now();
   const code = await exec(file, args);
@@ -30,8 +30,8 @@ async function step(name: string, file: string, args: readonly string[]): Promis
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-/** As vitest's JSON reporter calls what it did not run. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['skipped', 'pending', 'todo', 'disabled']);
+/** Status of tests that did not run, in vitest's JSON report. */
+const NOT_RUN: ReadonlySet<string> = new Set(['skipped', 'pending', 'todo', 'disabled']);
 
 interface Report {
   readonly numPassedTests: number;
@@ -42,7 +42,7 @@ interface Report {
   }[];
 }
 
-/** Runs projects of vitest. A file that could not be run, and an error outside of every test, count as failed tests. */
+/** Runs vitest projects. A file that fails to load and an error outside of tests count as failed tests. */
 async function vitest(folder: string, projects: readonly string[]): Promise<Count> {
   const file = join(folder, `${projects.join('-')}.json`);
   const selection = projects.flatMap((project) => ['--project', project]);
@@ -56,7 +56,7 @@ async function vitest(folder: string, projects: readonly string[]): Promise<Coun
   ).length;
   const failed = report.numFailedTests + broken;
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
-  const skipped = tests.filter(({ status }) => LEFT_OUT.has(status)).map(({ fullName }) => fullName);
+  const skipped = tests.filter(({ status }) => NOT_RUN.has(status)).map(({ fullName }) => fullName);
   return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, skipped };
 }
 
@@ -69,18 +69,18 @@ function add(counts: readonly Count[]): Count {
 }
 
 async function all(folder: string): Promise<Count> {
-  const parts = step('the real parts are there', 'make', ['parts']);
+  const parts = step('build the real parts', 'make', ['parts']);
   const quick = [
     await step('lint: rules', join(bin, 'oxlint'), ['--type-aware', '--deny-warnings']),
     await step('lint: types', join(bin, 'tsc'), ['--noEmit']),
     await step('lint: types of the dashboard', join(bin, 'tsc'), ['--noEmit', '-p', 'web']),
     await step('lint: format', join(bin, 'oxfmt'), ['--check']),
-    await step('verify: what is generated is up to date', process.execPath, ['tools/generate.ts', '--check']),
-    await step('the dashboard builds', process.execPath, ['web/build.ts']),
+    await step('verify: generated files are up to date', process.execPath, ['tools/generate.ts', '--check']),
+    await step('build the dashboard', process.execPath, ['web/build.ts']),
     await vitest(folder, ['unit']),
   ];
   const installed = await parts;
-  // Without the parts nothing else can run; that failure is counted.
+  // The other tests need the parts.
   if (installed.failed > 0) return add([...quick, installed]);
   const chart = await step('lint: the chart', process.execPath, ['tools/helm/lint.ts']);
   return add([...quick, installed, chart, await vitest(folder, ['integration', 'e2e'])]);

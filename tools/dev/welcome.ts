@@ -3,16 +3,16 @@ export interface WelcomeOptions {
   readonly metricsUrl: string;
   readonly tokenFile: string;
   readonly controllerUrl: string;
-  /** A table to page through, and a column that orders it, where one is known. */
+  /** A table for the pagination example, and a column to order by, if known. */
   readonly table: { readonly name: string; readonly orderBy?: string } | undefined;
 }
 
-/** As a word that a shell takes literally. */
+/** Quotes a text for a shell. */
 function quote(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The three commands that show the three jobs; each is one line and works when pasted into a POSIX shell, again and again. */
+/** The example commands. Each is one line for a POSIX shell and can be repeated. */
 export function curlLines(options: WelcomeOptions): string[] {
   const { url, table } = options;
   const authorization = `-H "Authorization: Bearer $(cat ${quote(options.tokenFile)})"`;
@@ -31,7 +31,7 @@ export function curlLines(options: WelcomeOptions): string[] {
   return lines;
 }
 
-/** What `make run` prints when everything answers. */
+/** The output of `make run` when everything is ready. */
 export function welcome(options: WelcomeOptions): string {
   const [role, health, page] = curlLines(options);
   return `
@@ -49,6 +49,6 @@ ${role}
 Read the health report:
 ${health}
 ${page === undefined ? '' : `\nPage through a query (submits it, then reads its second page):\n${page}\n`}
-Ctrl-C ends everything.
+Ctrl-C stops everything.
 `;
 }

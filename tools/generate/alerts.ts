@@ -3,28 +3,7 @@ import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const RUNBOOKS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/checks';
-const HEADER = '# Generated from src/health/catalogue.ts by `make generate`; do not edit.\n';
-
-/** What data or queries are at risk right now; everything else is a warning about what will hurt later. */
-const CRITICAL: ReadonlySet<string> = new Set([
-  'IDEAL_STATE_EV_MISMATCH_CHECK',
-  'INSTANCE_HEALTH_API_CHECK',
-  'QUERY_HEALTH_CHECK',
-  'BROKER_RESOURCE_CHECK',
-]);
-/** Advice on how a cluster is set up; nobody needs to be woken. */
-const ADVICE: ReadonlySet<string> = new Set([
-  'TIME_COLUMN_GRANULARITY_CHECK',
-  'INSTANCE_POOLS_CHECK',
-  'INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK',
-  'PREBUILT_SNAPSHOT_CHECK',
-  'TABLE_COLUMN_COUNT_CHECK',
-]);
-
-export function severity(check: string): string {
-  if (CRITICAL.has(check)) return 'critical';
-  return ADVICE.has(check) ? 'info' : 'warning';
-}
+const HEADER = '# Generated from src/health/checks/ by `make generate`; do not edit.\n';
 
 /** `IDEAL_STATE_EV_MISMATCH_CHECK` → `OlapIdealStateEvMismatch`. */
 export function alertName(check: string): string {
@@ -33,17 +12,17 @@ export function alertName(check: string): string {
 }
 
 /**
- * Of whoever tells it: with these labels an alert would be another one after each change of leader, and begin to wait anew. What the last leader
- * said counts until the next one is scraped.
+ * Aggregates over processes. With these labels, a change of the leader would create a new alert with a new waiting time. The value of the last
+ * leader is used until the next one is scraped.
  */
 const ANY_PROCESS = 'without (instance, pod, container, endpoint, node)';
 
 const checkAlerts = CATALOGUE.map((check) => ({
   alert: alertName(check.name),
-  // One stable series a check, from the leader alone. Critical ones fire at the next evaluation: a run is 20 minutes away from the next.
+  // One stable series per check, from the leader. Critical alerts do not wait for a second run, because runs are 20 minutes apart.
   expr: `min ${ANY_PROCESS} (last_over_time(olap_warden_health_check_status{check="${check.name}"}[5m])) == 0`,
-  for: CRITICAL.has(check.name) ? '1m' : '25m',
-  labels: { severity: severity(check.name), category: check.category },
+  for: check.severity === 'critical' ? '1m' : '25m',
+  labels: { severity: check.severity, category: check.category },
   annotations: {
     summary: `${check.title}: the health check ${check.name} fails`,
     description: `${check.description} ${check.remediation}`,
@@ -54,14 +33,14 @@ const checkAlerts = CATALOGUE.map((check) => ({
 const taskAlerts = [
   {
     alert: 'OlapHealthReportStale',
-    // Looked for over a day, since nobody tells the time of the last run where nobody leads.
+    // Over a day, because the metric is absent without a leader.
     expr: `time() - max ${ANY_PROCESS} (max_over_time(olap_warden_health_last_run_timestamp_seconds[1d])) > 3600`,
     for: '5m',
     labels: { severity: 'warning', category: 'task' },
     annotations: {
       summary: 'The cluster health report is more than an hour old',
       description:
-        'No run of ClusterHealthCheckTask has ended for an hour, so the other alerts say nothing about now. See whether an operator leads, whether the task is suspended, and its log.',
+        'No run of ClusterHealthCheckTask has ended for an hour, so the other alerts are out of date. Check whether an operator leads, whether the task is suspended, and the log of the operator.',
       runbook_url: `${RUNBOOKS}/README.md#the-report-is-stale`,
     },
   },
@@ -73,13 +52,13 @@ const taskAlerts = [
     annotations: {
       summary: 'Runs of ClusterHealthCheckTask fail',
       description:
-        'More than one run failed within an hour, most often because the controller cannot be reached. See the log of the operator that leads.',
+        'More than one run failed within an hour, most often because the controller cannot be reached. See the log of the leading operator.',
       runbook_url: `${RUNBOOKS}/README.md#the-task-fails`,
     },
   },
 ];
 
-/** The alerts as a file of Prometheus rules; the chart makes a PrometheusRule of it. */
+/** The alerts as a file of Prometheus rules, from which the chart renders a PrometheusRule. */
 export function generateAlerts(): GeneratedFiles {
   const rules = {
     groups: [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { generateCrds } from './crds.ts';
 import type { GeneratedFiles } from './generator.ts';
 
-/** The CRDs once more inside the chart: Helm reads no file outside of it. */
+/** Copies the CRDs into the chart, because Helm cannot read files outside of it. */
 export function generateChartCrds(): GeneratedFiles {
   const files = new Map<string, string>();
   for (const [path, content] of generateCrds()) {
@@ -15,7 +15,7 @@ export function generateChartCrds(): GeneratedFiles {
 const CHART = 'charts/olap-warden';
 const SHARED = ['rbac', 'admission'] as const;
 
-/** Rights and admission rules, as `manifests/` has them: the chart renames them after its release. */
+/** Copies RBAC and admission manifests into the chart, which renames them by release. */
 export async function generateChartManifests(root: string): Promise<GeneratedFiles> {
   const files = new Map<string, string>();
   for (const folder of SHARED) {
@@ -33,7 +33,7 @@ interface ValueRow {
   readonly comment: string;
 }
 
-/** Reads values.yaml as its author wrote it: a comment block belongs to the key right below it. */
+/** Parses values.yaml with its comments: a comment block belongs to the key below it. */
 function readValues(text: string): ValueRow[] {
   const rows: ValueRow[] = [];
   const path: { indent: number; key: string }[] = [];
@@ -62,7 +62,7 @@ function readValues(text: string): ValueRow[] {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
-/** The chart's README, from a head written by hand and the comments of values.yaml. */
+/** Generates the chart's README from README.head.md and the comments of values.yaml. */
 export async function generateChartReadme(root: string): Promise<GeneratedFiles> {
   const head = await readFile(join(root, CHART, 'README.head.md'), 'utf8');
   const values = readValues(await readFile(join(root, CHART, 'values.yaml'), 'utf8'));

@@ -3,13 +3,13 @@ import type { GeneratedFiles } from './generator.ts';
 
 const PROSE_BEFORE = `# Configuration
 
-Every setting can be given in three ways. A flag wins over an environment variable, which wins over the file, which wins over the default:
+A setting can have four sources. A flag overrides an environment variable, which overrides the file, which overrides the default:
 
-1. flags, such as \`--log-level debug\` or \`--log-level=debug\`; a flag for a list may stand several times, or hold several values separated by commas;
-2. environment variables, \`OLAP_WARDEN_LOG_LEVEL=debug\`; a few have a plain name too, such as \`PORT\`;
-3. one file, named by \`--config\` or \`OLAP_WARDEN_CONFIG\`: YAML, or \`key=value\` lines where its name ends in \`.properties\` or \`.conf\`.
+1. flags, such as \`--log-level debug\` or \`--log-level=debug\`; a flag for a list can be repeated, or can contain several values separated by commas;
+2. environment variables, \`OLAP_WARDEN_LOG_LEVEL=debug\`; some also have a name without the prefix, such as \`PORT\`;
+3. one file, set by \`--config\` or \`OLAP_WARDEN_CONFIG\`: lines \`key=value\` if its name ends in \`.properties\` or \`.conf\`, otherwise YAML.
 
-A key that is not known, and a value that cannot be right, ends the start with a message that names the source, the key and what would be right.
+The process does not start with an unknown key or an invalid value. The message names the source, the key and what would be right.
 
 \`\`\`yaml
 # settings.yaml
@@ -22,31 +22,31 @@ olap.broker.pagination.s3.bucket: query-results
 olap:
   broker:
     query:
-      page.size: 5000 # nested mappings and dotted keys mean the same
+      page.size: 5000 # nested mappings and dotted keys are equivalent
 \`\`\`
 
-Variables that Kubernetes sets for a Service named \`olap-warden\` (\`OLAP_WARDEN_PORT=tcp://…\`, \`OLAP_WARDEN_SERVICE_HOST\`) are left alone.
+Variables that Kubernetes sets for a Service named \`olap-warden\` (\`OLAP_WARDEN_PORT=tcp://…\`, \`OLAP_WARDEN_SERVICE_HOST\`) are ignored.
 
 ## Settings of the process
 
-Read once, at the start. The keys of the file are the names of the flags.
+They are read once, at start. The keys in the file are the names of the flags without \`--\`.
 
 `;
 
 const PROSE_BETWEEN = `
 
-## Properties: paginated queries
+## Properties: paginated queries and health checks
 
-These keys stand in the file, or behind \`--set key=value\` (which then wins over the file at every reading). Durations are written as \`500ms\`, \`30s\`, \`20m\`, \`1h30m\`, \`1d\`;
-sizes as \`512KB\`, \`256MB\`, \`10GB\`.
+These keys can be set in the file or by \`--set key=value\`, which overrides the file. Durations are written as \`500ms\`, \`30s\`, \`20m\`, \`1h30m\`, \`1d\`; sizes as
+\`512KB\`, \`256MB\`, \`10GB\`.
 
-The file is read again every two seconds, also behind the symbolic links of a mounted ConfigMap. A change marked "at once" is in force from then on, and the log names the keys; of one marked
-"restart" the log says that it waits for the next start. A file that holds a mistake is refused as a whole: the log says what is wrong, the metric \`olap_warden_config_reloads_total{result="refused"}\` counts it,
-and the properties stay as they were.
+The file is read again every two seconds, also from a mounted ConfigMap. Changes of properties marked "immediately" take effect then, and the log names their keys.
+Changes of the others take effect after a restart, and the log says so. A file with an error is rejected as a whole: the log names the error, the metric
+\`olap_warden_config_reloads_total{result="refused"}\` counts it, and the current properties stay in effect.
 
 `;
 
-/** docs/configuration.md, from the schemas of the settings. */
+/** Generates docs/configuration.md from the schemas of the settings. */
 export function generateConfiguration(): GeneratedFiles {
   return new Map([
     ['docs/configuration.md', `${PROSE_BEFORE}${settingsTable()}${PROSE_BETWEEN}${propertiesTable()}\n`],

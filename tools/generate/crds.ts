@@ -3,9 +3,9 @@ import { customResourceDefinition } from '../../src/resources/crd.ts';
 import { CUSTOM_KINDS, KINDS } from '../../src/resources/kinds.ts';
 import type { GeneratedFiles } from './generator.ts';
 
-const HEADER = '# Written by `make generate` from src/resources/. Change the schema there, not this file.\n';
+const HEADER = '# Generated from src/resources/ by `make generate`; do not edit.\n';
 
-/** crds/<plural>.yaml for every kind. Nothing else may stand in that folder: `kubectl apply -f crds/` has to work. */
+/** Generates crds/<plural>.yaml for all kinds. The folder must not contain other files, because of `kubectl apply -f crds/`. */
 export function generateCrds(): GeneratedFiles {
   const files = new Map<string, string>();
   for (const kind of CUSTOM_KINDS) {

@@ -9,12 +9,12 @@ interface Query {
 interface Panel {
   readonly title: string;
   readonly type: 'stat' | 'table' | 'timeseries' | 'state-timeline';
-  /** Of 24 columns. */
+  /** Width in columns, of 24. */
   readonly width: number;
   readonly height: number;
   readonly unit?: string;
   readonly queries: readonly Query[];
-  /** Value → colour, where a colour says more than the number. */
+  /** Colour by value. */
   readonly thresholds?: readonly { readonly value: number | null; readonly color: string }[];
   readonly mappings?: Readonly<Record<string, { readonly text: string; readonly color: string }>>;
 }
@@ -22,13 +22,13 @@ interface Panel {
 const STATES = { '1': { text: 'PASS', color: 'green' }, '0': { text: 'FAIL', color: 'red' } };
 const SCOPE = 'namespace=~"$namespace"';
 
-/** The rows of the dashboard, top to bottom. Every query is run against a real Prometheus by a test. */
+/** The rows of the dashboard. A test runs all queries against a real Prometheus. */
 export const ROWS: readonly { readonly title: string; readonly panels: readonly Panel[] }[] = [
   {
     title: 'Cluster health',
     panels: [
       {
-        title: 'Checks that fail',
+        title: 'Failed checks',
         type: 'stat',
         width: 4,
         height: 5,
@@ -57,7 +57,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: 'Duration of a run',
+        title: 'Duration of runs',
         type: 'timeseries',
         width: 8,
         height: 5,
@@ -89,7 +89,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         queries: [{ expr: `max by (check) (olap_warden_health_check_findings{${SCOPE}}) > 0`, legend: '{{check}}' }],
       },
       {
-        title: 'Calls to the engine',
+        title: 'Calls to Pinot',
         type: 'timeseries',
         width: 8,
         height: 8,
@@ -127,7 +127,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: 'Time of an answer, 99 of 100',
+        title: 'Response time, 99th percentile',
         type: 'timeseries',
         width: 8,
         height: 8,
@@ -140,7 +140,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: 'Age of the view of the resources',
+        title: 'Age of the resource view',
         type: 'timeseries',
         width: 8,
         height: 8,
@@ -241,7 +241,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: 'Time of a call of the store, 99 of 100',
+        title: 'Duration of store calls, 99th percentile',
         type: 'timeseries',
         width: 8,
         height: 8,
@@ -323,12 +323,12 @@ function layOut(): object[] {
   return panels;
 }
 
-/** The Grafana dashboard, as the chart's ConfigMap carries it. */
+/** Generates the Grafana dashboard for the chart's ConfigMap. */
 export function generateDashboard(): GeneratedFiles {
   const dashboard = {
     uid: 'olap-warden',
     title: 'olap-warden',
-    description: 'Health of the cluster, decisions on access, and the gateways that make them.',
+    description: 'Cluster health, access decisions and gateways.',
     tags: ['olap-warden', 'pinot'],
     schemaVersion: 39,
     version: 1,

@@ -4,24 +4,24 @@ import { plainSchema, type JsonSchema } from '../../src/resources/json-schema.ts
 import { CUSTOM_KINDS, KINDS } from '../../src/resources/kinds.ts';
 import type { GeneratedFiles } from './generator.ts';
 
-const BEGIN = '<!-- fields: written by `make generate` from the schema; do not edit below -->';
+const BEGIN = '<!-- fields: generated from the schema by `make generate`; do not edit below -->';
 const END = '<!-- end of fields -->';
 
-/** The chapter "Fields" of docs/resources/<kind>.md; the chapters around it are written by hand. */
+/** Generates the chapter "Fields" of docs/resources/<kind>.md; the other chapters are written by hand. */
 export async function generateFieldReference(root: string): Promise<GeneratedFiles> {
   const files = new Map<string, string>();
   for (const kind of CUSTOM_KINDS) {
     const path = `docs/resources/${KINDS[kind].singular}.md`;
     const page = await readFile(join(root, path), 'utf8');
     const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-    if (begin < 0 || end < begin) throw new Error(`${path}: the lines \`${BEGIN}\` and \`${END}\` are missing`);
+    if (begin < 0 || end < begin) throw new Error(`${path}: missing lines \`${BEGIN}\` and \`${END}\``);
     const { spec, status, rules } = KINDS[kind];
     const chapter = [
       BEGIN,
       '### spec',
       '',
       ...table(plainSchema(spec), 'spec'),
-      ...(rules.length > 0 ? ['', 'Rules beyond the fields:', ...rules.map(({ message }) => `- ${message}`)] : []),
+      ...(rules.length > 0 ? ['', 'Rules:', ...rules.map(({ message }) => `- ${message}`)] : []),
       '',
       '### status',
       '',
@@ -42,7 +42,7 @@ function escape(cell: string): string {
   return cell.replaceAll('|', '\\|');
 }
 
-/** Every field, with those within it right below. */
+/** Rows of all fields, each followed by its nested fields. */
 function fields(schema: JsonSchema, path: string): string[][] {
   const rows: string[][] = [];
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -76,14 +76,14 @@ function typeOf(field: JsonSchema): string {
 
 function limits(field: JsonSchema): string[] {
   const { enum: values, items } = field;
-  const said: string[] = [];
-  if (Array.isArray(values)) said.push(`one of ${values.map((value) => `\`${value}\``).join(', ')}`);
-  if (field.default !== undefined) said.push(`default \`${text(field.default)}\``);
-  if (field['minimum'] !== undefined) said.push(`${text(field['minimum'])}–${text(field['maximum'])}`);
-  if (field['maxLength'] !== undefined) said.push(`at most ${text(field['maxLength'])} characters`);
-  if (field['maxItems'] !== undefined) said.push(`${text(field['minItems'] ?? 0)}–${text(field['maxItems'])} entries`);
-  if (field['maxProperties'] !== undefined) said.push(`at most ${text(field['maxProperties'])} entries`);
+  const parts: string[] = [];
+  if (Array.isArray(values)) parts.push(`one of ${values.map((value) => `\`${value}\``).join(', ')}`);
+  if (field.default !== undefined) parts.push(`default \`${text(field.default)}\``);
+  if (field['minimum'] !== undefined) parts.push(`${text(field['minimum'])}–${text(field['maximum'])}`);
+  if (field['maxLength'] !== undefined) parts.push(`at most ${text(field['maxLength'])} characters`);
+  if (field['maxItems'] !== undefined) parts.push(`${text(field['minItems'] ?? 0)}–${text(field['maxItems'])} entries`);
+  if (field['maxProperties'] !== undefined) parts.push(`at most ${text(field['maxProperties'])} entries`);
   const pattern = field['pattern'] ?? items?.['pattern'];
-  if (pattern !== undefined) said.push(`pattern \`${text(pattern)}\``);
-  return said;
+  if (pattern !== undefined) parts.push(`pattern \`${text(pattern)}\``);
+  return parts;
 }

@@ -1,5 +1,5 @@
-/** The files that a generator makes: path from the repository's root → content. */
+/** Generated files: content by path from the root of the repository. */
 export type GeneratedFiles = ReadonlyMap<string, string>;
 
-/** Makes files from the sources; `root` is the repository. Writes nothing itself, so that one run can compare and another write. */
+/** Generates files from the sources. `root` is the repository. The caller writes or compares them. */
 export type Generator = (root: string) => Promise<GeneratedFiles> | GeneratedFiles;

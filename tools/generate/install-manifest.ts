@@ -1,13 +1,13 @@
-// manifests/install.yaml, from the chart with its default values, for plain `kubectl apply`. Helm makes it, so it is no part of
-// `make generate`, which needs Node alone:
+// Generates manifests/install.yaml from the chart with its default values, for `kubectl apply`. It requires Helm and is therefore not part of
+// `make generate`, which requires only Node:
 //   node tools/generate/install-manifest.ts            writes it (`make manifests`)
-//   node tools/generate/install-manifest.ts --check    says whether it is out of date, and exits 1 then
+//   node tools/generate/install-manifest.ts --check    exits 1 when it is out of date
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { helmTools, render } from '../helm/render.ts';
 
-/** Where the manifest lies. */
+/** Path of the manifest. */
 export const INSTALL_MANIFEST = resolve(import.meta.dirname, '../../manifests/install.yaml');
 
 const HEAD = `# Generated from charts/olap-warden by \`make manifests\`; do not edit.
@@ -23,12 +23,12 @@ metadata:
     pod-security.kubernetes.io/enforce: restricted
 `;
 
-/** Lines that only Helm reads. */
+/** Lines that are only for Helm. */
 const OF_HELM = /^(# Source: .*|\s*helm\.sh\/chart: .*|\s*app\.kubernetes\.io\/managed-by: Helm)\n/gm;
 
-/** The content that manifests/install.yaml must have. @param helm path of the program */
+/** The content of manifests/install.yaml. @param helm path of the program */
 export async function renderInstallManifest(helm: string): Promise<string> {
-  // Whoever deletes by the file means all of it: no annotation of Helm's keeps the definitions.
+  // Deleting by this file must include the definitions: omit Helm's annotation that keeps them.
   const values = { crds: { keep: false } };
   const rendered = await render(helm, { name: 'install.yaml', values }, { flags: ['--no-hooks', '--skip-tests'] });
   return HEAD + rendered.replaceAll(OF_HELM, '');

@@ -5,11 +5,22 @@ import { standalone } from '../../src/commands/standalone.ts';
 import { startService } from '../../src/commands/wiring/service.ts';
 import type { GeneratedFiles } from './generator.ts';
 
-/** openapi.json: what a gateway with all of its interfaces says of itself. */
+let document: Promise<string> | undefined;
+
+/** The OpenAPI document of a gateway with all of its interfaces, as formatted JSON. The gateway is started once. */
+export function openApiDocument(): Promise<string> {
+  return (document ??= readDocument());
+}
+
+/** Generates openapi.json. */
 export async function generateOpenApi(): Promise<GeneratedFiles> {
+  return new Map([['openapi.json', await openApiDocument()]]);
+}
+
+async function readDocument(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-openapi-'));
   try {
-    // The dashboard's routes are there where a dashboard was built; any page will do.
+    // The gateway serves the dashboard's routes only when its folder has an index.html.
     await mkdir(join(folder, 'ui/assets'), { recursive: true });
     await writeFile(join(folder, 'ui/index.html'), '');
     const flags = {
@@ -27,7 +38,7 @@ export async function generateOpenApi(): Promise<GeneratedFiles> {
     });
     try {
       const answer = await fetch(`http://${service.host}:${service.port}/openapi.json`);
-      return new Map([['openapi.json', `${JSON.stringify(await answer.json(), null, 2)}\n`]]);
+      return `${JSON.stringify(await answer.json(), null, 2)}\n`;
     } finally {
       await service.stop();
     }

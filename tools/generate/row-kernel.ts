@@ -47,7 +47,7 @@ async function compiled(kernel: Kernel): Promise<Map<string, string>> {
       'abort=',
     ],
     {
-      // The compiler insists on the extension .ts, which the type checker would take for TypeScript.
+      // The compiler requires the extension .ts, but the type checker would check such files as TypeScript.
       readFile: (name) => (name === 'kernel.ts' ? source : null),
       writeFile: (_name, contents) => {
         if (typeof contents !== 'string') binary = contents;

@@ -5,7 +5,7 @@ import type { GeneratedFiles } from './generator.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What the defaults alone do not tell. */
+/** Schemas that cannot be derived from the defaults. */
 const KNOWN: Readonly<Record<string, Schema>> = {
   'engine.controllers': { type: 'array', minItems: 1, items: { type: 'string', pattern: '^https?://' } },
   'engine.brokers': { type: 'array', items: { type: 'string', pattern: '^https?://' } },
@@ -16,7 +16,7 @@ const KNOWN: Readonly<Record<string, Schema>> = {
   'gateway.service.type': { enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] },
 };
 
-/** Lists without an entry here hold objects or texts as Kubernetes defines them. */
+/** Lists without an entry in KNOWN contain objects or strings of Kubernetes. */
 function schemaOf(value: unknown, path: string): Schema {
   const known = KNOWN[path];
   if (known) return known;
@@ -36,7 +36,7 @@ function schemaOf(value: unknown, path: string): Schema {
   return { type: typeof value };
 }
 
-/** values.schema.json: a value that the chart does not know is refused, rather than left without effect. */
+/** Generates values.schema.json, with which Helm rejects unknown values. */
 export async function generateValuesSchema(root: string): Promise<GeneratedFiles> {
   const values: unknown = parse(await readFile(join(root, 'charts/olap-warden/values.yaml'), 'utf8'));
   const schema = schemaOf(values, '') as { properties: Record<string, Schema> };

@@ -1,22 +1,22 @@
-/** Values without which the chart cannot be rendered. */
+/** Required values of the chart. */
 export const REQUIRED = { engine: { controllers: ['http://pinot-controller.pinot:9000'] } } as const;
 
-/** What a cluster of today serves beyond the kinds that every cluster has; given to helm, which asks no cluster here. */
+/** APIs of a current cluster beyond those of every cluster. They are passed to helm, which does not query a cluster here. */
 export const ADMISSION_APIS: readonly string[] = [
   'admissionregistration.k8s.io/v1/MutatingAdmissionPolicy',
   'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy',
 ];
 /** Served where the Prometheus operator is installed. */
 export const MONITORING_API = 'monitoring.coreos.com/v1';
-/** Kinds of other projects, whose schemas are theirs. */
+/** Kinds of other projects, without schemas here. */
 export const FOREIGN_KINDS: readonly string[] = ['ServiceMonitor', 'PrometheusRule', 'HTTPRoute'];
 
-/** One set of values that the chart must be good with. */
+/** A set of values to test. */
 export interface Combination {
   readonly name: string;
-  /** On top of the required ones. */
+  /** In addition to the required values. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** The APIs of the cluster; by default those of today without monitoring. */
+  /** The APIs of the cluster; those of a current cluster without monitoring by default. */
   readonly apis?: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const SCHEDULING = {
   extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
 } as const;
 
-/** The combinations of switches that matter: each switch away from its default, and what meets in one template. */
+/** The tested combinations: each switch with a value other than its default, and switches that affect the same template. */
 export const COMBINATIONS: readonly Combination[] = [
   { name: 'defaults', values: {} },
   { name: 'an older cluster without admission policies', values: {}, apis: [] },
@@ -108,7 +108,7 @@ export const COMBINATIONS: readonly Combination[] = [
   },
   { name: 'every admission rule', values: { admission: { bind: true } } },
   {
-    name: 'as little as can be',
+    name: 'minimal',
     values: {
       operator: { replicas: 1 },
       gateway: { replicas: 1 },

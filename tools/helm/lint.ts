@@ -1,9 +1,9 @@
-// `make lint-chart`: helm lint, kubeconform and helm-unittest, over every combination of switches that matters. Needs no network and no cluster.
+// `make lint-chart`: runs helm lint, kubeconform and helm-unittest for all tested combinations. Requires neither network nor cluster.
 import { join } from 'node:path';
 import { COMBINATIONS, FOREIGN_KINDS, REQUIRED } from './combinations.ts';
 import { CHART, helmTools, output, render } from './render.ts';
 
-/** Schemas of the kinds that every cluster knows, as schemas.ts made them. */
+/** Schemas of Kubernetes' own kinds, written by schemas.ts. */
 const SCHEMAS = join(import.meta.dirname, 'schemas/{{ .ResourceKind }}.json');
 
 const tools = await helmTools();

@@ -1,13 +1,13 @@
-// Makes the JSON schemas that kubeconform checks the chart with, so that it needs no network:
+// Writes the JSON schemas that kubeconform uses for the chart, so that it requires no network:
 //   kubectl get --raw /openapi/v2 | node tools/helm/schemas.ts
-// One file with the definitions of all kinds that the chart renders, without descriptions, and a file a kind that points into it.
+// One file contains the definitions of all kinds in the chart, without descriptions; one file per kind refers to it.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 const OUT = join(import.meta.dirname, 'schemas');
 
-/** Kind and apiVersion of what the chart renders and every cluster knows. */
+/** Kubernetes' own kinds in the chart, with their apiVersion. */
 const KINDS: Readonly<Record<string, string>> = {
   ClusterRole: 'rbac.authorization.k8s.io/v1',
   ClusterRoleBinding: 'rbac.authorization.k8s.io/v1',
@@ -36,14 +36,14 @@ interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** Texts that are numbers as well, and definitions that say `object` but mean anything. */
+/** Definitions that allow both strings and numbers, or any type despite `object`. */
 const EXCEPTIONS: Readonly<Record<string, Schema>> = {
   'io.k8s.apimachinery.pkg.util.intstr.IntOrString': { type: ['string', 'integer'] },
   'io.k8s.apimachinery.pkg.api.resource.Quantity': { type: ['string', 'number'] },
   'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON': {},
 };
 
-/** Without prose; a property that no definition names is an error, a list or an object may be left empty. */
+/** Removes descriptions and rejects unknown properties. */
 function trimmed(value: unknown, inProperties = false): unknown {
   if (Array.isArray(value)) return value.map((item) => trimmed(item));
   if (typeof value !== 'object' || value === null) return value;

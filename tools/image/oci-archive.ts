@@ -1,7 +1,7 @@
-// Packs olap-warden as an OCI image archive without any container tool: `node tools/image/oci-archive.ts OUT.tar NAME:TAG`.
+// Packs olap-warden as an OCI image archive without a container tool: `node tools/image/oci-archive.ts OUT.tar NAME:TAG`.
 //
-// The root file system is that of the Containerfile: a Node binary with the libraries it is linked to, the program, its packages of
-// production, the built dashboard. Times and owners are fixed and names sorted, so that the same sources give the same digest.
+// The root file system is that of the Containerfile: a Node binary with its shared libraries, the program, its production packages and the
+// built dashboard. Times and owners are fixed and names are sorted, so that the same sources give the same digest.
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -33,7 +33,7 @@ async function put(source: string, destination: string): Promise<void> {
   await cp(source, destination, { recursive: true, dereference: true });
 }
 
-/** Packages of production alone, from the lock file. */
+/** Installs the production packages of the lock file. */
 async function installPackages(folder: string): Promise<void> {
   for (const name of ['package.json', 'package-lock.json']) await cp(join(root, name), join(folder, name));
   await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], {
@@ -71,7 +71,7 @@ async function sha256(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Moves a file among the archive's blobs, under its digest. */
+/** Adds a file to the blobs of the archive, named by its digest. */
 async function addFile(blobs: string, file: string): Promise<Blob> {
   const hex = await sha256(file);
   await pipeline(createReadStream(file), createWriteStream(join(blobs, hex)));

@@ -45,11 +45,11 @@ import scala.Option;
  *
  * <pre>Cluster DIRECTORY [--brokers N] [--servers N] [--controller|--broker|--server key=value]…</pre>
  *
- * State lies under DIRECTORY, the ports in DIRECTORY/ports.json: a second start finds the same cluster again, since Pinot's names for its
- * instances hold their ports. Stdout carries one JSON object a line ({@code progress}, {@code ready}, {@code done}, {@code failed}), stdin one
- * command a line (see {@link #execute}), answered in order. The JVM ends on SIGTERM and when stdin closes, so it never outlives its parent.
+ * State is stored in DIRECTORY, the ports in DIRECTORY/ports.json: a second start continues the same cluster, because the names of Pinot
+ * instances contain their ports. Stdout has one JSON object per line ({@code progress}, {@code ready}, {@code done}, {@code failed}), stdin one
+ * command per line (see {@link #execute}), processed in order. The JVM exits on SIGTERM and when stdin closes, so that it never outlives its parent.
  *
- * Everything listens on 127.0.0.1 (or the system property cluster.host) but the servers' query ports, which Pinot binds to every interface without a setting for it.
+ * All ports listen on 127.0.0.1 (or the system property cluster.host), except the servers' query ports, for which Pinot has no such setting.
  */
 public final class Cluster {
   private static final String HOST = System.getProperty("cluster.host", "127.0.0.1");
@@ -96,7 +96,7 @@ public final class Cluster {
     }
   }
 
-  /** Reads stdin on a thread of its own, so that a parent that dies is noticed during the start and during a long command too. */
+  /** Reads stdin in a separate thread, to notice the exit of the parent also during the start and during long commands. */
   private static BlockingQueue<String> readCommands() {
     BlockingQueue<String> commands = new LinkedBlockingQueue<>();
     Thread reader = new Thread(() -> {
@@ -105,7 +105,7 @@ public final class Cluster {
           commands.add(line.trim());
         }
       } catch (Exception closed) {
-        // Ends as at the end of the stream.
+        // Handled like the end of the stream.
       }
       System.exit(0);
     }, "commands");
@@ -281,7 +281,7 @@ public final class Cluster {
     properties.put("pinot.server.adminapi.access.protocols.http.port", admin);
     properties.put("pinot.server.grpc.enable", "false");
     properties.put("pinot.server.shutdown.enableQueryCheck", "false");
-    // By default it looks every 10 s whether the server's segments are loaded, which makes every restart that slow.
+    // The default interval of 10 s for checking loaded segments delays every restart.
     properties.put("pinot.server.startup.serviceStatusCheckIntervalMs", "50");
     properties.put("pinot.server.query.executor.timeout", "60000");
     properties.put("pinot.server.instance.dataDir", data.resolve("index").toString());
@@ -311,7 +311,7 @@ public final class Cluster {
     }
   }
 
-  /** Sends each line of the file, {@code key<TAB>value}, and answers how many there were. */
+  /** Sends each line of the file, {@code key<TAB>value}, and returns the number of lines. */
   private int produce(String topic, Path file) throws Exception {
     Properties properties = new Properties();
     properties.put("bootstrap.servers", HOST + ":" + ports.get("kafka"));
@@ -344,14 +344,14 @@ public final class Cluster {
           return;
         }
       } catch (java.io.IOException notYet) {
-        // Not listening yet; the deadline below tells when that is too long.
+        // Not listening yet; the deadline below limits the wait.
       }
       Thread.sleep(50);
     }
     throw new IllegalStateException(url + "/health did not answer 200 within 120 s; see the log");
   }
 
-  /** Leaves ZooKeeper in order, so that the next start need not wait until the old sessions end. */
+  /** Closes the ZooKeeper sessions, so that the next start need not wait until they expire. */
   private void stop() {
     Thread limit = new Thread(() -> {
       try {
@@ -374,7 +374,7 @@ public final class Cluster {
         thread.join();
       }
     } catch (InterruptedException ended) {
-      // The JVM ends below in any case.
+      // The JVM exits below in any case.
     }
     if (controller != null) {
       controller.stop();
@@ -447,7 +447,7 @@ public final class Cluster {
   }
 
   private static final class Ports {
-    // Below the range that systems hand out for outgoing connections, so that a port is still free when its owner comes to it.
+    // Below the range of ephemeral ports, so that a chosen port is still free when it is opened.
     private static final int FIRST = 20_000;
     private static final int LAST = 32_000;
 

@@ -12,10 +12,10 @@ import org.apache.pinot.spi.data.Schema;
 import org.apache.pinot.spi.data.readers.FileFormat;
 
 /**
- * Builds one segment, ready to be uploaded, from rows in a file with one JSON object a line.
+ * Builds segments from files with one row per line as JSON.
  *
  * <pre>SegmentBuilder JOB.json…</pre> where a job is {@code {schema, config, rows, name, output}}: a Pinot schema, a table config, the file of
- * rows, the segment's name and the {@code .tar.gz} to write. Many jobs in one JVM, since its start costs more than a small segment.
+ * rows, the segment's name and the {@code .tar.gz} to write. Many jobs run in one JVM, because its start takes longer than a small segment.
  */
 public final class SegmentBuilder {
   private SegmentBuilder() {}

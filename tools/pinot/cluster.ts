@@ -7,21 +7,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { javaArguments } from './jvm.ts';
 
 export interface ClusterOptions {
-  /** Where the cluster keeps its state and its log; the same folder finds the same cluster again. */
+  /** Folder for state and log. A start with the same folder continues the same cluster. */
   readonly directory: string;
   readonly brokers: number;
   readonly servers: number;
   /** Extra Pinot properties for every instance of a role. */
   readonly properties?: Partial<Record<'controller' | 'broker' | 'server', Readonly<Record<string, string>>>>;
-  /** The address that every instance listens on and is known by; 127.0.0.1 by default. */
+  /** Listen address and host name of all instances; 127.0.0.1 by default. */
   readonly host?: string;
-  /** In front of `java`: a command that ends by running its arguments in place of itself, such as `nsenter … --`. */
+  /** Command prefix for `java` that replaces itself by its arguments, such as `nsenter … --`. */
   readonly commandPrefix?: readonly string[];
   readonly onProgress?: (message: string) => void;
   readonly signal?: AbortSignal;
 }
 
-/** A Pinot cluster in a child process, which ends with this process at the latest. */
+/** A Pinot cluster in a child process, which exits with this process at the latest. */
 export interface RunningCluster {
   readonly pid: number;
   readonly controllerUrl: string;
@@ -30,10 +30,10 @@ export interface RunningCluster {
   readonly logFile: string;
   /**
    * One command of `Cluster.java`, such as `stop-server 1`; commands run one after another.
-   * @throws {Error} with the cluster's own message when it fails, or when the cluster has ended.
+   * @throws {Error} with the cluster's message when the command fails, or when the cluster has exited
    */
   command(text: string): Promise<unknown>;
-  /** Resolves when the child process is gone. */
+  /** Resolves when the child process has exited. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -63,7 +63,7 @@ function clusterArguments(options: ClusterOptions): string[] {
   return list;
 }
 
-/** The child's answers, in order: the first is that to its start, each later one that to a command. */
+/** The responses of the child, in order: the first one to its start, the others to commands. */
 class Answers {
   readonly #waiting: Waiting[] = [];
   #gone: Error | undefined;
@@ -73,9 +73,9 @@ class Answers {
     createInterface({ input: child.stdout }).on('line', (line) =>
       this.#take(JSON.parse(line) as ClusterEvent, onProgress),
     );
-    child.once('error', (error) => this.#fail(new Error(`Pinot cannot be started: ${error.message}`)));
+    child.once('error', (error) => this.#fail(new Error(`failed to start Pinot: ${error.message}`)));
     child.once('exit', (code, signal) =>
-      this.#fail(new Error(`Pinot has ended with ${signal ?? `exit code ${code}`}; its log is ${logFile}`)),
+      this.#fail(new Error(`Pinot exited with ${signal ?? `exit code ${code}`}; its log is ${logFile}`)),
     );
   }
 
@@ -100,13 +100,13 @@ class Answers {
   }
 }
 
-/** @throws {Error} when Pinot cannot be had or does not come up; nothing is left running then. */
+/** @throws {Error} when Pinot cannot be installed or started; nothing is left running then */
 export async function startCluster(options: ClusterOptions): Promise<RunningCluster> {
   await mkdir(options.directory, { recursive: true });
   const logFile = join(options.directory, 'pinot.log');
   const java = await javaArguments({ mainClass: 'Cluster', heap: '1g', logFile }, options.signal);
   options.signal?.throwIfAborted();
-  // A group of its own: Ctrl-C in a terminal reaches the parent, which ends the cluster last.
+  // A separate process group: Ctrl-C in a terminal reaches only the parent, which stops the cluster last.
   const [file, ...prefix] = [...(options.commandPrefix ?? []), 'java', `-Dcluster.host=${options.host ?? '127.0.0.1'}`];
   const child = spawn(file, [...prefix, ...java, ...clusterArguments(options)], {
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -116,7 +116,7 @@ export async function startCluster(options: ClusterOptions): Promise<RunningClus
     () => undefined,
     () => undefined,
   );
-  // A command that is sent while the cluster ends fails by `ended`, not by a broken pipe.
+  // A command sent while the cluster exits fails by `ended`, not by a broken pipe.
   child.stdin.on('error', () => undefined);
   const answers = new Answers(child, logFile, options.onProgress ?? (() => undefined));
 

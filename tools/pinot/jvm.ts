@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 const tools = join(import.meta.dirname, '..');
 
 /**
- * The cache folder of a part that `tools/install.sh` knows; builds it first where it is missing, its progress on stderr.
- * @throws {Error} with what the installer said when the part cannot be had on this machine.
+ * The cache folder of a part of `tools/install.sh`. Installs the part if it is missing, with progress on stderr.
+ * @throws {Error} with the installer's message when the part cannot be installed
  */
 export async function installed(part: string, signal?: AbortSignal): Promise<string> {
   const child = promisify(execFile)(join(tools, 'install.sh'), [part], signal ? { signal } : {});
@@ -14,23 +14,23 @@ export async function installed(part: string, signal?: AbortSignal): Promise<str
   return (await child).stdout.trim();
 }
 
-/** Pinot's own start script opens these to run on a JDK 17. */
+/** From Pinot's start script, for JDK 17. */
 const OPENED = ['java.nio', 'sun.nio.ch', 'java.lang', 'java.util', 'java.lang.reflect', 'jdk.internal.misc'];
 
 export interface JvmOptions {
   readonly mainClass: string;
   readonly heap: string;
-  /** Where Pinot's own log goes. */
+  /** Path of Pinot's log. */
   readonly logFile: string;
 }
 
-/** The arguments with which `java` runs one of the classes beside this file on Pinot's class path. */
+/** The arguments of `java` to run a class of this folder with Pinot's class path. */
 export async function javaArguments(options: JvmOptions, signal?: AbortSignal): Promise<string[]> {
   const pinot = await installed('pinot', signal);
   const classes = await installed('pinot-tools', signal);
   return [
     ...OPENED.map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`),
-    // Quick to start and small, which is what tests and a sample need.
+    // For a fast start and a small footprint.
     '-XX:+UseSerialGC',
     '-XX:TieredStopAtLevel=1',
     `-Xmx${options.heap}`,

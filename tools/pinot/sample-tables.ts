@@ -1,11 +1,11 @@
-/** A table of the sample cluster: what Pinot is told about it, and its rows. */
+/** A table of the sample cluster: schema, configuration and rows. */
 export interface SampleTable {
   readonly name: string;
   readonly schema: Readonly<Record<string, unknown>>;
   readonly config: Readonly<Record<string, unknown>>;
   readonly segments: number;
   readonly rowsPerSegment: number;
-  /** One row as a line of JSON; the same for the same number on every machine. */
+  /** One row as a line of JSON, deterministic. */
   row(number: number): string;
 }
 
@@ -13,7 +13,7 @@ export interface SampleTable {
 export const FIRST_ORDER_ID = 9007199254740993n;
 const FIRST_TIME = Date.UTC(2026, 0, 1);
 
-/** A number in [0, 1) that depends on its arguments alone (mulberry32's mixing). */
+/** A deterministic pseudo-random number in [0, 1) (mulberry32). */
 function chance(row: number, salt: number): number {
   let x = (Math.imul(row + 1, 0x9e3779b1) ^ Math.imul(salt + 1, 0x85ebca6b)) >>> 0;
   x = Math.imul(x ^ (x >>> 15), x | 1);
@@ -43,7 +43,7 @@ function offline(name: string, timeColumn: string, replication: number): Record<
   };
 }
 
-// What breaks careless programs: quotes, line ends, backslashes, brackets, characters beyond the first plane, an empty text.
+// Difficult texts: quotes, line breaks, backslashes, brackets, characters outside the basic multilingual plane, an empty text.
 const CITIES = [
   'Berlin',
   'Zürich',
@@ -96,7 +96,7 @@ const orders: SampleTable = {
       price: Math.round(chance(number, 8) * 100_000) / 100,
       orderedAt: FIRST_TIME + number * 20_000,
     };
-    // The id is written by hand: as a JavaScript number it would lose its last digits.
+    // Written as text: a JavaScript number would lose the last digits of the id.
     return `{"orderId":${FIRST_ORDER_ID + BigInt(number)},${JSON.stringify(rest).slice(1)}`;
   },
 };
@@ -131,7 +131,7 @@ const LONGS = ['9223372036854775807', '-9223372036854775807', '9007199254740993'
 const DOUBLES = ['NaN', 'Infinity', '-Infinity', '1.7976931348623157E308', '4.9E-324', '0.1', '-0.0', '1e21'];
 const DECIMALS = ['123456789012345678901234567890.123456789', '0.10', '-1E-30', '0'];
 
-/** Every type that Pinot has, with the values whose spelling is easily lost. */
+/** All data types of Pinot, with values whose representation is easily changed. */
 const types: SampleTable = {
   name: 'types',
   segments: 1,

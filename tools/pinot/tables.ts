@@ -9,7 +9,7 @@ const ROUTING_LIMIT_MS = 120_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One call of Pinot's REST interface. @throws {Error} with Pinot's own words when it is refused. */
+/** Calls Pinot's REST API. @throws {Error} with Pinot's message when the call fails */
 async function call(url: string, init: RequestInit): Promise<string> {
   const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(CALL_LIMIT_MS) });
   const text = await answer.text();
@@ -21,7 +21,7 @@ function postJson(url: string, body: Json): Promise<string> {
   return call(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 }
 
-/** Creates the schema and a table of it. */
+/** Creates a schema and its table. */
 export async function createTable(controllerUrl: string, schema: Json, config: Json): Promise<void> {
   await postJson(`${controllerUrl}/schemas`, schema);
   await postJson(`${controllerUrl}/tables`, config);
@@ -32,14 +32,14 @@ export async function deleteTable(controllerUrl: string, name: string): Promise<
   await call(`${controllerUrl}/schemas/${name}`, { method: 'DELETE' });
 }
 
-/** Uploads a segment that is built already (a `.tar.gz`) to an offline table. */
+/** Uploads a built segment (a `.tar.gz`) to an offline table. */
 export async function uploadSegment(controllerUrl: string, table: string, file: string): Promise<void> {
   const form = new FormData();
   form.set('file', new Blob([await readFile(file)]), basename(file));
   await call(`${controllerUrl}/v2/segments?tableName=${table}&tableType=OFFLINE`, { method: 'POST', body: form });
 }
 
-/** Has Pinot build and load one segment of these lines of JSON into an offline table. */
+/** Ingests lines of JSON as one segment into an offline table. */
 export async function uploadRows(controllerUrl: string, table: string, lines: readonly string[]): Promise<void> {
   const form = new FormData();
   form.set('file', new Blob([lines.map((line) => `${line}\n`).join('')]), 'rows.json');
@@ -51,14 +51,14 @@ export async function uploadRows(controllerUrl: string, table: string, lines: re
   });
 }
 
-/** The number of rows that a query sees now; 0 while the broker does not route to the table yet. */
+/** The number of rows that a query returns now; 0 while the broker has no route to the table. */
 export async function countRows(brokerUrl: string, table: string): Promise<number> {
   const text = await postJson(`${brokerUrl}/query/sql`, { sql: `SELECT COUNT(*) FROM ${table}` });
   const answer = JSON.parse(text) as { resultTable?: { rows: [[number]] } };
   return answer.resultTable?.rows[0][0] ?? 0;
 }
 
-/** Waits until every broker sees that many rows. @throws {Error} after two minutes, with the last count. */
+/** Waits until all brokers return that many rows. @throws {Error} after two minutes, with the last count */
 export async function awaitRows(brokerUrls: readonly string[], table: string, rows: number): Promise<void> {
   const deadline = Date.now() + ROUTING_LIMIT_MS;
   for (const brokerUrl of brokerUrls) {
@@ -82,7 +82,7 @@ async function loadOne(cluster: TargetCluster, table: SampleTable, folder: strin
   for (const file of files) await uploadSegment(cluster.controllerUrl, table.name, join(folder, table.name, file));
 }
 
-/** Loads the sample tables that the cluster lacks and waits until every broker answers with all of their rows. */
+/** Loads the missing sample tables and waits until all brokers return all of their rows. */
 export async function loadSampleTables(
   cluster: TargetCluster,
   say: (message: string) => void,

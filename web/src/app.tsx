@@ -1,18 +1,18 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ErrorNote, Link, Loading } from './components/basics.tsx';
-import { ApiError, messageOfError, onSessionExpired, tellSessionRenewed } from './lib/api.ts';
+import { ApiError, messageOfError, onSessionExpired, notifySessionRenewed } from './lib/api.ts';
 import { nameOf } from './lib/format.ts';
 import { navigate, useLocation } from './lib/router.ts';
 import { signOut, whoami } from './lib/session.ts';
-import { dropDrafts } from './lib/use-draft.ts';
+import { clearDrafts } from './lib/use-draft.ts';
 import { SIGN_IN_WINDOW } from './lib/sign-in-window.ts';
 import type { Whoami } from './lib/types.ts';
 import { AccessPage } from './pages/access.tsx';
 import { HealthPage } from './pages/health.tsx';
 import { OverviewPage } from './pages/overview.tsx';
 import { QueriesPage } from './pages/queries.tsx';
-import { Alone, SignedIn, SignInWindow } from './pages/sign-in-window.tsx';
+import { CenteredCard, SignedIn, SignInWindow } from './pages/sign-in-window.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { WhoCanPage } from './pages/who-can.tsx';
 
@@ -92,7 +92,7 @@ function Dashboard(): JSX.Element {
   const enter = useCallback(async () => {
     const me = await whoami();
     setSession({ state: 'in', me, expired: false });
-    tellSessionRenewed();
+    notifySessionRenewed();
   }, []);
   const begin = useCallback(() => {
     enter().catch((error: unknown) =>
@@ -104,7 +104,7 @@ function Dashboard(): JSX.Element {
     );
   }, [enter]);
   useEffect(begin, [begin]);
-  // The page stays where it is under the sign-in dialog, so that nothing typed is lost.
+  // The page stays mounted below the sign-in dialog, so that no input is lost.
   useEffect(
     () =>
       onSessionExpired(() => setSession((old) => (old.state === 'in' ? { ...old, expired: true } : { state: 'out' }))),
@@ -114,9 +114,9 @@ function Dashboard(): JSX.Element {
   if (session.state === 'unknown') return <Loading what="the dashboard" />;
   if (session.state === 'error') {
     return (
-      <Alone>
+      <CenteredCard>
         <ErrorNote message={session.message} retry={begin} />
-      </Alone>
+      </CenteredCard>
     );
   }
   if (session.state === 'out') return <SignIn onDone={enter} />;
@@ -125,7 +125,7 @@ function Dashboard(): JSX.Element {
       <Shell
         me={session.me}
         onSignOut={() => {
-          dropDrafts();
+          clearDrafts();
           void signOut().finally(() => setSession({ state: 'out' }));
         }}
       />

@@ -1,8 +1,9 @@
+import type { WallClock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
 import { srnText } from '../srn.ts';
-import { emailDomain, ResultCache, tokenKey, unverifiedClaims } from './result-cache.ts';
+import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
 
-/** The part of a TokenReview's status that is used. */
+/** The fields of a TokenReview's status that are used. */
 export interface TokenReviewStatus {
   readonly authenticated?: boolean;
   readonly user?: { readonly username?: string; readonly groups?: readonly string[] };
@@ -11,27 +12,27 @@ export interface TokenReviewStatus {
 }
 
 export interface KubernetesAuthenticatorOptions {
-  /** Asks the Kubernetes API whose token it is. Rejects where the API cannot be asked. */
+  /** Creates a TokenReview. Rejects when the Kubernetes API is not available. */
   readonly review: (token: string, audiences: readonly string[], signal: AbortSignal) => Promise<TokenReviewStatus>;
-  /** Audiences of which a token must have one; empty for the API server's own. */
+  /** A token must have one of these audiences; empty for that of the API server. */
   readonly audiences: readonly string[];
-  readonly now: () => Date;
-  /** Told why the API could not be asked. */
+  readonly clock: WallClock;
+  /** Called with the reason when the Kubernetes API is not available. */
   readonly onUnavailable?: (error: unknown) => void;
 }
 
-/** A revoked token works on for no longer than this. */
+/** A revoked token stays valid for at most this long. */
 const POSITIVE_TTL_MS = 60_000;
-/** Long enough that a client that tries again and again does not reach the API server each time. */
+/** Limits how often a client that repeats an invalid token causes a review. */
 const NEGATIVE_TTL_MS = 5_000;
 const REVIEW_TIMEOUT_MS = 8_000;
-/** Reviews at once; the API server's own limits are for all of its clients. */
+/** Concurrent reviews. */
 const MAX_REVIEWS = 32;
 
 /** The characters of a bearer token, by RFC 6750. */
 const TOKEN_FORM = /^[\w.~+/-]+=*$/;
 
-/** Kubernetes tokens, by TokenReview: service accounts, and whoever else the API server knows. */
+/** Authenticates Kubernetes tokens (of service accounts and of users) by TokenReview. */
 export class KubernetesAuthenticator implements Authenticator {
   readonly name = 'kubernetes';
   readonly #options: KubernetesAuthenticatorOptions;
@@ -40,7 +41,7 @@ export class KubernetesAuthenticator implements Authenticator {
 
   constructor(options: KubernetesAuthenticatorOptions) {
     this.#options = options;
-    this.#cache = new ResultCache(options.now);
+    this.#cache = createResultCache(options.clock);
   }
 
   async authenticate(credential: Credential): Promise<AuthenticationResult> {
@@ -48,11 +49,11 @@ export class KubernetesAuthenticator implements Authenticator {
     const key = tokenKey(credential.token);
     const known = this.#cache.get(key);
     if (known) return known;
-    // Many requests with one new token are one review; it outlives the request that began it, so it has a time-out of its own.
+    // Concurrent requests with the same new token share one review. It has its own time-out, because the first request may end earlier.
     let review = this.#reviews.get(key);
     if (!review) {
       if (this.#reviews.size >= MAX_REVIEWS)
-        return { outcome: 'unavailable', message: 'too many tokens are being checked at once' };
+        return { outcome: 'unavailable', message: 'too many concurrent token reviews' };
       review = this.#review(credential.token, key).finally(() => this.#reviews.delete(key));
       this.#reviews.set(key, review);
     }
@@ -60,16 +61,16 @@ export class KubernetesAuthenticator implements Authenticator {
   }
 
   async #review(token: string, key: string): Promise<AuthenticationResult> {
-    const { audiences, now } = this.#options;
+    const { audiences, clock } = this.#options;
     let status: TokenReviewStatus;
     try {
       status = await this.#options.review(token, audiences, AbortSignal.timeout(REVIEW_TIMEOUT_MS));
     } catch (error) {
       this.#options.onUnavailable?.(error);
-      return { outcome: 'unavailable', message: 'the Kubernetes API does not answer' };
+      return { outcome: 'unavailable', message: 'the Kubernetes API does not respond' };
     }
     const result = resultOf(status, audiences);
-    const expiry = Number(unverifiedClaims(token)?.['exp'] ?? Number.POSITIVE_INFINITY) * 1000 - now().getTime();
+    const expiry = Number(unverifiedClaims(token)?.['exp'] ?? Number.POSITIVE_INFINITY) * 1000 - clock.now();
     const ttlMs = result.outcome === 'authenticated' ? Math.min(POSITIVE_TTL_MS, expiry) : NEGATIVE_TTL_MS;
     this.#cache.set(key, result, ttlMs);
     return result;
@@ -79,8 +80,8 @@ export class KubernetesAuthenticator implements Authenticator {
 function resultOf(status: TokenReviewStatus, audiences: readonly string[]): AuthenticationResult {
   const id = status.user?.username;
   if (status.authenticated !== true || id === undefined || id === '')
-    return { outcome: 'rejected', message: 'the Kubernetes API does not know the token, or it has expired' };
-  // An API server that does not know audiences leaves them out: such a token may be meant for anybody.
+    return { outcome: 'rejected', message: 'the Kubernetes API rejected the token: it is unknown or has expired' };
+  // An API server without support for audiences omits them. Such a token may be for any audience, and is rejected.
   if (audiences.length > 0 && !audiences.some((audience) => status.audiences?.includes(audience))) {
     return {
       outcome: 'rejected',
@@ -94,7 +95,7 @@ function resultOf(status: TokenReviewStatus, audiences: readonly string[]): Auth
       srn: srnText('user', id),
       id,
       groups: status.user?.groups ?? [],
-      // Whoever configured the API server vouches for its user names, and so for the domain of one that is an address.
+      // The API server is trusted for its user names, and so for the domain of an e-mail address.
       domain: emailDomain(id),
       authenticator: 'kubernetes',
     },

@@ -1,32 +1,33 @@
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import type { WallClock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
 import { srnText } from '../srn.ts';
-import { emailDomain, ResultCache, tokenKey, unverifiedClaims } from './result-cache.ts';
+import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
 
 export interface OidcAuthenticatorOptions {
   readonly issuer: string;
-  /** Audiences of which a token must have one. */
+  /** A token must have one of these audiences. */
   readonly audiences: readonly string[];
-  /** The issuer's keys, which follow its rotation: rejects with `JWKSNoMatchingKey` for one that it does not have. */
+  /** The issuer's current keys. Rejects with `JWKSNoMatchingKey` for an unknown key. */
   readonly keys: JWTVerifyGetKey;
-  /** Asymmetric ones only: with a symmetric one the public key would be the secret. */
+  /** Asymmetric algorithms only: with a symmetric one the public key would be the secret. */
   readonly algorithms: readonly string[];
-  /** Claim that names the user; `email` counts only while `email_verified` holds. */
+  /** Claim with the user's name; `email` is accepted only when `email_verified` is true. */
   readonly usernameClaim: string;
-  /** Claim that lists the groups. */
+  /** Claim with the user's groups. */
   readonly groupsClaim: string;
-  readonly now: () => Date;
-  /** Told why the issuer's keys could not be had. */
+  readonly clock: WallClock;
+  /** Called with the reason when the issuer's keys are not available. */
   readonly onUnavailable?: (error: unknown) => void;
 }
 
-/** Sparing a signature check for each request; short, so that a key that the issuer withdrew is soon out of use. */
+/** Saves a signature check per request. Short, so that a key withdrawn by the issuer soon stops working. */
 const TTL_MS = 60_000;
-/** Clocks differ by seconds, not by minutes. */
+/** Allowed difference between the clocks. */
 const CLOCK_TOLERANCE_SECONDS = 5;
 const MAX_GROUPS = 1000;
 
-/** Tokens of an OpenID Connect issuer, verified here by the issuer's keys. */
+/** Authenticates tokens of an OpenID Connect issuer, verified with the issuer's keys. */
 export class OidcAuthenticator implements Authenticator {
   readonly name = 'oidc';
   readonly #options: OidcAuthenticatorOptions;
@@ -34,12 +35,12 @@ export class OidcAuthenticator implements Authenticator {
 
   constructor(options: OidcAuthenticatorOptions) {
     this.#options = options;
-    this.#cache = new ResultCache(options.now);
+    this.#cache = createResultCache(options.clock);
   }
 
   async authenticate(credential: Credential): Promise<AuthenticationResult> {
     if (credential.scheme !== 'bearer') return { outcome: 'not-mine' };
-    // Another issuer's token is left to the authenticators that follow; that it is this one's is only believed after the signature.
+    // The claim only selects the authenticator. It is trusted after the signature has been verified.
     const claims = unverifiedClaims(credential.token);
     if (claims?.['iss'] !== this.#options.issuer) return { outcome: 'not-mine' };
     const key = tokenKey(credential.token);
@@ -47,20 +48,20 @@ export class OidcAuthenticator implements Authenticator {
     if (known) return known;
     const result = await this.#verify(credential.token);
     if (result.outcome === 'authenticated') {
-      const expiresInMs = Number(claims['exp']) * 1000 - this.#options.now().getTime();
+      const expiresInMs = Number(claims['exp']) * 1000 - this.#options.clock.now();
       this.#cache.set(key, result, Math.min(TTL_MS, expiresInMs));
     }
     return result;
   }
 
   async #verify(token: string): Promise<AuthenticationResult> {
-    const { issuer, audiences, algorithms, keys, now } = this.#options;
+    const { issuer, audiences, algorithms, keys, clock } = this.#options;
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer,
         audience: [...audiences],
         algorithms: [...algorithms],
-        currentDate: now(),
+        currentDate: new Date(clock.now()),
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         requiredClaims: ['exp', 'sub'],
       });
@@ -69,23 +70,24 @@ export class OidcAuthenticator implements Authenticator {
       const message = this.#describe(error);
       if (message !== undefined) return { outcome: 'rejected', message };
       this.#options.onUnavailable?.(error);
-      return { outcome: 'unavailable', message: 'the identity provider’s keys cannot be read' };
+      return { outcome: 'unavailable', message: 'the keys of the identity provider are not available' };
     }
   }
 
-  /** Why the token is no good; undefined where it could not be found out. */
+  /** Why the token is invalid; undefined where that could not be determined. */
   #describe(error: unknown): string | undefined {
     const { audiences, algorithms } = this.#options;
     if (error instanceof errors.JWTExpired) return 'the token has expired';
     if (error instanceof errors.JWTClaimValidationFailed) {
       return error.claim === 'aud'
         ? `the token is for another audience: it must have ${audiences.map((name) => `\`${name}\``).join(' or ')}`
-        : `the claim \`${error.claim}\` of the token is not as it must be`;
+        : `the token has an invalid claim \`${error.claim}\``;
     }
     if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported)
-      return `the token is not signed by one of the algorithms ${algorithms.join(', ')}`;
-    if (error instanceof errors.JWKSNoMatchingKey) return 'the token is signed by a key that the issuer does not have';
-    if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the token does not hold';
+      return `the token is not signed with one of the algorithms ${algorithms.join(', ')}`;
+    if (error instanceof errors.JWKSNoMatchingKey)
+      return 'the token is signed with a key that the issuer does not have';
+    if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the token is invalid';
     if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid) return 'the token is malformed';
     return undefined;
   }

@@ -1,3 +1,5 @@
+import type { WallClock } from '../../platform/clock.ts';
+import { LruCache } from '../../platform/lru.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
 import { tokenPrincipal, type Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
@@ -13,7 +15,7 @@ import {
 } from '../service-token.ts';
 import type { KnownToken } from '../token-index.ts';
 
-/** One text for an unknown key and for a wrong secret: an answer must not tell which access keys exist. */
+/** The same message for an unknown key and a wrong secret, so that it does not reveal which access keys exist. */
 const NO_SUCH_TOKEN = 'the service token is unknown, was revoked, or its secret is wrong';
 
 const MAX_PRINCIPALS = 10_000;
@@ -21,27 +23,27 @@ const MAX_PRINCIPALS = 10_000;
 const ACCESS_KEY_FORM = new RegExp(`^[a-z0-9]{${ACCESS_KEY_LENGTH}}$`);
 const SECRET_KEY_FORM = new RegExp(`^[a-z0-9]{${SECRET_KEY_LENGTH}}$`);
 
-/** `Bearer svc-<accessKey>-<secretKey>`, and Basic with the access key as user and the secret key as password. */
+/** Authenticates `Bearer svc-<accessKey>-<secretKey>`, and Basic with the access key as user and the secret key as password. */
 export class ServiceTokenAuthenticator implements Authenticator {
   readonly name = 'service-token';
   readonly #directory: Directory;
-  readonly #now: () => Date;
-  /** What is worked out for a principal is kept with it, so that the next request finds it. */
-  readonly #principals = new Map<string, Principal>();
+  readonly #clock: WallClock;
+  /** The same object for each request of a token, because decisions are cached by principal. */
+  readonly #principals = new LruCache<string, Principal>({ maxWeight: MAX_PRINCIPALS });
 
-  constructor(directory: Directory, now: () => Date) {
+  constructor(directory: Directory, clock: WallClock) {
     this.#directory = directory;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   authenticate(credential: Credential): Promise<AuthenticationResult> {
-    return Promise.resolve(this.authenticateNow(credential));
+    return Promise.resolve(this.#check(credential));
   }
 
-  authenticateNow(credential: Credential): AuthenticationResult {
+  #check(credential: Credential): AuthenticationResult {
     if (credential.scheme === 'bearer' && !looksLikeServiceToken(credential.token)) return { outcome: 'not-mine' };
     const keys = keysOf(credential);
-    // A Basic credential of another form may be somebody else's; a bearer token that begins with `svc-` is not.
+    // A Basic credential of another form may be for another authenticator; a bearer token that begins with `svc-` is not.
     if (!keys && credential.scheme === 'basic') return { outcome: 'not-mine' };
     if (!keys) {
       return rejected(
@@ -49,10 +51,10 @@ export class ServiceTokenAuthenticator implements Authenticator {
       );
     }
     const token = this.#directory.tokenByAccessKey(keys.accessKey);
-    if (!this.#secretHolds(keys.secretKey, token) || !token) return rejected(NO_SUCH_TOKEN);
+    if (!this.#secretMatches(keys.secretKey, token) || !token) return rejected(NO_SUCH_TOKEN);
     const { expiresAt } = token.token.spec;
-    // Only who knows the secret learns that the token has expired or lacks a role.
-    if (expiresAt !== undefined && !(Date.parse(expiresAt) > this.#now().getTime())) {
+    // Checked after the secret, so that only its holder learns that the token has expired or has no role.
+    if (expiresAt !== undefined && !(Date.parse(expiresAt) > this.#clock.now())) {
       return rejected(`the service token \`${token.name}\` expired at ${expiresAt}`);
     }
     if (!this.#directory.hasRole(token.name)) {
@@ -64,20 +66,19 @@ export class ServiceTokenAuthenticator implements Authenticator {
   #principal(name: string): Principal {
     const known = this.#principals.get(name);
     if (known !== undefined) return known;
-    if (this.#principals.size >= MAX_PRINCIPALS) this.#principals.clear();
     const principal = tokenPrincipal(name);
     this.#principals.set(name, principal);
     return principal;
   }
 
-  /** Two comparisons in every case, so that neither the access key's existence nor a rotation shows in the time. */
-  #secretHolds(secretKey: string, token: KnownToken | undefined): boolean {
+  /** Always makes two comparisons, so that the time reveals neither the existence of an access key nor a rotation. */
+  #secretMatches(secretKey: string, token: KnownToken | undefined): boolean {
     const hashes = token?.hashes;
     const secretHash = hashSecretKey(secretKey);
     const current = secretHashMatches(secretHash, hashes?.secretHash ?? DUMMY_HASH);
     const previous = secretHashMatches(secretHash, hashes?.previousHash ?? DUMMY_HASH);
     const graceEnd = hashes?.previousExpiresAt === undefined ? Number.NaN : Date.parse(hashes.previousExpiresAt);
-    return current || (previous && graceEnd > this.#now().getTime());
+    return current || (previous && graceEnd > this.#clock.now());
   }
 }
 

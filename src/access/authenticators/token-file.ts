@@ -1,25 +1,26 @@
 import { hash } from 'node:crypto';
+import type { WallClock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
 import { srnText } from '../srn.ts';
 import { emailDomain } from './result-cache.ts';
 
-/** A line of the token file. The token itself is not in it. */
+/** A line of the token file. It contains the hash, not the token. */
 export interface TokenFileEntry {
-  /** SHA-256 of the token, in hex. Tokens are long and random, so that a slow hash would protect nothing. */
+  /** SHA-256 of the token, in hex. Tokens are long and random, so that a slow hash would not protect them better. */
   readonly sha256: string;
   /** User name or e-mail address. */
   readonly user: string;
   readonly groups?: readonly string[];
-  /** RFC 3339; for good where absent. */
+  /** RFC 3339; never expires where absent. */
   readonly expiresAt?: string;
 }
 
 export interface TokenFileOptions {
-  /** The file's content. Called again after `reloadMs`, on use. */
+  /** Reads the file. Called again on use, at most every `reloadMs`. */
   readonly read: () => Promise<string>;
-  readonly now: () => Date;
-  /** Told, without any of its content, why a later reading was refused; the tokens stay what they were. */
+  readonly clock: WallClock;
+  /** Called when a changed file is rejected; the current tokens stay in effect. The message does not contain content of the file. */
   readonly onProblem?: (message: string) => void;
   readonly reloadMs?: number;
 }
@@ -32,7 +33,7 @@ export function hashToken(token: string): string {
 
 /**
  * The entries of a token file, by hash.
- * @throws {Error} that names the line, never its content
+ * @throws {Error} names the line, not its content
  */
 export function parseTokenFile(content: string): Map<string, TokenFileEntry> {
   const entries = new Map<string, TokenFileEntry>();
@@ -58,13 +59,13 @@ function parseEntry(line: string): TokenFileEntry | string {
     return 'has no `sha256`: the SHA-256 of the token as 64 hex digits';
   if (typeof user !== 'string' || !/^\S+$/.test(user)) return 'has no `user`: a name without spaces';
   if (groups !== undefined && !(Array.isArray(groups) && groups.every((group) => typeof group === 'string')))
-    return 'has `groups` that are no list of texts';
+    return 'has invalid `groups`: they must be a list of texts';
   if (expiresAt !== undefined && Number.isNaN(Date.parse(expiresAt)))
-    return 'has an `expiresAt` that is no time such as 2030-12-31T23:59:59Z';
+    return 'has an invalid `expiresAt`: it must be a time such as 2030-12-31T23:59:59Z';
   return { sha256, user, ...(groups && { groups }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** Tokens whose hashes stand in a file: for use without a Kubernetes API. */
+/** Authenticates tokens by their hashes in a file. For use without a Kubernetes API. */
 export class TokenFileAuthenticator implements Authenticator {
   readonly name = 'token-file';
   readonly #options: TokenFileOptions;
@@ -76,10 +77,10 @@ export class TokenFileAuthenticator implements Authenticator {
   private constructor(options: TokenFileOptions, entries: ReadonlyMap<string, TokenFileEntry>) {
     this.#options = options;
     this.#entries = entries;
-    this.#readAt = options.now().getTime();
+    this.#readAt = options.clock.now();
   }
 
-  /** @throws {Error} where the file cannot be read or understood at the start */
+  /** @throws {Error} when the file cannot be read or is invalid */
   static async open(options: TokenFileOptions): Promise<TokenFileAuthenticator> {
     return new TokenFileAuthenticator(options, parseTokenFile(await options.read()));
   }
@@ -89,22 +90,18 @@ export class TokenFileAuthenticator implements Authenticator {
     return this.#check(credential);
   }
 
-  authenticateNow(credential: Credential): AuthenticationResult | undefined {
-    return this.#fresh ? this.#check(credential) : undefined;
-  }
-
   #check(credential: Credential): AuthenticationResult {
     if (credential.scheme !== 'bearer') return { outcome: 'not-mine' };
     const entry = this.#entries.get(hashToken(credential.token));
     if (!entry) return { outcome: 'not-mine' };
-    if (entry.expiresAt !== undefined && Date.parse(entry.expiresAt) <= this.#options.now().getTime())
+    if (entry.expiresAt !== undefined && Date.parse(entry.expiresAt) <= this.#options.clock.now())
       return { outcome: 'rejected', message: `the token of \`${entry.user}\` expired at ${entry.expiresAt}` };
     return { outcome: 'authenticated', principal: principalOf(entry) };
   }
 
   get #fresh(): boolean {
-    const { now, reloadMs = RELOAD_MS } = this.#options;
-    return now().getTime() - this.#readAt < reloadMs;
+    const { clock, reloadMs = RELOAD_MS } = this.#options;
+    return clock.now() - this.#readAt < reloadMs;
   }
 
   async #refresh(): Promise<void> {
@@ -121,11 +118,11 @@ export class TokenFileAuthenticator implements Authenticator {
       this.#problem = undefined;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      // Once for each problem: the file is read again at every other use.
+      // Report each problem once: the file is read again and again.
       if (message !== this.#problem) this.#options.onProblem?.(message);
       this.#problem = message;
     }
-    this.#readAt = this.#options.now().getTime();
+    this.#readAt = this.#options.clock.now();
   }
 }
 
@@ -135,7 +132,7 @@ function principalOf({ user, groups = [] }: TokenFileEntry): Principal {
     srn: srnText('user', user),
     id: user,
     groups,
-    // Whoever wrote the file vouches for the address.
+    // The author of the file is trusted for the address.
     domain: emailDomain(user),
     authenticator: 'token-file',
   };

@@ -10,13 +10,13 @@ import { isStoreError, ManagerError } from './errors.ts';
 import type { EscalationGuard } from './escalation.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
 
-/** What a long role name is cut to in the name of an assignment; the hash tells the rest apart. */
+/** Maximum length of the role name within an assignment name; the hash keeps names unique. */
 const ROLE_PART_LENGTH = 200;
 const HASH_LENGTH = 20;
 
 /**
- * Who has which role. An assignment that REST makes is an object of its own, whose name follows from role and subject: making it twice, also at
- * once on two gateways, makes one. Subjects of assignments that kubectl made are seen and removed too.
+ * Assigns roles to subjects. REST creates one object per assignment, with a name derived from role and subject, so that concurrent creation
+ * on several gateways results in one object. Subjects of assignments created by kubectl are listed and removed too.
  */
 export class AssignmentManager {
   readonly #editor: ResourceEditor;
@@ -34,10 +34,10 @@ export class AssignmentManager {
     this.#editor.mustGet('Role', role);
     return this.#views((other) => other === role)
       .map(({ view }) => view)
-      .sort(by(sortKey));
+      .sort(compareBy(sortKey));
   }
 
-  /** Each subject of each role once, by role; only roles that `readable` holds for. */
+  /** Each subject of each role once, by role; only roles for which `readable` returns true. */
   listAll(readable: (role: string) => boolean): RoleAssignmentView[] {
     const known = new Map<string, boolean>();
     const views = this.#views((role) => {
@@ -45,7 +45,9 @@ export class AssignmentManager {
       known.set(role, answer);
       return answer;
     });
-    return views.map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view)).sort(by(roleSortKey));
+    return views
+      .map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view))
+      .sort(compareBy(roleSortKey));
   }
 
   /** Each subject of each wanted role once. */
@@ -63,7 +65,7 @@ export class AssignmentManager {
     return [...views.values()];
   }
 
-  /** Assigning what is assigned already is no error. @throws {StoreError} not-found (role), invalid (subject), forbidden */
+  /** Assigning an assigned role is not an error. @throws {StoreError} not-found (role), invalid (subject), forbidden */
   async create(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
     const { spec } = this.#editor.mustGet('Role', role);
     const subject = this.#canonical(sent);
@@ -80,27 +82,27 @@ export class AssignmentManager {
     };
     const made = await this.#createOrJoin(caller, object, subject);
     if (!this.#editor.store.get('Role', role)) {
-      // Deleted between the look and the write: a role made later under this name must not come with subjects.
+      // The role was deleted meanwhile: a new role with this name must not inherit subjects.
       await this.delete(caller, role, subject);
       this.#editor.mustGet('Role', role);
     }
     return this.#view(subject, made);
   }
 
-  /** Taking away what is not assigned is no error. @throws {StoreError} conflict, unavailable */
+  /** Removing a missing assignment is not an error. @throws {StoreError} conflict, unavailable */
   async delete(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
     const subject = this.#canonical(sent);
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
-    for (const assignment of assignments) await this.#takeOut(caller, assignment.metadata.name, subject);
+    for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
     return this.#view(subject, assignments[0]);
   }
 
-  /** Takes a subject out of every assignment, as when it ceases to exist. */
+  /** Removes a subject from all assignments, for example when it is deleted. */
   async deleteAll(caller: Principal, sent: Subject): Promise<void> {
     const subject = this.#canonical(sent);
     for (const assignment of this.#editor.store.list('RoleAssignment')) {
-      if (this.#names(assignment, subject)) await this.#takeOut(caller, assignment.metadata.name, subject);
+      if (this.#names(assignment, subject)) await this.#removeSubject(caller, assignment.metadata.name, subject);
     }
   }
 
@@ -110,7 +112,7 @@ export class AssignmentManager {
     } catch (error) {
       if (!isStoreError(error, 'already-exists')) throw error;
     }
-    // Made by another gateway a moment ago, or by kubectl under this name with other subjects.
+    // Created concurrently by another gateway, or by kubectl under this name with other subjects.
     const { name } = object.metadata;
     for (let attempt = 0; !this.#editor.store.get('RoleAssignment', name) && attempt < VIEW_ATTEMPTS; attempt++) {
       await this.#editor.pause(attempt);
@@ -130,8 +132,8 @@ export class AssignmentManager {
     return this.#editor.store.create('RoleAssignment', object);
   }
 
-  /** Removes the subject, and with the last subject the object. */
-  async #takeOut(caller: Principal, name: string, subject: Subject): Promise<void> {
+  /** Removes the subject, and the object with its last subject. */
+  async #removeSubject(caller: Principal, name: string, subject: Subject): Promise<void> {
     const others = (spec: RoleAssignment['spec']): Subject[] =>
       spec.subjects.filter((other) => !sameSubject(this.#canonical(other), subject));
     for (let attempt = 0; attempt < LAST_SUBJECT_ATTEMPTS; attempt++) {
@@ -156,19 +158,19 @@ export class AssignmentManager {
     throw new ManagerError('conflict', `role assignment \`${name}\` keeps changing: try again`);
   }
 
-  #of(role: string): RoleAssignment[] {
+  #assignmentsOf(role: string): RoleAssignment[] {
     return this.#editor.store.list('RoleAssignment').filter(({ spec }) => spec.role === role);
   }
 
   #find(role: string, subject: Subject): RoleAssignment[] {
-    return this.#of(role).filter((assignment) => this.#names(assignment, subject));
+    return this.#assignmentsOf(role).filter((assignment) => this.#names(assignment, subject));
   }
 
   #names(assignment: RoleAssignment, subject: Subject): boolean {
     return assignment.spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
   }
 
-  /** One spelling for each subject: a token by the name of its object, however it was called. */
+  /** Normalizes a subject: a token is named by its object, even if the request used its access key. */
   #canonical(subject: Subject): Subject {
     const { type, name } = subject;
     if (type === 'service-token') return { type, name: this.#directory.tokenNameOf(name) ?? name };
@@ -195,10 +197,10 @@ export class AssignmentManager {
 }
 
 const LAST_SUBJECT_ATTEMPTS = 5;
-/** How often the local view is asked for an object that the store says exists. */
+/** Maximum reads of the local view for an object that exists in the store. */
 const VIEW_ATTEMPTS = 8;
 
-/** Another subject came in while the last one was to go. */
+/** Another subject was added while the last one was being removed. */
 class SubjectsChanged extends Error {}
 
 function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAssignment['spec'] {
@@ -207,21 +209,21 @@ function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAs
   return { ...spec, subjects };
 }
 
-/** What lists of assignments are in the order of. */
+/** Sort key of assignment lists. */
 export function sortKey({ subject, subjectType }: AssignmentView): string {
   return `${subjectType} ${subject}`;
 }
 
-function by<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
+function compareBy<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
   return (a, b) => (keyOf(a) < keyOf(b) ? -1 : 1);
 }
 
-/** What the list of all assignments is in the order of. */
+/** Sort key of the list of all assignments. */
 export function roleSortKey(view: RoleAssignmentView): string {
   return `${view.role} ${sortKey(view)}`;
 }
 
-/** The name of the assignment that REST makes for a role and a subject: the same on every gateway. */
+/** Name of the assignment object for a role and a subject; the same on every gateway. */
 export function assignmentName(role: string, subject: Subject): string {
   const hash = createHash('sha256')
     .update(`${role}\n${subjectKey(subject.type, subject.name)}`)

@@ -5,7 +5,7 @@ import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Principal } from '../principal.ts';
 import { isStoreError, ManagerError } from './errors.ts';
 
-/** After so many lost races an edit gives up; with the pauses below that is about three seconds. */
+/** An edit fails after this many conflicts; with the pauses below that is about three seconds. */
 const MAX_ATTEMPTS = 14;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 400;
@@ -13,20 +13,20 @@ const LONGEST_PAUSE_MS = 400;
 export interface EditorOptions {
   readonly store: ResourceStore;
   readonly now: () => Date;
-  /** Evenly from 0 (inclusive) to 1 (exclusive). */
+  /** Uniformly distributed, from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly sleep?: (ms: number) => Promise<unknown>;
 }
 
 type Editable = Exclude<CustomKind, 'ClusterHealthReport'>;
 
-/** Writes objects for REST callers: stamps who and when, and repeats an edit that lost a race where a repeat is right. */
+/** Writes objects for REST callers: sets author and time, and retries after conflicts where that is safe. */
 export class ResourceEditor {
   readonly store: ResourceStore;
   readonly now: () => Date;
   readonly #random: () => number;
   readonly #sleep: (ms: number) => Promise<unknown>;
-  /** Edits of one object from this process go one after another: they would only take turns in losing races. */
+  /** Serializes edits of one object in this process, because concurrent ones would only conflict. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor(options: EditorOptions) {
@@ -52,12 +52,12 @@ export class ResourceEditor {
   /**
    * Reads, changes and writes one object.
    *
-   * An edit that adds to or takes from a set gives the same result in any order and is repeated for as long as others come first. One that replaces
-   * is only repeated while the spec is still the one it was meant to replace (a changed status is no obstacle).
+   * An edit that adds to or removes from a set has the same result in any order, so it is retried after each conflict. An edit that replaces
+   * is only retried while the spec is unchanged (a changed status does not matter).
    *
-   * @param change the new spec; the same object for nothing to do
-   * @param options.replaces the object that the caller's change was made from; `nothing` for an edit of a set
-   * @throws {StoreError} not-found; conflict where the spec changed meanwhile, or too many others came first
+   * @param change returns the new spec; the same object if nothing changes
+   * @param options.replaces the object that the caller's change was based on; `nothing` for an edit of a set
+   * @throws {StoreError} not-found; conflict if the spec changed meanwhile, or after too many conflicts
    */
   edit<K extends Editable>(
     kind: K,
@@ -88,7 +88,7 @@ export class ResourceEditor {
   }
 
   /**
-   * Deletes one object if it still is what `check` saw; a check that throws keeps it.
+   * Deletes an object if it is unchanged since `check` accepted it; `check` throws to reject.
    * @throws {StoreError} not-found, conflict
    */
   remove<K extends Editable>(kind: K, name: string, check: (object: ResourceByKind[K]) => void): Promise<void> {
@@ -119,7 +119,7 @@ export class ResourceEditor {
     return object;
   }
 
-  /** Waits at random up to a growing bound, so that those who collided do not collide again. */
+  /** Waits a random time with a growing upper bound, so that conflicting edits do not conflict again. */
   async pause(attempt: number): Promise<void> {
     await this.#sleep(1 + this.#random() * Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS));
   }
@@ -162,7 +162,7 @@ function sameSpec(a: { readonly spec: unknown }, b: { readonly spec: unknown }):
 
 const NAME = new RegExp(NAME_PATTERN);
 
-/** @throws {ManagerError} invalid, proposing a name that would do */
+/** @throws {ManagerError} invalid, with a suggested name */
 export function requireName(name: string): void {
   if (name.length <= NAME_MAX_LENGTH && NAME.test(name)) return;
   const proposal = proposeName(name);
@@ -172,7 +172,7 @@ export function requireName(name: string): void {
   );
 }
 
-/** The nearest name that Kubernetes takes: `Data Engineers` → `data-engineers`. */
+/** The most similar valid Kubernetes name: `Data Engineers` → `data-engineers`. */
 export function proposeName(name: string): string {
   const plain = name
     .slice(0, 4 * NAME_MAX_LENGTH)

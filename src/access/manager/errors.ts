@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorCode } from '../../store/resource-store.ts';
 
-/** A refusal of the manager itself, in the classes of the store whose answers it passes on. */
+/** An error of the manager itself, with the error codes of the store. */
 export class ManagerError extends StoreError {
   constructor(code: StoreErrorCode, message: string) {
     super(code, message);

@@ -5,8 +5,8 @@ import { compilePolicy } from '../compiled-policy.ts';
 import { ManagerError } from './errors.ts';
 
 /**
- * No escalation by the side door: whoever creates, attaches or assigns what allows everything on everything must be allowed everything by a
- * statement of its own. Otherwise the right to edit roles would be the right to do anything.
+ * Prevents privilege escalation: creating, attaching or assigning a policy that allows everything requires that the caller is allowed everything
+ * by a single statement. Otherwise the permission to edit roles would include all permissions.
  */
 export class EscalationGuard {
   readonly #directory: Directory;
@@ -31,7 +31,7 @@ export class EscalationGuard {
     if (all !== undefined) this.#require(caller, `assigning role \`${role}\`, which holds policy \`${all}\`,`);
   }
 
-  /** The predefined policy counts by its name even while it is missing: it will be restored. */
+  /** The predefined policy counts by name even while it is missing, because it will be restored. */
   #isAll(policy: string): boolean {
     return policy === SYSTEM_ADMIN || this.#directory.engine.policyAllowsEverything(policy);
   }

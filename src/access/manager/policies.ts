@@ -11,7 +11,7 @@ import type { EscalationGuard } from './escalation.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
 import { policySummary, policyView, type PolicySummary, type PolicyView } from './views.ts';
 
-/** The document is either JSON in a string or the object itself, never both. */
+/** The document is either a JSON string or an object, never both. */
 export interface DocumentFields {
   readonly policyDocumentJson?: string;
   readonly policyDocument?: unknown;
@@ -63,12 +63,12 @@ export class PolicyManager {
     return policyView(this.#editor.mustGet('Policy', name));
   }
 
-  /** The stored spec, also of a policy that cannot be read; undefined where there is none. */
+  /** The stored spec, even if the policy is invalid; undefined if it does not exist. */
   specOf(name: string): PolicySpec | undefined {
     return this.#editor.store.get('Policy', name)?.spec;
   }
 
-  /** Those that the caller may read, by name. */
+  /** Policies that the caller may read, by name. */
   list(caller: Principal): PolicySummary[] {
     return this.#editor.store
       .list('Policy')
@@ -76,7 +76,7 @@ export class PolicyManager {
       .map(policySummary);
   }
 
-  /** What is not sent stays. @throws {StoreError} not-found, invalid, conflict, forbidden */
+  /** Absent fields stay unchanged. @throws {StoreError} not-found, invalid, conflict, forbidden */
   async update(caller: Principal, name: string, changes: PolicyChanges): Promise<PolicyView> {
     const current = this.#editor.mustGet('Policy', name);
     requireSameName('Policy', name, changes.name);
@@ -88,7 +88,7 @@ export class PolicyManager {
     return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current }));
   }
 
-  /** @throws {StoreError} not-found; conflict while a role has it; forbidden */
+  /** @throws {StoreError} not-found; conflict while a role has the policy; forbidden */
   async remove(name: string): Promise<void> {
     this.#editor.mustGet('Policy', name);
     requireNotPredefined('Policy', name);
@@ -105,8 +105,8 @@ function hasDocument(fields: DocumentFields): boolean {
 }
 
 /**
- * The spec of a call's document.
- * @throws {ManagerError} invalid, naming the place in the document
+ * Parses the policy document of a request.
+ * @throws {ManagerError} invalid, with the path in the document
  */
 export function requireDocument(fields: DocumentFields): PolicySpec {
   const { policyDocumentJson, policyDocument } = fields;

@@ -14,10 +14,10 @@ export interface NewRole {
   readonly description?: string;
 }
 
-/** A role can hold so many policies, by its schema. */
+/** Maximum policies of a role; the same limit as in the schema. */
 const MAX_POLICIES = 256;
 
-/** Roles and what is attached to them. The caller's right to the action itself has been asked for before. */
+/** Roles and their attached policies. The caller must check the permission for the action first. */
 export class RoleManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
@@ -48,7 +48,7 @@ export class RoleManager {
     return roleView(this.#editor.mustGet('Role', name));
   }
 
-  /** Those that the caller may read, by name. */
+  /** Roles that the caller may read, by name. */
   list(caller: Principal): RoleView[] {
     return this.#editor.store
       .list('Role')
@@ -79,7 +79,7 @@ export class RoleManager {
     });
   }
 
-  /** Attaching what is attached already is no error. @throws {StoreError} not-found (role), invalid (policy), forbidden */
+  /** Attaching an attached policy is not an error. @throws {StoreError} not-found (role), invalid (policy), forbidden */
   async attach(caller: Principal, name: string, policy: string): Promise<RoleView> {
     this.#editor.mustGet('Role', name);
     this.#requirePolicy(policy);
@@ -89,24 +89,24 @@ export class RoleManager {
       replaces: 'nothing',
     });
     if (!this.#editor.store.get('Policy', policy)) {
-      // Deleted between the look and the write: take it back, so that no role names what is not there.
+      // The policy was deleted during the edit: undo, so that no role references a missing policy.
       await this.#editor.edit('Role', name, caller, (spec) => withoutPolicy(spec, policy), { replaces: 'nothing' });
       this.#requirePolicy(policy);
     }
     return roleView(role);
   }
 
-  /** Detaching what is not attached is no error. @throws {StoreError} not-found, forbidden */
+  /** Detaching a policy that is not attached is not an error. @throws {StoreError} not-found, forbidden */
   async detach(caller: Principal, name: string, policy: string): Promise<RoleView> {
     const { spec } = this.#editor.mustGet('Role', name);
-    // A policy that is gone can still be detached from a role that names it.
+    // A deleted policy can still be detached from a role that references it.
     if (!spec.policies?.includes(policy)) this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
     const change = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
     return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing' }));
   }
 
-  /** The policies of a role that exist and that the caller may read, by name. @throws {StoreError} not-found */
+  /** Existing policies of a role that the caller may read, by name. @throws {StoreError} not-found */
   policies(caller: Principal, name: string): PolicySummary[] {
     const { spec } = this.#editor.mustGet('Role', name);
     const summaries: PolicySummary[] = [];

@@ -21,7 +21,7 @@ export interface NewServiceToken {
   readonly expiresAt?: string | null;
 }
 
-/** The answer to making a token: the only time that the secret is shown. */
+/** Response to creating a token; the only time that the secret is returned. */
 export interface IssuedToken {
   readonly srn: string;
   readonly accessKey: string;
@@ -44,7 +44,7 @@ export class ServiceTokenManager {
     this.#assignments = assignments;
   }
 
-  /** The name of its object is its access key. @throws {StoreError} invalid, unavailable */
+  /** The object name is the access key. @throws {StoreError} invalid, unavailable */
   async create(caller: Principal, { description, expiresAt }: NewServiceToken): Promise<IssuedToken> {
     this.#requireFuture(expiresAt);
     const keys = generateTokenKeys();
@@ -75,7 +75,7 @@ export class ServiceTokenManager {
     };
   }
 
-  /** Those that the caller may read, by name. */
+  /** Tokens that the caller may read, by name. */
   list(caller: Principal): TokenView[] {
     return this.#editor.store
       .list('ServiceToken')
@@ -91,19 +91,19 @@ export class ServiceTokenManager {
   }
 
   /**
-   * Revokes at once, and takes the token out of all assignments: nothing that is made under its name later inherits its roles.
+   * Revokes the token immediately and removes it from all assignments, so that a new token with this name does not inherit its roles.
    * @throws {StoreError} not-found, conflict
    */
   async remove(caller: Principal, nameOrKey: string): Promise<void> {
     const name = this.objectName(nameOrKey);
     const token = this.#editor.mustGet('ServiceToken', name);
-    // While the token still exists, its access key is known as its name.
+    // Before the token is deleted, because its access key must still resolve to its name.
     await this.#assignments.deleteAll(caller, { type: 'service-token', name });
     await this.#editor.remove('ServiceToken', token.metadata.name, () => undefined);
     await this.#removeIfThere('Secret', hashSecretName(name));
   }
 
-  /** The name of the object that a name or an access key stands for. */
+  /** The object name for a name or an access key. */
   objectName(nameOrKey: string): string {
     return this.#directory.tokenNameOf(nameOrKey) ?? nameOrKey;
   }
@@ -139,7 +139,7 @@ export class ServiceTokenManager {
     );
   }
 
-  /** The garbage collector of the store may have been faster. */
+  /** The store's garbage collector may already have deleted it. */
   async #removeIfThere(kind: 'ServiceToken' | 'Secret', name: string): Promise<void> {
     try {
       await this.#editor.store.delete(kind, name);

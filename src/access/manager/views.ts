@@ -5,20 +5,20 @@ import { toPolicyDocument, type PolicyDocument } from '../policy-document.ts';
 import { isPredefined } from '../predefined.ts';
 import { srnText } from '../srn.ts';
 
-/** Name and resource name of a role or policy. */
+/** Name and SRN of a role or policy. */
 export interface Reference {
   readonly name: string;
   readonly srn: string;
 }
 
-/** The fields that the spec gives a role; a policy has them too. Times are RFC 3339. */
+/** Role fields of the specification; policies have them too. Times are RFC 3339. */
 export interface RoleView extends Reference {
   readonly description: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
   readonly createdBy: string;
   readonly lastUpdatedBy: string;
-  /** What else writes the resource, such as `kubectl` or `argocd-controller`; absent where nothing does. */
+  /** Other writers of the resource, such as `kubectl` or `argocd-controller`; absent if there are none. */
   readonly managedBy?: readonly string[];
 }
 
@@ -34,14 +34,14 @@ export interface PolicySummary extends Reference {
 export interface AssignmentView {
   readonly subject: string;
   readonly subjectType: SubjectType;
-  /** Absent where the assignment that was to be deleted did not exist. */
+  /** Absent if the assignment to delete did not exist. */
   readonly createdAt?: string;
   readonly createdBy?: string;
-  /** As for a role. */
+  /** See RoleView. */
   readonly managedBy?: readonly string[];
 }
 
-/** An assignment in the list of all. */
+/** An assignment in the list of all assignments. */
 export interface RoleAssignmentView extends AssignmentView {
   /** Name of the role. */
   readonly role: string;
@@ -51,7 +51,7 @@ export type TokenStatus = 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
 
 export interface TokenView {
   readonly srn: string;
-  /** Absent while the operator has not made the token yet. */
+  /** Absent until the operator has created the token. */
   readonly accessKey?: string;
   readonly description: string;
   readonly createdAt: string;
@@ -59,7 +59,7 @@ export interface TokenView {
   readonly expiresAt: string | null;
   readonly roles: readonly Reference[];
   readonly status: TokenStatus;
-  /** As for a role. */
+  /** See RoleView. */
   readonly managedBy?: readonly string[];
 }
 
@@ -93,7 +93,7 @@ export function createdBy(metadata: Readonly<ObjectMeta>): string {
   return metadata.annotations?.[ANNOTATIONS.createdBy] ?? UNKNOWN_AUTHOR;
 }
 
-/** Operator and gateway name themselves so to the API server, by their user agent. */
+/** Field manager names of operator and gateway, derived from their user agents. */
 const OWN_MANAGER = /^olap-warden(?:-|$)/u;
 
 type Described = Role | Policy;
@@ -113,7 +113,7 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
   };
 }
 
-/** The field managers but olap-warden's own, each once. */
+/** Field managers other than olap-warden, without duplicates. */
 export function managedBy(metadata: Readonly<ObjectMeta>): { managedBy?: string[] } {
   const managers = new Set<string>();
   for (const { manager, subresource } of metadata.managedFields ?? []) {
@@ -122,7 +122,7 @@ export function managedBy(metadata: Readonly<ObjectMeta>): { managedBy?: string[
   return managers.size === 0 ? {} : { managedBy: [...managers].sort() };
 }
 
-/** The newest of what is known: the annotation of REST writes, and Kubernetes' own record of writes that were not to the status. */
+/** The latest known time: the annotation of REST writes, or Kubernetes' managed fields except status updates. */
 function lastUpdatedAt(metadata: Readonly<ObjectMeta>, created: string): string {
   const times = (metadata.managedFields ?? []).filter((entry) => !entry.subresource).map((entry) => entry.time);
   const known = [metadata.annotations?.[ANNOTATIONS.lastUpdatedAt], ...times, created];

@@ -12,24 +12,24 @@ import { nearest } from '../../resources/nearest.ts';
 import type { CommandContext } from '../context.ts';
 import { VERSION } from '../version.ts';
 
-/** What every process of olap-warden has before its own parts begin. */
+/** The parts that every process of olap-warden has. */
 export interface Boot {
   readonly settings: Settings;
   readonly live: LiveProperties;
   readonly log: Logger;
   readonly registry: Registry;
-  /** Add to it what must be ready; `/readyz` asks all. */
+  /** Checks of `/readyz`, by name; all must pass. */
   readonly readiness: Map<string, ReadinessCheck>;
   readonly closers: Closers;
   readonly metricsPort: number;
   /** Address of both listeners. */
   readonly host: string;
-  /** Of the REST interfaces. Its port is the one that was set until it is open: 0 is none that anybody could be sent to. */
+  /** Listener of the REST API. Its port is the configured one (0 for any) until the listener is open. */
   readonly listener: { port: number };
 }
 
 /**
- * Reads the settings and opens the listener of probes, which then tells that the process is starting.
+ * Reads the settings and opens the listener for probes and metrics; `/readyz` fails until startService() has finished.
  * @throws {SettingsError} {ListenError}
  */
 export async function boot(context: CommandContext, command: string, defaultHost: string): Promise<Boot> {
@@ -62,10 +62,10 @@ function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LivePr
       count('applied');
       log.info({ keys }, 'properties changed');
     },
-    onRestartNeeded: (keys) => log.warn({ keys }, 'properties changed that need a restart to be in force'),
-    onRefused: (error) => {
+    onRestartNeeded: (keys) => log.warn({ keys }, 'changed properties take effect after a restart'),
+    onRejected: (error) => {
       count('refused');
-      log.error({ problems: error.problems }, 'the configuration file is refused; the properties stay as they were');
+      log.error({ problems: error.problems }, 'configuration file rejected; keeping the current properties');
     },
   });
 }

@@ -11,7 +11,7 @@ export interface KeyPair {
 
 const INTERVAL_MS = 10_000;
 
-/** Undefined where the settings name no certificate. @throws {Error} where its files cannot be read */
+/** The configured certificate; undefined where there is none. @throws {Error} when its files cannot be read */
 export async function readCertificate(settings: Settings): Promise<KeyPair | undefined> {
   const certFile = settings['tls-cert-file'];
   const keyFile = settings['tls-key-file'];
@@ -21,28 +21,28 @@ export async function readCertificate(settings: Settings): Promise<KeyPair | und
 }
 
 /**
- * Takes a renewed certificate without a restart. Files that do not fit together, as for a moment while they are replaced, change nothing.
- * @returns a function that ends it
+ * Applies a renewed certificate without a restart. A key and a certificate that do not match, as during a replacement, are ignored.
+ * @returns a function that stops it
  */
-export function followCertificate(app: FastifyInstance, settings: Settings, log: Logger): () => void {
+export function watchCertificate(app: FastifyInstance, settings: Settings, log: Logger): () => void {
   if (settings['tls-cert-file'] === undefined) return () => undefined;
   let seen: string | undefined;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       const pair = await readCertificate(settings);
       if (!pair) return;
       const content = Buffer.concat([pair.cert, pair.key]).toString('base64');
       if (seen !== undefined && seen !== content) {
         renewCertificate(app, pair);
-        log.info('the certificate was renewed');
+        log.info('certificate renewed');
       }
       seen = content;
     } catch (error) {
-      log.error({ err: error }, 'the renewed certificate cannot be used; the one before stays');
+      log.error({ err: error }, 'renewed certificate rejected; keeping the current one');
     }
   };
-  void look();
-  const timer = setInterval(() => void look(), INTERVAL_MS);
+  void check();
+  const timer = setInterval(() => void check(), INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }

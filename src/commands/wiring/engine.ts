@@ -5,7 +5,7 @@ import { createEngine } from '../../engine/connection.ts';
 import { credentialFromFile } from '../../engine/credential.ts';
 import type { Engine, KnownTables } from '../../engine/types.ts';
 
-/** The Pinot cluster that the settings name. Nothing is connected yet. @throws {Error} where the file of authorities cannot be read */
+/** The client of the configured Pinot cluster. It connects at the first request. @throws {Error} when the CA file cannot be read */
 export async function openEngine(settings: Settings, log: Logger): Promise<Engine & KnownTables> {
   const onProblem = (message: string): void => log.warn({ part: 'engine' }, message);
   const credentialFile = settings['engine-credential-file'];

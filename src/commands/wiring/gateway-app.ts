@@ -6,18 +6,21 @@ import type { Authenticator } from '../../access/authenticator.ts';
 import { ServiceTokenAuthenticator } from '../../access/authenticators/service-token.ts';
 import { Directory } from '../../access/directory.ts';
 import { RbacManager } from '../../access/manager.ts';
+import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
+import type { Settings } from '../../config/schema.ts';
 import type { Engine, KnownTables } from '../../engine/types.ts';
 import { buildApp, type RegisterRoutes } from '../../http/app.ts';
+import { ByteBudget } from '../../http/byte-budget.ts';
 import { clusterHealthRoutes } from '../../http/cluster-health/index.ts';
 import { runbooks } from '../../http/cluster-health/runbooks.ts';
 import { engineProxy } from '../../http/engine-proxy/index.ts';
-import { loadFileSender, type FileSender } from '../../http/front/file-sender.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../http/gateway-info/index.ts';
 import { Limits, parseLimits } from '../../http/limits.ts';
-import { countDecisions, observeRequests, observeStore } from '../../http/metrics.ts';
+import { countDecisions, observeAnswerBytes, observeRequests, observeStore } from '../../http/metrics.ts';
 import type { QueryService } from '../../http/query/service.ts';
 import { rbacManager } from '../../http/rbac-manager/index.ts';
 import { ui } from '../../http/ui/index.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { VERSION } from '../version.ts';
 import type { Boot } from './boot.ts';
@@ -29,18 +32,18 @@ export interface GatewayParts {
   readonly store: ResourceStore;
   readonly storeKind: 'kubernetes' | 'folder';
   readonly engine: Engine & KnownTables;
-  /** Those that recognise their tokens by form or content; asked before OIDC. */
+  /** Authenticators that recognise their tokens by form or content; called before OIDC. */
   readonly before?: readonly Authenticator[];
-  /** Those that must ask an authority about any token; asked last. */
+  /** Authenticators that ask an authority about any token; called last. */
   readonly after?: readonly Authenticator[];
-  /** True where no operator deletes expired results. */
+  /** True when no operator deletes expired results. */
   readonly cleansResults?: boolean;
 }
 
 const now = (): Date => new Date();
 const random = Math.random;
 
-/** The gateway's whole interface; does not listen. What it opens is closed by `boot.closers`. */
+/** Builds the gateway's HTTP application; does not listen. `boot.closers` closes what it opens. */
 export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<FastifyInstance> {
   const { settings, log, registry, closers } = boot;
   const { store, storeKind, engine } = parts;
@@ -50,6 +53,7 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
   observeStore(registry, () => store.health());
   const oidc = oidcAuthenticator(settings, log);
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
+  const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
     (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random }) }),
     (app) => clusterHealthRoutes(app, { store, engine, now, random }),
@@ -57,25 +61,28 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
     ...(await uiRoutes(boot)),
-    // Takes every path that is left.
-    (app) => engineProxy(app, { engine }),
+    // Handles all other paths.
+    (app) => engineProxy(app, { engine, json }),
   ];
+  const budget = new ByteBudget({
+    totalBytes: settings['max-answer-bytes'],
+    bytesPerCaller: settings['max-answer-bytes-per-caller'],
+  });
+  observeAnswerBytes(registry, budget);
   return buildApp({
     logger: log,
     version: VERSION,
     authenticator: authenticatorChain([
-      new ServiceTokenAuthenticator(directory, now),
+      new ServiceTokenAuthenticator(directory, systemClock),
       ...(parts.before ?? []),
       ...(oidc ? [oidc] : []),
       ...(parts.after ?? []),
     ]),
     authorizer: countDecisions(registry, directory),
     plugins,
-    queryLane: { engine, uncounted: directory },
-    pageLane: { ...queries.pages, uncounted: directory },
-    fileSender: await fileSenderOf(boot),
+    dataPlane: { ...queries.data, budget, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),
-    limits: { maxFailuresPerMinute: settings['max-failed-attempts'] },
+    limits: { maxFailuresPerMinute: settings['max-failed-attempts'], json },
     callerLimits: new Limits({
       defaults: {
         requestsPerSecond: settings['max-requests-per-second'],
@@ -93,18 +100,15 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
   });
 }
 
-/** Only what lies in files here can be sent from there, and only where it need not be encrypted. */
-async function fileSenderOf({ settings, live, log }: Boot): Promise<FileSender | undefined> {
-  const properties = live.get();
-  if (settings['tls-cert-file'] !== undefined) return undefined;
-  if (properties['olap.broker.pagination.protocol'] !== 'file' || !properties['olap.broker.pagination.file.sendfile'])
-    return undefined;
-  try {
-    return await loadFileSender();
-  } catch (error) {
-    log.warn({ err: error }, 'files cannot be sent by the system: large pages are copied through memory');
-    return undefined;
-  }
+function sqlLimitsOf(settings: Settings): SqlLimits {
+  return {
+    ...SQL_LIMITS,
+    bytes: settings['max-sql-bytes'],
+    tokens: settings['max-sql-tokens'],
+    nesting: settings['max-sql-nesting'],
+    tables: settings['max-sql-tables'],
+    commonTables: settings['max-sql-common-tables'],
+  };
 }
 
 function gatewayInfoOptions(
@@ -128,13 +132,13 @@ function gatewayInfoOptions(
   };
 }
 
-/** The dashboard, where it was built. */
+/** Routes of the dashboard, if it was built. */
 async function uiRoutes({ settings, log }: Boot): Promise<RegisterRoutes[]> {
   const folder = settings['ui-folder'] ?? join(import.meta.dirname, '../../../web/dist');
   try {
     await access(join(folder, 'index.html'));
   } catch {
-    log.warn({ folder }, 'there is no built dashboard: it is not served');
+    log.warn({ folder }, 'the dashboard is not built and is not served');
     return [];
   }
   const oidc = await oidcSignIn(settings);

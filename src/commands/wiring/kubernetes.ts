@@ -8,7 +8,7 @@ import type { SecretPart } from '../../store/secret-label.ts';
 import { KubernetesTransport } from '../../store/kubernetes/transport.ts';
 import { VERSION } from '../version.ts';
 
-/** The Kubernetes API that the settings name, or that of the pod. @throws {Error} where there is no configuration for one */
+/** The configured Kubernetes API, or that of the pod. @throws {Error} when there is no configuration */
 export async function openTransport(settings: Settings): Promise<KubernetesTransport> {
   return new KubernetesTransport(await configuration(settings.kubeconfig), {
     namespace: settings.namespace,
@@ -16,7 +16,7 @@ export async function openTransport(settings: Settings): Promise<KubernetesTrans
   });
 }
 
-/** How the configuration is read, now and whenever the server refuses its credentials. */
+/** A function that reads the configuration, at start and after the server rejected its credentials. */
 async function configuration(kubeconfig: string | undefined): Promise<() => KubernetesConfig> {
   if (kubeconfig === undefined && isInCluster(process.env)) return () => inClusterConfig(process.env);
   const { KubeConfig } = await import('@kubernetes/client-node');
@@ -28,7 +28,7 @@ async function configuration(kubeconfig: string | undefined): Promise<() => Kube
   };
 }
 
-/** The resources of the namespace, followed from now on. @param secretParts the Secrets among them, by their label */
+/** Opens the store of the namespace's resources. @param secretParts label values of the Secrets to include */
 export function openKubernetesStore(
   transport: KubernetesTransport,
   log: Logger,
@@ -37,12 +37,11 @@ export function openKubernetesStore(
   return new KubernetesStore({
     transport,
     secretParts,
-    onError: (error, { kind, during }) =>
-      log.warn({ err: error, kind, during }, 'the view of the resources is not current'),
+    onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'resource watch failed; retrying'),
   });
 }
 
-/** Asks the Kubernetes API whose token it is: needs `create` on `tokenreviews`. */
+/** Creates TokenReviews. Requires the verb `create` on `tokenreviews`. */
 export function tokenReview(transport: KubernetesTransport) {
   return async (token: string, audiences: readonly string[], signal: AbortSignal): Promise<TokenReviewStatus> => {
     const { body } = await transport.request<{ status?: TokenReviewStatus }>(

@@ -2,16 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { OidcAuthenticator } from '../../access/authenticators/oidc.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { Settings } from '../../config/schema.ts';
 import type { OidcSignIn } from '../../http/ui/oidc-sign-in.ts';
 
 const TIMEOUT_MS = 5000;
-/** A token with an unknown key makes the keys be read anew, but no more often than this: anybody can send such a token. */
+/** Least interval between reads of the keys. An unknown key causes a read, and any client can send a token with one. */
 const COOLDOWN_MS = 5000;
 const KEYS_MAX_AGE_MS = 600_000;
 const MAX_DOCUMENT_BYTES = 262_144;
 
-/** The issuer's keys. Their address is found out at first use, and again after a failure. */
+/** The issuer's keys. Their URL is discovered at first use, and again after a failure. */
 function issuerKeys(issuer: string, jwksUrl: string | undefined): JWTVerifyGetKey {
   let known: JWTVerifyGetKey | undefined;
   return async (header, token) => {
@@ -30,12 +31,12 @@ async function discoverKeys(issuer: string): Promise<string> {
   const text = await answer.text();
   if (!answer.ok || text.length > MAX_DOCUMENT_BYTES) throw new Error(`${url} answered ${answer.status}`);
   const document = JSON.parse(text) as { issuer?: unknown; jwks_uri?: unknown };
-  if (document.issuer !== issuer) throw new Error(`${url} is of the issuer \`${String(document.issuer)}\``);
-  if (typeof document.jwks_uri !== 'string') throw new Error(`${url} names no jwks_uri`);
+  if (document.issuer !== issuer) throw new Error(`${url} names another issuer: \`${String(document.issuer)}\``);
+  if (typeof document.jwks_uri !== 'string') throw new Error(`${url} has no \`jwks_uri\``);
   return document.jwks_uri;
 }
 
-/** Undefined where no issuer is set. */
+/** The authenticator of the configured issuer; undefined without one. */
 export function oidcAuthenticator(settings: Settings, log: Logger): OidcAuthenticator | undefined {
   const issuer = settings['oidc-issuer'];
   if (issuer === undefined) return undefined;
@@ -46,12 +47,12 @@ export function oidcAuthenticator(settings: Settings, log: Logger): OidcAuthenti
     algorithms: settings['oidc-algorithms'],
     usernameClaim: settings['oidc-username-claim'],
     groupsClaim: settings['oidc-groups-claim'],
-    now: () => new Date(),
-    onUnavailable: (error) => log.warn({ err: error, issuer }, 'the keys of the OIDC issuer cannot be read'),
+    clock: systemClock,
+    onUnavailable: (error) => log.warn({ err: error, issuer }, 'failed to read the keys of the OIDC issuer'),
   });
 }
 
-/** How people sign in to the dashboard; undefined where only tokens do. @throws {Error} where the secret's file cannot be read */
+/** The OIDC sign-in of the dashboard; undefined where it is not configured. @throws {Error} when the client secret's file cannot be read */
 export async function oidcSignIn(settings: Settings): Promise<OidcSignIn | undefined> {
   const issuer = settings['oidc-issuer'];
   const clientId = settings['oidc-client-id'];

@@ -7,6 +7,7 @@ import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } fro
 import { createHealthLoop } from '../../operator/health-loop.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
 import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import type { KubernetesTransport } from '../../store/kubernetes/transport.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
@@ -21,7 +22,7 @@ export interface OperatorParts {
   readonly tasks?: readonly LeaderTask[];
 }
 
-/** Reconciles, keeps the predefined resources, runs the health checks. Ends with `boot.closers`. */
+/** Starts the operator: reconcilers, predefined resources, health checks. `boot.closers` stops it. */
 export function composeOperator(boot: Boot, parts: OperatorParts): Operator {
   const { settings, log, registry, closers } = boot;
   const { store, engine, transport, tasks = [] } = parts;
@@ -58,7 +59,7 @@ interface HealthTaskParts {
   readonly configured: () => ConfiguredSettings;
 }
 
-/** The health checks, on whoever leads; only the leader tells their metrics. */
+/** Runs the health checks on the leader. Only the leader exports their metrics. */
 function healthTask({ engine, log, registry, store, isLeader, configured }: HealthTaskParts): LeaderTask {
   const metrics = healthMetrics(registry, () =>
     isLeader() ? store.get('ClusterHealthReport', REPORT_NAME)?.status : undefined,
@@ -69,13 +70,12 @@ function healthTask({ engine, log, registry, store, isLeader, configured }: Heal
       const loop = createHealthLoop({
         store: ports.store,
         engine,
-        now: () => new Date(),
-        random: Math.random,
+        clock: systemClock,
         log,
         metrics,
         configured,
         isLeader: () => !signal.aborted,
-        events: (report, { name, status, message }) =>
+        onStatusChange: (report, { name, status, message }) =>
           ports.recorder.record(
             report,
             status === 'FAIL' ? 'Warning' : 'Normal',
@@ -93,7 +93,7 @@ function healthTask({ engine, log, registry, store, isLeader, configured }: Heal
   };
 }
 
-/** What the properties say of the health checks. */
+/** The settings of the health checks in the properties. */
 function configuredOf(properties: Properties): ConfiguredSettings {
   return {
     thresholds: thresholdsOf(properties),
@@ -101,7 +101,7 @@ function configuredOf(properties: Properties): ConfiguredSettings {
   };
 }
 
-/** The thresholds that the properties hold; `controller.replication.threshold` is the older spelling of one of them. */
+/** The thresholds in the properties. `controller.replication.threshold` is an older name of one of them. */
 function thresholdsOf(properties: Properties): ThresholdOverrides {
   const overrides = parseThresholds(properties['controller.cluster.health.thresholds']);
   const minReplication = properties['controller.replication.threshold'];

@@ -1,7 +1,7 @@
 import type { Properties } from '../../config/properties.ts';
 import type { ObjectStoreSettings, PaginationSettings, ResultStoreSettings } from '../../query/settings.ts';
 
-/** The live part of the properties, as the query engine knows it. */
+/** The properties of pagination that can change while the process runs. */
 export function paginationSettings(properties: Properties): PaginationSettings {
   return {
     pageSize: properties['olap.broker.query.page.size'],
@@ -17,7 +17,7 @@ export function paginationSettings(properties: Properties): PaginationSettings {
   };
 }
 
-/** Calls `map` once for each new set of properties, not at every use. */
+/** Caches the result of `map` until `get` returns another object. */
 export function mapped<From extends object, To>(get: () => From, map: (from: From) => To): () => To {
   let from: From | undefined;
   let to: To;
@@ -31,7 +31,7 @@ export function mapped<From extends object, To>(get: () => From, map: (from: Fro
   };
 }
 
-/** Where results lie, as it was at the start. */
+/** The settings of the result store, as they are at start. */
 export function resultStoreSettings(properties: Properties): ResultStoreSettings {
   const s3Region =
     properties['olap.broker.pagination.s3.region'] ?? properties['olap.broker.storage.factory.s3.region'];

@@ -9,6 +9,7 @@ import type { PeerClientOptions } from '../../http/query/peer-client.ts';
 import { createQueryService, type QueryService } from '../../http/query/service.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
 import { resultCleanerMetrics, resultCleanerTask } from '../../operator/result-cleaner.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { gatewaysOfList, gatewaysOfService } from '../../query/discovery.ts';
 import { createGatewayClient } from '../../query/gateway-client.ts';
 import type { GatewayIdentity } from '../../query/paginated-queries.ts';
@@ -17,7 +18,7 @@ import { systemTimers } from '../../query/retention-loop.ts';
 import type { Boot } from './boot.ts';
 import { mapped, paginationSettings, resultStoreSettings } from './pagination.ts';
 
-/** This gateway as the broker of the specification. Its port is known once it listens: read it late. */
+/** This gateway as a broker of the specification. Its port is known once it listens: read it at each use. */
 export function identityOf({ settings, listener }: Pick<Boot, 'settings' | 'listener'>): GatewayIdentity {
   return {
     id: settings['broker-id'] ?? hostname(),
@@ -29,8 +30,8 @@ export function identityOf({ settings, listener }: Pick<Boot, 'settings' | 'list
 }
 
 /**
- * The paginated queries of this process.
- * @param cleansItself true where no operator calls this gateway to delete what has expired
+ * Opens the paginated queries of this process.
+ * @param cleansItself true when no operator calls this gateway to delete expired results
  */
 export async function openQueryService(
   boot: Boot,
@@ -58,14 +59,14 @@ export async function openQueryService(
   return service;
 }
 
-/** The periodic cleaner of expired results; none where the settings name no gateways. */
+/** The periodic cleaner of expired results; none without configured gateways. */
 export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> {
   const { settings, live, log, registry, closers } = boot;
   const gateways = gatewaysOf(settings);
   if (gateways === undefined) return [];
   const url = live.get()['controller.admin.auth.url'];
   if (url === undefined) {
-    log.info('`controller.admin.auth.url` is not set: each gateway deletes its expired results by itself');
+    log.info('`controller.admin.auth.url` is not set: each gateway deletes its own expired results');
     return [];
   }
   const credential = credentialOf(url, boot);
@@ -82,8 +83,7 @@ export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> 
           initialDelayMs: properties['controller.cluster.pagination.cleaner.initialDelay'],
         };
       },
-      now: Date.now,
-      random: Math.random,
+      clock: systemClock,
       log,
       metrics: resultCleanerMetrics(registry),
     }),
@@ -106,7 +106,7 @@ function gatewaysOf(settings: Settings): (() => Promise<readonly GatewayAddress[
   return settings.peers.length > 0 ? gatewaysOfList(settings.peers) : undefined;
 }
 
-/** Gateways that serve HTTPS share one certificate, or one authority that stands in its chain. */
+/** With HTTPS, gateways trust each other's certificate: it is the same, or has the same CA in its chain. */
 async function transportOf(settings: Settings): Promise<PeerClientOptions> {
   const file = settings['tls-cert-file'];
   return file === undefined ? { scheme: 'http' } : { scheme: 'https', ca: await readFile(file, 'utf8') };

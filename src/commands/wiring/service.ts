@@ -2,22 +2,22 @@ import type { CommandContext } from '../context.ts';
 import { boot, type Boot } from './boot.ts';
 
 export interface RunningService {
-  /** Port of the REST interfaces; undefined for a process that has none. */
+  /** Port of the REST API; undefined for a process without one. */
   readonly port: number | undefined;
   readonly metricsPort: number;
   readonly host: string;
-  /** Not ready from now on; then requests under way end, then everything else. */
+  /** Fails `/readyz`, waits for requests in progress, then stops all parts. */
   stop(): Promise<void>;
 }
 
 export interface ServiceDefinition {
   readonly name: string;
   readonly defaultHost: string;
-  /** Opens the parts, each deferred to `boot.closers`. @returns the port of the REST interfaces, if there are any */
+  /** Starts the parts, each with a closer in `boot.closers`. @returns the port of the REST API, if there is one */
   readonly compose: (boot: Boot, context: CommandContext) => Promise<number | undefined>;
 }
 
-/** Starts a process that serves until it is told to end. What was opened before a failure is closed. */
+/** Starts a process that serves until stop(). After a failure, parts already started are stopped. */
 export async function startService(definition: ServiceDefinition, context: CommandContext): Promise<RunningService> {
   const booted = await boot(context, definition.name, definition.defaultHost);
   const { readiness, closers, log, metricsPort, host } = booted;
@@ -36,7 +36,7 @@ export async function startService(definition: ServiceDefinition, context: Comma
     metricsPort,
     host,
     stop() {
-      readiness.set('end', () => 'the process is ending');
+      readiness.set('end', () => 'the process is stopping');
       return (stopping ??= closers.closeAll());
     },
   };

@@ -1,20 +1,20 @@
 const MIN_NAMES = 128;
 
 /**
- * Gives each distinct byte string a small number, without making a string of it.
+ * Assigns consecutive ids to distinct byte strings.
  *
- * Segment names come by three or four times each in a run; a hash table over the bytes themselves costs a fraction of what the strings would.
+ * Segment names occur three or four times each in a run. A hash table over the bytes is several times cheaper than strings.
  */
 export class ByteInterner {
-  /** Numbers by hash; built only once something is looked for that did not come where it was expected. */
+  /** Ids by hash; built at the first lookup that the predicted order does not answer. */
   #slots: Int32Array | undefined;
   #hashes = new Int32Array(MIN_NAMES);
-  /** How many of the names are in `slots`. */
+  /** Number of names in `#slots`. */
   #hashed = 0;
   #offsets = new Int32Array(MIN_NAMES + 1);
   #store = Buffer.allocUnsafe(MIN_NAMES * 32);
   #count = 0;
-  /** By number: the name that came after it, the last time. */
+  /** The id that followed each id the last time. */
   #next = new Int32Array(MIN_NAMES).fill(-1);
   #last = 0;
 
@@ -22,7 +22,7 @@ export class ByteInterner {
     return this.#count;
   }
 
-  /** The number of a name that is known to be new. */
+  /** The id of a name that is known to be new. */
   add(bytes: Buffer, start: number, end: number): number {
     const id = this.#count;
     const offset = this.#offsets[id] as number;
@@ -36,15 +36,15 @@ export class ByteInterner {
     return this.#follow(id);
   }
 
-  /** The number of the name, the next free one where it is new. */
+  /** The id of the name; adds it if it is new. */
   intern(bytes: Buffer, start: number, end: number): number {
     const known = this.lookup(bytes, start, end);
     return known >= 0 ? known : this.add(bytes, start, end);
   }
 
-  /** The number of the name; -1 where it never came. */
+  /** The id of the name, or -1 if it is unknown. */
   lookup(bytes: Buffer, start: number, end: number): number {
-    // Names come in the same order in each document: the one that followed this one before is tried first.
+    // Names have the same order in each document: try the one that followed the last time.
     const next = this.#next[this.#last] as number;
     if (next >= 0 && this.#equals(next, bytes, start, end)) return (this.#last = next);
     const id = this.#find(bytes, start, end);
@@ -72,7 +72,7 @@ export class ByteInterner {
     }
   }
 
-  /** The hash table, with all names in it. */
+  /** The hash table, updated to contain all names. */
   #index(): Int32Array {
     let slots = this.#slots;
     if (slots === undefined || this.#count * 2 > slots.length) {
@@ -101,7 +101,7 @@ export class ByteInterner {
     const length = (this.#offsets[id + 1] as number) - offset;
     if (length !== end - start) return false;
     const store = this.#store;
-    // From the end: names share their beginnings.
+    // Backwards, because names share prefixes.
     for (let i = length - 1; i >= 0; i -= 1) if (store[offset + i] !== bytes[start + i]) return false;
     return true;
   }
@@ -126,7 +126,7 @@ export function grown(array: Int32Array, length: number): Int32Array<ArrayBuffer
   return larger;
 }
 
-/** Four bytes a step, and finished so that the low bits, which choose the slot, depend on all of the name. */
+/** Four bytes a step; the last steps make the low bits, which choose the slot, depend on all bytes. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
   let hash = end - start;
   let at = start;

@@ -14,14 +14,14 @@ import {
 import { StatusError, type Call, type Reader } from './reader.ts';
 
 const HEALTH_TIMEOUT_MS = 5_000;
-/** One answer holds the configuration of every table, and may take a while on a large cluster. */
+/** One answer has the configuration of every table. */
 const CHILDREN_TIMEOUT_MS = 60_000;
 
-/** The calls that tell something of the whole cluster. */
+/** The calls about the whole cluster. */
 export class ClusterCalls {
   readonly #reader: Reader;
   readonly #engine: Engine;
-  /** Path of the cluster's root in ZooKeeper. */
+  /** Path of the cluster's root node in ZooKeeper; set by `info`. */
   #root = '';
 
   constructor(reader: Reader, engine: Engine) {
@@ -29,14 +29,15 @@ export class ClusterCalls {
     this.#engine = engine;
   }
 
-  /** The cluster's name, on which every other call builds, and the engine's version where it tells. */
+  /** The cluster's name, which all other calls need, and the engine's version if it is reported. */
   async info(): Promise<{ name: string; version: string | undefined }> {
     const answer = await this.#reader.answer(this.call('cluster_info', '/cluster/info'));
     if (answer.status !== 200) throw new Error(`\`GET /cluster/info\` answered ${answer.status}`);
     const name = objectOf(JSON.parse(answer.body)).clusterName;
-    if (typeof name !== 'string' || name === '') throw new Error('`GET /cluster/info` tells no `clusterName`');
+    if (typeof name !== 'string' || name === '')
+      throw new Error('the answer of `GET /cluster/info` has no `clusterName`');
     this.#root = `/${name}`;
-    // `1.5.1-020ff0d0…`: the version and the commit that it was built from.
+    // `1.5.1-020ff0d0…`: version and commit.
     const header = answer.headers['pinot-controller-version'];
     return { name, version: typeof header === 'string' ? header.split('-')[0] : undefined };
   }
@@ -52,12 +53,11 @@ export class ClusterCalls {
   async tables(): Promise<TableEntry[]> {
     const body = await this.#childrenOrNone('PROPERTYSTORE/CONFIGS/TABLE', 'table_configs');
     const { tables, broken } = parseTables(body);
-    if (broken.length > 0)
-      throw new Error(`the table configuration of ${broken.slice(0, 5).join(', ')} cannot be read`);
+    if (broken.length > 0) throw new Error(`the table configuration of ${broken.slice(0, 5).join(', ')} is invalid`);
     return tables;
   }
 
-  /** The tables there are, each with what tells it from another of its name: the transaction that made it. */
+  /** The id of the transaction that created each table, by name: it differs if a table was deleted and created again. */
   async tableOrigins(): Promise<Map<string, string>> {
     const stats = objectOf(await this.#reader.json(this.#zk('lsl', 'PROPERTYSTORE/CONFIGS/TABLE', 'table_names')));
     return new Map(Object.keys(stats).map((name) => [name, String(objectOf(stats[name]).czxid)]));
@@ -96,12 +96,12 @@ export class ClusterCalls {
     return this.call('segment_metadata', path, { timeoutMs: CHILDREN_TIMEOUT_MS });
   }
 
-  /** A call to the controller. @param name the endpoint's name in metrics */
+  /** A call to the controller. @param name name of the endpoint in metrics */
   call(name: string, path: string, more: Partial<Call> = {}): Call {
     return { name, path, endpoint: this.#engine.controller, ...more };
   }
 
-  /** Asks an instance itself; undefined where its configuration names no port for that. */
+  /** Requests `/health` of an instance; undefined if its configuration has no host or port for it. */
   async health(instance: Instance, scheme: string): Promise<InstanceHealth | undefined> {
     const port = instance.type === 'server' ? instance.adminPort : instance.port;
     if (port === undefined || port === '' || instance.host === '') return undefined;
@@ -127,7 +127,7 @@ export class ClusterCalls {
     return this.call(name, `/zk/${operation}?path=${full}`, { timeoutMs: CHILDREN_TIMEOUT_MS });
   }
 
-  /** The node's children; none where the node does not exist, as in a cluster that never had such a thing. */
+  /** The children of a node; none if the node does not exist, as before the first such object. */
   async #childrenOrNone(path: string, name: string): Promise<unknown> {
     try {
       return await this.#reader.json(this.#zk('getChildren', path, name));

@@ -10,7 +10,7 @@ import type {
   TableType,
 } from '../snapshot.ts';
 
-/** A node of the engine's property store, as `/zk/get` and `/zk/getChildren` tell it. */
+/** A node of the property store, as `/zk/get` and `/zk/getChildren` return it. */
 interface ZNode {
   readonly id: string;
   readonly simpleFields: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface SchemaEntry extends SchemaSummary {
 }
 
 export function parseNodes(body: unknown): ZNode[] {
-  if (!Array.isArray(body)) throw new Error('the answer is no list of nodes');
+  if (!Array.isArray(body)) throw new Error('the answer is not a list of nodes');
   return body.filter((node) => node !== null).map(parseNode);
 }
 
@@ -60,7 +60,7 @@ export function parseInstances(body: unknown, live: ReadonlySet<string>): Instan
     host: simpleFields.HELIX_HOST ?? '',
     port: simpleFields.HELIX_PORT ?? '',
     adminPort: simpleFields.adminPort,
-    // Newer releases write the flag only once it was ever changed.
+    // Newer engine versions write the flag only after its first change.
     enabled: simpleFields.HELIX_ENABLED !== 'false',
     live: live.has(id),
     tags: listFields.TAG_LIST ?? [],
@@ -68,7 +68,7 @@ export function parseInstances(body: unknown, live: ReadonlySet<string>): Instan
   }));
 }
 
-/** Tables whose configuration can be read; the others are told of in `broken`. */
+/** The tables; those with an invalid configuration are described in `broken` instead. */
 export function parseTables(body: unknown): { tables: TableEntry[]; broken: string[] } {
   const tables: TableEntry[] = [];
   const broken: string[] = [];
@@ -85,7 +85,7 @@ export function parseTables(body: unknown): { tables: TableEntry[]; broken: stri
   return { tables, broken };
 }
 
-/** @param fields the parts of a table configuration, each a JSON text */
+/** @param fields the parts of a table configuration, each as JSON text */
 function tableConfig(fields: Readonly<Record<string, string>>, type: TableType): TableConfig {
   const part = (name: string): Json => objectOf(fields[name] === undefined ? {} : JSON.parse(fields[name]));
   const segments = part('segmentsConfig');
@@ -128,7 +128,7 @@ function serverTags(tenant: string, type: TableType, overrides: Json, tiers: rea
   return [...new Set([...own, ...tiered])];
 }
 
-/** `replicasPerPartition` is what older releases read for realtime tables; newer ones prefer `replication`. */
+/** Realtime tables of older engine versions use `replicasPerPartition`. */
 function replicationOf(segments: Json, type: TableType): string | undefined {
   const replication = textOf(segments.replication);
   return type === 'REALTIME' ? (textOf(segments.replicasPerPartition) ?? replication) : replication;
@@ -140,7 +140,7 @@ function isRefresh(segments: Json, ingestion: Json): boolean {
   return kind.toUpperCase() === 'REFRESH';
 }
 
-/** Newer releases have `snapshot: ENABLE | DISABLE | DEFAULT`, older ones `enableSnapshot: true | false`. */
+/** Newer engine versions have `snapshot: ENABLE | DISABLE | DEFAULT`, older ones `enableSnapshot: true | false`. */
 function switchOf(named: unknown, flag: unknown): Switch {
   if (named === 'ENABLE') return 'on';
   if (named === 'DISABLE') return 'off';
@@ -159,7 +159,7 @@ function instanceAssignments(map: Json): InstanceAssignment[] {
   });
 }
 
-/** Where each kind of index is configured, by the name that a segment's metadata has for it. */
+/** For each index type, by its name in the segment metadata: the configuration fields with its columns. */
 const INDEX_LISTS: readonly (readonly [index: string, lists: readonly string[], maps: readonly string[]])[] = [
   ['inverted-index', ['invertedIndexColumns'], []],
   ['range-index', ['rangeIndexColumns'], []],
@@ -207,7 +207,7 @@ function schemaEntry(schema: Json): SchemaEntry {
   for (const spec of specsOf(schema.dateTimeFieldSpecs)) {
     granularities.set(textOf(spec.name) ?? '', textOf(spec.granularity) ?? '');
   }
-  // The form before date-time fields: one time column, whose granularity is its unit.
+  // Before date-time fields, a schema had one time column; its granularity is its unit.
   const time = objectOf(schema.timeFieldSpec);
   const legacy = objectOf(time.outgoingGranularitySpec ?? time.incomingGranularitySpec);
   const legacyName = textOf(legacy.name);
@@ -234,7 +234,7 @@ export function parseBrokerResource(body: unknown): Map<string, string[]> {
   return resource;
 }
 
-/** Count of tables by lead controller. */
+/** Number of tables by lead controller. */
 export function parseLeaders(body: unknown): Map<string, number> {
   const entries = objectOf(objectOf(body).leadControllerEntryMap);
   const leaders = new Map<string, number>();
@@ -251,7 +251,7 @@ export function objectOf(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
 
-/** A text, or a number as a text; undefined for an empty one. */
+/** A string, or a number as a string; undefined for anything else and for the empty string. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;

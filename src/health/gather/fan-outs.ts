@@ -7,26 +7,25 @@ import { partitionOf, sampleOf } from './layout.ts';
 import { IndexVisitor } from './index-visitor.ts';
 import { StatusError, type Reader } from './reader.ts';
 
-/** Calls that the controller answers by asking the servers of the table: they take longer than others. */
+/** For calls that the controller forwards to the servers of the table. */
 const FAN_OUT_TIMEOUT_MS = 60_000;
 const QUERY_TIMEOUT_MS = 15_000;
-/** Without an endpoint of its own, reloads are told by 11 KB of metadata for each segment: affordable up to here. */
+/** Limit for engine versions without a reload endpoint: the metadata that is read instead has 11 KB for each segment. */
 const MAX_SEGMENTS_BY_METADATA = 2_000;
-/** The default limit of rows that the engine returns from a query with groups. */
+/** The engine's default limit of groups in a query result. */
 const MAX_GROUPS = 100_000;
 const TABLE_NOT_FOUND = 190;
 
-/** The calls that tell something of one table and are answered by its servers. */
+/** The calls about one table that its servers answer. */
 export class TableCalls {
   readonly #reader: Reader;
   readonly #engine: Engine;
   readonly #calls: ClusterCalls;
-  /** Whether this version of the engine tells reloads; asked once, by whoever comes first. */
+  /** Whether this engine version has the reload endpoint; determined once, by the first call. */
   #reloadEndpoint: Promise<boolean> | undefined;
-
   readonly #summaries: boolean;
 
-  /** @param summaries true where the engine can be asked for the summary of a dry run alone; older ones do not know the parameter */
+  /** @param summaries whether the engine version can return only the summary of a rebalance dry run */
   constructor(reader: Reader, engine: Engine, calls: ClusterCalls, summaries: boolean) {
     this.#summaries = summaries;
     this.#reader = reader;
@@ -42,13 +41,13 @@ export class TableCalls {
 
   async reload(table: TableEntry, assignment: Assignment, schema: SchemaEntry | undefined): Promise<ReloadSummary> {
     let own: ReloadSummary | undefined;
-    // The first table finds out for all; while it does, the others wait for its answer and not for the endpoint's.
+    // The first table finds out for all; the others wait for its answer.
     this.#reloadEndpoint ??= this.#needReload(table, assignment).then((summary) => {
       own = summary;
       return summary !== undefined;
     });
     const exists = await this.#reloadEndpoint.catch((error: unknown) => {
-      // That table could not tell whether the endpoint exists: the next one tries.
+      // The answer does not show whether the endpoint exists: the next table tries again.
       this.#reloadEndpoint = undefined;
       throw error;
     });
@@ -57,9 +56,9 @@ export class TableCalls {
     return summary ?? this.#reloadByMetadata(table, assignment, schema);
   }
 
-  /** @returns undefined where the endpoint does not exist */
+  /** @returns undefined if the endpoint does not exist */
   async #needReload(table: TableEntry, assignment: Assignment): Promise<ReloadSummary | undefined> {
-    // The type suffix is a must: for any other name the engine answers that nothing is needed.
+    // The type suffix is required: for any other name the engine answers that no reload is needed.
     const path = `/segments/${encodeURIComponent(table.name)}/needReload?verbose=true`;
     try {
       const body = objectOf(
@@ -67,7 +66,7 @@ export class TableCalls {
       );
       const servers = objectOf(body.serverToSegmentsCheckReloadList);
       const needed = Object.keys(servers).filter((server) => objectOf(servers[server]).needReload === true);
-      // A server that is down is left out without a word.
+      // The answer omits servers that are down.
       const silent = [...assignment.servers.keys()].filter((server) => !(server in servers));
       return { needed: sampleOf(needed), unit: 'server', silent };
     } catch (error) {
@@ -85,7 +84,7 @@ export class TableCalls {
     if (completed === 0) return { needed: sampleOf([]), unit: 'segment', silent: [] };
     if (completed > MAX_SEGMENTS_BY_METADATA) {
       throw new Error(
-        `this version of the engine tells it by the metadata of each segment alone, and there are ${completed}, more than ${MAX_SEGMENTS_BY_METADATA}`,
+        `this engine version reports it only in the metadata of each segment, which is read for at most ${MAX_SEGMENTS_BY_METADATA} segments; the table has ${completed}`,
       );
     }
     const path = `/segments/${encodeURIComponent(table.name)}/metadata?columns=*`;
@@ -93,10 +92,10 @@ export class TableCalls {
     const call = this.#calls.call('segments_metadata', path, { timeoutMs: FAN_OUT_TIMEOUT_MS });
     const visitor = await this.#reader.stream(call, () => new IndexVisitor(expected));
     if (visitor.segments < completed) {
-      throw new Error(`the servers told the metadata of ${visitor.segments} of ${completed} segments`);
+      throw new Error(`the servers returned the metadata of ${visitor.segments} of ${completed} segments`);
     }
-    if (visitor.untold.length > 0) {
-      throw new Error(`this version of the engine does not tell whether there is a ${visitor.untold.join(', ')}`);
+    if (visitor.unreported.length > 0) {
+      throw new Error(`this engine version does not report whether segments have ${visitor.unreported.join(', ')}`);
     }
     return { needed: sampleOf(visitor.stale), unit: 'segment', silent: [] };
   }
@@ -113,18 +112,18 @@ export class TableCalls {
     }
     for (const [partition, servers] of assignment.partitions) {
       const silent = servers.find((server) => partitions.get(partition)?.has(server) !== true);
-      if (silent !== undefined) throw new Error(`\`${silent}\` did not tell its count of partition ${partition}`);
+      if (silent !== undefined) throw new Error(`\`${silent}\` did not report its count for partition ${partition}`);
     }
     return { partitions, estimated: false };
   }
 
-  /** Rows that a query sees are the primary keys, but for deleted and expired ones. */
+  /** An estimate: the number of rows that a query returns is the number of keys without deleted and expired ones. */
   async #countKeys(table: TableEntry, assignment: Assignment): Promise<PrimaryKeys> {
     const limit = Math.min(MAX_GROUPS, Math.max(1, assignment.segments));
     const sql = `SELECT $segmentName, COUNT(*) FROM ${quoted(table.rawName)} GROUP BY $segmentName LIMIT ${limit}`;
     const answer = await this.#query(table.rawName, sql);
     const fault = exceptionIn(answer);
-    if (fault !== undefined) throw new Error(`the query that counts them failed: ${fault}`);
+    if (fault !== undefined) throw new Error(`the query for primary-key counts failed: ${fault}`);
     const byPartition = new Map<number, number>();
     const { rows } = objectOf(answer.resultTable);
     for (const row of Array.isArray(rows) ? (rows as unknown[][]) : []) {
@@ -139,17 +138,17 @@ export class TableCalls {
     return { partitions, estimated: true };
   }
 
-  /** Rows of consuming segments by server, where the engine and the stream tell offsets that are numbers. */
-  async consumingRows(table: TableEntry, beginnings: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  /** Rows of consuming segments by server, for streams with numeric offsets. @param startOffsets by segment */
+  async consumingRows(table: TableEntry, startOffsets: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const path = `/tables/${encodeURIComponent(table.rawName)}/consumingSegmentsInfo`;
     const call = this.#calls.call('consuming_segments', path, { timeoutMs: FAN_OUT_TIMEOUT_MS });
     const segments = objectOf(objectOf(await this.#reader.json(call))._segmentToConsumingInfoMap);
     const rows = new Map<string, number>();
     for (const [segment, infos] of Object.entries(segments)) {
-      const begin = beginnings.get(segment);
-      if (begin === undefined || !Array.isArray(infos)) continue;
+      const start = startOffsets.get(segment);
+      if (start === undefined || !Array.isArray(infos)) continue;
       for (const info of infos.map(objectOf)) {
-        const count = Number(Object.values(objectOf(info.partitionToOffsetMap))[0]) - begin;
+        const count = Number(Object.values(objectOf(info.partitionToOffsetMap))[0]) - start;
         const server = String(info.serverName);
         if (count > 0) rows.set(server, (rows.get(server) ?? 0) + count);
       }
@@ -164,19 +163,19 @@ export class TableCalls {
     const call = this.#calls.call('rebalance_dry_run', path, { method: 'POST', timeoutMs: FAN_OUT_TIMEOUT_MS });
     const { status, description } = await this.#reader.stream(call, () => new RebalanceVisitor());
     if (status === 'NO_OP') return { needed: false, detail: description };
-    // Instances were assigned anew and no segment would move.
+    // `DONE` with "already balanced": instances would be assigned again, but no segment would move.
     if (status === 'DONE') return { needed: !description.includes('already balanced'), detail: description };
-    throw new Error(`the dry run of a rebalance ended as \`${status}\`: ${description}`);
+    throw new Error(`the rebalance dry run ended with status \`${status}\`: ${description}`);
   }
 
-  /** Whether the table answers a query at all. */
+  /** Runs the specification's query on the table. */
   async queryHealth(rawName: string): Promise<QueryOutcome> {
     try {
       const answer = await this.#query(rawName, `SELECT $docId FROM ${quoted(rawName)} LIMIT 1`);
       const fault = exceptionIn(answer);
       return fault === undefined ? { ok: true, detail: 'OK' } : { ok: false, detail: fault };
     } catch (error) {
-      // No broker, or none that answers: the query failed, whatever the reason. Only a run that ended knows nothing.
+      // Also a missing or silent broker is a failed query. Only an aborted run says nothing about the table.
       if (this.#reader.signal.aborted) throw error;
       return { ok: false, detail: this.#reader.explain(error) };
     }
@@ -193,8 +192,8 @@ export class TableCalls {
       body: JSON.stringify({ sql }),
       timeoutMs: QUERY_TIMEOUT_MS,
     });
-    const body = objectOf(jsonOrNothing(answer.body));
-    // Newer releases can be told to answer a failed query by a status; its exceptions say more than the status.
+    const body = objectOf(parseOrException(answer.body));
+    // Newer engine versions can report a failed query with an error status; the exceptions in the body are more precise.
     if (answer.status !== 200 && body.exceptions === undefined) {
       return { exceptions: [{ errorCode: answer.status, message: answer.body.slice(0, 200) }] };
     }
@@ -202,26 +201,26 @@ export class TableCalls {
   }
 }
 
-function jsonOrNothing(text: string): unknown {
+function parseOrException(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return { exceptions: [{ errorCode: 'no JSON', message: text.slice(0, 200) }] };
+    return { exceptions: [{ errorCode: 'not JSON', message: text.slice(0, 200) }] };
   }
 }
 
-/** The first fault of a query's answer; undefined where it has none. */
+/** The first exception of a query's answer; undefined if it has none. */
 function exceptionIn(answer: Readonly<Record<string, unknown>>): string | undefined {
   const { exceptions } = answer;
   if (!Array.isArray(exceptions)) return 'the answer has no `exceptions`';
   if (exceptions.length === 0) return undefined;
   const { errorCode, message } = objectOf(exceptions[0]);
-  const words = typeof message === 'string' ? message.split('\n')[0]?.slice(0, 300) : '';
+  const text = typeof message === 'string' ? message.split('\n')[0]?.slice(0, 300) : '';
   const hint = errorCode === TABLE_NOT_FOUND ? ' (the broker does not know the table)' : '';
-  return `error ${String(errorCode)}${words === '' ? '' : `: ${words}`}${hint}`;
+  return `error ${String(errorCode)}${text === '' ? '' : `: ${text}`}${hint}`;
 }
 
-/** A name that is a reserved word, or holds a dot, is a name only within quotes. */
+/** A quoted SQL identifier: names may be reserved words or contain dots. */
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -229,7 +228,7 @@ function quoted(name: string): string {
 const STATUS = Buffer.from('status');
 const DESCRIPTION = Buffer.from('description');
 
-/** Reads `status` and `description` and lets the new assignment of every segment, which follows them, pass by. */
+/** Reads `status` and `description`; skips the new assignment of every segment, which follows them. */
 class RebalanceVisitor implements JsonVisitor {
   status = '';
   description = '';

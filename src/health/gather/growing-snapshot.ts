@@ -2,25 +2,25 @@ import type { Need } from '../check.ts';
 import type { GatherRequest } from '../run.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 
-/** The snapshot while it is read: parts are put in whole, and who listens is told of each. */
+/** The snapshot of a run that is being read. Calls `onComplete` after each change. */
 export class GrowingSnapshot {
   #snapshot: ClusterSnapshot;
-  readonly #gathered = new Set<Need>();
-  readonly #onFacts: GatherRequest['onFacts'];
+  readonly #complete = new Set<Need>();
+  readonly #onComplete: GatherRequest['onComplete'];
 
-  constructor(beginning: ClusterSnapshot, onFacts: GatherRequest['onFacts']) {
-    this.#snapshot = beginning;
-    this.#onFacts = onFacts;
+  constructor(initial: ClusterSnapshot, onComplete: GatherRequest['onComplete']) {
+    this.#snapshot = initial;
+    this.#onComplete = onComplete;
   }
 
   get current(): ClusterSnapshot {
     return this.#snapshot;
   }
 
-  /** Puts parts in, with which these needs are complete. A snapshot that was handed out does not change. */
+  /** Sets parts and marks needs as complete. Snapshots that were returned before do not change. */
   put(parts: Partial<ClusterSnapshot>, ...complete: readonly Need[]): void {
     this.#snapshot = { ...this.#snapshot, ...parts };
-    for (const need of complete) this.#gathered.add(need);
-    this.#onFacts?.(this.#snapshot, this.#gathered);
+    for (const need of complete) this.#complete.add(need);
+    this.#onComplete?.(this.#snapshot, this.#complete);
   }
 }

@@ -5,25 +5,25 @@ const INDEXES = Buffer.from('indexes');
 const YES = Buffer.from('YES');
 
 /**
- * Holds the columns and indexes of segments against what schema and table configuration ask for, on an engine that does not itself tell
- * whether a segment needs a reload. Reads `{segment: {…, "indexes": {column: {"inverted-index": "YES", …}}}}`.
+ * Compares the columns and indexes of segments with the schema and the table configuration, for engine versions that do not report whether
+ * a segment needs a reload. Reads `{segment: {…, "indexes": {column: {"inverted-index": "YES", …}}}}`.
  *
- * A column or index that is there and no longer asked for is no reason: a sorted column has an inverted index that nobody asked for.
+ * Additional columns and indexes are ignored: a sorted column has an inverted index without being configured so.
  */
 export class IndexVisitor implements JsonVisitor {
-  /** Segments that were read. */
+  /** Number of segments read. */
   segments = 0;
-  /** Segments that lack a column or an index. */
+  /** Names of segments that lack a column or an index. */
   readonly stale: string[] = [];
-  /** Indexes that the engine's metadata does not speak of. */
-  readonly untold: string[] = [];
+  /** Configured indexes that the metadata does not report. */
+  readonly unreported: string[] = [];
   readonly #columns: readonly string[];
   readonly #indexes: readonly ColumnIndex[];
   #segment = '';
   #inIndexes = false;
   #column = '';
   readonly #seenColumns = new Set<string>();
-  /** `column index`, and whether the segment has it. */
+  /** Whether the segment has an index, by `<column> <index>`. */
   readonly #seen = new Map<string, boolean>();
   #index = '';
 
@@ -60,12 +60,12 @@ export class IndexVisitor implements JsonVisitor {
     for (const { column, index } of this.#indexes) {
       const present = this.#seen.get(`${column} ${index}`);
       if (present === false) stale = true;
-      if (present === undefined && this.#seenColumns.has(column)) this.#tellUntold(`\`${index}\` of \`${column}\``);
+      if (present === undefined && this.#seenColumns.has(column)) this.#addUnreported(`\`${index}\` of \`${column}\``);
     }
     return stale;
   }
 
-  #tellUntold(what: string): void {
-    if (!this.untold.includes(what)) this.untold.push(what);
+  #addUnreported(what: string): void {
+    if (!this.unreported.includes(what)) this.unreported.push(what);
   }
 }

@@ -1,36 +1,35 @@
 import { quotesIn } from './quote-index.ts';
 
 /**
- * Reads JSON as it streams by, without making values of it.
+ * Receives the tokens of a JSON text from a JsonScanner as byte ranges, and converts only those that it needs.
  *
- * The metadata of a million segments is more than half a gigabyte of JSON, of which a check needs five numbers a segment. A
- * parser that builds objects would cost seconds of CPU and leave the rest to the garbage collector; this one hands out byte ranges, and a
- * visitor decides which of them become values. Only a token that is cut by the end of a chunk is copied.
+ * The metadata of a million segments is more than half a gigabyte of JSON, of which the checks need five numbers for each segment. A parser
+ * that builds objects would take seconds of CPU and much memory. The scanner copies only tokens that span two chunks.
  */
 export interface JsonVisitor {
-  /** The key of a member of the object at `depth` (the outermost value has depth 1). Bytes are those between the quotes, not unescaped. */
+  /** The key of a member of the object at `depth` (1 for the outermost value): the bytes between the quotes, still escaped. */
   key(bytes: Buffer, start: number, end: number, depth: number): void;
-  /** A string (between the quotes, not unescaped), number, true, false or null in the object or array at `depth`. */
+  /** A string (the bytes between the quotes, still escaped), number, true, false or null in the object or array at `depth`. */
   scalar(bytes: Buffer, start: number, end: number, depth: number): void;
   /** The object at `depth` ends. */
   endObject?(depth: number): void;
   /**
-   * Members of the object at `depth`, one after the other, whose values are strings and that have no escapes: told by this instead of `key` and
-   * `scalar` where it is there. From `from` to `to` (not included), four of `marks` belong to a member: where the quotes are around its key, then
-   * those around its value. An object may be told in several parts. `marks` holds only during the call.
+   * Optional: called instead of `key` and `scalar` for consecutive members of the object at `depth` that have string values and no escapes.
+   * Each member has four entries in `marks`, from index `from` to `to` (exclusive): the offsets of the two quotes around its key and of those
+   * around its value. The members of one object may come in several calls. `marks` is valid only during the call.
    */
   members?(bytes: Buffer, marks: Uint32Array, from: number, to: number, depth: number): void;
-  /** True once nothing that follows matters: the rest of the text need not be scanned. */
+  /** True once the visitor needs nothing more: the rest of the text is not scanned. */
   satisfied?(): boolean;
 }
 
-/** No name or number in the engine's answers comes near this; a longer one is no answer of the engine. */
+/** Far more than any name or number in the engine's answers. */
 const MAX_TOKEN_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
-/** How much of a chunk is joined to the token that the last one began; nearly all tokens end within. */
+/** Bytes of the next chunk that are first joined to an incomplete token; nearly all tokens end within them. */
 const JOINED_BYTES = 256;
 
-/** As much as the index of quotes takes at once; the chunks of a connection are no larger. */
+/** The capacity of the quote index; the chunks of a connection are not larger. */
 const PIECE_BYTES = 64 * 1024;
 
 const QUOTE = 0x22;
@@ -53,14 +52,14 @@ export class JsonScanner {
   #expectKey = false;
   #values = 0;
   #carry: Buffer = EMPTY;
-  /** The first of the chunk's quotes and backslashes that may still lie ahead. */
+  /** Index of the first entry of the chunk's quote index that may be ahead of the current position. */
   #mark = 0;
 
   constructor(visitor: JsonVisitor) {
     this.#visitor = visitor;
   }
 
-  /** @throws {Error} the bytes are no JSON */
+  /** @throws {Error} the bytes are not JSON */
   push(chunk: Buffer): void {
     if (chunk.length <= PIECE_BYTES) {
       this.#piece(chunk);
@@ -76,13 +75,13 @@ export class JsonScanner {
       if (from < 0) return;
     }
     const used = this.#scan(chunk, from);
-    // A copy, for the chunk belongs to the stream.
+    // A copy, because the chunk belongs to the stream.
     this.#carry = used === chunk.length ? EMPTY : Buffer.from(chunk.subarray(used));
   }
 
   /**
-   * Scans the token that the last chunk began, with as much of this one as it takes to end it.
-   * @returns where in the chunk to go on, -1 where the token is longer than all of it
+   * Completes the token that the previous chunk started.
+   * @returns the offset in the chunk after the token, or -1 if the token does not end in this chunk
    */
   #finish(chunk: Buffer): number {
     const { length } = this.#carry;
@@ -98,14 +97,15 @@ export class JsonScanner {
     }
   }
 
-  /** @throws {Error} the text ended in the middle of a value */
+  /** @throws {Error} the text ended within a value */
   end(): void {
-    // A lone number or word ends with the text only.
+    // Ends a number or word at the top level.
     if (this.#carry.length > 0) this.push(Buffer.from('\n'));
-    if (this.#depth !== 0 || this.#values === 0 || this.#carry.length > 0) throw new Error('the answer is cut off');
+    if (this.#depth !== 0 || this.#values === 0 || this.#carry.length > 0)
+      throw new Error('the answer ended unexpectedly');
   }
 
-  /** @returns how many of the bytes were used; the rest is the beginning of a token */
+  /** @returns the number of bytes used; the rest is the start of an incomplete token */
   #scan(bytes: Buffer, from: number): number {
     const { length } = bytes;
     const marks = quotesIn(bytes);
@@ -137,9 +137,9 @@ export class JsonScanner {
   }
 
   /**
-   * Tells of the members that stand here as `"key":"value",` without an escape or a space, as nearly all of the engine's do.
-   * @param from where the quote is that opens a key
-   * @returns where the first byte is that belongs to no such member
+   * Fast path: handles consecutive members of the form `"key":"value",` without escapes and spaces, the form of nearly all members.
+   * @param from offset of the quote that opens a key
+   * @returns the offset of the first byte that was not handled
    */
   #members(bytes: Buffer, marks: Uint32Array, from: number): number {
     const { length } = bytes;
@@ -149,7 +149,7 @@ export class JsonScanner {
     let at = from;
     for (;;) {
       const keyEnd = marks[mark + 1] as number;
-      // A quote behind the colon is the next mark, and past the last mark of the chunk is one past its end: none is read that is not there.
+      // If a quote follows the colon, it is the next mark. After the last mark there is one past the end of the chunk, so no bound is needed.
       if (keyEnd + 2 >= length || bytes[keyEnd] !== QUOTE) break;
       if (bytes[keyEnd + 1] !== COLON || bytes[keyEnd + 2] !== QUOTE) break;
       const end = marks[mark + 3] as number;
@@ -163,12 +163,12 @@ export class JsonScanner {
       at += 1;
     }
     this.#mark = mark;
-    if (mark > first) this.#tellMembers(bytes, marks, first);
+    if (mark > first) this.#visitMembers(bytes, marks, first);
     return at;
   }
 
-  /** @param first of the marks; those up to the current one belong to members */
-  #tellMembers(bytes: Buffer, marks: Uint32Array, first: number): void {
+  /** @param first the first mark of the members; the last one is before `#mark` */
+  #visitMembers(bytes: Buffer, marks: Uint32Array, first: number): void {
     const visitor = this.#visitor;
     const depth = this.#depth;
     const to = this.#mark;
@@ -183,7 +183,7 @@ export class JsonScanner {
     }
   }
 
-  /** Where the string ends whose first byte is at `start`; past the end of the chunk where it does not end there. */
+  /** The offset of the quote that closes the string at `start`; past the end of the chunk if it does not end in it. */
   #closeOf(bytes: Buffer, marks: Uint32Array, start: number): number {
     let mark = this.#mark;
     while ((marks[mark] as number) < start) mark += 1;
@@ -197,7 +197,7 @@ export class JsonScanner {
     return close;
   }
 
-  /** @returns where to go on */
+  /** @returns the offset after the string */
   #string(bytes: Buffer, start: number, end: number): number {
     if (!this.#expectKey) {
       this.#values += 1;
@@ -216,13 +216,13 @@ export class JsonScanner {
     const first = bytes[start] as number;
     const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
     if (!isNumber && !['true', 'false', 'null'].includes(bytes.toString('latin1', start, end))) {
-      throw new Error(`the answer is no JSON: \`${bytes.toString('latin1', start, Math.min(end, start + 40))}\``);
+      throw new Error(`the answer is not JSON: \`${bytes.toString('latin1', start, Math.min(end, start + 40))}\``);
     }
     this.#values += 1;
     this.#visitor.scalar(bytes, start, end, this.#depth);
   }
 
-  /** @returns false where the byte is none of JSON's punctuation */
+  /** @returns false if the byte is not punctuation of JSON */
   #punctuation(byte: number): boolean {
     switch (byte) {
       case COMMA:
@@ -252,7 +252,7 @@ export class JsonScanner {
 
   #close(isObject: boolean): void {
     if (this.#depth === 0 || (this.#kinds[this.#depth] === 1) !== isObject)
-      throw new Error('the answer is no JSON: brackets');
+      throw new Error('the answer is not JSON: unbalanced brackets');
     if (isObject) this.#visitor.endObject?.(this.#depth);
     this.#depth -= 1;
     this.#values += 1;
@@ -268,21 +268,21 @@ function endOfWord(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** The text of a string token. */
+/** The unescaped text of a string token. */
 export function tokenText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** True where the token is exactly this word of ASCII characters. */
+/** Whether the token equals this ASCII word. */
 export function tokenIs(bytes: Buffer, start: number, end: number, word: Buffer): boolean {
   if (end - start !== word.length) return false;
-  // The last characters differ most among the engine's names, which share their prefixes.
+  // Backwards, because the engine's names share prefixes.
   for (let i = word.length - 1; i >= 0; i -= 1) if (bytes[start + i] !== word[i]) return false;
   return true;
 }
 
-/** The number of a token of decimal digits, with a sign; NaN for anything else, such as an empty string or `null`. */
+/** The value of a token of decimal digits with an optional minus sign; NaN for any other token. */
 export function tokenNumber(bytes: Buffer, start: number, end: number): number {
   let at = start;
   const negative = bytes[at] === 0x2d;

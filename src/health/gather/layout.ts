@@ -1,19 +1,18 @@
-import { releasePiece } from '../../engine/wire/slabs.ts';
 import type { Assignment, ServerLoad } from '../snapshot.ts';
 import { ByteInterner, grown } from './byte-interner.ts';
 import { Names, Placements, type Placement } from './placements.ts';
 
-/** How many names stand for all that were counted. */
+/** Maximum number of names in a sample. */
 export const MAX_NAMES = 10;
 
 /**
- * Where the ideal state of one table puts its segments. Lives only while that table is read: it knows each segment by name, which the
- * external view, the metadata and the sizes are held against as they stream by.
+ * The ideal state of one table: the placement of each segment by name. The external view, the metadata and the sizes are compared with it
+ * while they stream in. It is discarded once the table has been read.
  */
 export class Layout {
-  /** False where the table has no ideal state at all. */
+  /** False if the table has no ideal state. */
   found = false;
-  /** The document as it came, for comparison, until `releaseDocument`; empty where it is too large to be kept. */
+  /** The bytes of the document, for comparison; empty after `releaseDocument` and for large documents. */
   raw: readonly Buffer[] = [];
   readonly names = new Names();
   readonly segments = new ByteInterner();
@@ -24,9 +23,8 @@ export class Layout {
     return this.segments.size;
   }
 
-  /** Gives the document's memory back: nothing is compared with it any more. */
+  /** Frees the document: nothing is compared with it any more. */
   releaseDocument(): void {
-    for (const piece of this.raw) releasePiece(piece);
     this.raw = [];
   }
 
@@ -35,7 +33,7 @@ export class Layout {
     this.#placementOf[segment] = placement;
   }
 
-  /** Number of the segment's placement. */
+  /** The id of the segment's placement. */
   placementOf(segment: number): number {
     return this.#placementOf[segment] as number;
   }
@@ -44,7 +42,7 @@ export class Layout {
     return this.placements.all[this.#placementOf[segment] as number] as Placement;
   }
 
-  /** Names of the segments that some server should hold. */
+  /** Names of the segments that have a replica in the ideal state. */
   expected(): string[] {
     const names: string[] = [];
     for (let segment = 0; segment < this.size; segment += 1) {
@@ -53,7 +51,7 @@ export class Layout {
     return names;
   }
 
-  /** Spreads amounts by placement over the servers' names. */
+  /** Converts amounts by placement to amounts by server. */
   byServer(amountByPlacement: ArrayLike<number>): Map<string, number> {
     const result = new Map<string, number>();
     this.placements.all.forEach(({ servers }, placement) => {
@@ -65,7 +63,7 @@ export class Layout {
     return result;
   }
 
-  /** @param keyed true for tables whose partitions matter: upsert and deduplication */
+  /** @param keyed whether to collect partitions: for upsert and deduplication tables */
   assignment(keyed: boolean): Assignment {
     const { all } = this.placements;
     const segments = new Float64Array(all.length);
@@ -111,8 +109,8 @@ export class Layout {
 }
 
 /**
- * The stream partition of a segment: `table__P__sequence__time` of a consumed one, `prefix__table__P__time__suffix` of one
- * that was uploaded to a realtime table.
+ * The stream partition in a segment's name: `<table>__<partition>__<sequence>__<time>` for a consumed segment,
+ * `<prefix>__<table>__<partition>__<time>__<suffix>` for one that was uploaded to a realtime table.
  */
 export function partitionOf(segment: string): number | undefined {
   const parts = segment.split('__');
@@ -120,7 +118,7 @@ export function partitionOf(segment: string): number | undefined {
   return partition !== undefined && /^[0-9]+$/u.test(partition) ? Number(partition) : undefined;
 }
 
-/** The first few names, and how many there are. */
+/** The number of names, and the first few of them. */
 export function sampleOf(names: readonly string[]): { count: number; names: readonly string[] } {
   return { count: names.length, names: names.slice(0, MAX_NAMES) };
 }

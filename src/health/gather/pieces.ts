@@ -7,27 +7,26 @@ import {
   type EngineEndpoint,
   type EngineRequest,
 } from '../../engine/types.ts';
-import { releasePiece } from '../../engine/wire/slabs.ts';
 
-/** Takes an answer's body as it comes. */
+/** Receives the body of an answer in pieces. */
 export interface PieceConsumer<T> {
-  /** @returns true where it keeps the piece, which it then gives back itself by `releasePiece` */
-  push(piece: Buffer): boolean;
+  push(piece: Buffer): void;
   end(): T;
 }
 
-/** An answer: of a status of 200 what the consumer gives in the end, of another the beginning of its text. */
+/** For status 200 the result of the consumer, for other statuses the start of the body as text. */
 export type Delivered<T> =
   | { readonly status: 200; readonly value: T }
   | { readonly status: number; readonly text: string };
 
-/** Of an error's text. */
+/** Limit for the body of an error. */
 const MAX_TEXT_BYTES = 64 * 1024;
 
 /**
- * Asks, and hands the answer to `consumer` straight off the wire: no stream and no memory of its own for each piece, which for answers of
- * hundreds of megabytes cost more than reading them.
- * @throws {EngineError} as `EngineEndpoint.request`; unreachable where the answer breaks off. And what the consumer throws
+ * Sends a request and passes the body of the answer to `consumer` as it is received, without a stream and without a buffer for each piece:
+ * for answers of hundreds of megabytes these cost more than reading them.
+ * @throws {EngineError} as `EngineEndpoint.request`; `unreachable` if the answer ends unexpectedly
+ * @throws errors of the consumer
  */
 export async function askForPieces<T>(
   endpoint: EngineEndpoint,
@@ -36,7 +35,7 @@ export async function askForPieces<T>(
 ): Promise<Delivered<T>> {
   const sink = new ConsumerSink(consumer);
   const { signal } = request;
-  const giveUp = (): void => sink.giveUp(new EngineError('aborted', 'the request was given up'));
+  const giveUp = (): void => sink.giveUp(new EngineError('aborted', 'the request was aborted'));
   signal.addEventListener('abort', giveUp, { once: true });
   try {
     if (signal.aborted) giveUp();
@@ -57,7 +56,7 @@ class ConsumerSink<T> implements AnswerSink {
 
   constructor(consumer: PieceConsumer<T>) {
     this.#consumer = consumer;
-    // Nobody awaits it where no answer came at all.
+    // Not awaited if there was no answer.
     this.#outcome.promise.catch(() => undefined);
   }
 
@@ -80,14 +79,11 @@ class ConsumerSink<T> implements AnswerSink {
   }
 
   onData(piece: Buffer): boolean {
-    let kept = false;
     try {
-      if (this.#status === 200) kept = this.#consumer.push(piece);
+      if (this.#status === 200) this.#consumer.push(piece);
       else if (this.#text.length < MAX_TEXT_BYTES) this.#text += piece.toString('utf8', 0, MAX_TEXT_BYTES);
     } catch (error) {
       this.giveUp(error as Error);
-    } finally {
-      if (!kept) releasePiece(piece);
     }
     return true;
   }
@@ -105,7 +101,7 @@ class ConsumerSink<T> implements AnswerSink {
   }
 
   onBroken(error: Error): void {
-    const broken = new EngineError('unreachable', `the answer broke off: ${error.message}`, { cause: error });
+    const broken = new EngineError('unreachable', `the answer ended unexpectedly: ${error.message}`, { cause: error });
     this.#outcome.reject(this.#reason ?? broken);
   }
 }

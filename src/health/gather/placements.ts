@@ -4,35 +4,35 @@ import { tokenIs } from './json-scanner.ts';
 const OFFLINE = Buffer.from('OFFLINE');
 const ONLINE = Buffer.from('ONLINE');
 const CONSUMING = Buffer.from('CONSUMING');
-/** The state of nearly all replicas; others are numbered from 1. */
+/** The id of `ONLINE`, the state of nearly all replicas; other states have ids from 1. */
 const ONLINE_STATE = 0;
 const LOW_BITS = 2 ** 16;
 
-/** Where the replicas of a segment are. */
+/** The servers of a segment's replicas. */
 export interface Placement {
-  /** Numbers of the servers. */
+  /** Ids of the servers in `Names`. */
   readonly servers: readonly number[];
-  /** A sum over the replicas, the same for the same servers in the same states, in whatever order. */
+  /** A sum over the replicas: equal for the same servers in the same states, in any order. */
   readonly weight: number;
   readonly consuming: boolean;
 }
 
-/** Numbers of servers and of states, the same in all documents of a table. */
+/** Ids of servers and states, shared by all documents of a table. */
 export class Names {
   readonly servers = new ByteInterner();
   readonly states = new ByteInterner();
 }
 
 /**
- * The distinct placements of the segments in one document. A table has few of them: an object that says the same, byte by byte, as one before is
- * not read again.
+ * The distinct placements of the segments in one document. A table has few of them, so an object with the same bytes as an earlier one is not
+ * parsed again.
  */
 export class Placements {
   readonly all: Placement[] = [];
   readonly #names: Names;
   readonly #byWeight = new Map<number, number>();
   readonly #objects = new ByteInterner();
-  /** By object: its placement. */
+  /** Placement id by object id. */
   readonly #byObject: number[] = [];
   readonly #weights: number[][] = [];
   #servers: number[] = [];
@@ -44,7 +44,7 @@ export class Placements {
     this.#names = names;
   }
 
-  /** The placement of an object of which all members are at hand; see `JsonVisitor.members`. */
+  /** The placement of an object whose members came in one call; see `JsonVisitor.members`. */
   ofMembers(bytes: Buffer, marks: Uint32Array, from: number, to: number): number {
     const start = marks[from] as number;
     const end = marks[to - 1] as number;
@@ -57,7 +57,7 @@ export class Placements {
     return placement;
   }
 
-  /** Begins an object that comes member by member. */
+  /** Starts an object whose members come in several calls. */
   begin(): void {
     this.#servers = [];
     this.#weight = 0;
@@ -78,7 +78,7 @@ export class Placements {
   state(bytes: Buffer, start: number, end: number): void {
     let state = ONLINE_STATE;
     if (!tokenIs(bytes, start, end, ONLINE)) {
-      // Offline in the ideal state and absent from the external view are the same.
+      // OFFLINE in the ideal state is equal to absence from the external view.
       if (tokenIs(bytes, start, end, OFFLINE)) return;
       if (tokenIs(bytes, start, end, CONSUMING)) this.#consuming = true;
       state = 1 + this.#names.states.intern(bytes, start, end);
@@ -87,7 +87,7 @@ export class Placements {
     this.#weight += this.#replicaWeight(this.#server, state);
   }
 
-  /** The placement of the object that ends here. */
+  /** Ends the object and returns its placement. */
   end(): number {
     const known = this.#byWeight.get(this.#weight);
     if (known !== undefined) return known;
@@ -97,20 +97,20 @@ export class Placements {
     return id;
   }
 
-  /** A number of 42 bits that stands for one replica, so that the sum over two thousand of them is exact; two sums are equal by chance once in 2⁴². */
+  /** A pseudo-random 42-bit number for a replica: sums over 2,000 replicas are exact, and two different sums are equal with probability 2⁻⁴². */
   #replicaWeight(server: number, state: number): number {
     const row = (this.#weights[server] ??= []);
-    return (row[state] ??= scattered(server, state));
+    return (row[state] ??= hash42(server, state));
   }
 }
 
-/** Two rounds of a 32-bit finaliser over the pair, put together to 42 bits. */
-function scattered(server: number, state: number): number {
+/** Two rounds of a 32-bit finalizer over the pair, combined to 42 bits. */
+function hash42(server: number, state: number): number {
   const seed = Math.imul(server + 1, 0x9e3779b1) ^ Math.imul(state + 1, 0x85ebca6b);
-  return (finalised(seed) % LOW_BITS) * 2 ** 26 + (finalised(seed ^ 0x5bd1e995) % 2 ** 26);
+  return (finalize(seed) % LOW_BITS) * 2 ** 26 + (finalize(seed ^ 0x5bd1e995) % 2 ** 26);
 }
 
-function finalised(value: number): number {
+function finalize(value: number): number {
   let mixed = value ^ (value >>> 16);
   mixed = Math.imul(mixed, 0x7feb352d);
   mixed ^= mixed >>> 15;

@@ -1,4 +1,4 @@
-/** Maps with at most `limit` items in work at once; keeps their order. */
+/** Maps the items with at most `limit` concurrent calls of `work`. @returns the results in the order of the items */
 export async function pooled<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = Array.from({ length: items.length });
   let next = 0;
@@ -9,28 +9,28 @@ export async function pooled<T, R>(items: readonly T[], limit: number, work: (it
   return results;
 }
 
-/** Work on many items that is of use once all of it is done. */
+/** Jobs whose results are used together. */
 export interface Pass {
   readonly jobs: readonly (() => Promise<void>)[];
-  /** Called once, when the last job is done (or there is none); may take its time, during which other passes go on. */
+  /** Called once, after the last job. Jobs of other passes continue while it runs. */
   readonly done: () => Promise<void>;
 }
 
 /**
- * Works on passes with at most `limit` jobs at once: jobs begin in order, those of the first pass first, and none waits for a slow one of the
- * pass before.
+ * Runs the jobs of all passes with at most `limit` at once. Jobs start in order, those of the first pass first; a slow job does not delay the
+ * next pass.
  */
 export async function inPasses(passes: readonly Pass[], limit: number): Promise<void> {
-  const ends: Promise<void>[] = [];
+  const completions: Promise<void>[] = [];
   const jobs = passes.flatMap(({ jobs, done }) => {
-    let left = jobs.length;
-    if (left === 0) ends.push(done());
+    let remaining = jobs.length;
+    if (remaining === 0) completions.push(done());
     return jobs.map((job) => async () => {
       await job();
-      left -= 1;
-      if (left === 0) ends.push(done());
+      remaining -= 1;
+      if (remaining === 0) completions.push(done());
     });
   });
   await pooled(jobs, limit, (job) => job());
-  await Promise.all(ends);
+  await Promise.all(completions);
 }

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../engine/types.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
 import type { CallOutcome, HealthMetrics } from '../metrics.ts';
 import { readFailed, readOk, type Read } from '../snapshot.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
@@ -7,16 +8,13 @@ import { askForPieces, type PieceConsumer } from './pieces.ts';
 
 export interface ReaderOptions {
   readonly metrics: HealthMetrics;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
-  /** Ends every call; what was not read by then is a failed read. */
+  readonly clock: Pick<Clock, 'random' | 'schedule'>;
+  /** Aborts all calls; parts that were not read by then are failed reads. */
   readonly signal: AbortSignal;
-  /** How many calls may be under way at once. */
+  /** Maximum number of concurrent calls. */
   readonly concurrency: number;
-  /** How often a call is made at most. */
+  /** Maximum number of attempts for one call. */
   readonly attempts: number;
-  /** Resolves after so many milliseconds, or rejects when the signal aborts. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export interface Call {
@@ -38,10 +36,10 @@ export interface Answer {
 
 const TIMEOUT_MS = 15_000;
 const RETRY_BASE_MS = 200;
-/** Longer answers than this are only read as streams. */
+/** Limit for answers that are not read as streams. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-/** The engine answered, and with an error. */
+/** The engine answered with an error status. */
 export class StatusError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -51,7 +49,7 @@ export class StatusError extends Error {
   }
 }
 
-/** Makes the calls of one run: a bounded number at once, each with a time-out, again after a while where that may help. */
+/** Makes the calls of one run, with bounded concurrency, a time-out for each, and retries with backoff. */
 export class Reader {
   readonly #options: ReaderOptions;
   #free: number;
@@ -66,7 +64,7 @@ export class Reader {
     return this.#options.signal;
   }
 
-  /** The answer's JSON. Rejects with a StatusError where its status is no 200. */
+  /** The parsed JSON of an answer. @throws {StatusError} a status other than 200 */
   async json(call: Call): Promise<unknown> {
     return this.#attempts(call, async () => {
       const answer = await this.#text(call);
@@ -75,7 +73,7 @@ export class Reader {
     });
   }
 
-  /** The answer, whatever its status. */
+  /** The answer, with any status. */
   async answer(call: Call): Promise<Answer> {
     return this.#attempts(
       call,
@@ -84,7 +82,7 @@ export class Reader {
     );
   }
 
-  /** Streams the answer's JSON by a visitor, which must be a new one for each attempt. Resolves with that visitor. */
+  /** Streams the JSON of an answer to a visitor. @param visitor creates one for each attempt @returns the visitor of the last attempt */
   async stream<V extends JsonVisitor>(call: Call, visitor: () => V): Promise<V> {
     return this.pieces(call, () => {
       const current = visitor();
@@ -102,7 +100,7 @@ export class Reader {
     });
   }
 
-  /** The answer's body, piece by piece, to a consumer that must be a new one for each attempt. Resolves with what it gives in the end. */
+  /** Streams the body of an answer to a consumer. @param consumer creates one for each attempt @returns the consumer's result */
   async pieces<T>(call: Call, consumer: () => PieceConsumer<T>): Promise<T> {
     return this.#attempts(call, async () => {
       const answer = await askForPieces(call.endpoint, this.#request(call), consumer());
@@ -111,7 +109,7 @@ export class Reader {
     });
   }
 
-  /** The outcome of something that reads, as a Read. */
+  /** Converts the outcome of `work` to a Read. */
   async read<T>(work: () => Promise<T>): Promise<Read<T>> {
     try {
       return readOk(await work());
@@ -120,13 +118,14 @@ export class Reader {
     }
   }
 
+  /** The message of a failed read. */
   explain(error: unknown): string {
-    if (this.signal.aborted) return 'the deadline of the run passed before';
+    if (this.signal.aborted) return 'the run was aborted or reached its deadline';
     return error instanceof Error ? error.message : String(error);
   }
 
   sleep(ms: number): Promise<void> {
-    return this.#options.sleep(ms, this.signal);
+    return sleep(this.#options.clock, ms, this.signal);
   }
 
   async #attempts<T>(call: Call, ask: () => Promise<T>, outcome?: (value: T) => CallOutcome): Promise<T> {
@@ -134,8 +133,8 @@ export class Reader {
       try {
         return await this.#once(call, ask, outcome);
       } catch (error) {
-        if (attempt >= this.#options.attempts || this.signal.aborted || !mayHelp(error)) throw error;
-        await this.sleep(RETRY_BASE_MS * 2 ** (attempt - 1) * (0.5 + this.#options.random()));
+        if (attempt >= this.#options.attempts || this.signal.aborted || !isRetryable(error)) throw error;
+        await this.sleep(RETRY_BASE_MS * 2 ** (attempt - 1) * (0.5 + this.#options.clock.random()));
       }
     }
   }
@@ -177,7 +176,7 @@ export class Reader {
       });
       return { status, headers, body: await text(body) };
     } finally {
-      // Read to its end it is a no-op; else it frees the connection.
+      // Frees the connection if the body was not read to its end.
       body.destroy();
     }
   }
@@ -215,8 +214,8 @@ export class Reader {
   }
 }
 
-/** A broken connection, a time-out or a server's own trouble may pass; a refusal or a wrong question will not. */
-function mayHelp(error: unknown): boolean {
+/** Network errors, time-outs, 5xx and 429 are retried; other statuses would be the same again. */
+function isRetryable(error: unknown): boolean {
   if (error instanceof StatusError) return error.status >= 500 || error.status === 429;
   return !(error instanceof EngineError) || error.code !== 'aborted';
 }
@@ -224,7 +223,7 @@ function mayHelp(error: unknown): boolean {
 function statusError(call: Call, status: number, body: string): StatusError {
   return new StatusError(
     status,
-    `\`${call.method ?? 'GET'} ${call.path.split('?')[0]}\` answered ${status}${said(body)}`,
+    `\`${call.method ?? 'GET'} ${call.path.split('?')[0]}\` answered ${status}${errorText(body)}`,
   );
 }
 
@@ -232,13 +231,13 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new EngineError('bad-answer', `the answer is no JSON: \`${body.slice(0, 80)}\``, { cause: error });
+    throw new EngineError('bad-answer', `the answer is not JSON: \`${body.slice(0, 80)}\``, { cause: error });
   }
 }
 
-/** The engine's own words, cut short. */
-function said(body: string): string {
+/** The message of the engine's error body, truncated. */
+function errorText(body: string): string {
   const match = /"(?:error|message)"\s*:\s*"((?:[^"\\]|\\.)*)"/u.exec(body);
-  const words = match?.[1] ?? '';
-  return words === '' ? '' : `: ${words.slice(0, 200)}`;
+  const message = match?.[1] ?? '';
+  return message === '' ? '' : `: ${message.slice(0, 200)}`;
 }

@@ -6,22 +6,22 @@ const ID = Buffer.from('id');
 const SIMPLE_FIELDS = Buffer.from('simpleFields');
 const IN_PROGRESS = Buffer.from('IN_PROGRESS');
 
-/** The fields that are read, by their place in a record. */
+/** The fields that are read; a field's id is its index. */
 const FIELDS = ['start.time', 'end.time', 'total.docs', 'size.in.bytes', 'realtime.startOffset'] as const;
 const [START, END, DOCS, SIZE, OFFSET] = [0, 1, 2, 3, 4] as const;
 const NAMES = FIELDS.map((field) => Buffer.from(`segment.${field}`));
 const STATUS = Buffer.from('segment.realtime.status');
 
 /**
- * The two shapes in which the engine tells the metadata of all segments of a table: `nodes`, an array of
- * `{"id": segment, "simpleFields": {"segment.start.time": "…", …}, "mapFields": {}, "listFields": {}}`, and the terser `map`,
+ * The engine's two formats for the metadata of all segments of a table: `nodes`, an array of
+ * `{"id": segment, "simpleFields": {"segment.start.time": "…", …}, "mapFields": {}, "listFields": {}}`, and the shorter `map`,
  * `{segment: {"segment.start.time": "…", …}}`.
  */
 export type MetadataShape = 'nodes' | 'map';
 
 /** Reads the metadata of all segments of a table. */
 export class SegmentMetadataVisitor implements JsonVisitor {
-  /** Where each consuming segment began to read its stream. */
+  /** Start offset in the stream by consuming segment. */
   readonly consumingOffsets = new Map<string, number>();
   readonly #layout: Layout;
   readonly #limit: number;
@@ -39,10 +39,10 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   #atId = false;
   #field = -1;
 
-  /** Depth at which the fields of a segment are. */
+  /** JSON depth of a segment's fields. */
   readonly #fieldDepth: number;
 
-  /** @param limit bytes below which a segment is small */
+  /** @param limit segments below this many bytes are small */
   constructor(layout: Layout, limit: number, shape: MetadataShape) {
     this.#fieldDepth = shape === 'nodes' ? 3 : 2;
     this.#inFields = shape === 'map';
@@ -92,7 +92,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
 
   endObject(depth: number): void {
     if (depth !== 2) return;
-    // What the ideal state does not have is being added or removed.
+    // A segment that is not in the ideal state is being added or removed.
     if (this.#segment >= 0) this.#record(this.#segment);
     this.#values.fill(Number.NaN);
     this.#segment = -1;
@@ -117,7 +117,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
     } else {
       this.#unknown += 1;
     }
-    // An end of 0 or less is what the engine writes for a segment without rows.
+    // The engine writes an end time of 0 or less for a segment without rows.
     if ((values[END] as number) > 0 && (values[START] as number) >= 0) {
       this.#times.set(segment, values[START] as number, values[END] as number);
     } else {
@@ -138,26 +138,27 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   }
 }
 
-/** The fields by the length of their names and their last byte, of which most names of other fields have another. */
-const PLACE_BY_END = new Int8Array(64 * 256).fill(-1);
+/** Field ids by the length and the last byte of the name: a quick test that excludes most other fields. */
+const FIELD_BY_END = new Int8Array(64 * 256).fill(-1);
 const ALL_NAMES = [...NAMES, STATUS];
-ALL_NAMES.forEach((name, place) => {
+ALL_NAMES.forEach((name, field) => {
   const end = name.length * 256 + name.readUInt8(name.length - 1);
-  if (PLACE_BY_END[end] !== -1) throw new Error(`the field \`${name.toString()}\` ends like another of its length`);
-  PLACE_BY_END[end] = place;
+  if (FIELD_BY_END[end] !== -1)
+    throw new Error(`the field \`${name.toString()}\` has the length and last byte of another field`);
+  FIELD_BY_END[end] = field;
 });
 
-/** @returns the place of the field, one past the last for the status, -1 for any other */
+/** @returns the id of the field, FIELDS.length for the status, -1 for any other field */
 function fieldOf(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   if (length === 0 || length >= 64) return -1;
-  const place = PLACE_BY_END[length * 256 + (bytes[end - 1] as number)] as number;
-  return place >= 0 && tokenIs(bytes, start, end, ALL_NAMES[place] as Buffer) ? place : -1;
+  const field = FIELD_BY_END[length * 256 + (bytes[end - 1] as number)] as number;
+  return field >= 0 && tokenIs(bytes, start, end, ALL_NAMES[field] as Buffer) ? field : -1;
 }
 
 /** Start and end times of segments, all in the unit of the table. */
 class TimeLine {
-  /** By segment; NaN where it has no time. */
+  /** By segment; NaN if it has no time. */
   readonly #starts: Float64Array;
   readonly #ends: Float64Array;
 
@@ -171,7 +172,7 @@ class TimeLine {
     this.#ends[segment] = end;
   }
 
-  /** Segments that end before the one that precedes them by start, then end. */
+  /** Segments, sorted by start and then end, that end before the previous one. */
   outOfOrder(name: (segment: number) => string): Sample {
     let count = 0;
     const names: string[] = [];
@@ -187,14 +188,14 @@ class TimeLine {
     return { count, names };
   }
 
-  /** Segments with times, by start, then end. */
+  /** Segments with times, sorted by start and then end. */
   #order(): Uint32Array {
     const order = new Uint32Array(this.#starts.length);
     let count = 0;
     let sorted = true;
     for (let segment = 0; segment < order.length; segment += 1) {
       if (Number.isNaN(this.#starts[segment])) continue;
-      // In the order of their names, which mostly is that of their times.
+      // The order of the names is usually the order of the times.
       if (count > 0 && this.#compare(order[count - 1] as number, segment) > 0) sorted = false;
       order[count] = segment;
       count += 1;

@@ -7,16 +7,16 @@ const SEGMENTS = Buffer.from('segments');
 const DISK_SIZE = Buffer.from('diskSizeInBytes');
 
 export interface SizeLimits {
-  /** Bytes below which a segment is small. */
+  /** Segments below this many bytes are small. */
   readonly smallBytes: number;
-  /** The share of small segments that is allowed. */
+  /** Allowed fraction of small segments. */
   readonly smallFraction: number;
 }
 
 /**
- * Sizes on disk. Segment by segment they are 400 bytes each in the engine's answer, so they are asked for only where they decide something:
- * a segment is no smaller on disk than packed, so while few enough are small when packed, few enough are small on disk,
- * and the table's total tells how much larger than packed they are.
+ * Reads the sizes on disk of a table's segments. The verbose answer has 400 bytes for each segment, so it is read only if it can change the
+ * result: a segment is at least as large on disk as packed. If few enough packed segments are small, few enough are small on disk, and the
+ * table's total size gives the ratio between disk and packed size.
  */
 export async function readSizes(
   reader: Reader,
@@ -26,8 +26,8 @@ export async function readSizes(
 ): Promise<SizeSummary> {
   const { layout, segments } = table;
   if (segments.completed === 0) return { small: sampleOf([]), measured: 0, bytes: new Map(), incomplete: undefined };
-  const doubtful = segments.packedBelowLimit > limits.smallFraction * segments.completed;
-  if (segments.packedUnknown > 0 || doubtful) {
+  const needsDetail = segments.packedBelowLimit > limits.smallFraction * segments.completed;
+  if (segments.packedUnknown > 0 || needsDetail) {
     const visitor = await reader.stream(call(true), () => new SizeVisitor(layout, limits.smallBytes));
     return visitor.summary(segments.completed);
   }
@@ -44,10 +44,10 @@ export async function readSizes(
   };
 }
 
-/** The bytes of all replicas; an estimate by the engine where a server did not answer. */
+/** Bytes of all replicas; the engine estimates those of servers that did not answer. */
 function totalBytes(body: unknown): number {
   const { estimatedSizeInBytes: total } = (body ?? {}) as { estimatedSizeInBytes?: unknown };
-  if (typeof total !== 'number' || total < 0) throw new Error('no server of the table told a size');
+  if (typeof total !== 'number' || total < 0) throw new Error('no server of the table reported a size');
   return total;
 }
 
@@ -61,7 +61,7 @@ class SizeVisitor implements JsonVisitor {
   #inSegments = false;
   #segment = -1;
   #isDiskSize = false;
-  /** The largest size that a server told; replicas of a segment differ by a few bytes. */
+  /** The largest reported size; replicas of a segment differ by a few bytes. */
   #size = -1;
 
   constructor(layout: Layout, limit: number) {
@@ -99,7 +99,7 @@ class SizeVisitor implements JsonVisitor {
   }
 
   summary(completed: number): SizeSummary {
-    const silent = completed - this.#measured;
+    const missing = completed - this.#measured;
     return {
       small: {
         count: this.#small.length,
@@ -107,8 +107,7 @@ class SizeVisitor implements JsonVisitor {
       },
       measured: this.#measured,
       bytes: this.#layout.byServer(this.#bytes),
-      incomplete:
-        silent <= 0 ? undefined : `no server that holds them told the size of ${silent} of ${completed} segments`,
+      incomplete: missing <= 0 ? undefined : `no server reported the size of ${missing} of ${completed} segments`,
     };
   }
 }

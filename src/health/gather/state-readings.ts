@@ -1,10 +1,9 @@
-import { releasePiece } from '../../engine/wire/slabs.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { Layout } from './layout.ts';
 import type { PieceConsumer } from './pieces.ts';
 import { ExternalViewVisitor, IdealStateVisitor } from './state-visitors.ts';
 
-/** Ideal states of more bytes (about 50,000 segments) are not kept for comparison: their views are scanned. */
+/** Larger ideal states (above about 50,000 segments) are not kept for comparison; their external views are scanned. */
 const MAX_RAW_BYTES = 8 * 1024 * 1024;
 
 /** Reads an ideal state into a new layout. */
@@ -20,39 +19,37 @@ export class IdealStateReading implements PieceConsumer<Layout> {
     this.#scanner = new JsonScanner(this.#visitor);
   }
 
-  push(piece: Buffer): boolean {
+  push(piece: Buffer): void {
     this.#scanner.push(piece);
     this.#bytes += piece.length;
-    if (this.#bytes > MAX_RAW_BYTES) return false;
-    this.#raw.push(piece);
-    return true;
+    if (this.#bytes <= MAX_RAW_BYTES) this.#raw.push(piece);
+    else this.#raw.length = 0;
   }
 
   end(): Layout {
     this.#scanner.end();
     this.#layout.found = this.#visitor.found;
-    if (this.#bytes <= MAX_RAW_BYTES) this.#layout.raw = this.#raw;
-    else for (const piece of this.#raw) releasePiece(piece);
+    this.#layout.raw = this.#raw;
     return this.#layout;
   }
 }
 
 export interface ViewComparison {
-  /** Of all segments that differ. */
+  /** Names of all segments that differ. */
   readonly names: string[];
-  /** True where there is no view at all. */
+  /** True if there is no external view. */
   readonly missing: boolean;
 }
 
 /**
- * Holds an external view against a layout. Where all is well the engine writes both documents in the same way, byte by byte: while that holds,
- * nothing is scanned, and a comparison of bytes costs next to nothing.
+ * Compares an external view with a layout. In a healthy table both documents have the same bytes, so bytes are compared until they differ, and
+ * only then is the view scanned.
  */
 export class ExternalViewReading implements PieceConsumer<ViewComparison> {
   readonly #layout: Layout;
   readonly #visitor: ExternalViewVisitor;
   #scanner: JsonScanner | undefined;
-  /** How much of the layout's document was met so far: whole chunks of it, and bytes of the next. */
+  /** The position in the layout's document up to which the bytes are equal: whole chunks, and bytes of the next one. */
   #chunk = 0;
   #offset = 0;
 
@@ -62,9 +59,8 @@ export class ExternalViewReading implements PieceConsumer<ViewComparison> {
     if (layout.raw.length === 0) this.#scanner = new JsonScanner(this.#visitor);
   }
 
-  push(piece: Buffer): boolean {
+  push(piece: Buffer): void {
     if (this.#scanner !== undefined || !this.#isSame(piece)) this.#scanning().push(piece);
-    return false;
   }
 
   end(): ViewComparison {
@@ -73,7 +69,7 @@ export class ExternalViewReading implements PieceConsumer<ViewComparison> {
     return { names: this.#visitor.differing(), missing: !this.#visitor.found };
   }
 
-  /** True, and the place moved on, where the document goes on with these very bytes. */
+  /** Whether the document continues with these bytes; if so, advances the position. */
   #isSame(bytes: Buffer): boolean {
     const { raw } = this.#layout;
     let chunk = this.#chunk;
@@ -96,7 +92,7 @@ export class ExternalViewReading implements PieceConsumer<ViewComparison> {
     return true;
   }
 
-  /** The scanner; where there was none yet, one that has seen what was the same so far. */
+  /** The scanner; a new one first scans the bytes that were equal so far. */
   #scanning(): JsonScanner {
     if (this.#scanner !== undefined) return this.#scanner;
     const scanner = new JsonScanner(this.#visitor);

@@ -2,20 +2,20 @@ import { tokenIs, tokenText, type JsonVisitor } from './json-scanner.ts';
 import type { Layout } from './layout.ts';
 import { Placements } from './placements.ts';
 
-/** A segment that one of two documents lacks. */
+/** No segment or no placement. */
 const ABSENT = -1;
 const CLOSE_OBJECT = 0x7d;
 
-/** Reads `{"OFFLINE": {segment: {server: state}} | null, "REALTIME": …}`, of which the one type matters. */
+/** Reads `{"OFFLINE": {segment: {server: state}} | null, "REALTIME": …}`, of which only one type is used. */
 abstract class StateVisitor implements JsonVisitor {
-  /** True where the table has a document of this type at all. */
+  /** True if the table has a document of this type. */
   found = false;
   readonly #type: Buffer;
   readonly #placements: Placements;
   #relevant = false;
-  /** True while no member of the segment's object has come. */
+  /** True before the first member of the segment's object. */
   #fresh = true;
-  /** The segment's, where its object came in one; else it ends with the object. */
+  /** The segment's placement if its object came in one call; ABSENT until its end otherwise. */
   #placement = ABSENT;
 
   constructor(type: string, placements: Placements) {
@@ -89,21 +89,21 @@ export class IdealStateVisitor extends StateVisitor {
   }
 }
 
-/** Holds an external view against a layout. */
+/** Compares an external view with a layout. */
 export class ExternalViewVisitor extends StateVisitor {
   readonly #layout: Layout;
-  readonly #held: Placements;
+  readonly #viewPlacements: Placements;
   readonly #seen = new Set<number>();
   readonly #differing: string[] = [];
   #segment = ABSENT;
   #unknown = '';
 
   constructor(layout: Layout, type: string) {
-    // Of its own: who only serves what nobody placed there is not one of the table's servers.
-    const held = new Placements(layout.names);
-    super(type, held);
+    // Separate from the layout's: a server that is only in the external view is not one of the table's servers.
+    const placements = new Placements(layout.names);
+    super(type, placements);
     this.#layout = layout;
-    this.#held = held;
+    this.#viewPlacements = placements;
   }
 
   protected override segment(bytes: Buffer, start: number, end: number): void {
@@ -112,9 +112,9 @@ export class ExternalViewVisitor extends StateVisitor {
   }
 
   protected override done(placement: number): void {
-    const weight = this.#held.all[placement]?.weight;
+    const weight = this.#viewPlacements.all[placement]?.weight;
     if (this.#segment === ABSENT) {
-      // Gone from the ideal state and still served; with no replica left it is as good as gone.
+      // Removed from the ideal state. It differs as long as a replica is still served.
       if (weight !== 0) this.#differing.push(this.#unknown);
       return;
     }

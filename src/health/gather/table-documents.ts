@@ -24,13 +24,13 @@ import { ExternalViewReading, IdealStateReading, type ViewComparison } from './s
 
 const DOCUMENT_TIMEOUT_MS = 60_000;
 
-/** What is known of a table; its parts fill one after the other. */
+/** The parts of a table that have been read so far. */
 export interface TableState {
   readonly entry: TableEntry;
   enabled: boolean;
   assignment: Read<Assignment>;
   difference: Read<ViewDifference>;
-  /** Names of all segments that differed at the first look. */
+  /** Names of all segments that differed in the first read. */
   differing: ReadonlySet<string>;
   segments: Read<SegmentSummary>;
   size: Read<SizeSummary>;
@@ -58,13 +58,13 @@ export function newState(entry: TableEntry): TableState {
   };
 }
 
-/** The table as the checks see it; what is filled in later does not change it. */
+/** A snapshot of the state; later changes of the state do not change it. */
 export function snapshotOf(state: TableState): TableSnapshot {
   const { entry, differing: _names, consumingOffsets: _offsets, ...parts } = state;
   return { name: entry.name, rawName: entry.rawName, type: entry.type, config: entry.config, ...parts };
 }
 
-/** Whether one of the documents that were asked for could not be read. */
+/** Whether a document could not be read. */
 export function hasFailed({ assignment, difference, segments, size }: TableState): boolean {
   return [assignment, difference, segments, size].some((read) => !read.ok && read !== NOT_READ);
 }
@@ -73,11 +73,11 @@ export interface TableDocumentsOptions {
   readonly reader: Reader;
   readonly calls: ClusterCalls;
   readonly request: GatherRequest;
-  /** Releases since 1.0 tell segments' metadata in a quarter fewer bytes; one that does not is asked for it once. */
+  /** Whether to try the shorter format of segment metadata (engine 1.0 and later). It is given up after the first 404. */
   readonly terseMetadata: boolean;
 }
 
-/** Reads what the property store has of a table: its ideal state and external view, and the metadata of its segments. */
+/** Reads the documents of a table: ideal state, external view, and the metadata and sizes of its segments. */
 export class TableDocuments {
   readonly #options: TableDocumentsOptions;
   readonly #reader: Reader;
@@ -89,7 +89,7 @@ export class TableDocuments {
     this.#hasTerseMetadata = options.terseMetadata;
   }
 
-  /** One document after the other, for the later are held against the first. */
+  /** Reads one document after the other, because the later ones are compared with the ideal state. */
   async read(entry: TableEntry): Promise<TableState> {
     const state = newState(entry);
     if (!this.#needs('assignment')) return state;
@@ -106,14 +106,14 @@ export class TableDocuments {
     return state;
   }
 
-  /** A second look at a table that was not well: only what still differs counts. */
+  /** Reads a suspicious table again. Only segments that differ in both reads remain. */
   async readAgain(state: TableState): Promise<void> {
     if (hasFailed(state)) {
       const { difference, differing } = state;
       Object.assign(state, await this.read(state.entry));
       if (!difference.ok || !state.difference.ok) return;
-      const lasting = [...state.differing].filter((name) => differing.has(name));
-      state.difference = readOk({ ...state.difference.value, segments: sampleOf(lasting) });
+      const persistent = [...state.differing].filter((name) => differing.has(name));
+      state.difference = readOk({ ...state.difference.value, segments: sampleOf(persistent) });
       return;
     }
     const again = await this.#reader.read(async () => {
@@ -126,8 +126,8 @@ export class TableDocuments {
       state.difference = again;
       return;
     }
-    const lasting = again.value.names.filter((name) => state.differing.has(name));
-    state.difference = readOk({ viewMissing: again.value.missing, segments: sampleOf(lasting) });
+    const persistent = again.value.names.filter((name) => state.differing.has(name));
+    state.difference = readOk({ viewMissing: again.value.missing, segments: sampleOf(persistent) });
   }
 
   #needs(...needs: readonly Need[]): boolean {
@@ -158,7 +158,7 @@ export class TableDocuments {
       const call = this.#document(entry, 'externalview');
       return await this.#reader.pieces(call, () => new ExternalViewReading(layout, entry.type));
     } catch (error) {
-      // Some releases answer so for a table whose view was not made yet.
+      // The answer of some engine versions for a table without an external view.
       if (!(error instanceof StatusError && error.status === 404)) throw error;
       return { names: layout.expected(), missing: true };
     }
@@ -205,7 +205,7 @@ export class TableDocuments {
     try {
       return await this.#reader.stream(calls.segmentMetadata(entry.name), () => visitor('nodes'));
     } catch (error) {
-      // A table that never had a segment has no node for them.
+      // A table without segments may have no node for them.
       if (error instanceof StatusError && error.status === 404 && layout.size === 0) return visitor('nodes');
       throw error;
     }

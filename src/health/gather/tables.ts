@@ -10,10 +10,10 @@ import { inPasses, pooled, type Pass } from './pooled.ts';
 import type { Reader } from './reader.ts';
 import { hasFailed, newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
 
-/** How many tables' documents are read at once: each holds the names of its segments while it is read. */
+/** Number of tables whose documents are read at once; each keeps the names of its segments in memory meanwhile. */
 const TABLES_AT_ONCE = 6;
-/** How many questions to servers and brokers may be under way at once; the reader may allow fewer. */
-const QUESTIONS_AT_ONCE = 12;
+/** Number of concurrent calls to servers and brokers; the reader may allow fewer. */
+const CALLS_AT_ONCE = 12;
 
 export interface TablesGathererOptions {
   readonly reader: Reader;
@@ -21,22 +21,22 @@ export interface TablesGathererOptions {
   readonly engine: Engine;
   readonly request: GatherRequest;
   readonly schemas: Read<ReadonlyMap<string, SchemaEntry>>;
-  /** Of the engine; undefined where it does not tell. */
+  /** Engine version; undefined if it does not report one. */
   readonly version: string | undefined;
   readonly settleMs: number;
-  /** Where what was read goes, part by part. */
+  /** Receives the parts that were read. */
   readonly snapshot: GrowingSnapshot;
-  /** So many steps were done, and so many more are to do. */
+  /** @param done steps done @param more additional steps that are now known */
   readonly progress: (done: number, more?: number) => void;
 }
 
-/** What servers and brokers are asked, the cheapest first. */
-const QUESTIONS = ['queries', 'consumingRows', 'primaryKeys', 'reload', 'rebalance'] as const;
-type TableQuestion = Exclude<(typeof QUESTIONS)[number], 'queries'>;
+/** Parts that servers and brokers answer, the cheapest first. */
+const FAN_OUT_PARTS = ['queries', 'consumingRows', 'primaryKeys', 'reload', 'rebalance'] as const;
+type TablePart = Exclude<(typeof FAN_OUT_PARTS)[number], 'queries'>;
 
 type BrokerResource = ClusterSnapshot['brokerResource'];
 
-/** Reads the tables: their documents first, a second look at what may be passing, then what their servers tell. */
+/** Reads the tables: first their documents, then suspicious documents again, then the parts that servers and brokers answer. */
 export class TablesGatherer {
   readonly #options: TablesGathererOptions;
   readonly #reader: Reader;
@@ -52,13 +52,13 @@ export class TablesGatherer {
     this.#tableCalls = new TableCalls(reader, engine, calls, isNew);
   }
 
-  /** Puts all that is asked for of the tables into the snapshot. */
+  /** Reads all needed parts of the tables into the snapshot. */
   async gather(entries: readonly TableEntry[]): Promise<void> {
     const { snapshot, progress } = this.#options;
     snapshot.put({ tables: readOk(entries.map((entry) => snapshotOf(newState(entry)))) }, 'tables');
     const origins = this.#origins(entries);
-    const questions = QUESTIONS.filter((question) => this.#needs(question));
-    progress(0, entries.length * (1 + questions.length));
+    const parts = FAN_OUT_PARTS.filter((part) => this.#needs(part));
+    progress(0, entries.length * (1 + parts.length));
     const [states, firstResource] = await Promise.all([
       pooled(entries, TABLES_AT_ONCE, async (entry) => {
         const state = await this.#documents.read(entry);
@@ -79,10 +79,8 @@ export class TablesGatherer {
       'brokerResource',
     );
     await inPasses(
-      questions.map((question) =>
-        question === 'queries' ? this.#queries(states) : this.#tableQuestion(question, states),
-      ),
-      QUESTIONS_AT_ONCE,
+      parts.map((part) => (part === 'queries' ? this.#queries(states) : this.#tablePart(part, states))),
+      CALLS_AT_ONCE,
     );
     await this.#dropDeleted(states, await origins);
   }
@@ -97,61 +95,61 @@ export class TablesGatherer {
   }
 
   /**
-   * A table that is being made, a segment that is being committed or pushed, a broker that is being told: for moments all of these look like
-   * faults. So what differs is looked at once more, a few seconds later, and only what still differs counts.
+   * Reads suspicious documents again after a few seconds. Creating a table, committing or pushing a segment and updating the broker resource look
+   * like faults for a moment; only what differs in both reads is a fault.
    */
   async #settle(states: readonly TableState[], resource: BrokerResource): Promise<BrokerResource> {
-    const doubtful = states.filter((state) => isDoubtful(state, this.#needs('externalView')));
+    const suspicious = states.filter((state) => isSuspicious(state, this.#needs('externalView')));
     const unserved = resource.ok && states.some(({ entry }) => (resource.value.get(entry.name) ?? []).length === 0);
-    if ((doubtful.length === 0 && !unserved) || this.#reader.signal.aborted) return resource;
+    if ((suspicious.length === 0 && !unserved) || this.#reader.signal.aborted) return resource;
     await this.#reader.read(() => this.#reader.sleep(this.#options.settleMs));
-    await pooled(doubtful, TABLES_AT_ONCE, (state) => this.#documents.readAgain(state));
+    await pooled(suspicious, TABLES_AT_ONCE, (state) => this.#documents.readAgain(state));
     return unserved ? this.#brokerResource() : resource;
   }
 
-  /** A disabled table holds nothing on purpose. Its view always differs, so only those that differ are asked. */
+  /** Reads whether a table is disabled. The documents of a disabled table always differ, so tables without differences are not queried. */
   async #enabled(state: TableState): Promise<void> {
-    const suspicious = !state.difference.ok || state.difference.value.segments.count > 0;
-    if (!this.#needs('enabled') || !suspicious) return;
+    const differs = !state.difference.ok || state.difference.value.segments.count > 0;
+    if (!this.#needs('enabled') || !differs) return;
     const enabled = await this.#reader.read(() => this.#tableCalls.enabled(state.entry));
-    // A table whose state cannot be told is judged like any other.
+    // A table whose state cannot be read counts as enabled.
     state.enabled = !enabled.ok || enabled.value;
   }
 
-  /** What the servers of each enabled table are asked; it is known of none before all have answered. */
-  #tableQuestion(question: TableQuestion, states: readonly TableState[]): Pass {
-    const asked = states.filter((state) => state.enabled);
-    this.#options.progress(states.length - asked.length);
+  /** A part of all enabled tables; set in the snapshot after all of them have been read. */
+  #tablePart(part: TablePart, states: readonly TableState[]): Pass {
+    const enabled = states.filter((state) => state.enabled);
+    this.#options.progress(states.length - enabled.length);
     return this.#pass(
-      asked,
-      (state) => this.#answer(question, state),
+      enabled,
+      (state) => this.#readPart(part, state),
       (answer) => !answer.ok && answer !== NOT_READ,
       (answers) => {
-        for (const [state, answer] of answers) Object.assign(state, { [question]: answer });
-        this.#options.snapshot.put({ tables: readOk(states.map(snapshotOf)) }, question);
+        for (const [state, answer] of answers) Object.assign(state, { [part]: answer });
+        this.#options.snapshot.put({ tables: readOk(states.map(snapshotOf)) }, part);
       },
     );
   }
 
-  async #answer(question: TableQuestion, { entry, assignment, consumingOffsets }: TableState): Promise<Read<unknown>> {
+  async #readPart(part: TablePart, { entry, assignment, consumingOffsets }: TableState): Promise<Read<unknown>> {
     const calls = this.#tableCalls;
-    switch (question) {
+    switch (part) {
       case 'consumingRows':
-        return this.#with(assignment, async ({ consumingSegments }) =>
+        return this.#withAssignment(assignment, async ({ consumingSegments }) =>
           consumingSegments === 0 ? new Map<string, number>() : calls.consumingRows(entry, consumingOffsets),
         );
       case 'primaryKeys':
         if (!entry.config.upsert && !entry.config.dedup) return NOT_READ;
-        return this.#with(assignment, (value) => calls.primaryKeys(entry, value));
+        return this.#withAssignment(assignment, (value) => calls.primaryKeys(entry, value));
       case 'reload':
-        return this.#with(assignment, (value) => calls.reload(entry, value, this.#schema(entry)));
+        return this.#withAssignment(assignment, (value) => calls.reload(entry, value, this.#schema(entry)));
       case 'rebalance':
-        return this.#with(assignment, () => calls.rebalance(entry));
+        return this.#withAssignment(assignment, () => calls.rebalance(entry));
     }
   }
 
-  /** Reads what builds on the assignment. */
-  async #with<T>(assignment: Read<Assignment>, work: (value: Assignment) => Promise<T>): Promise<Read<T>> {
+  /** Reads a part that depends on the assignment. */
+  async #withAssignment<T>(assignment: Read<Assignment>, work: (value: Assignment) => Promise<T>): Promise<Read<T>> {
     return assignment.ok ? this.#reader.read(() => work(assignment.value)) : assignment;
   }
 
@@ -161,7 +159,7 @@ export class TablesGatherer {
     return schemas.value.get(entry.rawName) ?? schemas.value.get(entry.config.schemaName ?? '');
   }
 
-  /** One query for each table by its raw name: both parts of a hybrid table are one to a query. */
+  /** One query for each raw table name: the two parts of a hybrid table are queried as one table. */
   #queries(states: readonly TableState[]): Pass {
     const names = [...new Set(states.filter(({ enabled }) => enabled).map(({ entry }) => entry.rawName))];
     this.#options.progress(states.length - names.length);
@@ -173,35 +171,36 @@ export class TablesGatherer {
     );
   }
 
-  /** Asks something of each; what is not well is asked once more after a while, as a table just made may not be served yet. */
+  /** Reads a value for each item. Suspicious values are read again after a delay: a new table may not be served yet. */
   #pass<K, V>(
     items: readonly K[],
-    ask: (item: K) => Promise<V>,
-    isDoubtful: (answer: V) => boolean,
-    done: (answers: ReadonlyMap<K, V>) => void,
+    read: (item: K) => Promise<V>,
+    suspicious: (value: V) => boolean,
+    done: (values: ReadonlyMap<K, V>) => void,
   ): Pass {
-    const answers = new Map<K, V>();
+    const values = new Map<K, V>();
     return {
       jobs: items.map((item) => async () => {
-        answers.set(item, await ask(item));
+        values.set(item, await read(item));
         this.#options.progress(1);
       }),
       done: async () => {
-        const again = items.filter((item) => isDoubtful(answers.get(item) as V));
+        const again = items.filter((item) => suspicious(values.get(item) as V));
         if (again.length > 0 && !this.#reader.signal.aborted) {
           await this.#reader.read(() => this.#reader.sleep(this.#options.settleMs));
-          await pooled(again, QUESTIONS_AT_ONCE, async (item) => answers.set(item, await ask(item)));
+          await pooled(again, CALLS_AT_ONCE, async (item) => values.set(item, await read(item)));
         }
-        done(answers);
+        done(values);
       },
     };
   }
 
+  /** The creation transactions of the tables; see `ClusterCalls.tableOrigins`. */
   async #origins(entries: readonly TableEntry[]): Promise<Read<ReadonlyMap<string, string>>> {
     return entries.length === 0 ? NOT_READ : this.#reader.read(() => this.#options.calls.tableOrigins());
   }
 
-  /** What was read of a table that was deleted meanwhile says nothing, though there be another of its name by now. */
+  /** Removes tables that were deleted during the run, also if a table of the same name was created since. */
   async #dropDeleted(states: readonly TableState[], before: Read<ReadonlyMap<string, string>>): Promise<void> {
     const after = await this.#origins(states.map(({ entry }) => entry));
     if (!after.ok) return;
@@ -213,7 +212,7 @@ export class TablesGatherer {
   }
 }
 
-function isDoubtful(state: TableState, viewRead: boolean): boolean {
+function isSuspicious(state: TableState, viewRead: boolean): boolean {
   if (hasFailed(state)) return true;
   if (!viewRead || !state.difference.ok) return false;
   return state.difference.value.segments.count > 0 || state.difference.value.viewMissing;

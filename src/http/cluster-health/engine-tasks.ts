@@ -3,15 +3,15 @@ import type { Engine } from '../../engine/types.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Names of the tasks of the engine's controller; undefined where it does not tell them. @throws {EngineError} */
+/** Names of the controller's periodic tasks; undefined where the controller does not return a list. @throws {EngineError} */
 export async function engineTaskNames(engine: Engine, signal: AbortSignal): Promise<readonly string[] | undefined> {
-  const answer = await ask(engine, '/periodictask/names', signal);
+  const answer = await requestController(engine, '/periodictask/names', signal);
   if (answer.status !== 200) return undefined;
   const names: unknown = JSON.parse(answer.body);
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : undefined;
 }
 
-/** Runs a task of the engine. @throws {EngineError} */
+/** Runs a periodic task of the engine. @throws {EngineError} */
 export function runEngineTask(
   engine: Engine,
   parameters: { taskName: string; tableName?: string | undefined; type?: string | undefined },
@@ -20,10 +20,14 @@ export function runEngineTask(
   const query = new URLSearchParams({ taskname: parameters.taskName });
   if (parameters.tableName !== undefined) query.set('tableName', parameters.tableName);
   if (parameters.type !== undefined) query.set('type', parameters.type);
-  return ask(engine, `/periodictask/run?${query.toString()}`, signal);
+  return requestController(engine, `/periodictask/run?${query.toString()}`, signal);
 }
 
-async function ask(engine: Engine, path: string, signal: AbortSignal): Promise<{ status: number; body: string }> {
+async function requestController(
+  engine: Engine,
+  path: string,
+  signal: AbortSignal,
+): Promise<{ status: number; body: string }> {
   const answer = await engine.controller.request({
     method: 'GET',
     path,

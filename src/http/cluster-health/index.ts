@@ -7,7 +7,7 @@ import { CATALOGUE, findCheck } from '../../health/catalogue.ts';
 import { unknownCheck } from '../../health/settings.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import { requireAllowed } from '../context.ts';
-import { ErrorBody, HttpError } from '../errors.ts';
+import { credentialRefused, ErrorBody, HttpError } from '../errors.ts';
 import { engineTaskNames, runEngineTask } from './engine-tasks.ts';
 import { clusterHealth } from './report.ts';
 import { ClusterHealth, HealthCheckType, HealthQuery, RunQuery, StateQuery, TaskRun } from './schemas.ts';
@@ -15,7 +15,7 @@ import { awaitRun, requestRun, setSuspend, TASK_NAME, type TaskPorts } from './t
 
 export interface ClusterHealthOptions extends TaskPorts {
   readonly engine: Engine;
-  /** Milliseconds that `wait=true` waits at most. */
+  /** Maximum wait of `wait=true` in milliseconds. */
   readonly maxWaitMs?: number;
 }
 
@@ -23,7 +23,7 @@ const MAX_WAIT_MS = 5 * 60_000;
 const errors = { 401: ErrorBody, 403: ErrorBody };
 const route = (operationId: string, summary: string) => ({ operationId, summary, tags: ['cluster health'] });
 
-/** The cluster health interface: the latest report, the catalogue of checks, and the task. */
+/** The cluster health API: the latest report, the list of checks, and the periodic task. */
 export async function clusterHealthRoutes(app: FastifyInstance, options: ClusterHealthOptions): Promise<void> {
   const { store } = options;
 
@@ -128,7 +128,7 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
         throw new HttpError(400, `\`taskName\` in the query string is missing; such as \`${TASK_NAME}\``);
       }
       if (taskName === TASK_NAME) return runHealthTask(request, options);
-      return passOn(request, reply, { ...request.query, taskName }, options.engine);
+      return forwardTask(request, reply, { ...request.query, taskName }, options.engine);
     },
   );
 }
@@ -154,18 +154,19 @@ async function runHealthTask(
   return { taskId, isSuccessful: true, message: `${TASK_NAME} ran: ${pass} checks passed, ${fail} failed` };
 }
 
-async function passOn(
+async function forwardTask(
   request: FastifyRequest,
   reply: FastifyReply,
   parameters: { taskName: string; tableName?: string | undefined; type?: string | undefined },
   engine: Engine,
 ): Promise<FastifyReply> {
   const answer = await runEngineTask(engine, parameters, request.signal);
+  if (answer.status === 401) throw credentialRefused();
   if (answer.status === 404) {
     const known = (await knownTasks(engine, request)).map((name) => `\`${name}\``).join(', ');
     throw new HttpError(404, `there is no periodic task \`${parameters.taskName}\`; known are ${known}`);
   }
-  // The engine's own answer, as it came.
+  // The engine's response, unchanged.
   return reply
     .code(answer.status)
     .type('application/json; charset=utf-8')
@@ -173,7 +174,7 @@ async function passOn(
     .send(answer.body);
 }
 
-/** This program's own task and those of the engine; its own alone while the engine does not answer. */
+/** The health task and the engine's tasks; only the health task while the engine does not respond. */
 async function knownTasks(engine: Engine, request: FastifyRequest): Promise<string[]> {
   try {
     return [TASK_NAME, ...((await engineTaskNames(engine, request.signal)) ?? [])];

@@ -2,7 +2,7 @@ import { CATALOGUE } from '../../health/catalogue.ts';
 import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
 
-/** What a caller may name besides a finding's own entity types as an instance. */
+/** Entity types that the `instance` filter matches. */
 const INSTANCE_TYPES = new Set(['server', 'broker', 'controller', 'minion', 'instance']);
 const EMPTY: ClusterHealth = {
   runTimestamp: null,
@@ -14,7 +14,7 @@ const EMPTY: ClusterHealth = {
   running: null,
 };
 
-/** The report as the interface tells it: what the stored status has, with the words of the catalogue. */
+/** The API response: the stored status, with titles and remediation from the catalogue. */
 export function clusterHealth(status: ClusterHealthReportStatus | undefined, query: HealthQuery): ClusterHealth {
   const running = runningPart(status);
   if (status?.lastRunTime === undefined || status.checks === undefined) return { ...EMPTY, running };
@@ -22,7 +22,7 @@ export function clusterHealth(status: ClusterHealthReportStatus | undefined, que
     const check = status.checks?.find((candidate) => candidate.name === name);
     return check === undefined ? [] : [{ ...entry(check), title, category, remediation }];
   });
-  const selected = checks.filter((check) => matches(check, query)).map((check) => narrowed(check, query));
+  const selected = checks.filter((check) => matches(check, query)).map((check) => filterFindings(check, query));
   const fail = checks.filter((check) => check.status === 'FAIL').length;
   return {
     runTimestamp: Date.parse(status.lastRunTime),
@@ -61,7 +61,7 @@ function matches(check: HealthCheckEntry, query: HealthQuery): boolean {
   return check.findings.some((finding) => concerns(finding, query));
 }
 
-function narrowed(check: HealthCheckEntry, query: HealthQuery): HealthCheckEntry {
+function filterFindings(check: HealthCheckEntry, query: HealthQuery): HealthCheckEntry {
   if (query.table === undefined && query.instance === undefined) return check;
   return { ...check, findings: check.findings.filter((finding) => concerns(finding, query)) };
 }
@@ -71,7 +71,7 @@ function concerns({ entityType, entity }: Finding, { table, instance }: HealthQu
   return instance !== undefined && INSTANCE_TYPES.has(entityType) && entity === instance;
 }
 
-/** `events` stands for both parts of a hybrid table, `events_OFFLINE` for that part alone. */
+/** `events` matches both parts of a hybrid table, `events_OFFLINE` only that part. */
 function sameTable(entity: string, table: string): boolean {
   return entity === table || entity.replace(/_(?:OFFLINE|REALTIME)$/u, '') === table;
 }

@@ -7,7 +7,7 @@ import { findCheck } from '../../health/catalogue.ts';
 import { HttpError } from '../errors.ts';
 
 export interface RunbookOptions {
-  /** Folder with one Markdown file a check, and README.md over them. */
+  /** Folder with one Markdown file per check, and README.md as the index. */
   readonly folder: string;
 }
 
@@ -19,11 +19,11 @@ const CONTENT_SECURITY_POLICY =
 const INDEX = 'README';
 
 /**
- * The runbooks of the checks for people, at `/docs/checks/<CHECK>`, so that who is paged reads them where the cluster is, with no way to
- * the outside. Public, as all documentation is: they say nothing about this cluster.
+ * Serves the runbooks of the checks at `/docs/checks/<CHECK>`, so that they are available without internet access. They are public, because they
+ * contain nothing about this cluster.
  */
 export async function runbooks(app: FastifyInstance, { folder }: RunbookOptions): Promise<void> {
-  // One page a check and the index: as many as there are, no more.
+  // Bounded: one page per check, and the index.
   const pages = new Map<string, string>();
 
   async function page(name: string): Promise<string> {
@@ -33,21 +33,21 @@ export async function runbooks(app: FastifyInstance, { folder }: RunbookOptions)
       throw new HttpError(404, `there is no check \`${name}\`; ${RUNBOOKS_PATH}/ lists them`);
     }
     const markdown = await readFile(join(folder, `${name}.md`), 'utf8');
-    // Links between the files lead to each other's pages.
+    // Rewrite links between the files to their pages.
     const linked = markdown.replaceAll(/\]\(([A-Z0-9_]+)\.md(#[\w-]+)?\)/g, `](${RUNBOOKS_PATH}/$1$2)`);
     const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${name}</title><link rel="stylesheet" href="/docs/style.css"><main>${await marked.parse(linked)}</main></html>`;
     pages.set(name, html);
     return html;
   }
 
-  const open = { config: { public: true }, schema: { hide: true } };
-  app.get<{ Params: { check: string } }>(`${RUNBOOKS_PATH}/:check`, open, async (request, reply) => {
-    // What a person copies out of a file name works too.
+  const publicRoute = { config: { public: true }, schema: { hide: true } };
+  app.get<{ Params: { check: string } }>(`${RUNBOOKS_PATH}/:check`, publicRoute, async (request, reply) => {
+    // Also accept the file name.
     const name = request.params.check.replace(/\.md$/, '');
     return reply
       .header('content-security-policy', CONTENT_SECURITY_POLICY)
       .type('text/html; charset=utf-8')
       .send(await page(name));
   });
-  app.get(`${RUNBOOKS_PATH}/`, open, (_request, reply) => reply.redirect(`${RUNBOOKS_PATH}/${INDEX}`, 302));
+  app.get(`${RUNBOOKS_PATH}/`, publicRoute, (_request, reply) => reply.redirect(`${RUNBOOKS_PATH}/${INDEX}`, 302));
 }

@@ -12,17 +12,17 @@ const RETRY_MS = 50;
 export interface TaskPorts {
   readonly store: ResourceStore;
   readonly now: () => Date;
-  /** 0 ≤ x < 1. */
+  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
 export interface StartedRun {
   readonly taskId: string;
-  /** True where the run was asked for by somebody else, or was under way already. */
+  /** True where the run was already requested or running. */
   readonly joined: boolean;
 }
 
-/** Asks for a run, whichever process makes it; joins the one that is asked for or under way. */
+/** Requests a run from the process that runs checks, or joins the requested or running one. */
 export async function requestRun(ports: TaskPorts, signal: AbortSignal): Promise<StartedRun> {
   const taskId = `api-${Math.floor(ports.random() * 2 ** 32)
     .toString(16)
@@ -40,7 +40,7 @@ export async function requestRun(ports: TaskPorts, signal: AbortSignal): Promise
   });
 }
 
-/** Switches the periodic runs on or off; a run on demand still works. */
+/** Switches the periodic runs on or off. Runs on demand still work. */
 export async function setSuspend(store: ResourceStore, suspend: boolean, signal: AbortSignal): Promise<void> {
   await withReport(store, async (report) => {
     if ((report.spec.suspend ?? false) === suspend) return;
@@ -48,7 +48,7 @@ export async function setSuspend(store: ResourceStore, suspend: boolean, signal:
   });
 }
 
-/** Calls `change` on the report as it is; again where somebody else changed it meanwhile. */
+/** Applies `change` to the current report, and retries on a conflict. */
 async function withReport<T>(store: ResourceStore, change: (report: ClusterHealthReport) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     const report = store.get('ClusterHealthReport', REPORT_NAME);
@@ -72,7 +72,7 @@ function missingReport(): HttpError {
   );
 }
 
-/** The run that is under way, or that was asked for and waits for the process that makes it. */
+/** Id of the running run, or of the requested one that has not started yet. */
 function activeRun({ metadata, status }: ClusterHealthReport): string | undefined {
   const running = runningId(status);
   if (running !== undefined) return running;
@@ -81,8 +81,8 @@ function activeRun({ metadata, status }: ClusterHealthReport): string | undefine
 }
 
 /**
- * Resolves with the report when the run is over.
- * @returns undefined where the signal aborted before
+ * Waits for a run to end.
+ * @returns the report; undefined where the signal aborted first
  */
 export async function awaitRun(
   store: ResourceStore,

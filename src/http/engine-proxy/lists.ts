@@ -2,19 +2,19 @@ import type { FastifyRequest } from 'fastify';
 import { tableNames } from '../../access/sql-tables.ts';
 import { clusterResource, tableResource } from '../../access/srn.ts';
 
-/** Where the gateway can be reached as a broker, by the client that asks. */
+/** Address under which the client reaches the gateway as a broker. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** What is done to an answer of the controller before the client sees it. */
+/** Changes a JSON response of the controller before it is sent to the client. */
 export type Rewrite = (answer: unknown, context: RewriteContext) => unknown;
 
 export interface RewriteContext {
-  /** Whether the caller may know of a table, by the name that an answer gives it. */
+  /** Whether the caller may see a table name from the response. */
   readonly visible: (table: string) => boolean;
-  /** What is told instead of the brokers' addresses, which the caller shall not go to; undefined to leave them. */
+  /** Replaces the broker addresses, so that clients connect to the gateway; undefined to keep them. */
   readonly broker: Address | undefined;
 }
 
@@ -47,12 +47,12 @@ const tenantsAndTables: Rewrite = (answer, context) => ({
   tables: byTable(object(answer)['tables'], context),
 });
 
-/** Brokers as names (`Broker_<host>_<port>`) or as `{host, port, instanceName}`: all of them become the gateway. */
+/** Brokers as names (`Broker_<host>_<port>`) or as `{host, port, instanceName}`, replaced by the gateway. */
 const brokers: Rewrite = (answer, { broker }) => {
   if (broker === undefined || !Array.isArray(answer) || answer.length === 0) return answer;
   const instanceName = `Broker_${broker.host}_${broker.port}`;
   const [first] = answer as unknown[];
-  // Its gRPC port is no way in.
+  // The gateway has no gRPC port.
   return typeof first === 'string' ? [instanceName] : [{ ...broker, instanceName, grpcPort: -1 }];
 };
 
@@ -102,9 +102,9 @@ const REWRITES: Readonly<Record<string, Rewrite>> = {
   '/v2/brokers/tenants/*': brokers,
 };
 
-/** How the answer of a call must be rewritten; undefined where it goes on as it comes. */
+/** How to rewrite the response; undefined to forward it unchanged. */
 export function rewriteOf(method: string, segments: readonly string[]): Rewrite | undefined {
-  if (method !== 'GET') return undefined;
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
   const exact = REWRITES[`/${segments.join('/')}`];
   if (exact !== undefined || segments.length < 3) return exact;
   const last = segments.length - 1;
@@ -112,10 +112,10 @@ export function rewriteOf(method: string, segments: readonly string[]): Rewrite 
   return parent ?? REWRITES[`/${[segments[0], '*', ...segments.slice(2)].join('/')}`];
 }
 
-/** Any of these on a table lets its holder know that it exists. */
-const SEEING_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
+/** Each of these actions on a table makes it visible in lists. */
+const VISIBILITY_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
 
-/** Which tables the caller may see in a list: those that it may do something with, or all where it may list them on the cluster. */
+/** Tables that the caller may see in lists: all with `GetTable` on the cluster, otherwise those with a visibility action. */
 export function visibleTo(request: FastifyRequest): (table: string) => boolean {
   const { principal, server } = request;
   const { authorizer } = server;
@@ -123,13 +123,13 @@ export function visibleTo(request: FastifyRequest): (table: string) => boolean {
   return (table) =>
     all ||
     (tableNames(table, undefined) ?? [table]).every((name) =>
-      SEEING_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))),
+      VISIBILITY_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))),
     );
 }
 
 const AUTHORITY = /^([\w.-]+|\[[0-9a-fA-F:]+\])(?::(\d{1,5}))?$/;
 
-/** The address under which a client reached the gateway, by its `Host` header. */
+/** The gateway address in the `Host` header. */
 export function addressOf(request: FastifyRequest): Address | undefined {
   const [, host, port] = AUTHORITY.exec(request.headers.host ?? '') ?? [];
   if (host === undefined) return undefined;

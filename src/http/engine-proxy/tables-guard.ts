@@ -1,18 +1,17 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { tableNames } from '../../access/sql-tables.ts';
-import { releasePiece, retainPiece } from '../../engine/wire/slabs.ts';
 import { HttpError } from '../errors.ts';
 
-/** The statistics after the rows are a few kilobytes; the list of tables is among them. */
+/** `tablesQueried` is in the statistics after the rows, which take a few kilobytes. */
 const TAIL_BYTES = 64 * 1024;
 
 const CLOSING = ']'.charCodeAt(0);
 const FIELD = Buffer.from('"tablesQueried":[');
 
 /**
- * The tables that an answer says were read and that were not allowed; empty where it names none or says nothing.
- * @param tail the end of the answer
- * @param allowed names as the engine calls them
+ * The tables in `tablesQueried` that are not allowed; empty where the field is absent.
+ * @param tail end of the response
+ * @param allowed table names in the engine's spelling
  */
 export function unexpectedTables(tail: Buffer, allowed: readonly string[]): string[] {
   const start = tail.lastIndexOf(FIELD);
@@ -27,12 +26,12 @@ export function unexpectedTables(tail: Buffer, allowed: readonly string[]): stri
 
 const MAX_LISTS = 500;
 const MAX_LIST_LENGTH = 4096;
-/** Answers name the same tables over and over. */
-const lists = new Map<string, readonly string[]>();
+/** Cache of parsed lists: many responses have the same one. */
+const parsedLists = new Map<string, readonly string[]>();
 
-/** The texts in a list in JSON; none where it is no such list, such as a row that holds the field's name. */
+/** The strings of a JSON array. Empty for anything else, such as row data that contains the field name. */
 function namesIn(text: string): readonly string[] {
-  const known = lists.get(text);
+  const known = parsedLists.get(text);
   if (known !== undefined) return known;
   let read: unknown;
   try {
@@ -42,95 +41,97 @@ function namesIn(text: string): readonly string[] {
   }
   const names = (Array.isArray(read) ? read : []).filter((name) => typeof name === 'string');
   if (text.length > MAX_LIST_LENGTH) return names;
-  if (lists.size >= MAX_LISTS) lists.clear();
-  lists.set(text, names);
+  if (parsedLists.size >= MAX_LISTS) parsedLists.clear();
+  parsedLists.set(text, names);
   return names;
 }
 
-/** An answer that read other tables than were allowed: the check before the query has a hole. */
+/** The query read tables that were not authorized: the check before the query has a defect. */
 export class UnexpectedTables extends HttpError {
   readonly tables: readonly string[];
   constructor(tables: readonly string[]) {
-    super(403, 'the query is refused: it read more tables than could be told from its text');
+    super(403, 'query rejected: the engine read a table that the query does not name');
     this.tables = tables;
   }
 }
 
 /**
- * Lets an answer by but for its end, which is held until the tables that it names are seen to be allowed: nothing that the client could take for
- * a whole answer is sent before.
+ * Passes a response through, except for its end, which is held back until `tablesQueried` is checked. So the client cannot get a complete response
+ * before the check.
  */
 export class TablesGuard {
   readonly #allowed: readonly string[];
   readonly #held = new Tail();
-  readonly #unpacked: Tail;
+  readonly #decompressed: Tail;
   readonly #gunzip: Gunzip | undefined;
   #failure: Error | undefined;
-  #behind = false;
+  #needsDrain = false;
 
   /**
-   * @param packed whether the answer is gzip'ed; it is unpacked beside its passing
-   * @param onCaughtUp told when `behind` is over
+   * @param compressed whether the response is gzip; a copy is decompressed for the check
+   * @param onDrain called when `needsDrain` becomes false
    */
-  constructor(allowed: readonly string[], packed: boolean, onCaughtUp: () => void) {
+  constructor(allowed: readonly string[], compressed: boolean, onDrain: () => void) {
     this.#allowed = allowed;
-    this.#unpacked = packed ? new Tail() : this.#held;
-    if (!packed) return;
+    this.#decompressed = compressed ? new Tail() : this.#held;
+    if (!compressed) return;
     this.#gunzip = createGunzip();
-    this.#gunzip.on('data', (chunk: Buffer) => void this.#unpacked.push(chunk));
-    const caughtUp = () => {
-      if (!this.#behind) return;
-      this.#behind = false;
-      onCaughtUp();
+    this.#gunzip.on('data', (chunk: Buffer) => void this.#decompressed.push(chunk));
+    const drained = () => {
+      if (!this.#needsDrain) return;
+      this.#needsDrain = false;
+      onDrain();
     };
-    this.#gunzip.on('drain', caughtUp);
+    this.#gunzip.on('drain', drained);
     this.#gunzip.on('error', (error) => {
       this.#failure = error;
-      caughtUp();
+      drained();
     });
   }
 
-  /** Whether unpacking is behind: no more should be pushed until it caught up. */
-  get behind(): boolean {
-    return this.#behind;
+  /** Whether the decompression has a full buffer. Do not push more until `onDrain`. */
+  get needsDrain(): boolean {
+    return this.#needsDrain;
   }
 
-  /** @returns what may go on now */
+  /** @returns the chunks that can be sent now */
   push(chunk: Buffer): readonly Buffer[] {
     if (this.#gunzip && this.#failure === undefined) {
-      retainPiece(chunk);
-      this.#behind = !this.#gunzip.write(chunk, () => releasePiece(chunk));
+      this.#needsDrain = !this.#gunzip.write(chunk);
     }
     return this.#held.push(chunk);
   }
 
-  /** Judges the answer when it is whole: hands over its end, or why it must not go out. */
+  /** Checks the complete response and passes on its end, or the error where it must not be sent. */
   finish(done: (unexpected: Error | undefined, rest: readonly Buffer[]) => void): void {
     const judge = () => {
-      const unexpected = unexpectedTables(this.#unpacked.end(), this.#allowed);
+      const unexpected = unexpectedTables(this.#decompressed.end(), this.#allowed);
       done(unexpected.length > 0 ? new UnexpectedTables(unexpected) : undefined, this.#held.chunks);
     };
     const gunzip = this.#gunzip;
     if (gunzip === undefined) return judge();
-    const fail = (error: Error) => done(error, []);
+    const fail = (cause: Error) =>
+      done(new HttpError(502, 'the engine answered something that is not the gzip that it announced', { cause }), []);
     if (this.#failure) return fail(this.#failure);
+    // Unpacking ends by itself where zeros follow the packed bytes.
+    if (gunzip.readableEnded) return judge();
     gunzip.once('error', fail);
     gunzip.once('end', judge);
     gunzip.end();
   }
 
-  /** Frees what unpacking holds. */
+  /** Frees the decompression. */
   close(): void {
     this.#gunzip?.destroy();
   }
 }
 
-/** The last chunks of what went by, `TAIL_BYTES` at least. */
+/** The last chunks of a stream, at least `TAIL_BYTES`. */
 class Tail {
   readonly chunks: Buffer[] = [];
   #size = 0;
 
-  /** @returns what is no longer part of the tail */
+  /** @returns the chunks that are no longer part of the tail */
   push(chunk: Buffer): Buffer[] {
     this.chunks.push(chunk);
     this.#size += chunk.length;
@@ -143,7 +144,7 @@ class Tail {
     return this.chunks.splice(0, count);
   }
 
-  /** The bytes; the last piece alone where the field that is looked for stands in it. */
+  /** The bytes of the tail. Only the last chunk, without a copy, where it contains the field. */
   end(): Buffer {
     const last = this.chunks.at(-1);
     return last !== undefined && (this.chunks.length === 1 || last.includes(FIELD)) ? last : Buffer.concat(this.chunks);

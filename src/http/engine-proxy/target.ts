@@ -1,10 +1,10 @@
 import { HttpError } from '../errors.ts';
 
-/** Where a request goes, read so strictly that the engine cannot read it otherwise. */
+/** A parsed request URL. Parsing is strict, so that the engine cannot interpret it differently. */
 export interface Target {
-  /** Of the path, decoded; none is empty. */
+  /** Decoded path segments; none is empty. */
   readonly segments: readonly string[];
-  /** Parameters of the query string, in order. */
+  /** Query parameters, in order. */
   readonly parameters: URLSearchParams;
 }
 
@@ -12,10 +12,13 @@ const PLAIN_PATH = /^\/(?:[A-Za-z0-9._~!$&'()*+,=:@|-]|%[0-9A-Fa-f]{2}|\/)*$/;
 // eslint-disable-next-line no-control-regex
 const UNSAFE_IN_SEGMENT = /[/\\;\u0000-\u001f\u007f]/;
 const PLAIN_QUERY = /^(?:[^%]|%[0-9A-Fa-f]{2})*$/;
+/** Letters, digits, `-`, `.`, `_` and `~` (RFC 3986 section 2.3), percent-encoded. */
+const ENCODED_UNRESERVED = /%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE])/i;
+const PLAIN_NAME = /^[A-Za-z0-9._~-]+$/;
 
 /**
- * Reads path and query string. What servers are known to read in different ways is refused: encoded slashes, dots that go up, empty segments,
- * path parameters after `;`, broken or overlong encodings.
+ * Parses path and query string. It rejects what servers interpret differently: encoded slashes, `.` and `..` segments, empty segments, path
+ * parameters after `;`, invalid or overlong encodings, and percent-encoding of characters that need none.
  * @throws {HttpError} 400
  */
 export function readTarget(url: string): Target {
@@ -23,11 +26,38 @@ export function readTarget(url: string): Target {
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? '' : url.slice(mark + 1);
   if (!PLAIN_PATH.test(path)) throw refused('the path holds characters that must be percent-encoded, or is not a path');
-  if (!PLAIN_QUERY.test(query)) throw refused('the query string is not percent-encoded as it should be');
-  // A slash at the end means nothing to the engine.
+  if (ENCODED_UNRESERVED.test(path)) {
+    throw refused('the path percent-encodes a letter, a digit, or one of `-._~`: write it as it is');
+  }
+  // The engine ignores a trailing slash.
   const parts = (path.endsWith('/') ? path.slice(1, -1) : path.slice(1)).split('/');
   const segments = parts.length === 1 && parts[0] === '' ? [] : parts.map(decodeSegment);
-  return { segments, parameters: new URLSearchParams(query) };
+  return { segments, parameters: readParameters(query) };
+}
+
+function readParameters(query: string): URLSearchParams {
+  if (query === '') return new URLSearchParams();
+  if (!PLAIN_QUERY.test(query)) throw refused('the query string is not percent-encoded as it should be');
+  for (const part of query.split('&')) {
+    const name = part.split('=', 1)[0] ?? '';
+    if (part !== '' && !PLAIN_NAME.test(name)) {
+      throw refused(
+        `the parameter name \`${name.slice(0, 64)}\` may hold letters, digits and \`-._~\` only, unencoded`,
+      );
+    }
+  }
+  try {
+    decodeURIComponent(query);
+  } catch {
+    throw refused('the query string is not percent-encoded UTF-8');
+  }
+  return new URLSearchParams(query);
+}
+
+/** Serializes the URL in canonical form: the same segments and parameters, with uniform encoding. */
+export function printTarget({ segments, parameters }: Target): string {
+  const path = `/${segments.map(encodeURIComponent).join('/')}`;
+  return parameters.size > 0 ? `${path}?${parameters.toString()}` : path;
 }
 
 function decodeSegment(part: string): string {
@@ -44,11 +74,21 @@ function decodeSegment(part: string): string {
   return segment;
 }
 
-/** The one value of a parameter. @throws {HttpError} 400 where it is given twice: which one counts is not for sure */
+/** The value of a parameter. @throws {HttpError} 400 where it is repeated: servers differ in which value they use */
 export function singleParameter(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
   if (values.length > 1) throw refused(`the parameter \`${name}\` is given ${values.length} times`);
   return values[0];
+}
+
+/** The values of all parameters. @throws {HttpError} 400 where one is repeated: servers differ in which value they use */
+export function singleParameters(parameters: URLSearchParams): Record<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, value] of parameters) {
+    if (values.has(name)) throw refused(`the parameter \`${name}\` is given more than once`);
+    values.set(name, value);
+  }
+  return Object.fromEntries(values);
 }
 
 function refused(why: string): HttpError {

@@ -69,7 +69,7 @@ async function probe(engine: Engine): Promise<{ reachable: boolean; message: str
   }
 }
 
-/** `GET /api/v1/gateway`: what this gateway is, how fresh its view is, and whether it reaches the engine. Needs `GetHealth` on the cluster. */
+/** `GET /api/v1/gateway`: version, age of the store's view, and whether the engine is reachable. Needs `GetHealth` on the cluster. */
 export async function gatewayInfo(app: FastifyInstance, options: GatewayInfoOptions): Promise<void> {
   app.get(
     '/api/v1/gateway',

@@ -5,132 +5,30 @@ import { clusterResource } from '../../access/srn.ts';
 import { listingItem, metadataJson } from '../../query/metadata.ts';
 import { requireAllowed } from '../context.ts';
 import { ErrorBody } from '../errors.ts';
-import { clientSignal } from '../forward.ts';
+import { clientSignal, sendAnswer } from '../forward.ts';
+import { READ_ERRORS } from '../data-plane/operations.ts';
+import { classOf } from '../classify.ts';
+import type { PaginatedQueries } from '../../query/paginated-queries.ts';
 import { requireDelete, requireRead } from './access.ts';
-import { gatewayIdentity, passedOn, type PeerRouting } from './peer-routing.ts';
-import { asHttpError } from './query-errors.ts';
-import {
-  CursorResponse,
-  ForwardHeaders,
-  PageQuerystring,
-  QueryMetadata,
-  RequestIdParams,
-  ResultStoreUsage,
-  SqlBody,
-  SqlQuerystring,
-  StoredResultListing,
-  SubmitQuerystring,
-} from './schemas.ts';
-import { sendPage } from './send.ts';
-import { keepRawJson } from './sql-body.ts';
-import { runSql, type SubmitOptions } from './submit.ts';
+import { gatewayIdentity, holderOf, type PeerRouting } from './peer-routing.ts';
+import { ForwardHeaders, QueryMetadata, RequestIdParams, ResultStoreUsage, StoredResultListing } from './schemas.ts';
 
-export interface PaginatedQueriesOptions extends SubmitOptions {
-  /** The other gateways; absent where there are none. */
-  readonly peers?: PeerRouting;
+export interface PaginatedQueriesOptions {
+  readonly queries: PaginatedQueries;
+  /** The other gateways; absent for a single gateway. */
+  readonly peers?: PeerRouting | undefined;
 }
 
 const TAGS = ['paginated queries'];
-/** Those of the engine, too, which may keep the result. */
-const READ_ERRORS = {
-  400: ErrorBody,
-  401: ErrorBody,
-  403: ErrorBody,
-  404: ErrorBody,
-  501: ErrorBody,
-  502: ErrorBody,
-  503: ErrorBody,
-  504: ErrorBody,
-};
-
-/** `/query/…`: submission, pages, metadata, listing and deletion of stored results; queries without pagination pass through. */
+/** `/query/…`: metadata, listing and deletion of stored results. Queries and pages are served by the data plane. */
 export async function paginatedQueries(app: FastifyInstance, options: PaginatedQueriesOptions): Promise<void> {
-  keepRawJson(app);
-  app.setErrorHandler((error) => {
-    throw asHttpError(error);
-  });
   gatewayIdentity(app, options.queries.brokerId);
-  submission(app, options);
   reading(app, options);
   administration(app, options);
 }
 
-function submission(app: FastifyInstance, options: PaginatedQueriesOptions): void {
-  const responses = {
-    response: {
-      200: CursorResponse,
-      400: ErrorBody,
-      401: ErrorBody,
-      403: ErrorBody,
-      501: ErrorBody,
-      502: ErrorBody,
-      503: ErrorBody,
-      504: ErrorBody,
-      507: ErrorBody,
-    },
-  };
-  app.post<{ Body: { sql: string }; Querystring: SubmitQuerystring }>(
-    '/query/sql',
-    {
-      schema: {
-        operationId: 'submitQuery',
-        tags: TAGS,
-        summary: 'Runs a query; with `doPaginate=true` stores its whole result and answers the first page.',
-        querystring: SubmitQuerystring,
-        body: SqlBody,
-        ...responses,
-      },
-    },
-    (request, reply) => runSql(request, reply, options),
-  );
-  app.get<{ Querystring: SqlQuerystring }>(
-    '/query/sql',
-    {
-      exposeHeadRoute: false,
-      schema: {
-        operationId: 'submitQueryByGet',
-        tags: TAGS,
-        summary: 'The same with the query in the address.',
-        querystring: SqlQuerystring,
-        ...responses,
-      },
-    },
-    (request, reply) => runSql(request, reply, options),
-  );
-}
-
 function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
-  const { queries, settings, peers } = options;
-  app.get<{ Params: RequestIdParams; Querystring: PageQuerystring }>(
-    '/query/:requestId/results',
-    {
-      exposeHeadRoute: false,
-      schema: {
-        operationId: 'getQueryResults',
-        tags: TAGS,
-        summary: 'One page of a stored result.',
-        params: RequestIdParams,
-        headers: ForwardHeaders,
-        querystring: PageQuerystring,
-        response: { 200: CursorResponse, ...READ_ERRORS },
-      },
-    },
-    async (request, reply) => {
-      if (await passedOn(request, reply, peers)) return reply;
-      const signal = clientSignal(reply);
-      const reader = await queries.open(request.params.requestId, signal);
-      let sent = false;
-      try {
-        requireRead(request, reader.record);
-        const { pageSize, maxPageSize } = settings();
-        const numRows = Math.min(request.query.numRows ?? pageSize, maxPageSize);
-        sent = await sendPage(reply, await queries.page(reader, { offset: request.query.offset, numRows }, signal));
-        return reply;
-      } finally {
-        await reader.close(sent);
-      }
-    },
-  );
+  const { queries, peers } = options;
   app.get<{ Params: RequestIdParams }>(
     '/query/:requestId/metadata',
     {
@@ -145,8 +43,9 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
       },
     },
     async (request, reply) => {
-      if (await passedOn(request, reply, peers)) return reply;
       const signal = clientSignal(reply);
+      const holder = await holderOf(request, request.params.requestId, peers);
+      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
       const reader = await queries.open(request.params.requestId, signal);
       try {
         requireRead(request, reader.record);
@@ -206,9 +105,10 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
       },
     },
     async (request, reply) => {
-      if (await passedOn(request, reply, peers)) return reply;
       const { requestId } = request.params;
       const signal = clientSignal(reply);
+      const holder = await holderOf(request, requestId, peers);
+      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
       const record = await queries.recordOf(requestId, signal);
       requireDelete(request, record.owner);
       await queries.delete(record, signal);

@@ -1,13 +1,14 @@
 import { Agent } from 'undici';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EngineResponse } from '../../engine/types.ts';
 import { FORWARDED_HEADER, type GatewayAddress } from '../../query/peers.ts';
+import type { RequestContext } from '../context.ts';
+import { printTarget, type Target } from '../engine-proxy/target.ts';
 import { HttpError } from '../errors.ts';
-import { clientSignal, sendAnswer } from '../forward.ts';
 
 export interface PeerClientOptions {
-  /** What the gateways of this deployment speak; `http` by default. */
+  /** Protocol of the gateways; `http` by default. */
   readonly scheme?: 'http' | 'https';
-  /** Certificates of the authorities that the gateways' certificates may be signed by, PEM. */
+  /** CA certificates for the gateways' certificates, PEM. */
   readonly ca?: string;
 }
 
@@ -18,10 +19,10 @@ const BODY_TIMEOUT_MS = 60_000;
 const IDENTIFY_TIMEOUT_MS = 2_000;
 const IDENTITY_BYTES = 4096;
 
-/** Of the caller's headers these go along: the credential, and what the answer depends on. */
-const PASSED_HEADERS = ['authorization', 'cookie', 'accept', 'x-request-id'] as const;
+/** Forwarded request headers: the credential, and the headers that dashboard sessions require. */
+const PASSED_HEADERS = ['authorization', 'cookie', 'x-olap-warden-ui', 'sec-fetch-site'] as const;
 
-/** Speaks to the other gateways. Close it. */
+/** HTTP client for the other gateways. Close it. */
 export class PeerClient {
   readonly #agent: Agent;
   readonly #scheme: string;
@@ -37,34 +38,39 @@ export class PeerClient {
   }
 
   /**
-   * Passes the request on, with the caller's credential, and the peer's answer back, status and all.
-   * @throws {HttpError} 503 where the peer does not answer
+   * Forwards a request to a peer, with the caller's credential.
+   * @throws {HttpError} 503 where the peer does not respond
    */
-  async forward(request: FastifyRequest, reply: FastifyReply, peer: GatewayAddress): Promise<FastifyReply> {
-    const headers: Record<string, string> = { [FORWARDED_HEADER]: '1' };
+  async forward(
+    { headers: received, id, method }: RequestContext,
+    target: Target,
+    peer: GatewayAddress,
+    signal: AbortSignal,
+  ): Promise<EngineResponse> {
+    const headers: Record<string, string> = { [FORWARDED_HEADER]: '1', 'x-request-id': id };
     for (const name of PASSED_HEADERS) {
-      const value = request.headers[name];
+      const value = received[name];
       if (typeof value === 'string') headers[name] = value;
     }
-    const signal = clientSignal(reply);
-    const answer = await this.#agent
-      .request({
+    try {
+      const options = {
         origin: this.#origin(peer),
-        path: request.url,
-        method: request.method,
+        path: printTarget(target),
+        method: method as 'GET' | 'DELETE',
         headers,
         signal,
-      })
-      .catch((error: unknown) => {
-        throw new HttpError(503, `the gateway \`${peer.host}:${peer.port}\`, which holds the result, does not answer`, {
-          headers: { 'retry-after': '5' },
-          cause: error,
-        });
+      };
+      const { statusCode: status, headers: responseHeaders, body } = await this.#agent.request(options);
+      return { status, headers: responseHeaders, body };
+    } catch (error) {
+      throw new HttpError(503, `the gateway \`${peer.host}:${peer.port}\`, which holds the result, does not answer`, {
+        headers: { 'retry-after': '5' },
+        cause: error,
       });
-    return sendAnswer(reply, { status: answer.statusCode, headers: answer.headers, body: answer.body });
+    }
   }
 
-  /** The `brokerId` of a gateway; undefined where none answers there. */
+  /** The `brokerId` of a gateway; undefined where no gateway responds. */
   async identify(address: GatewayAddress): Promise<string | undefined> {
     try {
       const { statusCode, body } = await this.#agent.request({
@@ -78,7 +84,7 @@ export class PeerClient {
       const { brokerId } = JSON.parse(text) as { brokerId?: unknown };
       return typeof brokerId === 'string' ? brokerId : undefined;
     } catch {
-      // Down, starting, or no gateway: it is asked again at the next refresh.
+      // Not running or not a gateway. The next refresh retries.
       return undefined;
     }
   }

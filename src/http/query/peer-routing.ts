@@ -1,6 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { EngineResponse } from '../../engine/types.ts';
 import { FORWARDED_HEADER, type PeerDirectory } from '../../query/peers.ts';
+import type { RequestContext } from '../context.ts';
+import type { Target } from '../engine-proxy/target.ts';
 import { HttpError } from '../errors.ts';
 import type { PeerClient } from './peer-client.ts';
 
@@ -9,31 +12,36 @@ export interface PeerRouting {
   readonly client: PeerClient;
 }
 
-/**
- * Passes a request about a stored result on to the gateway that holds it.
- * @returns true where it did; false where the result is to be looked for here
- * @throws {HttpError} 400 where the caller names a gateway that is none of this deployment; 503 where the holder does not answer
- */
-export async function passedOn(
-  request: FastifyRequest<{ Params: { requestId: string } }>,
-  reply: FastifyReply,
-  peers: PeerRouting | undefined,
-): Promise<boolean> {
-  // A request is passed on once: gateways that disagree about who holds a result must not play ball with it.
-  if (peers === undefined || request.headers[FORWARDED_HEADER] !== undefined) return false;
-  const route = await peers.directory.route(request.params.requestId, forwardHeaders(request));
-  if (route.kind === 'refused') throw new HttpError(400, route.message);
-  if (route.kind === 'local') return false;
-  await peers.client.forward(request, reply, route.peer);
-  return true;
+/** The gateway that stores a result. */
+export interface Holder {
+  /** @throws {HttpError} 503 where it does not respond */
+  forward(request: RequestContext, target: Target, signal: AbortSignal): Promise<EngineResponse>;
 }
 
-function forwardHeaders(request: FastifyRequest): { host?: string; port?: string } {
-  const { forward_host: host, forward_port: port } = request.headers;
+/**
+ * Finds the gateway that stores a result.
+ * @returns undefined where this gateway handles the request
+ * @throws {HttpError} 400 where the caller names an unknown gateway
+ */
+export async function holderOf(
+  request: RequestContext,
+  requestId: string,
+  peers: PeerRouting | undefined,
+): Promise<Holder | undefined> {
+  // A request is forwarded only once, to prevent loops between gateways with different routing data.
+  if (peers === undefined || request.headers[FORWARDED_HEADER] !== undefined) return undefined;
+  const route = await peers.directory.route(requestId, forwardHeaders(request));
+  if (route.kind === 'refused') throw new HttpError(400, route.message);
+  if (route.kind === 'local') return undefined;
+  return { forward: (incoming, target, signal) => peers.client.forward(incoming, target, route.peer, signal) };
+}
+
+function forwardHeaders({ headers }: RequestContext): { host?: string; port?: string } {
+  const { forward_host: host, forward_port: port } = headers;
   return { ...(typeof host === 'string' && { host }), ...(typeof port === 'string' && { port }) };
 }
 
-/** `GET /query/gateway`: who answers here. The other gateways ask it before they trust an address; every page tells as much. */
+/** `GET /query/gateway`: the `brokerId` of this gateway. Other gateways verify addresses with it. It needs no credential, because pages contain the same id. */
 export function gatewayIdentity(app: FastifyInstance, brokerId: string): void {
   app.get(
     '/query/gateway',

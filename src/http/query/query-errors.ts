@@ -1,4 +1,4 @@
-import { QueryError, type QueryErrorCode } from '../../query/errors.ts';
+import type { QueryError, QueryErrorCode } from '../../query/errors.ts';
 import { HttpError } from '../errors.ts';
 
 const STATUS: Readonly<Record<QueryErrorCode, number>> = {
@@ -7,18 +7,17 @@ const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   'store-unavailable': 503,
   'not-found': 404,
   'bad-page': 400,
-  // By configuration: neither the caller nor another try can mend it.
+  // Caused by the configuration, so a retry does not help.
   'no-cursors': 501,
   busy: 503,
-  // Nobody is there to read it; the access log should not call it a fault of the server.
+  // The client has disconnected; the access log must not count it as a server error.
   aborted: 499,
 };
 
 const RETRY_AFTER_SECONDS = '2';
 
-/** An error of the query floor as the answer that the caller gets; anything else as it is. */
-export function asHttpError(error: unknown): unknown {
-  if (!(error instanceof QueryError)) return error;
+/** Maps an error of a paginated query to a response. */
+export function queryHttpError(error: QueryError): HttpError {
   const status = STATUS[error.code];
   const headers: Record<string, string> = status === 503 ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
   return new HttpError(status, error.message, { headers, cause: error.cause ?? error });

@@ -3,29 +3,63 @@ import { METADATA_FIELDS } from '../../query/metadata.ts';
 
 const MAX_SQL_LENGTH = 1_000_000;
 
-export const SubmitQuerystring = Type.Object({
-  doPaginate: Type.Optional(Type.Boolean({ description: 'True stores the whole result and answers its first page.' })),
-  getCursor: Type.Optional(Type.Boolean({ description: "The engine's own spelling of `doPaginate`." })),
-  numRows: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Rows in the first page; `olap.broker.query.page.size` when omitted.' }),
-  ),
-});
-export type SubmitQuerystring = Static<typeof SubmitQuerystring>;
+const CLOSED = { additionalProperties: false } as const;
 
-export const SqlQuerystring = Type.Object({
-  ...SubmitQuerystring.properties,
+export const NoQuerystring = Type.Object({}, CLOSED);
+
+export const SubmitQuerystring = Type.Object(
+  {
+    doPaginate: Type.Optional(
+      Type.Boolean({ description: 'True stores the whole result and answers its first page.' }),
+    ),
+    getCursor: Type.Optional(Type.Boolean({ description: "The engine's own spelling of `doPaginate`." })),
+    numRows: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Rows in the first page; `olap.broker.query.page.size` when omitted.' }),
+    ),
+  },
+  CLOSED,
+);
+
+const QUERY_FIELDS = {
   sql: Type.String({ minLength: 1, maxLength: MAX_SQL_LENGTH, description: 'The query.' }),
-});
-export type SqlQuerystring = Static<typeof SqlQuerystring>;
-
-export const SqlBody = Type.Object({ sql: Type.String({ description: 'The query.' }) });
-
-export const PageQuerystring = Type.Object({
-  offset: Type.Integer({ minimum: 0, description: 'The first row of the page, from 0.' }),
-  numRows: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Rows in the page; clipped at the end of the result.' }),
+  queryOptions: Type.Optional(
+    Type.String({ description: 'Options of the engine beside the query, `key=value;key=value`.' }),
   ),
-});
+  debugOptions: Type.Optional(Type.String({ description: 'Debug options of the engine, `key=value;key=value`.' })),
+};
+
+/** A query in the query string, on paths without pagination. */
+export const SqlTextQuerystring = Type.Object(
+  { ...QUERY_FIELDS, trace: Type.Optional(Type.Boolean({ description: 'Asks the engine for a trace.' })) },
+  CLOSED,
+);
+
+export const SqlQuerystring = Type.Object(
+  { ...SubmitQuerystring.properties, ...SqlTextQuerystring.properties },
+  CLOSED,
+);
+
+export const SqlBody = Type.Object(
+  {
+    ...QUERY_FIELDS,
+    trace: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Literal('true'), Type.Literal('false')], {
+        description: 'Asks the engine for a trace. The Go client writes it as a string.',
+      }),
+    ),
+  },
+  CLOSED,
+);
+
+export const PageQuerystring = Type.Object(
+  {
+    offset: Type.Integer({ minimum: 0, description: 'The first row of the page, from 0.' }),
+    numRows: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Rows in the page; clipped at the end of the result.' }),
+    ),
+  },
+  CLOSED,
+);
 export type PageQuerystring = Static<typeof PageQuerystring>;
 
 export const RequestIdParams = Type.Object({
@@ -33,7 +67,7 @@ export const RequestIdParams = Type.Object({
 });
 export type RequestIdParams = Static<typeof RequestIdParams>;
 
-/** Where a local result lies: `brokerHost` and `brokerPort` of the submission's answer. */
+/** The gateway that stores a local result: `brokerHost` and `brokerPort` of the submission response. */
 export const ForwardHeaders = Type.Object({
   forward_host: Type.Optional(
     Type.String({ description: '`brokerHost` of the submission: the gateway that holds the result.' }),

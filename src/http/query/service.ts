@@ -12,8 +12,8 @@ import type { PaginationSettings, ResultStoreSettings } from '../../query/settin
 import { createResultStore } from '../../query/stores/create-store.ts';
 import { measuredStore } from '../../query/stores/measured.ts';
 import type { RegisterRoutes } from '../app.ts';
+import type { DataPlaneParts } from '../data-plane/parts.ts';
 import { paginatedQueries } from './index.ts';
-import type { PageSource } from './page-lane.ts';
 import { PeerClient, type PeerClientOptions } from './peer-client.ts';
 
 export interface QueryServiceOptions {
@@ -21,16 +21,16 @@ export interface QueryServiceOptions {
   readonly identity: GatewayIdentity;
   readonly store: ResultStoreSettings;
   readonly settings: () => PaginationSettings;
-  /** The gateways of the deployment; absent where this one is alone. */
+  /** The gateways of the deployment; absent for a single gateway. */
   readonly gateways?: () => Promise<readonly GatewayAddress[]>;
   readonly peerClient?: PeerClientOptions;
-  /** True where no operator deletes what has expired. */
+  /** True where no operator deletes expired results. */
   readonly cleansItself?: boolean;
   readonly registry: Registry;
   readonly log: Logger;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   /** Cryptographically secure bytes. */
   readonly random: (bytes: number) => Uint8Array;
@@ -39,25 +39,25 @@ export interface QueryServiceOptions {
 
 export interface QueryService {
   readonly register: RegisterRoutes;
-  /** For the short way of pages. */
-  readonly pages: PageSource;
-  /** The other gateways, as last seen. */
+  /** For the data plane. */
+  readonly data: Omit<DataPlaneParts, 'budget'>;
+  /** The other gateways, as of the last refresh. */
   readonly peers: () => readonly Peer[];
   close(): Promise<void>;
 }
 
-/** An object store that does not list its leftovers in this time would not serve queries either. */
+/** Time-out of the first listing of an object store. A slower store could not serve queries either. */
 const STORE_START_MS = 30_000;
 
 /**
- * The paginated queries of one gateway, whole: the store, its retention, the way to the other gateways, the routes.
- * @throws {TypeError} for settings that name no place; {QueryError} where the store cannot be used
+ * Creates the paginated queries of one gateway: result store, retention, peer routing and routes.
+ * @throws {TypeError} for invalid store settings; {QueryError} where the store cannot be used
  */
 export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
   const { engine, identity, settings, gateways, log, now, monotonic } = options;
   const metrics = prometheusQueryMetrics(options.registry);
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
-  const plain = await createResultStore(options.store, { gatewayId: identity.id, now, monotonic, onProblem });
+  const plain = await createResultStore(options.store, { gatewayId: identity.id, now, onProblem });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
   const { native } = options.store;
   const brokers = new CursorBrokers({ engine, metrics, monotonic, onProblem });
@@ -78,7 +78,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     log.error({ err: error }, 'the quota of stored results could not be checked; it is tried again'),
   );
   const client = new PeerClient(options.peerClient);
-  // With a shared store every gateway serves every page: there is nobody to pass a request on to.
+  // With a shared store every gateway can serve every page, so no peer routing is needed.
   const directory =
     gateways === undefined || !store.local
       ? undefined
@@ -89,15 +89,10 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
           now: monotonic,
           onProblem: (message) => log.warn({ part: 'gateways' }, message),
         });
+  const peers = directory && { directory, client };
   return {
-    register: (app) =>
-      paginatedQueries(app, {
-        engine,
-        queries,
-        settings,
-        ...(directory && { peers: { directory, client } }),
-      }),
-    pages: { queries, settings },
+    register: (app) => paginatedQueries(app, { queries, peers }),
+    data: { engine, queries, settings, peers },
     peers: () => directory?.peers ?? [],
     async close() {
       stopRetention();

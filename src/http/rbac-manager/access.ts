@@ -7,28 +7,28 @@ import { requireDocument } from '../../access/manager/policies.ts';
 import { reference } from '../../access/manager/views.ts';
 import { subjectTypeOf, type SimulatedRequest } from '../../access/simulate.ts';
 import { clusterResource, parseSrn, srnText } from '../../access/srn.ts';
-import type { PolicySpec } from '../../resources/policy.ts';
+import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../context.ts';
 import { HttpError } from '../errors.ts';
 import { SimulateAccessRequest, SimulateAccessResponse, WhoAmI, type MatchedStatement as Matched } from './schemas.ts';
 import { answers } from './support.ts';
 
-interface AskedQuestion {
+interface Question {
   readonly resourceSrn2String: string;
   readonly action: string;
 }
 
 type Answer = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>>;
 
-const about = (operationId: string, summary: string) => ({ operationId, summary, tags: ['access'] });
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['access'] });
 
 export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
   app.get(
     '/whoami',
     {
       schema: {
-        ...about('whoAmI', 'The caller, its subjects, and the roles and policies that it has by them.'),
+        ...describe('whoAmI', 'The caller, its subjects, and the roles and policies that it has by them.'),
         response: answers(WhoAmI),
       },
     },
@@ -42,7 +42,7 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/simulate-access',
     {
       schema: {
-        ...about('simulateAccess', 'What would be decided for somebody, and by which statements.'),
+        ...describe('simulateAccess', 'What would be decided for somebody, and by which statements.'),
         body: SimulateAccessRequest,
         response: answers(SimulateAccessResponse, 400),
       },
@@ -54,18 +54,30 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
   );
 }
 
-function simulateAccess(manager: RbacManager, body: SimulateAccessRequest): SimulateAccessResponse {
+/** Maximum statements, and characters of statement texts, in one simulation response. */
+const MAX_LISTED_STATEMENTS = 1000;
+const MAX_LISTED_CHARACTERS = 256 * 1024;
+
+/** Remaining statements and characters of a simulation response. Without it, 1,000 results could repeat the same long policy. */
+interface Remaining {
+  statements: number;
+  characters: number;
+}
+
+async function simulateAccess(manager: RbacManager, body: SimulateAccessRequest): Promise<SimulateAccessResponse> {
   const unsaved =
     body.policyDocumentJson === undefined && body.policyDocument === undefined ? undefined : requireDocument(body);
   const questions = questionsOf(body);
-  const { subjects, roles, decisions } = manager.simulate(subjectsOf(body), unsaved, questions.map(parseQuestion));
-  const answered = decisions.map((decision) => answerView(manager, decision, unsaved));
+  const simulation = await manager.simulate(subjectsOf(body), unsaved, questions.map(parseQuestion));
+  const { subjects, roles, decisions } = simulation;
+  const remaining: Remaining = { statements: MAX_LISTED_STATEMENTS, characters: MAX_LISTED_CHARACTERS };
+  const answered = decisions.map((decision) => answerView(manager, decision, unsaved, remaining));
   const principal = { subjects: subjects.map(subjectView), roles: roles.map((role) => reference('role', role)) };
   if (!body.requests) return { principal, ...answered[0] };
   return { principal, results: answered.map((answer, index) => Object.assign(answer, questions[index])) };
 }
 
-function questionsOf(body: SimulateAccessRequest): readonly AskedQuestion[] {
+function questionsOf(body: SimulateAccessRequest): readonly Question[] {
   const { resourceSrn2String, action, requests } = body;
   if (requests) {
     if (resourceSrn2String === undefined && action === undefined) return requests;
@@ -83,7 +95,7 @@ function missing(field: string, example: string): HttpError {
   );
 }
 
-function parseQuestion({ resourceSrn2String, action }: AskedQuestion): SimulatedRequest {
+function parseQuestion({ resourceSrn2String, action }: Question): SimulatedRequest {
   const resource = parseSrn(resourceSrn2String);
   if (!resource.ok) throw new HttpError(400, `\`resourceSrn2String\` in the body: ${resource.message}`);
   const problem = action === ANY_ACTION ? undefined : actionProblem(action);
@@ -105,11 +117,18 @@ function subjectsOf({ subjectTypeToSubject }: SimulateAccessRequest): Subject[] 
   );
 }
 
-function answerView(manager: RbacManager, decision: Decision, unsaved: PolicySpec | undefined): Answer {
+function answerView(
+  manager: RbacManager,
+  decision: Decision,
+  unsaved: PolicySpec | undefined,
+  remaining: Remaining,
+): Answer {
+  const listed = decision.matchedStatements.slice(0, Math.max(1, remaining.statements));
+  remaining.statements -= listed.length;
   return {
     decision: decision.allowed ? 'ALLOW' : 'DENY',
     reason: decision.reason,
-    matchedStatements: decision.matchedStatements.map((matched) => statementView(manager, matched, unsaved)),
+    matchedStatements: listed.map((matched) => statementView(manager, matched, unsaved, remaining)),
   };
 }
 
@@ -117,6 +136,7 @@ function statementView(
   manager: RbacManager,
   { role, policy, statementIndex, effect }: MatchedStatement,
   unsaved: PolicySpec | undefined,
+  remaining: Remaining,
 ): Matched {
   const spec = policy === undefined ? unsaved : manager.policies.specOf(policy);
   const statement = spec?.statements?.[statementIndex];
@@ -127,10 +147,15 @@ function statementView(
     policySrn: policy === undefined ? null : srnText('policy', policy),
     statementIndex,
     effect,
-    ...(statement?.description === undefined ? {} : { description: statement.description }),
-    ...(statement?.actions === undefined ? {} : { actions: statement.actions }),
-    ...(statement === undefined ? {} : { resources: statement.resources }),
+    ...(statement === undefined ? {} : textOf(statement, remaining)),
   };
+}
+
+function textOf({ description, actions, resources }: Statement, remaining: Remaining): Partial<Matched> {
+  const characters = [description ?? '', ...(actions ?? []), ...resources].reduce((sum, { length }) => sum + length, 0);
+  if (characters > remaining.characters) return {};
+  remaining.characters -= characters;
+  return { ...(description !== undefined && { description }), ...(actions && { actions }), resources };
 }
 
 function subjectView({ type, name }: Subject) {

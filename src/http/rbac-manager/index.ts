@@ -12,7 +12,7 @@ export interface RbacManagerOptions {
   readonly manager: RbacManager;
 }
 
-/** The RBAC manager's REST interface, under `/api/v1/rbac-manager`. */
+/** The REST API of the RBAC manager, under `/api/v1/rbac-manager`. */
 export async function rbacManager(app: FastifyInstance, { manager }: RbacManagerOptions): Promise<void> {
   await app.register(
     async (scope) => {

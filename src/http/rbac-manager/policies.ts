@@ -5,7 +5,7 @@ import type { RbacManager } from '../../access/manager.ts';
 import { policyResource } from '../../access/srn.ts';
 import { requireAllowed } from '../context.ts';
 import { CreatePolicyRequest, ListQuery, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas.ts';
-import { answers, Empty, listOf, nameFromPath, page, write } from './support.ts';
+import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, write } from './support.ts';
 
 interface ByPolicy {
   Params: { policySrn: string };
@@ -13,14 +13,14 @@ interface ByPolicy {
 
 const nameOf = (request: { params: { policySrn: string } }): string =>
   nameFromPath('policy', 'policySrn', request.params.policySrn);
-const about = (operationId: string, summary: string) => ({ operationId, summary, tags: ['policies'] });
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['policies'] });
 
 export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): void {
   app.get<{ Querystring: ListQuery }>(
     '/policies',
     {
       schema: {
-        ...about('listPolicies', 'The policies that the caller may read, by name.'),
+        ...describe('listPolicies', 'The policies that the caller may read, by name.'),
         querystring: ListQuery,
         response: answers(listOf(PolicySummary), 400),
       },
@@ -31,8 +31,9 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
   app.post<{ Body: Static<typeof CreatePolicyRequest> }>(
     '/policies',
     {
+      bodyLimit: POLICY_BODY_BYTES,
       schema: {
-        ...about('createPolicy', 'Makes a policy from a policy document.'),
+        ...describe('createPolicy', 'Makes a policy from a policy document.'),
         body: CreatePolicyRequest,
         response: answers(Policy, 400, 409),
       },
@@ -47,7 +48,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
     '/policies/:policySrn',
     {
       schema: {
-        ...about('getPolicy', 'One policy with its document.'),
+        ...describe('getPolicy', 'One policy with its document.'),
         params: PolicyParams,
         response: answers(Policy, 400, 404),
       },
@@ -62,8 +63,9 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
   app.put<ByPolicy & { Body: Static<typeof UpdatePolicyRequest> }>(
     '/policies/:policySrn',
     {
+      bodyLimit: POLICY_BODY_BYTES,
       schema: {
-        ...about('updatePolicy', 'Replaces the description and the document of a policy; what is not sent stays.'),
+        ...describe('updatePolicy', 'Replaces the description and the document of a policy; what is not sent stays.'),
         params: PolicyParams,
         body: UpdatePolicyRequest,
         response: answers(Policy, 400, 404, 409),
@@ -81,7 +83,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
     '/policies/:policySrn',
     {
       schema: {
-        ...about('deletePolicy', 'Deletes a policy that no role has.'),
+        ...describe('deletePolicy', 'Deletes a policy that no role has.'),
         params: PolicyParams,
         response: answers(Empty, 400, 404, 409),
       },

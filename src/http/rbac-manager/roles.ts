@@ -28,7 +28,7 @@ interface ByRole {
 
 const nameOf = (request: { params: { roleSrn: string } }): string =>
   nameFromPath('role', 'roleSrn', request.params.roleSrn);
-const about = (operationId: string, summary: string) => ({ operationId, summary, tags: ['roles'] });
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['roles'] });
 
 export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
   const { roles } = manager;
@@ -37,7 +37,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles',
     {
       schema: {
-        ...about('createRole', 'Makes a role that holds no policy yet.'),
+        ...describe('createRole', 'Makes a role that holds no policy yet.'),
         body: CreateRoleRequest,
         response: answers(Role, 400, 409),
       },
@@ -52,7 +52,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles',
     {
       schema: {
-        ...about('listRoles', 'The roles that the caller may read, by name.'),
+        ...describe('listRoles', 'The roles that the caller may read, by name.'),
         querystring: ListQuery,
         response: answers(listOf(Role), 400),
       },
@@ -62,7 +62,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
 
   app.get<ByRole>(
     '/roles/:roleSrn',
-    { schema: { ...about('getRole', 'One role.'), params: RoleParams, response: answers(Role, 400, 404) } },
+    { schema: { ...describe('getRole', 'One role.'), params: RoleParams, response: answers(Role, 400, 404) } },
     async (request) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetRole', roleResource(name));
@@ -74,7 +74,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles/:roleSrn',
     {
       schema: {
-        ...about('updateRole', 'Changes the description of a role.'),
+        ...describe('updateRole', 'Changes the description of a role.'),
         params: RoleParams,
         body: UpdateRoleRequest,
         response: answers(Role, 400, 404, 409),
@@ -92,7 +92,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles/:roleSrn',
     {
       schema: {
-        ...about('deleteRole', 'Deletes a role that nobody is assigned to.'),
+        ...describe('deleteRole', 'Deletes a role that nobody is assigned to.'),
         params: RoleParams,
         response: answers(Empty, 400, 404, 409),
       },
@@ -115,7 +115,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
   app.post<Attach>(
     '/roles/:roleSrn/attach-policy',
-    { schema: { ...about('attachPolicy', 'Gives a role a policy; again is no error.'), ...schema } },
+    { schema: { ...describe('attachPolicy', 'Gives a role a policy; again is no error.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
@@ -125,7 +125,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
   app.post<Attach>(
     '/roles/:roleSrn/detach-policy',
-    { schema: { ...about('detachPolicy', 'Takes a policy from a role; again is no error.'), ...schema } },
+    { schema: { ...describe('detachPolicy', 'Takes a policy from a role; again is no error.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
@@ -137,7 +137,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
     '/roles/:roleSrn/policies',
     {
       schema: {
-        ...about('listRolePolicies', 'The policies of a role that the caller may read, by name.'),
+        ...describe('listRolePolicies', 'The policies of a role that the caller may read, by name.'),
         params: RoleParams,
         querystring: ListQuery,
         response: answers(listOf(PolicySummary), 400, 404),
@@ -157,7 +157,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
 
   app.post<Assign>(
     '/roles/:roleSrn/create-assignment',
-    { schema: { ...about('createAssignment', 'Gives a subject the role; again is no error.'), ...schema } },
+    { schema: { ...describe('createAssignment', 'Gives a subject the role; again is no error.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const subject = subjectOf(request.body);
@@ -169,7 +169,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
 
   app.post<Assign>(
     '/roles/:roleSrn/delete-assignment',
-    { schema: { ...about('deleteAssignment', 'Takes the role from a subject; again is no error.'), ...schema } },
+    { schema: { ...describe('deleteAssignment', 'Takes the role from a subject; again is no error.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const subject = subjectOf(request.body);
@@ -183,7 +183,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/roles/:roleSrn/assignments',
     {
       schema: {
-        ...about('listAssignments', 'Who has the role.'),
+        ...describe('listAssignments', 'Who has the role.'),
         params: RoleParams,
         querystring: ListQuery,
         response: answers(listOf(Assignment), 400, 404),
@@ -200,7 +200,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/assignments',
     {
       schema: {
-        ...about(
+        ...describe(
           'listAllAssignments',
           'Who has which role, for the roles whose assignments the caller may read; by role.',
         ),

@@ -6,15 +6,15 @@ import { StringEnum } from '../../resources/schema.ts';
 const closed = { additionalProperties: false } as const;
 const MAX_DESCRIPTION = 4096;
 const MAX_SRN = 1024;
-/** The gateway's own limit on a body is what bounds a document; this one is a second line. */
-const MAX_DOCUMENT = 4 * 1024 * 1024;
-/** Questions of one simulation. */
+/** Characters; equals the default body limit in bytes. */
+const MAX_DOCUMENT = 1024 * 1024;
+/** Maximum requests in one simulation. */
 const MAX_REQUESTS = 1000;
 
 const Description = Type.String({ maxLength: MAX_DESCRIPTION, description: 'Free text.' });
 const Time = (description: string) =>
   Type.String({ format: 'date-time', description: `${description}, ISO 8601 with offset.` });
-/** Longer than a name may be, so that a wrong name is answered with one that would do. */
+/** Longer than a valid name, so that the error for an invalid name can suggest a valid one. */
 const Name = Type.String({
   minLength: 1,
   maxLength: 4 * NAME_MAX_LENGTH,
@@ -22,7 +22,7 @@ const Name = Type.String({
 });
 const Srn = (kind: string) => Type.String({ description: `Resource name, \`srn2:${kind}#<name>\`.` });
 
-// No `$id`: the serializer takes a name only once within one answer, and this stands in it several times.
+// No `$id`: the serializer accepts a name only once per response schema, and this schema is used several times.
 const Reference = Type.Object({ name: Type.String(), srn: Type.String() });
 
 const described = (kind: string) => ({
@@ -229,7 +229,7 @@ const answer = {
   reason: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
   matchedStatements: Type.Array(MatchedStatement, {
     description:
-      'Every matching deny, or every matching allow where nothing denied; the statements that cannot be read for invalidPolicy.',
+      'Matching denies, or matching allows where nothing denied; the statements that cannot be read for invalidPolicy. At most 100 for each question, and about 1000 for all questions together; once their lists of actions and resources are longer than 256 KiB together, the lists are left out.',
   }),
 };
 const Principal = Type.Object({

@@ -11,10 +11,10 @@ interface ByToken {
   Params: { tokenSrn: string };
 }
 
-/** A token has no name before it is made: only who may make any may make one. */
+/** A new token has no name yet, so creation needs the permission on all tokens. */
 const ANY_TOKEN = serviceTokenResource('*');
 
-const about = (operationId: string, summary: string) => ({ operationId, summary, tags: ['service-tokens'] });
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['service-tokens'] });
 
 export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: RbacManager): void {
   const nameOf = (request: { params: { tokenSrn: string } }): string =>
@@ -24,7 +24,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
     '/service-tokens',
     {
       schema: {
-        ...about('createServiceToken', 'Makes a service token; the answer alone shows its secret.'),
+        ...describe('createServiceToken', 'Makes a service token; the answer alone shows its secret.'),
         body: CreateServiceTokenRequest,
         response: answers(IssuedServiceToken, 400),
       },
@@ -42,7 +42,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
     '/service-tokens',
     {
       schema: {
-        ...about('listServiceTokens', 'The service tokens that the caller may read, without their secrets.'),
+        ...describe('listServiceTokens', 'The service tokens that the caller may read, without their secrets.'),
         querystring: ListQuery,
         response: answers(listOf(ServiceToken), 400),
       },
@@ -54,7 +54,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
     '/service-tokens/:tokenSrn',
     {
       schema: {
-        ...about('getServiceToken', 'One service token, without its secret.'),
+        ...describe('getServiceToken', 'One service token, without its secret.'),
         params: TokenParams,
         response: answers(ServiceToken, 400, 404),
       },
@@ -70,7 +70,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
     '/service-tokens/:tokenSrn',
     {
       schema: {
-        ...about('deleteServiceToken', 'Revokes a service token at once.'),
+        ...describe('deleteServiceToken', 'Revokes a service token at once.'),
         params: TokenParams,
         response: answers(Empty, 400, 404, 409),
       },

@@ -7,7 +7,7 @@ import { requireAllowed } from '../context.ts';
 import { ErrorBody, HttpError } from '../errors.ts';
 import type { ListQuery } from './schemas.ts';
 
-/** The answers that a route documents beside its 200. */
+/** The documented responses of a route: 200, 401, 403 and the given errors. */
 export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409)[]) {
   const documented = Object.fromEntries(errors.map((status) => [status, ErrorBody]));
   return { 200: ok, 401: ErrorBody, 403: ErrorBody, ...documented };
@@ -16,7 +16,7 @@ export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409)[]
 /** A 200 without a body. */
 export const Empty = Type.Null({ description: 'Done; the body is empty.' });
 
-/** A list that `limit` may cut. */
+/** Schema of a list with pagination by `limit`. */
 export function listOf(item: TSchema) {
   return Type.Array(item, {
     headers: {
@@ -41,8 +41,7 @@ export function nameFrom(kind: SrnKind, place: string, text: string): string {
 }
 
 /**
- * A call that changes something: asks for the right, then does it. A refusal that only the manager can see (such as handing on more than
- * one holds) leaves a record like every other denied call.
+ * Authorizes and runs a write. Denials by the manager itself, such as an attempt to grant more than the caller has, are audited like all others.
  */
 export async function write<T>(
   request: FastifyRequest,
@@ -66,9 +65,8 @@ export async function write<T>(
 }
 
 /**
- * The part of a list that was asked for. The position is kept as the key of the last entry that was sent, so that entries which come and go
- * meanwhile neither repeat nor hide others.
- * @param items in ascending order of their key
+ * One page of a list. The continue token holds the key of the last entry, so that concurrent inserts and deletes neither repeat nor skip entries.
+ * @param items in ascending order of their keys
  */
 export function page<T>(
   request: FastifyRequest<{ Querystring: ListQuery }>,
@@ -98,3 +96,6 @@ function decodeContinue(token: string): string {
   if (text.startsWith('after:')) return text.slice('after:'.length);
   throw new HttpError(400, '`continue` in the query string is not what an answer gave: take it from the `Link` header');
 }
+
+/** Maximum bytes of a body with a policy document. Larger ones would block the event loop for more than 50 ms. */
+export const POLICY_BODY_BYTES = 512 * 1024;

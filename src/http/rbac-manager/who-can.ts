@@ -45,7 +45,7 @@ const WhoCanAnswer = Type.Object(
       }),
       {
         description:
-          'One entry for each subject and role whose assignments the caller may read; the subjects are cut at `limit`.',
+          'One entry for each subject and role whose assignments the caller may read; the subjects are cut at `limit`, and of one subject the first 100 statements that allow it are looked at.',
       },
     ),
   },
@@ -72,8 +72,8 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
       if (!parsed.ok) throw new HttpError(400, `\`resource\` in the query string: ${parsed.message}`);
       const problem = actionProblem(action);
       if (problem !== undefined) throw new HttpError(400, `\`action\` in the query string: ${problem}`);
-      const { granted, total } = whoCan(manager.directory, action, parsed.value, limit);
-      // Who has a role is told only to those who may read the role's assignments.
+      const { granted, total } = await whoCan(manager.directory, action, parsed.value, limit);
+      // Assignments of a role are visible only with `GetAssignment` on it.
       const readable = (role: string): boolean =>
         request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
       const subjects = granted.flatMap(({ subject, by }) => {

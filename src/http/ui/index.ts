@@ -9,9 +9,9 @@ import { registerOidcSignIn, type OidcSignIn } from './oidc-sign-in.ts';
 import { endSession, MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
 
 export interface UiOptions {
-  /** Folder that `web/build.ts` wrote: index.html and assets/. */
+  /** Output folder of `web/build.ts`: index.html and assets/. */
   readonly folder: string;
-  /** How people sign in with their identity provider; undefined where only tokens do. */
+  /** Sign-in with an identity provider; undefined where only tokens are accepted. */
   readonly oidc: OidcSignIn | undefined;
 }
 
@@ -28,11 +28,11 @@ const CONTENT_SECURITY_POLICY = [
 
 const YEAR_SECONDS = 31_536_000;
 
-/** The dashboard at `/ui/` (where `/` leads), and the session that its sign-in opens. */
+/** The dashboard at `/ui/`, the redirect from `/`, and the session routes. */
 export async function ui(app: FastifyInstance, options: UiOptions): Promise<void> {
   const page = await readFile(join(options.folder, 'index.html'), 'utf8');
 
-  // Before the plugin that makes the routes: it knows no `config` of ours.
+  // Registered before the static plugin, which cannot set `config` on its routes.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/ui/assets/')) route.config = { ...route.config, public: true };
   });
@@ -54,11 +54,10 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
       .header('referrer-policy', 'no-referrer')
       .type('text/html; charset=utf-8')
       .send(page);
-  const open = { config: { public: true }, schema: { hide: true } };
-  // Who types the address of the gateway is a person.
-  app.get('/', open, (_request, reply) => reply.redirect('/ui/', 302));
-  app.get('/ui', open, (_request, reply) => reply.redirect('/ui/', 302));
-  app.get('/ui/*', open, (_request, reply) => sendPage(reply));
+  const publicRoute = { config: { public: true }, schema: { hide: true } };
+  app.get('/', publicRoute, (_request, reply) => reply.redirect('/ui/', 302));
+  app.get('/ui', publicRoute, (_request, reply) => reply.redirect('/ui/', 302));
+  app.get('/ui/*', publicRoute, (_request, reply) => sendPage(reply));
 
   app.post(
     '/ui/session',

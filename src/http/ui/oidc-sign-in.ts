@@ -6,13 +6,13 @@ import { Type, type Static } from 'typebox';
 import { ErrorBody, HttpError } from '../errors.ts';
 import { MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
 
-/** The identity provider that people sign in with: the authorization code flow with PKCE. */
+/** Sign-in with an identity provider: the authorization code flow with PKCE. */
 export interface OidcSignIn {
   readonly issuer: string;
   readonly clientId: string;
   /** Undefined for a public client. */
   readonly clientSecret: string | undefined;
-  /** `openid email` and what the claims for groups need. */
+  /** `openid email`, plus the scopes of the group claims. */
   readonly scope: string;
   /** Which of the provider's tokens the gateway's OIDC authenticator accepts. */
   readonly token: 'id_token' | 'access_token';
@@ -82,13 +82,13 @@ const Exchange = Type.Object(
 
 function exchangeRequest(
   oidc: OidcSignIn,
-  asked: Static<typeof Exchange>,
+  body: Static<typeof Exchange>,
 ): { method: 'POST'; headers: Record<string, string>; body: string } {
   const form = new URLSearchParams({
     grant_type: 'authorization_code',
-    code: asked.code,
-    code_verifier: asked.codeVerifier,
-    redirect_uri: asked.redirectUri,
+    code: body.code,
+    code_verifier: body.codeVerifier,
+    redirect_uri: body.redirectUri,
     client_id: oidc.clientId,
   });
   const headers: Record<string, string> = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -100,8 +100,8 @@ function exchangeRequest(
 }
 
 /**
- * An ID token answers the request of this very browser window, or opens no session (OpenID Connect Core, 3.1.3.7). It came from the
- * provider itself, and its signature is checked like that of every token when the session is used.
+ * Checks that the ID token belongs to the sign-in of this browser window (OpenID Connect Core, 3.1.3.7). The signature is verified when the session
+ * is used, as for all tokens.
  */
 function requireNonce(idToken: unknown, nonce: string): void {
   if (typeof idToken !== 'string') return;
@@ -116,8 +116,8 @@ function requireNonce(idToken: unknown, nonce: string): void {
 }
 
 /**
- * `GET /ui/session/methods` tells how to sign in; `POST /ui/session/oidc` exchanges the provider's code for a token and opens the
- * session. The exchange is done here, not in the browser, so that no script ever holds the token.
+ * `GET /ui/session/methods` returns the sign-in methods. `POST /ui/session/oidc` exchanges the provider's code for a token and opens the session.
+ * The gateway makes the exchange, so that no script has access to the token.
  */
 export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | undefined): void {
   const discover = oidc && discoverer(oidc.issuer);

@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const COOKIE = 'olap-warden-session';
-/** Browsers refuse larger cookies; a token longer than this cannot be kept in one. */
+/** Browsers reject larger cookies. */
 export const MAX_COOKIE_BYTES = 4000;
-/** A page of another site cannot set this header without the gateway's consent by CORS, which is never given. */
+/** Pages of other origins cannot set this header, because the gateway does not allow CORS. */
 const SAME_SITE_HEADER = 'x-olap-warden-ui';
 
 /**
- * The token of the dashboard's session, or undefined.
+ * The token of the dashboard session, or undefined.
  *
- * The cookie is HttpOnly and SameSite=Strict, and counts only beside a header that no foreign page can send and, where the
- * browser tells, only for requests that come from the same origin: a forged request from elsewhere has no credential.
+ * The cookie is HttpOnly and SameSite=Strict. It is accepted only together with a header that pages of other origins cannot send and, where the
+ * browser sends `Sec-Fetch-Site`, only for same-origin requests. This prevents cross-site request forgery.
  */
-export function sessionToken(request: FastifyRequest): string | undefined {
+export function sessionToken(request: Pick<FastifyRequest, 'headers'>): string | undefined {
   const { cookie, [SAME_SITE_HEADER]: marker, 'sec-fetch-site': site } = request.headers;
   if (cookie === undefined || marker !== '1') return undefined;
   if (site !== undefined && site !== 'same-origin') return undefined;
@@ -29,7 +29,7 @@ export function sessionToken(request: FastifyRequest): string | undefined {
   return undefined;
 }
 
-/** Secure unless the request came over plain HTTP, which is how a first try on a workstation comes. */
+/** Secure, except over plain HTTP, which is used for trials on a workstation. */
 function cookie(request: FastifyRequest, value: string, end: string): string {
   return `${COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict${request.protocol === 'https' ? '; Secure' : ''}${end}`;
 }

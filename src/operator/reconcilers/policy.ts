@@ -4,7 +4,7 @@ import { describeErrors } from '../../resources/validate.ts';
 import { READY, type Outcome } from '../outcome.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
 
-/** Says of each Policy whether it can be enforced. A policy that cannot denies everything to the roles that hold it. */
+/** Validates policies. An invalid policy denies everything to the roles that have it. */
 export function policyReconciler(): Reconciler<'Policy', Subject<'Policy'>> {
   return {
     kind: 'Policy',
@@ -20,10 +20,10 @@ export function policyReconciler(): Reconciler<'Policy', Subject<'Policy'>> {
   };
 }
 
-/** Objects are never changed in place: what was found out about one stays true. */
+/** A cache: objects of the store are immutable. */
 const outcomes = new WeakMap<Policy['spec'], Outcome>();
 
-/** Whether the policy can be enforced, and why not. */
+/** `ready` if the policy is valid, else `stalled` with its errors. */
 export function policyOutcome(policy: Policy): Outcome {
   let outcome = outcomes.get(policy.spec);
   if (!outcome) {
@@ -33,7 +33,7 @@ export function policyOutcome(policy: Policy): Outcome {
       : {
           class: 'stalled',
           reason: 'InvalidPolicy',
-          message: `the policy cannot be enforced and denies everything: ${describeErrors(check.errors)}`,
+          message: `the policy is invalid and denies everything: ${describeErrors(check.errors)}`,
         };
     outcomes.set(policy.spec, outcome);
   }

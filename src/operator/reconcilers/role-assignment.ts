@@ -6,7 +6,7 @@ export interface RoleAssignmentObserved extends Subject<'RoleAssignment'> {
   readonly roleExists: boolean;
 }
 
-/** Says of each RoleAssignment whether its role exists. */
+/** Reports whether the role of each RoleAssignment exists. */
 export function roleAssignmentReconciler(): Reconciler<'RoleAssignment', RoleAssignmentObserved> {
   const assignmentsByRole = new Backreferences();
   return {
@@ -26,7 +26,7 @@ export function roleAssignmentReconciler(): Reconciler<'RoleAssignment', RoleAss
         : ({
             class: 'waiting',
             reason: 'RoleNotFound',
-            message: `role \`${object.spec.role}\` not found: create it; the role of an assignment cannot be changed`,
+            message: `role \`${object.spec.role}\` not found: create it, or delete this assignment (its role cannot be changed)`,
           } as const);
       return { actions: [], status: { outcome, fields: { subjectCount: object.spec.subjects.length } } };
     },

@@ -2,19 +2,19 @@ import type { Role } from '../../resources/kinds.ts';
 import { Backreferences } from '../backreferences.ts';
 import { READY, type Outcome } from '../outcome.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
-import { listNames } from '../words.ts';
+import { listNames } from '../list-names.ts';
 import { policyOutcome } from './policy.ts';
 
 export interface RoleObserved extends Subject<'Role'> {
-  /** Names of policies that the role holds and that do not exist, in the role's order. */
+  /** Names of the role's policies that do not exist, in the role's order. */
   readonly missing: readonly string[];
-  /** Names of those that exist and cannot be enforced. */
+  /** Names of the role's policies that are invalid. */
   readonly invalid: readonly string[];
   /** Sum over all assignments of the role. */
   readonly subjectCount: number;
 }
 
-/** Says of each Role whether all its policies are there and can be enforced. */
+/** Reports whether all policies of each Role exist and are valid. */
 export function roleReconciler(): Reconciler<'Role', RoleObserved> {
   const rolesByPolicy = new Backreferences();
   const assignmentsByRole = new Backreferences();
@@ -60,14 +60,14 @@ function roleOutcome({ missing, invalid }: RoleObserved): Outcome {
     return {
       class: 'waiting',
       reason: 'PolicyNotFound',
-      message: `${listNames('policy', 'policies', missing)} not found: create ${missing.length === 1 ? 'it' : 'them'}, or take ${missing.length === 1 ? 'it' : 'them'} out of spec.policies`,
+      message: `${listNames('policy', 'policies', missing)} not found: create ${missing.length === 1 ? 'it' : 'them'}, or remove ${missing.length === 1 ? 'it' : 'them'} from spec.policies`,
     };
   }
   if (invalid.length > 0) {
     return {
       class: 'waiting',
       reason: 'InvalidPolicy',
-      message: `${listNames('policy', 'policies', invalid)} cannot be enforced, so whoever has the role is denied everything: see the status there`,
+      message: `${listNames('policy', 'policies', invalid)} ${invalid.length === 1 ? 'is' : 'are'} invalid, so the role denies everything: see the status of ${invalid.length === 1 ? 'that policy' : 'those policies'}`,
     };
   }
   return READY;

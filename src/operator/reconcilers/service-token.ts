@@ -9,30 +9,30 @@ import type { ReconcileContext, Reconciler, Subject } from '../reconciler.ts';
 import { isOwnedBy, ownerName, readMarks, secretNotOwned } from '../token-secret.ts';
 import { issueToken, type Issue } from './token-issue.ts';
 
-/** Both the old and the new token work for so long after a rotation. */
+/** How long the previous token stays valid after a rotation. */
 export const DEFAULT_GRACE_MS = 24 * 3_600_000;
-/** A ServiceToken that REST makes gets its hash a moment after itself. */
+/** The REST interface creates the hash Secret of a ServiceToken within this time. */
 const REST_GRACE_MS = 60_000;
 
 export interface ServiceTokenObserved extends Subject<'ServiceToken'> {
-  /** Some RoleAssignment names the token, by its name or its access key. */
+  /** Whether a RoleAssignment has the token as a subject, by name or access key. */
   readonly assigned: boolean;
-  /** The Secret with the hashes, whoever it belongs to. */
+  /** The Secret with the hashes, which may belong to another object. */
   readonly hashSecret: Secret | undefined;
-  /** The Secret that spec.secretName names, as far as the store shows it. */
+  /** The Secret named by spec.secretName, if the store shows it. */
   readonly tokenSecret: Secret | undefined;
-  /** Secrets of a ServiceToken of this name that is gone. */
+  /** Secrets of a deleted ServiceToken of this name. */
   readonly orphans: readonly Secret[];
 }
 
 export interface TokenRules {
-  /** How long the token before a rotation works on, milliseconds. */
+  /** How long the previous token stays valid after a rotation, in milliseconds. */
   readonly graceMs: number;
   /** Whether the Secret belongs to the ServiceToken. */
   readonly owns: (secret: Secret, token: ServiceToken) => boolean;
 }
 
-/** Makes, rotates and describes the tokens of ServiceTokens. */
+/** Creates and rotates the tokens of ServiceTokens, and reports their state. */
 export function serviceTokenReconciler(
   options: Partial<TokenRules> = {},
 ): Reconciler<'ServiceToken', ServiceTokenObserved> {
@@ -44,9 +44,9 @@ export function serviceTokenReconciler(
     kind: 'ServiceToken',
     onOwnEvent({ type, object }) {
       const { metadata, spec, status } = object;
-      const gone = type === 'deleted';
-      tokensByAccessKey.set(metadata.name, gone || !status?.accessKey ? [] : [status.accessKey]);
-      tokensBySecret.set(metadata.name, gone || !spec.secretName ? [] : [spec.secretName]);
+      const deleted = type === 'deleted';
+      tokensByAccessKey.set(metadata.name, deleted || !status?.accessKey ? [] : [status.accessKey]);
+      tokensBySecret.set(metadata.name, deleted || !spec.secretName ? [] : [spec.secretName]);
     },
     watches: [
       {
@@ -62,8 +62,8 @@ export function serviceTokenReconciler(
           const names = (of: typeof object): string[] =>
             of.spec.subjects.filter((subject) => subject.type === 'service-token').map((subject) => subject.name);
           assignmentsBySubject.set(object.metadata.name, type === 'deleted' ? [] : names(object));
-          const touched = [...names(object), ...(previous ? names(previous) : [])];
-          return touched.concat(touched.flatMap((name) => Array.from(tokensByAccessKey.ownersOf(name))));
+          const affected = [...names(object), ...(previous ? names(previous) : [])];
+          return affected.concat(affected.flatMap((name) => Array.from(tokensByAccessKey.ownersOf(name))));
         },
       },
     ],
@@ -84,7 +84,7 @@ function observe(
   const isOrphan = (secret: Secret | undefined): secret is Secret =>
     secret !== undefined && ownerName(secret) === name && !(object && rules.owns(secret, object));
   const tokenSecret = object?.spec.secretName ? store.get('Secret', object.spec.secretName) : undefined;
-  // Only a token that is gone leaves Secrets under names that nothing tells any more: then all have to be looked through.
+  // Without the ServiceToken the name of its token Secret is unknown, so all Secrets are searched.
   const orphans = object ? [hashSecret, tokenSecret].filter(isOrphan) : store.list('Secret').filter(isOrphan);
   return {
     object,
@@ -111,7 +111,7 @@ function reconcile(
   const expired = expiresInMs <= 0;
   const problem = ownershipProblem(object, observed, rules);
   const issue: Issue =
-    problem || expired ? kept(observed, rules) : issueToken({ ...observed, object }, context, rules.graceMs);
+    problem || expired ? existingToken(observed, rules) : issueToken({ ...observed, object }, context, rules.graceMs);
   const { hashes } = issue;
   const state = expired ? 'Expired' : observed.assigned && hashes ? 'Active' : 'Unassigned';
   const outcome = expired ? EXPIRED : (problem ?? tokenOutcome(object, hashes, observed.assigned, now));
@@ -134,18 +134,18 @@ function reconcile(
 const EXPIRED: Outcome = {
   class: 'stalled',
   reason: 'Expired',
-  message: 'the token has expired: move spec.expiresAt, or delete the ServiceToken',
+  message: 'the token has expired: set a later spec.expiresAt, or delete the ServiceToken',
 };
 
-/** The annotation is acted upon as soon as there is a token at all. */
+/** A rotation request is answered once a token exists. */
 function observedRotation(object: ServiceToken, hashes: TokenHashes | undefined): { observedRotateAt?: string } {
   const wanted = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
   const observed = hashes ? wanted : object.status?.observedRotateAt;
   return observed === undefined ? {} : { observedRotateAt: observed.slice(0, 128) };
 }
 
-/** Nothing is done; what is there is described. */
-function kept({ hashSecret, tokenSecret, object }: ServiceTokenObserved, rules: TokenRules): Issue {
+/** No action; describes the existing token. */
+function existingToken({ hashSecret, tokenSecret, object }: ServiceTokenObserved, rules: TokenRules): Issue {
   const owned = hashSecret && object && rules.owns(hashSecret, object) ? readHashSecret(hashSecret) : undefined;
   return { actions: [], hashes: owned, marks: readMarks(tokenSecret) };
 }
@@ -158,7 +158,7 @@ function ownershipProblem(
   const { secretName } = object.spec;
   const hashName = hashSecretName(object.metadata.name);
   if (secretName === hashName) {
-    const message = `spec.secretName may not be \`${hashName}\`: the hash of the token is kept there; make another ServiceToken that names another Secret`;
+    const message = `spec.secretName must not be \`${hashName}\`, the Secret with the hash of the token: create a ServiceToken with another spec.secretName`;
     return { class: 'stalled', reason: 'InvalidSecretName', message };
   }
   const foreign = [observed.tokenSecret, observed.hashSecret].find((secret) => secret && !rules.owns(secret, object));
@@ -167,23 +167,23 @@ function ownershipProblem(
 
 function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: Date): Outcome {
   if (!hashes) {
-    const late = ageMs(object, now) >= REST_GRACE_MS;
+    const overdue = ageMs(object, now) >= REST_GRACE_MS;
     return {
-      class: late ? 'stalled' : 'waiting',
+      class: overdue ? 'stalled' : 'waiting',
       reason: 'NoSecretName',
       message:
-        'there is no token: spec.secretName does not say where to write one; delete this ServiceToken and make one with spec.secretName',
+        'no token was created because spec.secretName is not set: delete this ServiceToken and create one with spec.secretName',
     };
   }
-  if (assigned) return { ...READY, reason: 'Active', message: 'the token works' };
+  if (assigned) return { ...READY, reason: 'Active', message: 'the token is valid and has a role' };
   return {
     class: 'waiting',
     reason: 'Unassigned',
-    message: `the token does not work until it has a role: make a RoleAssignment with the subject {type: service-token, name: ${object.metadata.name}}`,
+    message: `the token has no role and is not accepted: create a RoleAssignment with the subject {type: service-token, name: ${object.metadata.name}}`,
   };
 }
 
-/** When to look again: at the token's expiry, the end of a grace period, or when REST has had its time. */
+/** The next time-based change: expiry of the token, end of the rotation's grace period, or end of the time for the REST interface. */
 function requeue(
   expiresInMs: number,
   hashes: TokenHashes | undefined,

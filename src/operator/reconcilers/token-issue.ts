@@ -7,7 +7,7 @@ import {
 } from '../../access/service-token.ts';
 import type { Secret, ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
-import { toKubernetesTime } from '../outcome.ts';
+import { kubernetesTime } from '../../resources/time.ts';
 import type { Action } from '../plan.ts';
 import type { ReconcileContext } from '../reconciler.ts';
 import {
@@ -19,10 +19,10 @@ import {
   type TokenMarks,
 } from '../token-secret.ts';
 
-/** What is to be done about a token, and how it stands once that is done. */
+/** Actions for a token, and its state after them. */
 export interface Issue {
   readonly actions: readonly Action[];
-  /** Undefined while there is no token. */
+  /** Undefined if there is no token. */
   readonly hashes: TokenHashes | undefined;
   readonly marks: TokenMarks;
 }
@@ -34,11 +34,11 @@ interface Observed {
 }
 
 /**
- * Makes the token where there is none, replaces it where a rotation is asked for, and keeps the hash in step with the Secret.
+ * Creates the token if there is none, replaces it if a rotation is requested, and updates the hash to match the token Secret.
  *
- * The Secret with the token is the truth, and every step can be cut off after any write:
- * a first token is written before its hash, so the hash can be made from it later;
- * a rotation writes the hash before the token, so what the Secret holds works at every moment, as the hash before or the present one.
+ * The token Secret is authoritative, and a crash is possible after each write. A first token is written before its hash, so that the hash can be
+ * computed from it later. A rotation writes the hash before the token, so that the token in the Secret is valid at any time, by its current or
+ * its previous hash.
  */
 export function issueToken(observed: Observed, context: ReconcileContext, graceMs: number): Issue {
   const { object, hashSecret, tokenSecret } = observed;
@@ -48,88 +48,90 @@ export function issueToken(observed: Observed, context: ReconcileContext, graceM
   const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
   const keys = tokenSecret && readTokenSecret(tokenSecret);
   if (!tokenSecret || !keys) return firstToken(observed, secretName, hashes, { context, graceMs, rotateAt });
-  if (rotationIsDue(object, tokenSecret, rotateAt)) {
+  if (isRotationDue(object, tokenSecret, rotateAt)) {
     return rotate(observed, tokenSecret, keys, { context, graceMs, rotateAt });
   }
-  const wanted = hashesInStep(keys, hashes, context.now, graceMs);
+  const wanted = matchingHashes(keys, hashes, context.now, graceMs);
   return { actions: writeHash(object, hashSecret, hashes, wanted), hashes: wanted, marks: readMarks(tokenSecret) };
 }
 
-function rotationIsDue(object: ServiceToken, tokenSecret: Secret, rotateAt: string | undefined): boolean {
+function isRotationDue(object: ServiceToken, tokenSecret: Secret, rotateAt: string | undefined): boolean {
   const done = [object.status?.observedRotateAt, readMarks(tokenSecret).rotateAt];
   return rotateAt !== undefined && !done.includes(rotateAt);
 }
 
-/** What the hashes have to be for the token that the Secret holds. */
-function hashesInStep(keys: TokenKeys, hashes: TokenHashes | undefined, now: Date, graceMs: number): TokenHashes {
+/** The hashes that match the token in the Secret. */
+function matchingHashes(keys: TokenKeys, hashes: TokenHashes | undefined, now: Date, graceMs: number): TokenHashes {
   const wanted = hashesOf(keys);
   if (!hashes) return wanted;
-  const inStep = hashes.accessKey === wanted.accessKey && hashes.secretHash === wanted.secretHash;
-  return inStep ? withoutExpired(hashes, now) : { ...wanted, ...previous(hashes.secretHash, now, graceMs) };
+  const matches = hashes.accessKey === wanted.accessKey && hashes.secretHash === wanted.secretHash;
+  return matches ? withoutExpired(hashes, now) : { ...wanted, ...previous(hashes.secretHash, now, graceMs) };
 }
 
-interface Drawing {
+interface IssueContext {
   readonly context: ReconcileContext;
   readonly graceMs: number;
   readonly rotateAt: string | undefined;
 }
 
-/** Also where somebody has deleted or damaged the Secret: then the token that is lost works on for the grace period. */
+/** Also after the Secret was deleted or damaged: the lost token then stays valid for the grace period. */
 function firstToken(
   { object, hashSecret, tokenSecret }: Observed,
   secretName: string,
   hashes: TokenHashes | undefined,
-  { context, graceMs, rotateAt }: Drawing,
+  { context, graceMs, rotateAt }: IssueContext,
 ): Issue {
   const keys = context.newTokenKeys();
-  const kept: TokenKeys = hashes ? { ...keys, accessKey: hashes.accessKey } : keys;
-  const wanted = hashes ? { ...hashesOf(kept), ...previous(hashes.secretHash, context.now, graceMs) } : hashesOf(kept);
-  const marks = { rotateAt, rotatedAt: hashes ? toKubernetesTime(context.now) : undefined };
+  const issued: TokenKeys = hashes ? { ...keys, accessKey: hashes.accessKey } : keys;
+  const wanted = hashes
+    ? { ...hashesOf(issued), ...previous(hashes.secretHash, context.now, graceMs) }
+    : hashesOf(issued);
+  const marks = { rotateAt, rotatedAt: hashes ? kubernetesTime(context.now) : undefined };
   const write: Action = tokenSecret
-    ? { do: 'update', kind: 'Secret', object: withToken(tokenSecret, kept, marks) }
+    ? { do: 'update', kind: 'Secret', object: withToken(tokenSecret, issued, marks) }
     : {
         do: 'create',
         kind: 'Secret',
-        object: buildTokenSecret(object, secretName, kept, marks),
+        object: buildTokenSecret(object, secretName, issued, marks),
         ifExists: secretNotOwned(secretName),
       };
-  const told: Action = {
+  const event: Action = {
     do: 'event',
     type: 'Normal',
     reason: 'TokenCreated',
-    message: `a token with the access key \`${kept.accessKey}\` was written to Secret \`${secretName}\``,
+    message: `a token with the access key \`${issued.accessKey}\` was written to Secret \`${secretName}\``,
   };
-  return { actions: [write, ...writeHash(object, hashSecret, hashes, wanted), told], hashes: wanted, marks };
+  return { actions: [write, ...writeHash(object, hashSecret, hashes, wanted), event], hashes: wanted, marks };
 }
 
 function rotate(
   { object, hashSecret }: Observed,
   tokenSecret: Secret,
   current: TokenKeys,
-  { context, graceMs, rotateAt }: Drawing,
+  { context, graceMs, rotateAt }: IssueContext,
 ): Issue {
   const keys = { accessKey: current.accessKey, secretKey: context.newTokenKeys().secretKey };
   const wanted = { ...hashesOf(keys), ...previous(hashSecretKey(current.secretKey), context.now, graceMs) };
-  const marks = { rotateAt, rotatedAt: toKubernetesTime(context.now) };
+  const marks = { rotateAt, rotatedAt: kubernetesTime(context.now) };
   const hashes = hashSecret && readHashSecret(hashSecret);
-  const told: Action = {
+  const event: Action = {
     do: 'event',
     type: 'Normal',
     reason: 'TokenRotated',
-    message: `a new token was written to Secret \`${tokenSecret.metadata.name}\`; the one before works until ${wanted.previousExpiresAt}`,
+    message: `a new token was written to Secret \`${tokenSecret.metadata.name}\`; the previous token is valid until ${wanted.previousExpiresAt}`,
   };
   return {
     actions: [
       ...writeHash(object, hashSecret, hashes, wanted),
       { do: 'update', kind: 'Secret', object: withToken(tokenSecret, keys, marks) },
-      told,
+      event,
     ],
     hashes: wanted,
     marks,
   };
 }
 
-/** A token made by REST: its secret was shown once and lies nowhere. */
+/** A token that was created through REST: its secret key is not stored. */
 function withoutSecret({ object, hashSecret }: Observed, hashes: TokenHashes | undefined, now: Date): Issue {
   if (!hashes) return { actions: [], hashes: undefined, marks: readMarks(undefined) };
   const wanted = withoutExpired(hashes, now);
@@ -140,7 +142,7 @@ function withoutSecret({ object, hashSecret }: Observed, hashes: TokenHashes | u
       do: 'event',
       type: 'Warning',
       reason: 'CannotRotate',
-      message: 'spec.secretName does not say where to write a new token: make another ServiceToken instead',
+      message: 'the token cannot be rotated because spec.secretName is not set: create another ServiceToken instead',
     });
   }
   return { actions, hashes: wanted, marks: { rotateAt, rotatedAt: object.status?.rotatedAt } };
@@ -151,7 +153,7 @@ function hashesOf(keys: TokenKeys): TokenHashes {
 }
 
 function previous(hash: string, now: Date, graceMs: number): { previousHash: string; previousExpiresAt: string } {
-  return { previousHash: hash, previousExpiresAt: toKubernetesTime(new Date(now.getTime() + graceMs)) };
+  return { previousHash: hash, previousExpiresAt: kubernetesTime(new Date(now.getTime() + graceMs)) };
 }
 
 function withoutExpired(hashes: TokenHashes, now: Date): TokenHashes {

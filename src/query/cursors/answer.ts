@@ -4,23 +4,23 @@ import type { EngineCursor } from '../result-store.ts';
 import type { ScannedAnswer } from '../scanner/answer-scanner.ts';
 import type { RawField } from '../scanner/fields.ts';
 
-/** What the engine tells of a result that it keeps. */
-export interface ToldCursor {
+/** A cursor as reported by the engine. */
+export interface ReportedCursor {
   readonly cursor: EngineCursor;
   /** Rows of the whole result. */
   readonly rowCount: number;
-  /** Milliseconds that the engine keeps it. */
+  /** Retention time at the engine, in milliseconds. */
   readonly lifetimeMs: number;
   readonly offset: number;
   readonly numRows: number;
 }
 
-/** What these say holds for the engine's store, not for this gateway's. */
-const ABOUT_THE_STORE = new Set(['submissionTimeMs', 'expirationTimeMs']);
+/** These fields describe the engine's store, not this gateway's. */
+const STORE_FIELDS = new Set(['submissionTimeMs', 'expirationTimeMs']);
 const MAX_SHOWN = 300;
 
-/** @returns undefined where the engine does not say that it keeps a result, as versions before 1.3 do not */
-export function cursorIn(fields: readonly RawField[], url: string): ToldCursor | undefined {
+/** @returns undefined if the response has no cursor, as with versions before 1.3 */
+export function cursorIn(fields: readonly RawField[], url: string): ReportedCursor | undefined {
   const values = new Map(fields.map(({ name, value }) => [name, value]));
   const number = (name: string): number | undefined => {
     const value = Number(values.get(name) ?? Number.NaN);
@@ -42,37 +42,38 @@ export function cursorIn(fields: readonly RawField[], url: string): ToldCursor |
   };
 }
 
-/** Whether the engine tells of the very same result: a broker that was restarted may have given its id to another query. */
-export function isSame(cursor: EngineCursor, told: ToldCursor): boolean {
-  return told.cursor.requestId === cursor.requestId && told.cursor.submissionTimeMs === cursor.submissionTimeMs;
+/** Whether it is the same result: a restarted broker may reuse the id for another query. */
+export function isSame(cursor: EngineCursor, reported: ReportedCursor): boolean {
+  return reported.cursor.requestId === cursor.requestId && reported.cursor.submissionTimeMs === cursor.submissionTimeMs;
 }
 
-/** An answer that says something else of its rows than it holds is not handed on. @throws {QueryError} bad-answer */
+/** Rejects a response whose metadata does not match its rows. @throws {QueryError} bad-answer */
 export function requireRows(
   answer: ScannedAnswer,
-  told: ToldCursor,
+  reported: ReportedCursor,
   asked: { readonly offset: number; readonly numRows: number },
 ): void {
   const { rowCount } = answer;
-  if (told.offset === asked.offset && told.numRows === rowCount && rowCount >= 1 && rowCount <= asked.numRows) return;
+  if (reported.offset === asked.offset && reported.numRows === rowCount && rowCount >= 1 && rowCount <= asked.numRows)
+    return;
   throw new QueryError(
     'bad-answer',
-    `the engine was asked for ${asked.numRows} rows from row ${asked.offset} on, and answered with ${rowCount}, which it calls ${told.numRows} rows from row ${told.offset} on`,
+    `the engine was asked for ${asked.numRows} rows from row ${asked.offset} on, and answered with ${rowCount}, which it calls ${reported.numRows} rows from row ${reported.offset} on`,
   );
 }
 
-/** The engine's statistics in a page. */
+/** The engine's statistics for a page. */
 export function pageFields(fields: readonly RawField[]): readonly RawField[] {
-  return fields.filter(({ name }) => !ABOUT_THE_STORE.has(name));
+  return fields.filter(({ name }) => !STORE_FIELDS.has(name));
 }
 
-/** Text of the engine as a part of a message. */
+/** Engine text, shortened for an error message. */
 export function shown(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
 }
 
-/** What a broker without cursors is answered with. */
+/** Error for a broker without cursor support. */
 export function noCursors(url: string): QueryError {
   return new QueryError(
     'no-cursors',

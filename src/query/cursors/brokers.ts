@@ -12,38 +12,38 @@ import { cursorIn, isSame, noCursors, shown } from './answer.ts';
 export interface CursorBrokersOptions {
   readonly engine: Pick<Engine, 'brokerFor' | 'brokerAt'>;
   readonly metrics: QueryMetrics;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   readonly monotonic: () => number;
-  /** Told of what no caller learns. */
+  /** Called with errors that are not reported to a caller. */
   readonly onProblem: (message: string) => void;
 }
 
-/** A record of a result that the engine keeps. */
+/** Record of a result whose rows are kept by the engine. */
 export type CursorRecord = ResultRecord & { readonly cursor: EngineCursor };
 
 export function isCursorRecord(record: ResultRecord): record is CursorRecord {
   return record.cursor !== undefined;
 }
 
-/** The way to a page: the engine reads the whole result for each. */
+/** The engine reads the whole result for each page. */
 const PAGE_TIMEOUT_MS = 60_000;
 const SHORT_TIMEOUT_MS = 10_000;
-/** Of a refusal, as much as is looked at. */
+/** Maximum bytes read from an error response. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
-/** The way to the engine is short: packing an answer costs both sides more than its bytes do. */
+/** Compression costs both sides more than it saves on the internal network. */
 const HEADERS = { 'accept-encoding': 'identity' };
 
-/** Answers that the brokers rightly give, and callers that leave. */
-const NO_FAILURES = new Set<QueryErrorCode>(['not-found', 'bad-page', 'aborted']);
+/** Errors that are not failures of a broker. */
+const EXPECTED_ERRORS = new Set<QueryErrorCode>(['not-found', 'bad-page', 'aborted']);
 
 interface Ask {
   readonly method: 'GET' | 'DELETE';
-  /** Behind `/responseStore/<id>`. */
+  /** Path after `/responseStore/<id>`. */
   readonly path: string;
   readonly headersTimeoutMs: number;
 }
 
-/** The brokers as keepers of results: everything that is asked of their `/responseStore`. */
+/** Client for the brokers' `/responseStore` API. */
 export class CursorBrokers {
   readonly #options: CursorBrokersOptions;
 
@@ -52,7 +52,7 @@ export class CursorBrokers {
   }
 
   /**
-   * The engine's answer with a page of a result, whose body must be read to its end or destroyed.
+   * Requests a page of a result. The body of the response must be read to its end or destroyed.
    * @throws {QueryError} not-found, bad-page, bad-answer, no-cursors, store-unavailable, aborted; {EngineError} timeout, overloaded
    */
   page(record: CursorRecord, { offset, numRows }: PageRequest, signal: AbortSignal): Promise<EngineResponse> {
@@ -62,24 +62,24 @@ export class CursorBrokers {
     );
   }
 
-  /** What the engine tells of a query beside its rows. @throws as `page` */
+  /** Metadata of a result, without rows. @throws as `page` */
   metadata(record: CursorRecord, signal: AbortSignal): Promise<readonly RawField[]> {
     return this.#timed('cursor_metadata', async () => {
       const ask: Ask = { method: 'GET', path: '', headersTimeoutMs: SHORT_TIMEOUT_MS };
       const fields = await fieldsOf(await this.#askOk(record, ask, signal), signal);
-      const told = cursorIn(fields, record.cursor.url);
-      if (told === undefined || !isSame(record.cursor, told)) throw goneAtEngine(record);
+      const reported = cursorIn(fields, record.cursor.url);
+      if (reported === undefined || !isSame(record.cursor, reported)) throw notFoundAtEngine(record);
       return fields;
     });
   }
 
   /**
-   * Has the engine delete a result; one that it no longer has is no error.
+   * Deletes a result at the engine; an absent result is not an error.
    * @throws {QueryError} store-unavailable, bad-answer, aborted; {EngineError} timeout, overloaded
    */
   async delete(record: CursorRecord, signal: AbortSignal): Promise<void> {
     try {
-      // Its id may have gone to another query since, whose result is not ours to delete.
+      // The engine may have reused the id for another query, whose result must not be deleted.
       await this.metadata(record, signal);
       const ask: Ask = { method: 'DELETE', path: '', headersTimeoutMs: SHORT_TIMEOUT_MS };
       const { body } = await this.#timed('cursor_delete', () => this.#askOk(record, ask, signal));
@@ -89,15 +89,15 @@ export class CursorBrokers {
     }
   }
 
-  /** Has the engine delete a result that nobody will ask for, if it can: else it does so by itself when its own time for it is over. */
+  /** Tries to delete an unused result at the engine. If that fails, the engine deletes it when it expires. */
   async forget(record: CursorRecord): Promise<void> {
-    // Whoever asked may be gone.
+    // Not aborted with the request that caused it.
     await this.delete(record, AbortSignal.timeout(SHORT_TIMEOUT_MS)).catch((error: unknown) => {
       this.#options.onProblem(`a result of no use is left to the engine until it expires: ${(error as Error).message}`);
     });
   }
 
-  /** An answer of status 200. */
+  /** A response with status 200. */
   async #askOk(record: CursorRecord, ask: Ask, signal: AbortSignal): Promise<EngineResponse> {
     const response = await this.#ask(record, ask, signal);
     if (response.status === 200) return response;
@@ -112,12 +112,12 @@ export class CursorBrokers {
       const holder = await this.#options.engine.brokerAt?.(url, signal);
       if (holder !== undefined) return await send(holder, record, ask, signal);
     } catch (error) {
-      if (!isAway(error)) throw signal.aborted ? gaveUp(error) : error;
+      if (!isUnreachable(error)) throw signal.aborted ? abortedByCaller(error) : error;
       cause = error;
     }
     const answer = await this.#askOther(record, ask, signal);
     if (answer !== undefined) return answer;
-    if (signal.aborted) throw gaveUp(cause);
+    if (signal.aborted) throw abortedByCaller(cause);
     throw new QueryError(
       'store-unavailable',
       `the broker ${url}, which keeps the result, ${cause === undefined ? 'is not among the live ones' : 'cannot be reached'}: ` +
@@ -126,7 +126,7 @@ export class CursorBrokers {
     );
   }
 
-  /** Brokers may share the place of their results: then any can answer when one is away. */
+  /** Brokers may share their response store: then another broker can replace one that is unreachable. */
   async #askOther(record: CursorRecord, ask: Ask, signal: AbortSignal): Promise<EngineResponse | undefined> {
     try {
       const other = await this.#options.engine.brokerFor(record.tables, signal);
@@ -135,7 +135,7 @@ export class CursorBrokers {
       if (answer.status === 200) return answer;
       answer.body.destroy();
     } catch (error) {
-      // That nobody stands in for the broker is told by whoever asked; only a defect is none of it.
+      // The caller reports the error of the first broker; only unexpected errors are thrown here.
       if (!(error instanceof EngineError)) throw error;
     }
     return undefined;
@@ -148,7 +148,7 @@ export class CursorBrokers {
     try {
       return await call();
     } catch (error) {
-      failed = !(error instanceof QueryError) || !NO_FAILURES.has(error.code);
+      failed = !(error instanceof QueryError) || !EXPECTED_ERRORS.has(error.code);
       throw error;
     } finally {
       metrics.storeCall(operation, (monotonic() - started) / 1000, failed);
@@ -173,10 +173,10 @@ async function fieldsOf(response: EngineResponse, signal: AbortSignal): Promise<
 
 const IGNORED_ROWS = { push: async (): Promise<void> => undefined, flush: async (): Promise<void> => undefined };
 
-/** What the engine's refusal means to who asks for the result. */
+/** Maps an error response of the engine to a QueryError. */
 function refusal(record: CursorRecord, status: number, text: string): QueryError {
   const { url } = record.cursor;
-  if (status === 404) return text.startsWith('Query results for') ? goneAtEngine(record) : noCursors(url);
+  if (status === 404) return text.startsWith('Query results for') ? notFoundAtEngine(record) : noCursors(url);
   if (status === 401 || status === 403) {
     return new QueryError(
       'bad-answer',
@@ -193,17 +193,17 @@ function refusal(record: CursorRecord, status: number, text: string): QueryError
   );
 }
 
-export function goneAtEngine({ requestId }: ResultRecord): QueryError {
+export function notFoundAtEngine({ requestId }: ResultRecord): QueryError {
   return new QueryError(
     'not-found',
     `there are no query results for \`${requestId}\` at the engine any more: expired there, or deleted`,
   );
 }
 
-function isAway(error: unknown): boolean {
+function isUnreachable(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'unreachable';
 }
 
-function gaveUp(cause: unknown): QueryError {
+function abortedByCaller(cause: unknown): QueryError {
   return new QueryError('aborted', 'the caller went away before the engine had answered', { cause });
 }

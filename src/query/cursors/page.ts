@@ -5,20 +5,20 @@ import type { ResultRecord } from '../result-store.ts';
 import type { ScannedAnswer } from '../scanner/answer-scanner.ts';
 import { decoded, scanInto } from '../submit.ts';
 import { cursorIn, isSame, noCursors, pageFields, requireRows, shown } from './answer.ts';
-import { type CursorBrokers, type CursorRecord, goneAtEngine } from './brokers.ts';
+import { type CursorBrokers, type CursorRecord, notFoundAtEngine } from './brokers.ts';
 import type { Spool } from './spool.ts';
 
-/** One page, as the engine gives it. */
+/** What `readCursorPage` needs. */
 export interface CursorPageOptions {
   readonly brokers: CursorBrokers;
-  /** Takes the rows; discarded by whoever made it, once the page is out or has failed. */
+  /** Buffers the rows. The caller discards it after the page was sent or failed. */
   readonly spool: Spool;
   readonly holder: HolderAddress | undefined;
 }
 
 /**
- * A page of a result that the engine keeps: its rows as they came, between a head and a tail of our own. Nothing is handed out before the whole answer is
- * there and seen to be of the result that was asked for.
+ * Reads a page of a result that the engine keeps. The rows are passed through unchanged. The page is returned only after the whole response
+ * was received and checked to belong to the requested result.
  * @throws {QueryError} bad-page, not-found, bad-answer, no-cursors, store-full, store-unavailable, aborted; {EngineError} timeout, overloaded
  */
 export async function readCursorPage(
@@ -30,15 +30,15 @@ export async function readCursorPage(
   const asked = { offset: request.offset, numRows: rowsOf(record, request) };
   const response = await brokers.page(record, asked, signal);
   const answer = await spooled(response, spool, signal);
-  const told = cursorIn(answer.fields, record.cursor.url);
+  const reported = cursorIn(answer.fields, record.cursor.url);
   if (answer.hasExceptions) throw failed(record, answer);
-  if (told === undefined) throw noCursors(record.cursor.url);
-  if (!isSame(record.cursor, told)) throw goneAtEngine(record);
-  requireRows(answer, told, asked);
+  if (reported === undefined) throw noCursors(record.cursor.url);
+  if (!isSame(record.cursor, reported)) throw notFoundAtEngine(record);
+  requireRows(answer, reported, asked);
   return cursorPage({ record, answer, spool, offset: asked.offset, holder }, signal);
 }
 
-/** An answer of the engine whose rows lie in the spool. @throws {QueryError} bad-answer, store-full, store-unavailable, aborted */
+/** Reads a response of the engine with its rows in the spool. @throws {QueryError} bad-answer, store-full, store-unavailable, aborted */
 export async function spooled(response: EngineResponse, spool: Spool, signal: AbortSignal): Promise<ScannedAnswer> {
   const body = decoded(response);
   try {
@@ -56,12 +56,12 @@ export interface CursorPageParts {
   readonly holder: HolderAddress | undefined;
 }
 
-/** The spooled rows as a page of ours. */
+/** Builds the page from the spooled rows. */
 export function cursorPage(parts: CursorPageParts, signal: AbortSignal): Page {
   const { record, answer, spool, offset, holder } = parts;
   const numRows = answer.rowCount;
-  const told = { ...record, fields: pageFields(answer.fields), tableFields: answer.tableFields };
-  const { head, tail } = framePage(told, { offset, numRows }, holder);
+  const pageRecord = { ...record, fields: pageFields(answer.fields), tableFields: answer.tableFields };
+  const { head, tail } = framePage(pageRecord, { offset, numRows }, holder);
   return { head, tail, numRows, rows: spool.rows(signal), length: head.length + spool.bytes + tail.length };
 }
 

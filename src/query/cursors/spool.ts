@@ -5,8 +5,8 @@ import { Gathered, type RowsSink } from '../submit.ts';
 const NO_INDEX: RowIndex = { stride: 1, checkpoints: new Float64Array(0) };
 
 /**
- * The rows of one answer of the engine between their arrival and their sending: in memory up to a bound, beyond it in a part of the store that nobody
- * sees. So an answer is known to its end, where its tables and exceptions stand, before any of it goes out, whatever its size.
+ * Buffers the rows of one engine response: in memory up to a limit, beyond it in an unpublished part of the store.
+ * So the tables and exceptions at the end of the response are known before any row is sent, whatever its size.
  */
 export class Spool implements RowsSink {
   readonly #maxBytes: number;
@@ -19,9 +19,9 @@ export class Spool implements RowsSink {
   #gathered: Gathered | undefined;
 
   /**
-   * @param maxBytes what may be held in memory
-   * @param begin makes the part of the store; called once, and only where more comes
-   * @param hold told by how many bytes what is held or may still be held changes; at first by `maxBytes`
+   * @param maxBytes maximum bytes in memory
+   * @param begin opens the part of the store; called once, and only if the limit is exceeded
+   * @param hold called with the change in reserved memory, in bytes; first with `maxBytes`
    */
   constructor(maxBytes: number, begin: () => Promise<ResultWriter>, hold: (bytes: number) => void) {
     this.#maxBytes = maxBytes;
@@ -48,7 +48,7 @@ export class Spool implements RowsSink {
 
   async flush(): Promise<void> {
     await this.#gathered?.flush();
-    // From here on the rows can be read.
+    // The rows are readable after this.
     await this.#writer?.seal(NO_INDEX);
     this.#setHeld(this.#writer === undefined ? this.#bytes : 0);
   }
@@ -58,7 +58,7 @@ export class Spool implements RowsSink {
     return this.#writer === undefined ? this.#pieces : this.#writer.read(0, this.#bytes, signal);
   }
 
-  /** Leaves nothing behind; may be called twice. Never throws. */
+  /** Deletes everything; may be called twice. Never throws. */
   async discard(): Promise<void> {
     this.#pieces = [];
     this.#setHeld(0);

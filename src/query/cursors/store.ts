@@ -5,7 +5,7 @@ import { type CursorBrokers, isCursorRecord } from './brokers.ts';
 export interface CursorStoreOptions {
   readonly store: ResultStore;
   readonly brokers: CursorBrokers;
-  /** Whether new results are left to the engine: then the store's own bound is not the bound of what is kept. */
+  /** Whether the engine keeps new results. The store's own capacity then does not limit them. */
   readonly native: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -13,8 +13,8 @@ export interface CursorStoreOptions {
 }
 
 /**
- * The same store, with what the engine keeps for it: such a result takes up what it takes up there, and goes there, too, when it is deleted.
- * So the quota, the cleaner and the listing know no difference.
+ * Wraps a store so that it includes the results kept by the engine: their size counts, and deleting one also deletes it at the engine.
+ * Quota, cleaner and listing need no special case.
  */
 export function cursorStore({ store, brokers, native, now, onProblem }: CursorStoreOptions): ResultStore {
   return {
@@ -25,7 +25,6 @@ export function cursorStore({ store, brokers, native, now, onProblem }: CursorSt
     ...(store.tidy && { tidy: (signal: AbortSignal) => store.tidy?.(signal) ?? Promise.resolve() }),
     begin: (requestId, signal) => store.begin(requestId, signal),
     open: (requestId, signal) => store.open(requestId, signal),
-    ...(store.openNow && { openNow: (requestId: string) => store.openNow?.(requestId) }),
     async *list(signal) {
       for await (const summary of store.list(signal)) yield withCursor(summary);
     },
@@ -45,7 +44,7 @@ export function cursorStore({ store, brokers, native, now, onProblem }: CursorSt
     try {
       await brokers.delete(record, signal);
     } catch (error) {
-      // The engine expires results itself: a broker that is gone for good does not keep the records of its results for ever.
+      // The engine expires results itself, so the record is deleted even if its broker is gone permanently.
       if (signal.aborted || record.expirationTimeMs > now()) throw error;
       onProblem(`the expired result ${requestId} is left to the engine: ${(error as Error).message}`);
     }

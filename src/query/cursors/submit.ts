@@ -4,7 +4,7 @@ import type { HolderAddress, Page } from '../page.ts';
 import type { ResultReader, ResultStore } from '../result-store.ts';
 import type { ScannedAnswer } from '../scanner/answer-scanner.ts';
 import { type EngineAnswer, engineAnswer, type InspectAnswer, type Submission } from '../submit.ts';
-import { cursorIn, noCursors, requireRows, type ToldCursor } from './answer.ts';
+import { cursorIn, noCursors, requireRows, type ReportedCursor } from './answer.ts';
 import type { CursorBrokers, CursorRecord } from './brokers.ts';
 import { cursorPage, spooled } from './page.ts';
 import type { Spool } from './spool.ts';
@@ -12,10 +12,10 @@ import type { Spool } from './spool.ts';
 export interface CursorSubmission {
   readonly store: ResultStore;
   readonly brokers: CursorBrokers;
-  /** Takes the rows of the first page; discarded by whoever made it, once the page is out or nothing came of it. */
+  /** Buffers the rows of the first page. The caller discards it after the page was sent or the submission failed. */
   readonly spool: Spool;
   readonly submission: Submission;
-  /** Rows that the first page was asked for. */
+  /** Requested rows of the first page. */
   readonly numRows: number;
   readonly holder: HolderAddress | undefined;
 }
@@ -24,14 +24,14 @@ export type CursorOutcome =
   | { readonly kind: 'stored'; readonly reader: ResultReader; readonly page: Page }
   /** Closing it discards the spool. */
   | EngineAnswer
-  /** The engine keeps nothing of such a result that tells its columns. */
+  /** The result has no rows, so the engine keeps no cursor with its columns. */
   | { readonly kind: 'no-rows' };
 
 const NO_ROWS = { stride: 1, checkpoints: new Float64Array(0) };
 
 /**
- * Takes the first answer to a query whose result the engine keeps, and leaves a record without rows in the store.
- * @throws {QueryError} no-cursors, bad-answer, store-full, store-unavailable, aborted; whatever `inspect` throws. Nothing is left behind then
+ * Takes the first response to a query whose result the engine keeps, and stores a record without rows.
+ * @throws {QueryError} no-cursors, bad-answer, store-full, store-unavailable, aborted; and whatever `inspect` throws. On error nothing stays stored
  */
 export async function storeCursor(
   response: EngineResponse,
@@ -42,17 +42,17 @@ export async function storeCursor(
   const { spool, brokers, holder } = parts;
   const url = response.url ?? '';
   const answer = await spooled(response, spool, signal);
-  const told = cursorIn(answer.fields, url);
-  const record = told && recordOf(answer, told, parts.submission);
+  const reported = cursorIn(answer.fields, url);
+  const record = reported && recordOf(answer, reported, parts.submission);
   let kept = false;
   try {
     inspect(answer.fields);
     if (answer.hasExceptions) return engineAnswer(answer, spool.rows(signal), () => spool.discard());
-    if (told === undefined || record === undefined) throw notStored(url);
-    if (told.rowCount === 0) return { kind: 'no-rows' };
+    if (reported === undefined || record === undefined) throw notStored(url);
+    if (reported.rowCount === 0) return { kind: 'no-rows' };
     if (answer.dataSchema === undefined)
       throw new QueryError('bad-answer', 'the engine told rows without their columns');
-    requireRows(answer, told, { offset: 0, numRows: parts.numRows });
+    requireRows(answer, reported, { offset: 0, numRows: parts.numRows });
     const reader = await putRecord(parts.store, record, signal);
     kept = true;
     return { kind: 'stored', reader, page: cursorPage({ record, answer, spool, offset: 0, holder }, signal) };
@@ -61,21 +61,21 @@ export async function storeCursor(
   }
 }
 
-function recordOf(answer: ScannedAnswer, told: ToldCursor, submission: Submission): CursorRecord {
+function recordOf(answer: ScannedAnswer, reported: ReportedCursor, submission: Submission): CursorRecord {
   const { submissionTimeMs, expirationTimeMs } = submission;
   return {
     version: 1,
     ...submission,
-    // By the lengths of time, not by the times: the engine's clock is another one.
-    expirationTimeMs: Math.min(expirationTimeMs, submissionTimeMs + told.lifetimeMs),
-    rowCount: told.rowCount,
+    // Computed from durations, because the engine's clock may differ.
+    expirationTimeMs: Math.min(expirationTimeMs, submissionTimeMs + reported.lifetimeMs),
+    rowCount: reported.rowCount,
     rowBytes: 0,
     stride: NO_ROWS.stride,
     checkpoints: 0,
     dataSchema: answer.dataSchema ?? '{}',
     tableFields: [],
     fields: [],
-    cursor: told.cursor,
+    cursor: reported.cursor,
   };
 }
 

@@ -5,30 +5,30 @@ import { type RawField, splitFields } from './fields.ts';
 import { ROW_KERNEL } from './kernel.ts';
 import type { RowKernel, RowSink, RowWalk } from './row-kernel.ts';
 
-/** What an answer of the engine holds, rows apart. */
+/** An engine response without its rows. */
 export interface ScannedAnswer {
-  /** False where `resultTable` is missing, null, or has no `rows`. */
+  /** False if `resultTable` is missing, null, or has no `rows`. */
   readonly hasRows: boolean;
   readonly rowCount: number;
   /** Bytes between the brackets of `rows`. */
   readonly rowBytes: number;
   readonly index: RowIndex;
-  /** The value of `resultTable.dataSchema` as it was spelled; undefined where there is none. */
+  /** Text of `resultTable.dataSchema`; undefined if absent. */
   readonly dataSchema: string | undefined;
   /** Fields of `resultTable` other than `dataSchema` and `rows`. */
   readonly tableFields: readonly RawField[];
   /** Top-level fields other than `resultTable`, in the engine's order. */
   readonly fields: readonly RawField[];
-  /** True where `exceptions` has an entry. */
+  /** Whether `exceptions` is not empty. */
   readonly hasExceptions: boolean;
-  /** The answer's bytes before and behind its rows; `tail` is empty where there are no rows. */
+  /** Bytes of the response before and after its rows; `tail` is empty if there are no rows. */
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
 }
 
 /**
- * Reads the JSON of an engine's answer as it streams in, in one pass and bounded memory: hands out the bytes of the rows, indexes
- * where rows begin, and keeps everything else. No row is ever parsed.
+ * Scans the JSON of an engine response while it arrives, in one pass and bounded memory: returns the bytes of the rows, indexes
+ * the row starts, and keeps everything else. Rows are not parsed.
  */
 export class AnswerScanner {
   readonly #kernel: RowKernel;
@@ -43,13 +43,13 @@ export class AnswerScanner {
     this.#envelope = new Envelope(options.maxEnvelopeBytes);
   }
 
-  /** Rows met so far. */
+  /** Number of rows so far. */
   get rows(): number {
     return this.#walk?.rows ?? 0;
   }
 
   /**
-   * @returns the part of the chunk that belongs to the rows (a view, no copy); empty where none does
+   * @returns the rows part of the chunk (a view, no copy); may be empty
    * @throws {QueryError} bad-answer
    */
   push(chunk: Uint8Array): Uint8Array {
@@ -75,7 +75,7 @@ export class AnswerScanner {
     return rows;
   }
 
-  /** The answer is over. @throws {QueryError} bad-answer */
+  /** Ends the response. @throws {QueryError} bad-answer */
   end(): ScannedAnswer {
     const walk = this.#walk;
     if (walk !== undefined && !walk.ended) {
@@ -104,7 +104,7 @@ export class AnswerScanner {
   readonly #sink: RowSink = (row, offset) => this.#index.add(row, this.#rowBytes + offset);
 
   #pushTail(chunk: Uint8Array, from: number): void {
-    // A second `resultTable.rows` is refused by the envelope itself, so that this never stops half-way.
+    // The envelope rejects a second `resultTable.rows`, so it always takes the whole chunk.
     this.#envelope.push(chunk, from);
   }
 }

@@ -9,20 +9,20 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** An answer without its rows is a few KB; the column names of a wide table or a trace may make it more. */
+/** A response without rows is usually a few KB; column names of wide tables or a trace may make it larger. */
 export const MAX_ENVELOPE_BYTES = 16 * 1024 * 1024;
-/** A trace of stages nests, but no answer of the engine comes near this. */
+/** Traces of stages are nested, but far less than this. */
 const MAX_DEPTH = 1000;
 
 /**
- * The answer without its rows: follows the JSON of the engine's answer far enough to meet the array `resultTable.rows`, wherever it stands,
- * and keeps every other byte. Whether those bytes are valid JSON is JSON.parse's business, at the end.
+ * The response without its rows: parses the JSON just enough to find the array `resultTable.rows` at any position, and keeps
+ * all other bytes. JSON.parse validates them at the end.
  */
 export class Envelope {
   #bytes = Buffer.allocUnsafe(4096);
   #length = 0;
   readonly #maxBytes: number;
-  /** One entry for each open bracket: whether it is an object. */
+  /** For each open bracket whether it is an object. */
   readonly #objects: boolean[] = [];
   #stringStart = -1;
   #escaped = false;
@@ -36,8 +36,8 @@ export class Envelope {
   }
 
   /**
-   * Takes bytes until the `[` of `resultTable.rows`, which it takes too.
-   * @returns the offset behind that `[`, or -1 where it is not in this chunk
+   * Takes bytes up to and including the `[` of `resultTable.rows`.
+   * @returns the offset after that `[`, or -1 if it is not in this chunk
    * @throws {QueryError} bad-answer
    */
   push(chunk: Uint8Array, from: number): number {
@@ -53,23 +53,23 @@ export class Envelope {
     return -1;
   }
 
-  /** The `]` of `rows` was met by whoever walked the rows. */
+  /** The caller has reached the `]` of `rows`. */
   rowsEnded(): void {
     this.#objects.pop();
     this.#keep(Uint8Array.of(CLOSE_ARRAY));
   }
 
-  /** Bytes kept so far. */
+  /** Number of bytes kept so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** The kept bytes, in two. */
+  /** The kept bytes, split at an offset. */
   split(at: number): { head: Uint8Array; tail: Uint8Array } {
     return { head: this.#bytes.subarray(0, at), tail: this.#bytes.subarray(at, this.#length) };
   }
 
-  /** The answer with no row in `rows`. */
+  /** The response with empty `rows`. */
   text(): string {
     return this.#bytes.toString('utf8', 0, this.#length);
   }
@@ -91,7 +91,7 @@ export class Envelope {
     }
   }
 
-  /** @returns true where the byte opens `resultTable.rows` */
+  /** @returns true if the byte opens `resultTable.rows` */
   #structure(byte: number, position: number): boolean {
     switch (byte) {
       case QUOTE:

@@ -1,11 +1,11 @@
-/** A field of a JSON object with its value as it was spelled. */
+/** A field of a JSON object; the value keeps its spelling. */
 export interface RawField {
   readonly name: string;
   readonly value: string;
 }
 
 /**
- * The fields of an object, values untouched: a number keeps its digits, which JSON.parse would round.
+ * Splits an object into fields. Values keep their spelling, because JSON.parse would round long numbers.
  * @param json valid JSON of one object
  */
 export function splitFields(json: string): RawField[] {

@@ -13,18 +13,18 @@ const GAP_ROW_OR_END = 0;
 const GAP_COMMA_OR_END = 1;
 const GAP_ROW = 2;
 
-/** 0 for bytes that tell nothing inside a row; others stop the inner loop. */
+/** 0 for bytes without meaning inside a row; others end the inner loop. */
 const STOPS = new Uint8Array(256);
 for (const byte of [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STOPS[byte] = 1;
 
-/** The kernel byte by byte: where WebAssembly SIMD is missing, and the oracle that it is tested against. */
+/** Byte-by-byte kernel: fallback without WebAssembly SIMD, and reference for the tests. */
 export const JS_KERNEL: RowKernel = { name: 'js', walk: (limit) => new JsWalk(limit) };
 
 class JsWalk implements RowWalk {
   rows = 0;
   ended = false;
   readonly #limit: number;
-  /** Whether each open bracket is a `{`. */
+  /** For each open bracket whether it is a `{`. */
   readonly #kinds = new Uint8Array(MAX_NESTING + 1);
   #depth = 0;
   #inString = false;
@@ -95,7 +95,7 @@ class JsWalk implements RowWalk {
     return at + 1;
   }
 
-  /** Runs to the end of the row, of the chunk, or to the first quote. */
+  /** Scans to the end of the row or the chunk, or to the first quote. */
   #insideRow(chunk: Uint8Array, from: number): number {
     const length = chunk.length;
     let i = from;
@@ -103,14 +103,14 @@ class JsWalk implements RowWalk {
       let byte = 0;
       for (; i < length; i++) {
         byte = chunk[i] as number;
-        // Digits, commas, points and signs: most of what stands there.
+        // Digits, commas, points and signs are the most frequent bytes.
         if (byte > QUOTE && byte < OPEN_ARRAY) continue;
         if (STOPS[byte] === 1) break;
       }
       if (i >= length) return length;
       i++;
       if (byte === QUOTE) {
-        // Most strings end in the same chunk: no state is touched for them.
+        // Most strings end in the same chunk and need no state.
         const end = stringEnd(chunk, i);
         if (end === 0) {
           this.#inString = true;
@@ -121,7 +121,7 @@ class JsWalk implements RowWalk {
     }
   }
 
-  /** @returns true where the bracket ends the row */
+  /** @returns true if the bracket ends the row */
   #bracket(byte: number): boolean {
     if (byte === BACKSLASH) throw badRow(3, this.rows);
     const kind = byte >> 5 === 3 ? 1 : 0;
@@ -142,12 +142,12 @@ function isSpace(byte: number): boolean {
   return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** The offset behind the closing quote; 0 where a control character or the end of the chunk comes first. */
+/** Offset after the closing quote; 0 if a control character or the end of the chunk comes first. */
 function stringEnd(chunk: Uint8Array, from: number): number {
   const length = chunk.length;
   for (let i = from; i < length; i++) {
     const byte = chunk[i] as number;
-    // Small letters and all beyond ASCII.
+    // Lower-case letters and all non-ASCII bytes.
     if (byte > BACKSLASH) continue;
     if (byte === QUOTE) return i + 1;
     if (byte === BACKSLASH) {

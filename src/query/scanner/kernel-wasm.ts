@@ -3,7 +3,7 @@ import { ROW_KERNEL_BINARY } from './row-kernel-binary.ts';
 
 type Cell<T> = { value: T };
 
-/** The part of the global `WebAssembly` that is used here; Node's type declarations leave it out. */
+/** The used part of the global `WebAssembly`; Node's type declarations do not include it. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (compiled: object) => { readonly exports: object };
@@ -34,16 +34,16 @@ const PADDING = 64;
 const SPACE = 0x20;
 
 /**
- * The kernel in WebAssembly SIMD. One instance serves every walk, because a call runs to its end without giving way: what a walk
- * carries from chunk to chunk is loaded before the call and taken back after it.
- * @throws where the runtime has no WebAssembly SIMD
+ * The kernel in WebAssembly SIMD. One instance serves all walks because a call is synchronous: the state of a walk
+ * is loaded before the call and saved after it.
+ * @throws if the runtime has no WebAssembly SIMD
  */
 export function createWasmKernel(): RowKernel {
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: WasmApi }).WebAssembly;
   const exports = new Instance(new Module(Buffer.from(ROW_KERNEL_BINARY, 'base64'))).exports as Exports;
   const capacity = exports.CAPACITY.value;
   const input = new Uint8Array(exports.memory.buffer, exports.inputAt(), capacity + PADDING);
-  // A chunk holds at most one row in three bytes: `[],`.
+  // The shortest row has three bytes: `[],`.
   const output = new Uint32Array(exports.memory.buffer, exports.outputAt(), Math.ceil(capacity / 2));
   return { name: 'wasm', walk: (limit) => new WasmWalk(exports, input, output, limit) };
 }

@@ -2,12 +2,12 @@ import { JS_KERNEL } from './kernel-js.ts';
 import { createWasmKernel } from './kernel-wasm.ts';
 import type { RowKernel } from './row-kernel.ts';
 
-/** The fastest kernel that this runtime has. */
+/** The fastest kernel available in this runtime. */
 export function chooseKernel(create: () => RowKernel = createWasmKernel): RowKernel {
   try {
     return create();
   } catch {
-    // No WebAssembly, no SIMD, or it is forbidden here: the twin gives the same answers at a quarter of the speed.
+    // WebAssembly or SIMD is missing or disabled: the JS kernel gives the same results at a quarter of the speed.
     return JS_KERNEL;
   }
 }

@@ -1,20 +1,20 @@
 import { QueryError } from '../errors.ts';
 
-/** Told of the start of a row: its number from 0, and its offset in the chunk that is being scanned. */
+/** Called at the start of a row with its number (from 0) and its offset in the current chunk. */
 export type RowSink = (row: number, offset: number) => void;
 
 /**
- * The walk over one `rows` array, chunk by chunk, from the byte behind its `[`. Rows are never parsed: strings and brackets
- * alone tell where one ends.
+ * Scans one `rows` array, chunk by chunk, starting after its `[`. Rows are not parsed: only strings and brackets are tracked
+ * to find the end of each row.
  */
 export interface RowWalk {
-  /** Rows begun so far. */
+  /** Number of rows started so far. */
   readonly rows: number;
-  /** True once the `]` of `rows`, or the last row that was asked for, is behind. */
+  /** True after the `]` of `rows` or after the last requested row. */
   readonly ended: boolean;
   /**
-   * @param stride every how many rows the sink is told
-   * @returns how many bytes of the chunk belong to the walk: all of them unless it ended in this chunk
+   * @param stride calls the sink for every `stride`-th row
+   * @returns how many bytes of the chunk belong to the array: all of them unless it ended in this chunk
    * @throws {QueryError} bad-answer
    */
   scan(chunk: Uint8Array, stride: number, sink: RowSink): number;
@@ -23,14 +23,14 @@ export interface RowWalk {
 export interface RowKernel {
   readonly name: 'wasm' | 'js';
   /**
-   * @param limit ends the walk behind this many rows; without it only the `]` of `rows` does
+   * @param limit stops after this many rows; default: at the `]` of `rows`
    */
   walk(limit?: number): RowWalk;
 }
 
 export const MAX_NESTING = 63;
 
-/** What can be wrong inside `rows`; the numbers are shared with tools/generate/row-kernel.as. */
+/** Errors inside `rows`; the numbers are shared with tools/generate/row-kernel.as. */
 export const ROW_ERRORS: Readonly<Record<number, string>> = {
   1: 'a comma where a row should begin',
   2: 'something that is no array where a row should begin',
@@ -43,7 +43,7 @@ export const ROW_ERRORS: Readonly<Record<number, string>> = {
   9: 'a control character inside a string',
 };
 
-/** @param row how many rows were begun before the fault */
+/** @param row number of rows started before the error */
 export function badRow(code: number, row: number): QueryError {
   return new QueryError(
     'bad-answer',

@@ -3,14 +3,14 @@ const LARGEST = 8 * 1024 * 1024;
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 
 /**
- * Large buffers to use again. A new one for each page would be a megabyte of memory for the system to clear and, above all, for the
- * garbage collector to be driven by: pages would cost several times as much.
+ * Pool of large buffers. A new buffer for each page costs several times as much: the system clears its memory, and
+ * the garbage collector runs more often.
  */
 export class BufferPool {
   readonly #kept = new Map<number, Buffer[]>();
   #keptBytes = 0;
 
-  /** @returns at least that many bytes, with anything in them */
+  /** @returns a buffer of at least that size, with undefined content */
   take(bytes: number): Buffer {
     const size = sizeFor(bytes);
     const buffer = this.#kept.get(size)?.pop();
@@ -19,7 +19,7 @@ export class BufferPool {
     return buffer;
   }
 
-  /** @param buffer from `take`, of which nobody holds a view any more */
+  /** @param buffer from `take`; no view of it may be in use */
   give(buffer: Buffer): void {
     const size = buffer.length;
     if (size !== sizeFor(size) || size > LARGEST || this.#keptBytes + size > MAX_KEPT_BYTES) return;

@@ -1,9 +1,9 @@
-/** Castagnoli's polynomial, its bits reversed. */
+/** Castagnoli polynomial, bit-reversed. */
 const POLYNOMIAL = 0x82f63b78;
 const SLICES = 8;
 const TABLE = makeTable();
 
-/** For each slice 256 remainders: that of slice n is of a byte with n zero bytes behind it. */
+/** 256 remainders per slice; slice n is for a byte followed by n zero bytes. */
 function makeTable(): Int32Array {
   const table = new Int32Array(SLICES * 256);
   for (let byte = 0; byte < 256; byte++) {
@@ -18,7 +18,7 @@ function makeTable(): Int32Array {
   return table;
 }
 
-/** CRC-32C of a stream of bytes, eight at a time: that of the SDK takes them one by one, at a twentieth of the speed. */
+/** CRC-32C of a stream, eight bytes at a time. The SDK's implementation works byte by byte and is twenty times slower. */
 export class Crc32c {
   #state = -1;
 
@@ -42,7 +42,7 @@ export class Crc32c {
     this.#state = crc;
   }
 
-  /** As GCS spells it: big-endian, in base64. */
+  /** GCS format: big-endian, base64. */
   toString(): string {
     const bytes = Buffer.alloc(4);
     bytes.writeInt32BE(~this.#state);

@@ -12,17 +12,15 @@ export interface StoreSurroundings {
   readonly gatewayId: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Milliseconds of a clock that never goes back; that of this process where absent. */
-  readonly monotonic?: () => number;
-  /** Told of what an operator should know and no caller can mend. */
+  /** Called with problems for the operator that no caller can fix. */
   readonly onProblem: (message: string) => void;
 }
 
 const DATA_DIR = 'olap.broker.pagination.file.data.dir';
 
 /**
- * The store that the settings name; `start` it before use. The SDK of an object store is loaded only where it is chosen.
- * @throws {TypeError} for settings that name no place
+ * Creates the configured store; call `start` before use. The SDK of an object store is loaded only if it is configured.
+ * @throws {TypeError} for settings without a location
  */
 export async function createResultStore(
   settings: ResultStoreSettings,
@@ -40,7 +38,7 @@ export async function createResultStore(
   }
 }
 
-/** `file` with the URI of a bucket is an object store under another name, as the engine has it. */
+/** Like Pinot, `file` accepts a bucket URI and then uses an object store. */
 async function fileStore(settings: ResultStoreSettings, around: StoreSurroundings): Promise<ResultStore> {
   const { fileDataDir, tempDir } = settings;
   if (fileDataDir === undefined)

@@ -1,15 +1,15 @@
-import { close, fsync, open, read, readSync, write } from 'node:fs';
+import { close, fsync, open, read, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { QueryError } from '../errors.ts';
 
-// Plain descriptors: a FileHandle costs an object with a finalizer for each page.
+// Plain descriptors, because a FileHandle needs an object with a finalizer for each page.
 export const openFile = promisify(open);
 export const closeFile = promisify(close);
 export const syncFile = promisify(fsync);
 const readSome = promisify(read);
 const writeSome = promisify(write);
 
-/** Makes a rename within the folder outlast a power cut. */
+/** Makes a rename within the folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const descriptor = await openFile(folder, 'r');
   try {
@@ -28,18 +28,6 @@ export async function readInto(descriptor: number, buffer: Buffer, from: number,
   let filled = 0;
   while (filled < length) {
     const { bytesRead } = await readSome(descriptor, buffer, filled, length - filled, from + filled);
-    if (bytesRead === 0) throw tooShort();
-    filled += bytesRead;
-  }
-  return buffer.subarray(0, length);
-}
-
-/** The same while everybody else waits. */
-export function readIntoNow(descriptor: number, buffer: Buffer, from: number, to: number): Buffer {
-  const length = to - from;
-  let filled = 0;
-  while (filled < length) {
-    const bytesRead = readSync(descriptor, buffer, filled, length - filled, from + filled);
     if (bytesRead === 0) throw tooShort();
     filled += bytesRead;
   }
@@ -66,7 +54,7 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(String((error as { code?: unknown } | null)?.code));
 }
 
-/** A failure of the file system as the caller is told of it: without the paths of this machine. */
+/** Maps a file system error to a QueryError without local paths. */
 export function asStoreError(error: unknown): QueryError {
   if (error instanceof QueryError) return error;
   if (hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) {

@@ -1,27 +1,24 @@
 import { rm } from 'node:fs/promises';
-import type { ResultReader, ResultRecord, ResultWriter, RowFile } from '../result-store.ts';
+import type { ResultReader, ResultRecord, ResultWriter } from '../result-store.ts';
 import { decodeIndex, encodeIndex, type RowIndex } from '../row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
-import { asStoreError, closeFile, readInto, readIntoNow, readRange, syncFile, writeAll } from './file-io.ts';
+import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
 import type { OpenFile } from './open-files.ts';
 import type { Block } from './read-ahead.ts';
-import type { ReadPace } from './read-pace.ts';
 
 const STREAM_BYTES = 256 * 1024;
 const BYTES_PER_CHECKPOINT = 8;
-/** Pages up to this size are read together with those behind them. */
+/** Pages up to this size are read together with the rows after them. */
 const SMALL_BYTES = 64 * 1024;
-/** What is larger is read by another thread however fast the disk is. */
-const MAX_IN_PLACE_BYTES = 4 * 1024 * 1024;
 
-/** Rows on their way into a file. */
+/** Writes the rows of a result into a file. */
 export class FileWriter implements ResultWriter {
   readonly #descriptor: number;
   readonly #part: string;
   readonly #publish: (record: ResultRecord) => Promise<ResultReader>;
   #position = 0;
   #open = true;
-  /** The write under way: one, so that scanning goes on while the disk works, and a slow disk still slows the engine. */
+  /** The pending write. Only one, so that scanning continues during a write while a slow disk still slows down the engine. */
   #writing: Promise<void> = Promise.resolve();
 
   /**
@@ -37,7 +34,7 @@ export class FileWriter implements ResultWriter {
   async write(bytes: Uint8Array): Promise<void> {
     await this.#settled();
     this.#writing = writeAll(this.#descriptor, bytes, this.#position);
-    // Its failure is thrown by the next call; without this it would count as unhandled until then.
+    // The next call throws the error; without this handler it would be an unhandled rejection.
     this.#writing.catch(() => undefined);
     this.#position += bytes.length;
   }
@@ -66,7 +63,7 @@ export class FileWriter implements ResultWriter {
   async discard(): Promise<void> {
     await this.#writing.catch(() => undefined);
     await this.#close();
-    // What cannot be removed now is a leftover: it goes at the next start.
+    // A file that cannot be removed now is removed at the next start.
     await rm(this.#part, { force: true }).catch(() => undefined);
   }
 
@@ -85,14 +82,13 @@ export class FileWriter implements ResultWriter {
   }
 }
 
-/** What a reader shares with the others of its store. */
+/** What the readers of a store share. */
 export interface FileReaderParts {
   readonly pool: BufferPool;
-  readonly pace: ReadPace;
   readonly release: (file: OpenFile) => Promise<void>;
 }
 
-/** The rows of one file. */
+/** Reads the rows of one file. */
 export class FileReader implements ResultReader {
   readonly record: ResultRecord;
   readonly #file: OpenFile;
@@ -121,45 +117,7 @@ export class FileReader implements ResultReader {
   }
 
   async read(from: number, to: number): Promise<readonly Uint8Array[]> {
-    const ready = this.readNow(from, to);
-    if (ready !== undefined) return [ready];
     return [to - from <= SMALL_BYTES ? await this.#small(from, to) : await this.#range(from, to)];
-  }
-
-  readNow(from: number, to: number): Uint8Array | undefined {
-    const small = to - from <= SMALL_BYTES;
-    const block = small ? this.#file.ahead.find(from, to) : undefined;
-    if (block !== undefined) {
-      if (!this.#blocks.includes(block)) {
-        block.users++;
-        this.#blocks.push(block);
-      }
-      return block.bytes.subarray(from - block.from, to - block.from);
-    }
-    if (!this.#parts.pace.inPlace || to - from > MAX_IN_PLACE_BYTES) return undefined;
-    const { descriptor, ahead } = this.#file;
-    const read = (buffer: Buffer, start: number, end: number): Buffer => readIntoNow(descriptor, buffer, start, end);
-    return this.#inPlace(() =>
-      small
-        ? this.#viewOf(ahead.loadNow({ from, to }, this.record.rowBytes, read), to - from)
-        : read(this.#buffer(to - from), from, to),
-    );
-  }
-
-  get rowFile(): RowFile | undefined {
-    const { pace } = this.#parts;
-    if (!pace.inPlace) return undefined;
-    const { descriptor } = this.#file;
-    return {
-      readNow: (from, to) => this.#inPlace(() => readIntoNow(descriptor, this.#buffer(to - from), from, to)),
-      // The number of a closed descriptor may be that of another file.
-      send: (from, to, by) => (pace.inPlace && this.#open ? this.#inPlace(() => by(descriptor, from, to)) : 0),
-      readInto: async (buffer, from, to) => {
-        if (!this.#open) throw new TypeError('the result was closed while it was being sent');
-        if (pace.inPlace) return this.#inPlace(() => readIntoNow(descriptor, buffer, from, to));
-        return this.#tracked(() => readInto(descriptor, buffer, from, to));
-      },
-    };
   }
 
   async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
@@ -171,7 +129,7 @@ export class FileReader implements ResultReader {
   async close(reuse = false): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
-    // The number of a closed descriptor is given to the next file: a read that is under way must not end up there.
+    // The descriptor number of a closed file is reused: a pending read must not read from another file.
     if (this.#reading > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
     for (const block of this.#blocks) this.#file.ahead.release(block, reuse);
     if (reuse) for (const buffer of this.#buffers) this.#parts.pool.give(buffer);
@@ -179,17 +137,26 @@ export class FileReader implements ResultReader {
   }
 
   async #small(from: number, to: number): Promise<Uint8Array> {
+    const block = this.#known(from, to) ?? (await this.#load(from, to));
+    return block.bytes.subarray(from - block.from, to - block.from);
+  }
+
+  /** The current block, if it contains the bytes. */
+  #known(from: number, to: number): Block | undefined {
+    const block = this.#file.ahead.find(from, to);
+    if (block === undefined || this.#blocks.includes(block)) return block;
+    block.users++;
+    this.#blocks.push(block);
+    return block;
+  }
+
+  async #load(from: number, to: number): Promise<Block> {
     const { descriptor, ahead } = this.#file;
     const block = await this.#tracked(() =>
       ahead.load({ from, to }, this.record.rowBytes, (buffer, start, end) => readInto(descriptor, buffer, start, end)),
     );
-    return this.#viewOf(block, to - from);
-  }
-
-  /** @param block one that was just loaded */
-  #viewOf(block: Block, length: number): Uint8Array {
     this.#blocks.push(block);
-    return block.bytes.subarray(0, length);
+    return block;
   }
 
   #range(from: number, to: number): Promise<Uint8Array> {
@@ -203,26 +170,13 @@ export class FileReader implements ResultReader {
     return buffer;
   }
 
-  #inPlace<T>(read: () => T): T {
-    const done = this.#parts.pace.begin();
-    try {
-      return read();
-    } catch (error) {
-      throw asStoreError(error);
-    } finally {
-      done();
-    }
-  }
-
   async #tracked<T>(read: () => Promise<T>): Promise<T> {
     this.#reading++;
-    const done = this.#parts.pace.begin();
     try {
       return await read();
     } catch (error) {
       throw asStoreError(error);
     } finally {
-      done();
       if (--this.#reading === 0) this.#idle?.();
     }
   }

@@ -8,39 +8,36 @@ import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, hasCode, openFile, syncFile, syncFolder, writeAll } from './file-io.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { OpenFiles } from './open-files.ts';
-import { ReadPace } from './read-pace.ts';
 import { type CachedResult, ResultCache } from './result-cache.ts';
 
 const ROWS = '.rows';
 const RECORD = '.json';
 const PART = '.part';
 const BYTES_PER_CHECKPOINT = 8;
-/** What another gateway left half-done is removed once no submission can still be running. */
+/** Leftovers of other gateways are removed only when no submission can still be running. */
 const FOREIGN_LEFTOVER_MS = 24 * 3_600_000;
 
 export interface FileStoreOptions {
-  /** Holds `<requestId>.rows` (rows, then index) and `<requestId>.json` (everything else), both whole. */
+  /** Holds complete results: `<requestId>.rows` (rows, then index) and `<requestId>.json` (everything else). */
   readonly dataDir: string;
-  /** Holds what is being written; used where it lies on the same device, else a folder inside `dataDir`. */
+  /** Holds files being written, if it is on the same device; otherwise a folder inside `dataDir` is used. */
   readonly tempDir: string;
-  /** `holderTag` of this gateway: its own leftovers go at the start. */
+  /** `holderTag` of this gateway: its own leftovers are removed at start. */
   readonly tag: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Milliseconds of a clock that never goes back; that of this process where absent. */
-  readonly monotonic?: () => number;
   readonly onProblem: (message: string) => void;
 }
 
 /**
- * Results as files. The record is renamed into place last: a result is there when its record is, so that a process killed at
- * any moment leaves no half result, only leftovers that nobody lists.
+ * Results as files. The record is renamed into place last, so a result exists only when its record does. A process killed at
+ * any time leaves only leftovers, which are not listed.
  */
 export class FileStore implements ResultStore {
   readonly protocol = 'file';
   readonly local = true;
   readonly #options: FileStoreOptions;
-  /** Records and indexes of the results that were read last; their files stay open. */
+  /** Recently read records and indexes; their files stay open. */
   readonly #cache = new ResultCache();
   readonly #files: OpenFiles;
   readonly #parts: FileReaderParts;
@@ -51,11 +48,7 @@ export class FileStore implements ResultStore {
     this.#incoming = options.tempDir;
     const pool = new BufferPool();
     this.#files = new OpenFiles(pool, options.now);
-    this.#parts = {
-      pool,
-      pace: new ReadPace(options.monotonic ?? (() => performance.now())),
-      release: (file) => this.#files.release(file),
-    };
+    this.#parts = { pool, release: (file) => this.#files.release(file) };
   }
 
   async start(): Promise<void> {
@@ -83,15 +76,10 @@ export class FileStore implements ResultStore {
   }
 
   async open(requestId: string): Promise<ResultReader | undefined> {
-    const ready = this.openNow(requestId);
-    if (ready !== undefined) return ready;
+    const file = this.#files.acquire(requestId);
+    if (file !== undefined) return new FileReader(file, this.#parts);
     const cached = this.#cache.get(requestId) ?? (await this.#load(requestId));
     return cached === undefined ? undefined : this.#reader(cached);
-  }
-
-  openNow(requestId: string): ResultReader | undefined {
-    const file = this.#files.acquire(requestId);
-    return file && new FileReader(file, this.#parts);
   }
 
   async *list(): AsyncIterable<StoredResultSummary> {
@@ -194,7 +182,7 @@ export class FileStore implements ResultStore {
     }
   }
 
-  /** Rows whose record was never put in place. */
+  /** Rows files without a record. */
   async #removeOrphans(folder: string): Promise<void> {
     const names = new Set(await readdir(folder));
     for (const name of names) {
@@ -203,7 +191,7 @@ export class FileStore implements ResultStore {
     }
   }
 
-  /** Other gateways may share the folder and be at work in it. */
+  /** Other gateways may share the folder and still be writing. */
   async #mayRemove(folder: string, name: string): Promise<boolean> {
     const requestId = name.slice(0, name.indexOf('.'));
     if (!isRequestId(requestId)) return false;

@@ -5,36 +5,36 @@ import type { ObjectUpload } from './object-client.ts';
 import { PartBuffer } from './part-buffer.ts';
 import { throwIfAborted, untilAborted } from './until-aborted.ts';
 
-/** Bytes of one request of a resumable upload; a multiple of 256 KB. One is on its way and one being filled. */
+/** Size of one request of a resumable upload; a multiple of 256 KB. One part is sent while the next one is filled. */
 const PART_BYTES = 8 * 1024 * 1024;
 const ATTEMPTS = 4;
 const FIRST_DELAY_MS = 250;
 const ABORT_TIMEOUT_MS = 5_000;
-/** "Resume Incomplete": the server has what its `range` header tells, and waits for more. */
+/** "Resume Incomplete": the `range` header says which bytes the server has; more are expected. */
 const RESUME = 308;
 const COMPLETE = Number.POSITIVE_INFINITY;
 
 export interface GcsUploadParts {
-  /** Opens the upload, within a time of its own. @returns the address of its session, which is all the credential that the rest needs */
+  /** Opens the upload, with its own timeout. @returns the session URL; further requests need no other credential */
   readonly start: () => Promise<string>;
   readonly dispatcher: Dispatcher;
-  /** From 0 to 1. */
+  /** At least 0 and less than 1. */
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
 
 /**
- * A resumable upload of GCS out of buffers that are used again. The stream that the SDK has for it copies each part and leaves the copies to the garbage
- * collector, which lets them lie until they are many.
+ * A resumable GCS upload that reuses its buffers. The SDK's upload stream copies each part, and the garbage collector frees
+ * the copies late, which uses much memory.
  */
 export class GcsUpload implements ObjectUpload {
   readonly #parts: GcsUploadParts;
   readonly #buffer = new PartBuffer(PART_BYTES);
-  /** Compared by the server at the end. */
+  /** The server compares it at the end of the upload. */
   readonly #checksum = new Crc32c();
   #session: string | undefined;
   #opening: Promise<string> | undefined;
-  /** Bytes before the part that is being sent. */
+  /** Offset of the part that is being sent. */
   #offset = 0;
   #sending: Promise<void> = Promise.resolve();
 
@@ -42,13 +42,13 @@ export class GcsUpload implements ObjectUpload {
     this.#parts = parts;
   }
 
-  /** @throws {Error} also for a part that was handed over earlier */
+  /** @throws {Error} also if sending an earlier part failed */
   async write(bytes: Uint8Array): Promise<void> {
     this.#checksum.update(bytes);
     for (const part of this.#buffer.push(bytes)) {
       await this.#sending;
       this.#sending = this.#send(part, false).then(() => this.#buffer.give(part));
-      // Its failure is thrown by the next call; without this it would count as unhandled until then.
+      // The next call throws the error; without this handler it would be an unhandled rejection.
       this.#sending.catch(() => undefined);
     }
   }
@@ -61,14 +61,14 @@ export class GcsUpload implements ObjectUpload {
   async abort(): Promise<void> {
     await this.#sending.catch(() => undefined);
     const signal = AbortSignal.timeout(ABORT_TIMEOUT_MS);
-    // One that is being opened while the caller leaves would stay open: nobody else has its address.
+    // The caller may abort while the session is being opened. Only this process knows its URL, so it must be closed here.
     const session = this.#session ?? (await this.#opened(signal));
     if (session === undefined) return;
     const { body } = await this.#parts.dispatcher.request({ ...place(session), method: 'DELETE', signal });
     await body.dump();
   }
 
-  /** Sends a part until the server has all of it; what got lost on the way is sent again from where the server says it is. */
+  /** Sends a part until the server has all of it; after an error it continues at the offset that the server reports. */
   async #send(part: Buffer, last: boolean): Promise<void> {
     const begin = this.#offset;
     const end = begin + part.length;
@@ -115,8 +115,8 @@ export class GcsUpload implements ObjectUpload {
   }
 
   /**
-   * Sends bytes; none at all is the question how many there are.
-   * @param total of the object, with its last part
+   * Sends bytes; without bytes it asks how many the server has.
+   * @param total size of the object, known with the last part
    * @returns how many bytes of the object the server has
    */
   async #put(bytes: Uint8Array, at: number, total: number | undefined): Promise<number> {

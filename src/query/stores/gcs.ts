@@ -7,12 +7,12 @@ import { GcsUpload } from './gcs-upload.ts';
 import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from './object-client.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** The SDK reads through streams that have one listener more than Node bears without a warning, with every page. */
+/** The SDK adds more listeners to its read streams than Node's default limit before a warning. */
 const SDK_LISTENERS = 16;
 const TIMEOUT_MS = 30_000;
 const ATTEMPTS = 3;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** For one part of an upload to be taken. */
+/** Timeout for one part of an upload. */
 const PART_TIMEOUT_MS = 120_000;
 
 /** A bucket of Google Cloud Storage. Credentials come by Google's usual chain (workload identity, `GOOGLE_APPLICATION_CREDENTIALS`). */
@@ -21,7 +21,7 @@ export class GcsObjectClient implements ObjectClient {
   readonly rights = { objects: ['storage.objects.list', 'storage.objects.delete'], uploads: [] };
   readonly #bucket: Bucket;
   readonly #prefix: string;
-  /** For uploads alone: the SDK has connections of its own for the rest. Both heed the proxies that the environment names. */
+  /** Only for uploads; the SDK has its own connections for other calls. Both use the proxies from the environment. */
   readonly #uploads = new EnvHttpProxyAgent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: PART_TIMEOUT_MS,
@@ -53,25 +53,25 @@ export class GcsObjectClient implements ObjectClient {
       random: Math.random,
       signal,
     });
-    return toldUpload(upload);
+    return withStoreErrors(upload);
   }
 
   async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     const file = this.#bucket.file(this.#prefix + key);
-    await told(
+    await mapStoreErrors(
       untilAborted(file.save(Buffer.from(bytes), { resumable: false, contentType: 'application/json' }), signal),
     );
   }
 
   async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const file = this.#bucket.file(this.#prefix + key);
-    const found = await told(untilAborted(absent(file.download()), signal));
+    const found = await mapStoreErrors(untilAborted(undefinedIfAbsent(file.download()), signal));
     return found?.[0];
   }
 
   async size(key: string, signal: AbortSignal): Promise<number | undefined> {
     const file = this.#bucket.file(this.#prefix + key);
-    const found = await told(untilAborted(absent(file.getMetadata()), signal));
+    const found = await mapStoreErrors(untilAborted(undefinedIfAbsent(file.getMetadata()), signal));
     return found === undefined ? undefined : Number(found[0].size ?? 0);
   }
 
@@ -81,13 +81,13 @@ export class GcsObjectClient implements ObjectClient {
     to: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
-    // The SDK says that an object is absent only when its stream is read.
+    // The SDK reports an absent object only when the stream is read.
     const stream = this.#bucket
       .file(this.#prefix + key)
       .createReadStream({ start: from, end: to - 1, validation: false });
     signal.addEventListener('abort', () => stream.destroy(new Error('aborted')), { once: true });
     const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-    const first = await told(absent(iterator.next()));
+    const first = await mapStoreErrors(undefinedIfAbsent(iterator.next()));
     return first === undefined ? undefined : continued(first, iterator);
   }
 
@@ -100,7 +100,7 @@ export class GcsObjectClient implements ObjectClient {
         autoPaginate: false,
         ...(pageToken === undefined ? {} : { pageToken }),
       };
-      const [files, next] = await told(untilAborted(this.#bucket.getFiles(query), signal));
+      const [files, next] = await mapStoreErrors(untilAborted(this.#bucket.getFiles(query), signal));
       for (const file of files) {
         const { size, updated } = file.metadata;
         yield {
@@ -115,10 +115,10 @@ export class GcsObjectClient implements ObjectClient {
 
   async delete(key: string, signal: AbortSignal): Promise<void> {
     const file = this.#bucket.file(this.#prefix + key);
-    await told(untilAborted(file.delete({ ignoreNotFound: true }), signal));
+    await mapStoreErrors(untilAborted(file.delete({ ignoreNotFound: true }), signal));
   }
 
-  /** None: GCS tells nobody of its resumable uploads, shows nothing of them, and forgets after a week those that were not completed. */
+  /** Empty: GCS cannot list resumable uploads. It deletes incomplete ones after a week. */
   async *uploads(): AsyncIterable<UnfinishedUpload> {}
 
   async abortUpload(): Promise<void> {}
@@ -128,12 +128,12 @@ export class GcsObjectClient implements ObjectClient {
   }
 }
 
-/** The same upload, whose failures are the store's. */
-function toldUpload(upload: ObjectUpload): ObjectUpload {
+/** Wraps an upload so that its errors become store errors. */
+function withStoreErrors(upload: ObjectUpload): ObjectUpload {
   return {
-    write: (bytes) => told(upload.write(bytes)),
-    complete: () => told(upload.complete()),
-    abort: () => told(upload.abort()),
+    write: (bytes) => mapStoreErrors(upload.write(bytes)),
+    complete: () => mapStoreErrors(upload.complete()),
+    abort: () => mapStoreErrors(upload.abort()),
   };
 }
 
@@ -150,7 +150,7 @@ async function* continued(
   }
 }
 
-async function absent<T>(work: Promise<T>): Promise<T | undefined> {
+async function undefinedIfAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
@@ -159,7 +159,7 @@ async function absent<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function told<T>(answer: Promise<T>): Promise<T> {
+async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {

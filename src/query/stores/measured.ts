@@ -1,11 +1,8 @@
 import type { QueryMetrics, StoreOperation } from '../metrics.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter, RowFile } from '../result-store.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
 import type { RowIndex } from '../row-index.ts';
 
-/** Whoever waits for a piece does not end the reading of it: that the caller has gone is seen behind it. */
-const NEVER = new AbortController().signal;
-
-/** The same store, whose calls are timed and whose failures are counted: callers that leave are none. @param now milliseconds of a clock that never goes back */
+/** Wraps a store with metrics for call durations and failures; calls aborted by the caller are not failures. @param now monotonic clock in milliseconds */
 export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: () => number): ResultStore {
   const timed = async <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
     const started = now();
@@ -13,13 +10,13 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
     try {
       return await call();
     } catch (error) {
-      failed = !isLeft(signal);
+      failed = !isCallerAbort(signal);
       throw error;
     } finally {
       metrics.storeCall(operation, (now() - started) / 1000, failed);
     }
   };
-  /** The time of a sequence is that of the waits for it, not what its reader does meanwhile; one that is left early has not failed. */
+  /** Measures only the time spent waiting for pieces, not the time of the consumer. Stopping early is not a failure. */
   const timedPieces = async function* <T>(
     operation: StoreOperation,
     signal: AbortSignal,
@@ -40,18 +37,11 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
         yield next.value;
       }
     } finally {
-      metrics.storeCall(operation, waitedMs / 1000, failed && !isLeft(signal));
+      metrics.storeCall(operation, waitedMs / 1000, failed && !isCallerAbort(signal));
       if (!failed) await iterator.return?.();
     }
   };
-  const timedNow = <T>(operation: StoreOperation, call: () => T): T => {
-    const started = now();
-    const answer = call();
-    // Where there is none, the same is asked once more, and may wait; so it is where it fails.
-    if (answer !== undefined) metrics.storeCall(operation, (now() - started) / 1000, false);
-    return answer;
-  };
-  const timing = { timed, timedPieces, timedNow };
+  const timing = { timed, timedPieces };
   const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timing);
   const writer = (inner: ResultWriter, submitter: AbortSignal): ResultWriter => ({
     write: (bytes) => timed('write', submitter, () => inner.write(bytes)),
@@ -72,25 +62,19 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       const found = await timed('open', signal, () => store.open(requestId, signal));
       return found === undefined ? undefined : reader(found);
     },
-    // No call of the store: nothing is waited for.
-    openNow: (requestId) => {
-      const found = store.openNow?.(requestId);
-      return found && reader(found);
-    },
     list: (signal) => timedPieces('list', signal, store.list(signal)),
     delete: (requestId, signal) => timed('delete', signal, () => store.delete(requestId, signal)),
     close: () => store.close(),
   };
 }
 
-/** Whether a call was ended by whoever asked, who has gone. One that took too long is a failure. */
-function isLeft(signal: AbortSignal): boolean {
+/** Whether the caller aborted the call. A timeout counts as a failure. */
+function isCallerAbort(signal: AbortSignal): boolean {
   return signal.aborted && (signal.reason as { name?: unknown } | undefined)?.name !== 'TimeoutError';
 }
 
 interface Timing {
   readonly timed: <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>) => Promise<T>;
-  readonly timedNow: <T>(operation: StoreOperation, call: () => T) => T;
   readonly timedPieces: <T>(
     operation: StoreOperation,
     signal: AbortSignal,
@@ -119,22 +103,6 @@ class MeasuredReader implements ResultReader {
 
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
     return this.#timing.timed('read', signal, () => this.#inner.read(from, to, signal));
-  }
-
-  readNow(from: number, to: number): Uint8Array | undefined {
-    return this.#timing.timedNow('read', () => this.#inner.readNow?.(from, to));
-  }
-
-  get rowFile(): RowFile | undefined {
-    const file = this.#inner.rowFile;
-    // What the system sends by itself cannot be told apart from what the client does.
-    return (
-      file && {
-        readNow: (from, to) => this.#timing.timedNow('read', () => file.readNow(from, to)),
-        send: (from, to, by) => file.send(from, to, by),
-        readInto: (buffer, from, to) => this.#timing.timed('read', NEVER, () => file.readInto(buffer, from, to)),
-      }
-    );
   }
 
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {

@@ -2,9 +2,9 @@ import { QueryError } from '../errors.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../result-store.ts';
 import type { RowIndex } from '../row-index.ts';
 
-/** Small chunks are copied together up to this size, so that a result is not thousands of views into larger buffers. */
+/** Small chunks are copied into blocks of this size, so that a result does not consist of thousands of views. */
 const BLOCK_BYTES = 256 * 1024;
-/** A record beside its JSON fields: names, offsets, bookkeeping. */
+/** Estimated size of a record in addition to its JSON fields. */
 const RECORD_OVERHEAD_BYTES = 4096;
 
 interface Stored {
@@ -14,7 +14,7 @@ interface Stored {
   readonly bytes: number;
 }
 
-/** Results in the memory of this process, up to a bound. For trying things out: a restart forgets them. */
+/** Results in process memory, up to a limit. For evaluation: a restart loses them. */
 export class MemoryStore implements ResultStore {
   readonly protocol = 'memory';
   readonly local = true;
@@ -26,7 +26,7 @@ export class MemoryStore implements ResultStore {
     this.capacityBytes = options.maxBytes;
   }
 
-  /** Bytes of stored results and of those on their way in. */
+  /** Bytes of stored results and of results being written. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -159,7 +159,7 @@ class MemoryReader implements ResultReader {
   async close(): Promise<void> {}
 }
 
-/** Bytes in blocks of one size, but for the last. */
+/** Bytes in blocks of equal size, except the last. */
 class Blocks {
   readonly #blocks: Uint8Array[] = [];
   #last = new Uint8Array(0);
@@ -180,7 +180,7 @@ class Blocks {
     }
   }
 
-  /** Gives back what the last block does not use. */
+  /** Frees the unused part of the last block. */
   finish(): void {
     if (this.#blocks.length > 0) this.#blocks[this.#blocks.length - 1] = this.#last.slice(0, this.#lastLength);
   }

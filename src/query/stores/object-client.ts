@@ -1,36 +1,36 @@
 export interface StoredObject {
   readonly key: string;
   readonly bytes: number;
-  /** Epoch milliseconds; undefined where the bucket does not say. */
+  /** Epoch milliseconds; undefined if the bucket does not report it. */
   readonly modifiedMs: number | undefined;
 }
 
-/** An upload that was begun and neither completed nor ended: its parts take up room that nobody sees. */
+/** A multipart upload that was neither completed nor aborted. Its parts use storage but are not listed. */
 export interface UnfinishedUpload {
   readonly key: string;
   readonly uploadId: string;
-  /** When it was begun, in epoch milliseconds; undefined where the bucket does not say. */
+  /** Start time in epoch milliseconds; undefined if the bucket does not report it. */
   readonly modifiedMs: number | undefined;
 }
 
-/** An object that grows while it is uploaded; nobody sees it before `complete`. */
+/** An object being uploaded; not visible before `complete`. */
 export interface ObjectUpload {
-  /** Resolves when the next bytes may come: at most a few parts are held in memory. */
+  /** Resolves when more bytes are accepted: at most a few parts are buffered. */
   write(bytes: Uint8Array): Promise<void>;
   complete(): Promise<void>;
-  /** Leaves nothing behind, also no parts that are paid for. Does not undo `complete`. */
+  /** Removes all uploaded parts, which would be billed. Does not undo `complete`. */
   abort(): Promise<void>;
 }
 
-/** Names of what the bucket must allow so that leftovers can be found and removed, for whoever must grant it. */
+/** Names of the permissions needed to find and remove leftovers, for messages to the administrator. */
 export interface ObjectRights {
   readonly objects: readonly string[];
   readonly uploads: readonly string[];
 }
 
 /**
- * The little that a bucket must do. Keys are names inside the prefix of the settings. Absent objects are `undefined`;
- * every other failure is a QueryError of code store-unavailable.
+ * Minimal bucket API. Keys are relative to the configured prefix. Absent objects are `undefined`;
+ * every other failure is a QueryError with code store-unavailable.
  */
 export interface ObjectClient {
   /** `s3://bucket/prefix` or `gs://bucket/prefix`, without a trailing slash. */
@@ -39,16 +39,16 @@ export interface ObjectClient {
   upload(key: string, signal: AbortSignal): Promise<ObjectUpload>;
   put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined>;
-  /** Bytes of the object. */
+  /** Size of the object in bytes. */
   size(key: string, signal: AbortSignal): Promise<number | undefined>;
-  /** Bytes `from` to `to` (exclusive) as they arrive; `undefined` where the object is gone. */
+  /** Bytes `from` to `to` (exclusive) as they arrive; `undefined` if the object does not exist. */
   range(key: string, from: number, to: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Objects whose keys begin with `start`, a page of the bucket's answer at a time. */
+  /** Objects whose keys begin with `start`, loaded page by page. */
   list(start: string, signal: AbortSignal): AsyncIterable<StoredObject>;
   delete(key: string, signal: AbortSignal): Promise<void>;
-  /** Unfinished uploads of keys that begin with `start`; none where the bucket does not tell of them. */
+  /** Unfinished uploads of keys that begin with `start`; empty if the bucket cannot list them. */
   uploads(start: string, signal: AbortSignal): AsyncIterable<UnfinishedUpload>;
-  /** Does nothing where it was completed or ended meanwhile. */
+  /** No effect if the upload was completed or aborted meanwhile. */
   abortUpload(upload: UnfinishedUpload, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -2,10 +2,10 @@ import { holderOf, isRequestId } from '../request-id.ts';
 import type { ObjectClient, UnfinishedUpload } from './object-client.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
 
-/** What another gateway left half-done is removed once no submission can still be running. */
+/** Leftovers of other gateways are removed only when no submission can still be running. */
 export const LEFTOVER_MS = 24 * 3_600_000;
 const CONCURRENCY = 8;
-/** Of objects, and of uploads, in one go: a bucket full of leftovers must not keep a gateway busy for good. */
+/** Limit per run, for objects and for uploads, so that many leftovers do not occupy a gateway for long. */
 const MAX_REMOVED = 2000;
 
 export interface LeftoversOptions {
@@ -19,7 +19,7 @@ export interface LeftoversOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** A kind of leftover: how it is found and removed, and what the bucket must allow for that. */
+/** A kind of leftover: how to find and remove it, and the permissions needed. */
 interface Kind<T> {
   readonly name: string;
   readonly rights: string;
@@ -29,15 +29,15 @@ interface Kind<T> {
 }
 
 /**
- * Removes what killed processes left in a bucket: rows without a record, records without rows, uploads that were never completed. Never throws: who cannot
- * tidy up can still serve results.
+ * Removes leftovers of killed processes: rows without a record, records without rows, incomplete uploads. Never throws, because
+ * results can be served without the cleanup.
  */
 export class Leftovers {
   readonly #options: LeftoversOptions;
   readonly #objects: Kind<StoredPair>;
   readonly #uploads: Kind<UnfinishedUpload>;
-  /** What was told of each kind last: a right that is lacking is not told of again with every look. */
-  readonly #told = new Map<string, string>();
+  /** Last reported problem per kind, so that a missing permission is not reported at every run. */
+  readonly #reported = new Map<string, string>();
 
   constructor(options: LeftoversOptions) {
     const { client } = options;
@@ -48,21 +48,21 @@ export class Leftovers {
       rights: quoted(rights.objects),
       find: (start, signal) => pairsOf(client.list(start, signal)),
       mayRemove: ({ requestId, record, rows }) =>
-        (record === undefined || rows === undefined) && this.#isOver(requestId, (record ?? rows)?.modifiedMs),
-      remove: (pair, signal) => this.#removeHalf(pair, signal),
+        (record === undefined || rows === undefined) && this.#isAbandoned(requestId, (record ?? rows)?.modifiedMs),
+      remove: (pair, signal) => this.#removeUnpaired(pair, signal),
     };
     this.#uploads = {
       name: 'uploads that were never completed',
       rights: `${quoted(rights.uploads)}, or a lifecycle rule of the bucket that ends them`,
       find: (start, signal) => client.uploads(start, signal),
-      mayRemove: ({ key, modifiedMs }) => this.#isOver(key.slice(0, -ROWS.length), modifiedMs),
+      mayRemove: ({ key, modifiedMs }) => this.#isAbandoned(key.slice(0, -ROWS.length), modifiedMs),
       remove: (upload, signal) => client.abortUpload(upload, signal),
     };
   }
 
-  /** @param start of the keys that are looked at */
+  /** @param start key prefix to search */
   async remove(start: string, signal: AbortSignal): Promise<void> {
-    // Uploads first: one that is ended now cannot become rows behind the look at the objects.
+    // Uploads first: an aborted upload cannot create rows after the search for objects.
     await this.#removeKind(this.#uploads, start, signal);
     await this.#removeKind(this.#objects, start, signal);
   }
@@ -70,39 +70,42 @@ export class Leftovers {
   async #removeKind<T>(kind: Kind<T>, start: string, signal: AbortSignal): Promise<void> {
     try {
       const whole = await removeAll(kind, start, signal);
-      if (whole) this.#told.delete(kind.name);
-      else this.#tell(kind.name, `more than ${MAX_REMOVED} ${kind.name} lie in the bucket; the rest goes next time`);
+      if (whole) this.#reported.delete(kind.name);
+      else this.#report(kind.name, `more than ${MAX_REMOVED} ${kind.name} lie in the bucket; the rest goes next time`);
     } catch (error) {
       const why = signal.aborted ? 'the time for it was over' : reasonOf(error);
-      this.#tell(kind.name, `${kind.name} could not be removed (${why}); it is tried again; needed are ${kind.rights}`);
+      this.#report(
+        kind.name,
+        `${kind.name} could not be removed (${why}); it is tried again; needed are ${kind.rights}`,
+      );
     }
   }
 
-  #tell(kind: string, message: string): void {
-    if (this.#told.get(kind) === message) return;
-    this.#told.set(kind, message);
+  #report(kind: string, message: string): void {
+    if (this.#reported.get(kind) === message) return;
+    this.#reported.set(kind, message);
     this.#options.onProblem(message);
   }
 
-  /** Whether nobody can be at work on the result any more. */
-  #isOver(requestId: string, modifiedMs: number | undefined): boolean {
+  /** Whether no gateway can still be writing the result. */
+  #isAbandoned(requestId: string, modifiedMs: number | undefined): boolean {
     if (!isRequestId(requestId)) return false;
     const { tag, now, isBeingWritten } = this.#options;
     if (holderOf(requestId) === tag) return !isBeingWritten(requestId);
     return modifiedMs !== undefined && now() - modifiedMs > LEFTOVER_MS;
   }
 
-  async #removeHalf({ requestId, record }: StoredPair, signal: AbortSignal): Promise<void> {
+  async #removeUnpaired({ requestId, record }: StoredPair, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const [here, missing] = record === undefined ? [ROWS, RECORD] : [RECORD, ROWS];
-    // A listing takes its time, and not every bucket's is in order: the bucket itself says whether the other half is there.
+    // Listings take time and may be unordered, so the bucket is asked whether the other object exists.
     if ((await client.size(requestId + missing, signal)) === undefined) await client.delete(requestId + here, signal);
   }
 }
 
 /**
- * @returns false where there was more than may go at once
- * @throws what removing one threw, when the others are through; at once where all of several at a time failed: then the next ones would, too
+ * @returns false if the limit was reached
+ * @throws the error of a failed removal after trying the others; immediately if a whole batch failed, because the next ones would fail too
  */
 async function removeAll<T>(kind: Kind<T>, start: string, signal: AbortSignal): Promise<boolean> {
   let failure: PromiseRejectedResult | undefined;
@@ -131,7 +134,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(' and ');
 }
 
-/** The kind of failure alone: what an SDK says of it may hold names of credentials. */
+/** Only the kind of the error: an SDK's message may contain access key ids. */
 export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { name, code } = (cause ?? error) as { name?: unknown; code?: unknown };

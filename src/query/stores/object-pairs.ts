@@ -1,21 +1,21 @@
 import { isRequestId } from '../request-id.ts';
 import type { StoredObject } from './object-client.ts';
 
-/** Ends of the keys of a result's two objects: its rows with their index, and its record, which is put last. */
+/** Key suffixes of the two objects of a result: rows with index, and the record, which is written last. */
 export const ROWS = '.rows';
 export const RECORD = '.json';
 
-/** Halves that wait for the other one: buckets list in the order of names, so that the two lie side by side. A few kinds of bucket do not. */
+/** Maximum unpaired objects. Most buckets list in key order, so both objects of a result are adjacent; a few buckets do not. */
 const MAX_WAITING = 10_000;
 
-/** A result in a listing. Where only one object is there, the other one may yet exist: it was not near, or came later. */
+/** A result in a listing. If one object is missing, it may still exist: listed much later, or written during the listing. */
 export interface StoredPair {
   readonly requestId: string;
   readonly record: StoredObject | undefined;
   readonly rows: StoredObject | undefined;
 }
 
-/** Puts the objects of a listing together; what is no object of a result is left out. Memory is bounded, whatever the order. */
+/** Pairs the objects of a listing; other objects are ignored. Memory is bounded for any order. */
 export async function* pairsOf(objects: AsyncIterable<StoredObject>): AsyncIterable<StoredPair> {
   const waiting = new Map<string, StoredPair>();
   for await (const object of objects) {

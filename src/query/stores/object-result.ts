@@ -8,7 +8,7 @@ import type { CachedResult } from './result-cache.ts';
 const BYTES_PER_CHECKPOINT = 8;
 const CLEAN_UP_TIMEOUT_MS = 30_000;
 
-/** What the rows' object of a whole result has: the rows, and their index. */
+/** Size of the rows object of a complete result: rows and index. */
 export function objectBytes({ rowBytes, checkpoints }: ResultRecord): number {
   return rowBytes + checkpoints * BYTES_PER_CHECKPOINT;
 }
@@ -17,15 +17,15 @@ export interface ObjectWriterParts {
   readonly client: ObjectClient;
   readonly upload: ObjectUpload;
   readonly requestId: string;
-  /** Puts the record; the result is there from then on. */
+  /** Writes the record, which makes the result visible. */
   readonly publish: (record: ResultRecord) => Promise<ResultReader>;
-  /** Called once nothing is written any more; with what could not be removed of a result that was given up. */
+  /** Called when nothing is being written any more; with an error if the objects of a discarded result could not be removed. */
   readonly onEnd: (failure?: unknown) => void;
 }
 
 export class ObjectWriter implements ResultWriter {
   readonly #parts: ObjectWriterParts;
-  /** Which objects may be there: a call that seemed to fail may have worked. */
+  /** Keys of objects that may exist: a failed call may still have had an effect. */
   readonly #written: string[] = [];
   #complete = false;
 
@@ -48,7 +48,7 @@ export class ObjectWriter implements ResultWriter {
   async *read(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
     const { client, requestId } = this.#parts;
     const bytes = await client.range(requestId + ROWS, from, to, signal);
-    if (bytes === undefined) throw gone();
+    if (bytes === undefined) throw notFound();
     yield* bytes;
   }
 
@@ -62,7 +62,7 @@ export class ObjectWriter implements ResultWriter {
 
   async discard(): Promise<void> {
     const { client, upload, onEnd } = this.#parts;
-    // The caller's own signal may be what ended the submission: cleaning up must not end with it.
+    // The caller's signal may have caused the discard, so the cleanup needs its own.
     const signal = AbortSignal.timeout(CLEAN_UP_TIMEOUT_MS);
     let failure: unknown;
     const attempt = async (work: () => Promise<void>): Promise<void> => {
@@ -112,7 +112,7 @@ export class ObjectReader implements ResultReader {
     const bytes = await this.#client.range(this.#key, from, to, signal);
     if (bytes === undefined) {
       this.#forget();
-      throw gone();
+      throw notFound();
     }
     let left = to - from;
     for await (const part of bytes) {
@@ -129,6 +129,6 @@ export class ObjectReader implements ResultReader {
   }
 }
 
-function gone(): QueryError {
+function notFound(): QueryError {
   return new QueryError('not-found', 'the query results were deleted meanwhile');
 }

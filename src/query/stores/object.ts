@@ -8,9 +8,9 @@ import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
 import { type CachedResult, ResultCache } from './result-cache.ts';
 
 const LISTING_CONCURRENCY = 8;
-/** How long a record is taken for granted: another gateway may have deleted the result. */
-const TRUST_MS = 2000;
-/** Beside what else a start has to do, within the half minute that it may take. */
+/** How long a cached record is used without a check: another gateway may have deleted the result. */
+const RECHECK_MS = 2000;
+/** Leaves time for the other startup work, which must finish within 30 s. */
 const START_TIDY_MS = 15_000;
 const TIDY_PERIOD_MS = 3_600_000;
 const TIDY_TIMEOUT_MS = 60_000;
@@ -18,7 +18,7 @@ const TIDY_TIMEOUT_MS = 60_000;
 export interface ObjectStoreOptions {
   readonly client: ObjectClient;
   readonly protocol: ResultStoreProtocol;
-  /** `holderTag` of this gateway: its own leftovers go at the start. */
+  /** `holderTag` of this gateway: its own leftovers are removed at start. */
   readonly tag: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -26,8 +26,8 @@ export interface ObjectStoreOptions {
 }
 
 /**
- * Results in a bucket, for any gateway to read: `<requestId>.rows` (rows, then index) by a multipart upload while the engine sends,
- * and `<requestId>.json` (everything else), put last: a result is there when both are, and the rows are as long as the record says.
+ * Results in a bucket, readable by any gateway: `<requestId>.rows` (rows, then index) by multipart upload while the engine sends,
+ * and `<requestId>.json` (everything else), written last. A result exists when both do and the rows have the recorded length.
  */
 export class ObjectResultStore implements ResultStore {
   readonly protocol: ResultStoreProtocol;
@@ -35,9 +35,9 @@ export class ObjectResultStore implements ResultStore {
   readonly #options: ObjectStoreOptions;
   readonly #client: ObjectClient;
   readonly #cache = new ResultCache();
-  /** When the bucket said last that the result is there. */
+  /** When the bucket last confirmed that the result exists. */
   readonly #seen = new WeakMap<CachedResult, number>();
-  /** Results that are being written, and since when: whoever forgets to end a writer does not keep its leftovers for good. */
+  /** Results being written, with their start time: the leftovers of a writer that is never closed must not stay forever. */
   readonly #writing = new Map<string, number>();
   readonly #leftovers: Leftovers;
   #tidiedAt = Number.NEGATIVE_INFINITY;
@@ -52,10 +52,10 @@ export class ObjectResultStore implements ResultStore {
     this.#leftovers = new Leftovers({ client, tag, now, isBeingWritten, onProblem });
   }
 
-  /** Only this gateway's own leftovers, which lie together: a full bucket must not hold up the start. @throws {QueryError} store-unavailable */
+  /** Removes only this gateway's own leftovers, which share a key prefix: a full bucket must not delay the start. @throws {QueryError} store-unavailable */
   async start(signal: AbortSignal): Promise<void> {
     const own = `${this.#options.tag}-`;
-    // Without this right nothing can be served: better said now than to the first caller.
+    // Fail at start if listing is not permitted, because nothing works without it.
     await this.#client.list(own, signal)[Symbol.asyncIterator]().next();
     await this.#leftovers.remove(own, AbortSignal.any([signal, AbortSignal.timeout(START_TIDY_MS)]));
   }
@@ -89,10 +89,10 @@ export class ObjectResultStore implements ResultStore {
 
   async open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined> {
     const known = this.#cache.get(requestId);
-    if (known !== undefined && (await this.#isThere(known, signal))) return this.#reader(known);
+    if (known !== undefined && (await this.#exists(known, signal))) return this.#reader(known);
     const rowsBytes = this.#client.size(requestId + ROWS, signal);
     const [record, bytes] = await Promise.all([this.#load(requestId, signal), rowsBytes]);
-    return record !== undefined && this.#isWhole(record, bytes)
+    return record !== undefined && this.#isComplete(record, bytes)
       ? this.#reader({ record, index: undefined })
       : undefined;
   }
@@ -111,7 +111,7 @@ export class ObjectResultStore implements ResultStore {
 
   async delete(requestId: string, signal: AbortSignal): Promise<boolean> {
     this.#cache.delete(requestId);
-    // Bucket stores answer the deletion of what is absent as if it had been there.
+    // Bucket APIs report success when the deleted object did not exist.
     if ((await this.#client.size(requestId + RECORD, signal)) === undefined) return false;
     await this.#client.delete(requestId + RECORD, signal);
     await this.#client.delete(requestId + ROWS, signal);
@@ -132,10 +132,10 @@ export class ObjectResultStore implements ResultStore {
     );
   }
 
-  async #isThere(known: CachedResult, signal: AbortSignal): Promise<boolean> {
+  async #exists(known: CachedResult, signal: AbortSignal): Promise<boolean> {
     const { now } = this.#options;
     const age = now() - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY);
-    if (age >= 0 && age < TRUST_MS) return true;
+    if (age >= 0 && age < RECHECK_MS) return true;
     if ((await this.#client.size(known.record.requestId + RECORD, signal)) !== undefined) {
       this.#seen.set(known, now());
       return true;
@@ -154,8 +154,8 @@ export class ObjectResultStore implements ResultStore {
     return record;
   }
 
-  /** @param bytes of the rows' object; undefined where there is none: it was deleted, or its record came late from a process that was killed */
-  #isWhole(record: ResultRecord, bytes: number | undefined): boolean {
+  /** @param bytes size of the rows object; undefined if it is absent: deleted, or the record was written late by a killed process */
+  #isComplete(record: ResultRecord, bytes: number | undefined): boolean {
     const wanted = objectBytes(record);
     if (bytes === wanted) return true;
     if (bytes !== undefined) {
@@ -176,8 +176,8 @@ export class ObjectResultStore implements ResultStore {
     const bytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
     const known = this.#cache.peek(requestId);
     const record = known?.record ?? (await this.#load(requestId, signal));
-    if (record === undefined || !this.#isWhole(record, bytes)) return undefined;
-    // Listings come twice a minute, for the quota: they must not ask for each record anew.
+    if (record === undefined || !this.#isComplete(record, bytes)) return undefined;
+    // Listings run twice a minute for the quota, so each record is cached.
     if (known === undefined) this.#cache.offer({ record, index: undefined });
     return {
       record,

@@ -4,27 +4,27 @@ import type { BufferPool } from './buffer-pool.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { CachedResult } from './result-cache.ts';
 
-/** A file of rows that is open, and what is known of its result. */
+/** An open file of rows with the cached record and index of its result. */
 export interface OpenFile {
   readonly descriptor: number;
   readonly cached: CachedResult;
-  /** What was read around the last small page. */
+  /** Read-ahead block of the last small page. */
   readonly ahead: ReadAhead;
 }
 
 interface Entry extends OpenFile {
   users: number;
-  /** Epoch milliseconds when it was last seen to be there. */
+  /** When the file was last seen to exist, in epoch milliseconds. */
   seenAt: number;
-  /** Closed as soon as nobody uses it. */
+  /** Closed when its last user releases it. */
   forgotten: boolean;
 }
 
 const MAX_IDLE = 64;
-/** How long a file is taken to be there after it was seen to be. Only another process can delete it without a word here. */
-const SEEN_MS = 100;
+/** How long a file is assumed to exist without a check. Another process may delete it without notifying this one. */
+const RECHECK_MS = 100;
 
-/** The files that were read last stay open: opening and closing one costs as much as reading a page of it. */
+/** Keeps recently read files open: opening and closing a file costs as much as reading a page. */
 export class OpenFiles {
   readonly #entries = new Map<string, Entry>();
   readonly #pool: BufferPool;
@@ -36,18 +36,18 @@ export class OpenFiles {
     this.#now = now;
   }
 
-  /** A file that is open already, for one more user; undefined where it is not, or was deleted by another process. */
+  /** Acquires a file that is already open; undefined if it is not, or if another process deleted it. */
   acquire(requestId: string): OpenFile | undefined {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return undefined;
     const now = this.#now();
-    if (Math.abs(now - entry.seenAt) > SEEN_MS) {
+    if (Math.abs(now - entry.seenAt) > RECHECK_MS) {
       if (fstatSync(entry.descriptor).nlink === 0) {
         this.forget(requestId);
         return undefined;
       }
       entry.seenAt = now;
-      // The one that nobody has asked for longest is the first to be closed.
+      // Moves the entry to the end: the least recently used file is closed first.
       this.#entries.delete(requestId);
       this.#entries.set(requestId, entry);
     }
@@ -55,7 +55,7 @@ export class OpenFiles {
     return entry;
   }
 
-  /** Takes over a descriptor that was just opened, for one user. */
+  /** Registers a newly opened descriptor and acquires it for one user. */
   add(descriptor: number, cached: CachedResult): OpenFile {
     const { requestId } = cached.record;
     this.forget(requestId);
@@ -81,13 +81,13 @@ export class OpenFiles {
     }
   }
 
-  /** Closes the file when its last user is done. */
+  /** Closes the file when its last user releases it. */
   forget(requestId: string): void {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return;
     this.#entries.delete(requestId);
     entry.forgotten = true;
-    // Nothing was written through it, so that closing it has nothing to report.
+    // The file was only read, so an error of close() does not matter.
     if (entry.users === 0) void closeFile(entry.descriptor).catch(() => undefined);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Gathers bytes into parts of one size, the last one smaller: what multipart uploads are made of. Parts that are given back are filled again: new ones
- * would pile up until the garbage collector comes.
+ * Splits bytes into parts of one size (the last one may be smaller) for multipart uploads. Returned parts are reused, because
+ * new buffers would accumulate until the next garbage collection.
  */
 export class PartBuffer {
   readonly #partBytes: number;
@@ -16,7 +16,7 @@ export class PartBuffer {
     return this.#length;
   }
 
-  /** Copies the bytes; @returns the parts that became full, which are the caller's until it gives them back */
+  /** Copies the bytes. @returns full parts; the caller returns them with `give` */
   push(bytes: Uint8Array): Buffer[] {
     const full: Buffer[] = [];
     let from = 0;
@@ -31,7 +31,7 @@ export class PartBuffer {
     return full;
   }
 
-  /** What is left; empty afterwards. */
+  /** The remaining bytes; empties the buffer. */
   take(): Buffer {
     const part = this.#buffer?.subarray(0, this.#length) ?? Buffer.alloc(0);
     this.#buffer = undefined;
@@ -39,7 +39,7 @@ export class PartBuffer {
     return part;
   }
 
-  /** @param part a full one, of which nobody holds a view any more */
+  /** @param part a full part; no view of it may be in use */
   give(part: Buffer): void {
     this.#free.push(part);
   }

@@ -1,28 +1,28 @@
 import type { BufferPool } from './buffer-pool.ts';
 
-/** What was read of a file around a small page: the pages behind it are likely to be asked for next. Its bytes do not change while it has users. */
+/** Bytes read around a small page, because the next pages are likely requested next. They do not change while the block has users. */
 export interface Block {
   readonly from: number;
   readonly bytes: Buffer;
-  /** Belongs to the pool. */
+  /** Owned by the pool. */
   readonly buffer: Buffer;
   users: number;
-  /** Still the block of its file. */
+  /** Whether this is still the current block of its file. */
   current: boolean;
-  /** Whether a user may still hold a view of it that was to be gone. */
+  /** Whether a closed user may still hold a view of the buffer. */
   leaked: boolean;
 }
 
-/** Read at once for a small page. To ask another thread for it costs more than twice as much as to read it. */
+/** Size of a read for a small page: the cost of a read is mostly the thread switch, not the bytes. */
 const BLOCK_BYTES = 256 * 1024;
 
 interface Range {
   readonly from: number;
   readonly to: number;
 }
-type Read<T> = (buffer: Buffer, from: number, to: number) => T;
+type Read = (buffer: Buffer, from: number, to: number) => Promise<Buffer>;
 
-/** The block of one file. */
+/** The read-ahead block of one file. */
 export class ReadAhead {
   readonly #pool: BufferPool;
   #block: Block | undefined;
@@ -31,28 +31,21 @@ export class ReadAhead {
     this.#pool = pool;
   }
 
-  /** The block that holds the bytes `from` to `to`; undefined where there is none. */
+  /** The block if it contains the bytes `from` to `to`; otherwise undefined. */
   find(from: number, to: number): Block | undefined {
     const block = this.#block;
     return block !== undefined && from >= block.from && to <= block.from + block.bytes.length ? block : undefined;
   }
 
   /**
-   * Reads the block that begins with these bytes, for one user.
-   * @param end of the file's rows
-   * @param read fills the beginning of a buffer with the bytes of a range
+   * Reads the block that begins at `range.from` and acquires it for one user.
+   * @param end size of the file's rows in bytes
+   * @param read reads a range into the beginning of a buffer
    */
-  async load(range: Range, end: number, read: Read<Promise<Buffer>>): Promise<Block> {
+  async load(range: Range, end: number, read: Read): Promise<Block> {
     const upTo = this.#upTo(range, end);
     const buffer = this.#pool.take(upTo - range.from);
     return this.#put(range.from, buffer, await read(buffer, range.from, upTo));
-  }
-
-  /** The same in place. */
-  loadNow(range: Range, end: number, read: Read<Buffer>): Block {
-    const upTo = this.#upTo(range, end);
-    const buffer = this.#pool.take(upTo - range.from);
-    return this.#put(range.from, buffer, read(buffer, range.from, upTo));
   }
 
   #upTo({ from, to }: Range, end: number): number {
@@ -69,7 +62,7 @@ export class ReadAhead {
     return this.#block;
   }
 
-  /** @param reuse false where a view of the block may still be in use */
+  /** @param reuse false if a view of the block may still be in use */
   release(block: Block, reuse: boolean): void {
     block.users--;
     if (!reuse) block.leaked = true;

@@ -1,7 +1,7 @@
 import type { ResultRecord } from '../result-store.ts';
 import type { RowIndex } from '../row-index.ts';
 
-/** What a page needs to know of a result before it reads its rows. A stored result never changes, so this never goes stale. */
+/** What a page needs before its rows are read. Stored results never change, so an entry is never stale. */
 export interface CachedResult {
   readonly record: ResultRecord;
   index: RowIndex | undefined;
@@ -11,7 +11,7 @@ const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
 const BYTES_PER_CHECKPOINT = 8;
 const RECORD_OVERHEAD_BYTES = 512;
 
-/** Records and indexes of the results that were read last, up to a bound in bytes. */
+/** LRU cache of records and indexes, bounded in bytes. */
 export class ResultCache {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, { readonly cached: CachedResult; readonly bytes: number }>();
@@ -24,18 +24,18 @@ export class ResultCache {
   get(requestId: string): CachedResult | undefined {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return undefined;
-    // A Map keeps insertion order: the front is what was used longest ago.
+    // A Map keeps insertion order: the first entry is the least recently used.
     this.#entries.delete(requestId);
     this.#entries.set(requestId, entry);
     return entry.cached;
   }
 
-  /** The same without counting as a use. */
+  /** Like `get`, but does not count as a use. */
   peek(requestId: string): CachedResult | undefined {
     return this.#entries.get(requestId)?.cached;
   }
 
-  /** Keeps it where that takes the room of nothing that was used. */
+  /** Adds an entry only if no entry that was used must be evicted for it. */
   offer(cached: CachedResult): void {
     if (this.#bytes + bytesOf(cached) <= this.#maxBytes) this.set(cached);
   }

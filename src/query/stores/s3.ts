@@ -16,16 +16,16 @@ import type { ObjectStoreSettings } from '../settings.ts';
 import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from './object-client.ts';
 import { PartBuffer } from './part-buffer.ts';
 
-/** S3 takes parts of at least 5 MB and at most 10,000 of them: results up to 80 GB, two parts in memory for each submission. */
+/** S3 limits: parts of at least 5 MB, at most 10,000 parts. Results up to 80 GB; two parts in memory per submission. */
 const PART_BYTES = 8 * 1024 * 1024;
 const ATTEMPTS = 4;
 const CONNECTION_TIMEOUT_MS = 5_000;
-/** Of silence, not of the whole transfer. */
+/** Idle time, not the time of the whole transfer. */
 const SOCKET_TIMEOUT_MS = 30_000;
 const DEFAULT_REGION = 'us-east-1';
 const ABORT_TIMEOUT_MS = 30_000;
 
-/** A bucket of S3 or of anything that speaks its protocol. */
+/** A bucket of S3 or a compatible server. */
 export class S3ObjectClient implements ObjectClient {
   readonly base: string;
   readonly rights = {
@@ -45,7 +45,7 @@ export class S3ObjectClient implements ObjectClient {
       region: region ?? process.env['AWS_REGION'] ?? DEFAULT_REGION,
       forcePathStyle: pathStyle,
       maxAttempts: ATTEMPTS,
-      // Checksums that only the newest servers know are left out; TLS and the parts' ETags guard the bytes.
+      // Only the newest servers support these checksums; TLS and the ETags of the parts detect corruption.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS },
@@ -61,12 +61,14 @@ export class S3ObjectClient implements ObjectClient {
   }
 
   async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    await told(this.#s3.send(new PutObjectCommand({ ...this.#object(key), Body: bytes }), { abortSignal: signal }));
+    await mapStoreErrors(
+      this.#s3.send(new PutObjectCommand({ ...this.#object(key), Body: bytes }), { abortSignal: signal }),
+    );
   }
 
   async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
-    return told(
-      absent(async () => {
+    return mapStoreErrors(
+      undefinedIfAbsent(async () => {
         const { Body } = await this.#s3.send(new GetObjectCommand(this.#object(key)), { abortSignal: signal });
         return Body?.transformToByteArray();
       }),
@@ -75,7 +77,7 @@ export class S3ObjectClient implements ObjectClient {
 
   async size(key: string, signal: AbortSignal): Promise<number | undefined> {
     const command = new HeadObjectCommand(this.#object(key));
-    const answer = await told(absent(() => this.#s3.send(command, { abortSignal: signal })));
+    const answer = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
     return answer === undefined ? undefined : (answer.ContentLength ?? 0);
   }
 
@@ -86,7 +88,7 @@ export class S3ObjectClient implements ObjectClient {
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${from}-${to - 1}` });
-    const answer = await told(absent(() => this.#s3.send(command, { abortSignal: signal })));
+    const answer = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
     return answer?.Body === undefined ? undefined : readAll(answer.Body as AsyncIterable<Uint8Array>);
   }
 
@@ -99,7 +101,7 @@ export class S3ObjectClient implements ObjectClient {
         Delimiter: '/',
         ...(token === undefined ? {} : { ContinuationToken: token }),
       });
-      const page = await told(this.#s3.send(command, { abortSignal: signal }));
+      const page = await mapStoreErrors(this.#s3.send(command, { abortSignal: signal }));
       for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
         yield { key: Key.slice(this.#prefix.length), bytes: Size, modifiedMs: LastModified?.getTime() };
       }
@@ -108,21 +110,21 @@ export class S3ObjectClient implements ObjectClient {
   }
 
   async delete(key: string, signal: AbortSignal): Promise<void> {
-    await told(this.#s3.send(new DeleteObjectCommand(this.#object(key)), { abortSignal: signal }));
+    await mapStoreErrors(this.#s3.send(new DeleteObjectCommand(this.#object(key)), { abortSignal: signal }));
   }
 
   async *uploads(start: string, signal: AbortSignal): AsyncIterable<UnfinishedUpload> {
     const all = { Bucket: this.#bucket, Prefix: this.#prefix + start };
     let marker: { KeyMarker: string; UploadIdMarker?: string } | undefined;
     do {
-      const page = await told(
+      const page = await mapStoreErrors(
         this.#s3.send(new ListMultipartUploadsCommand({ ...all, ...marker }), { abortSignal: signal }),
       );
       for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
         yield { key: Key.slice(this.#prefix.length), uploadId: UploadId, modifiedMs: Initiated?.getTime() };
       }
       const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
-      // A server that says there is more and not where would be asked for the same page for ever.
+      // Without a next marker, a truncated listing would request the same page forever.
       marker =
         IsTruncated === true && NextKeyMarker
           ? { KeyMarker: NextKeyMarker, ...(NextUploadIdMarker ? { UploadIdMarker: NextUploadIdMarker } : {}) }
@@ -132,7 +134,7 @@ export class S3ObjectClient implements ObjectClient {
 
   async abortUpload({ key, uploadId }: UnfinishedUpload, signal: AbortSignal): Promise<void> {
     const command = new AbortMultipartUploadCommand({ ...this.#object(key), UploadId: uploadId });
-    await told(absent(() => this.#s3.send(command, { abortSignal: signal })));
+    await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
   }
 
   async close(): Promise<void> {
@@ -144,7 +146,7 @@ export class S3ObjectClient implements ObjectClient {
   }
 }
 
-/** One part on its way, one being filled. What fits into one part is put at once. */
+/** Sends one part while the next one is filled. Content that fits into one part is sent as a single object. */
 class S3Upload implements ObjectUpload {
   readonly #s3: S3Client;
   readonly #object: { readonly Bucket: string; readonly Key: string };
@@ -164,7 +166,7 @@ class S3Upload implements ObjectUpload {
     for (const part of this.#buffer.push(bytes)) {
       await this.#sending;
       this.#sending = this.#send(part).then(() => this.#buffer.give(part));
-      // Its failure is thrown by the next call; without this it would count as unhandled until then.
+      // The next call throws the error; without this handler it would be an unhandled rejection.
       this.#sending.catch(() => undefined);
     }
   }
@@ -174,7 +176,7 @@ class S3Upload implements ObjectUpload {
     const last = this.#buffer.take();
     const options = { abortSignal: this.#signal };
     if (this.#uploadId === undefined) {
-      await told(this.#s3.send(new PutObjectCommand({ ...this.#object, Body: last }), options));
+      await mapStoreErrors(this.#s3.send(new PutObjectCommand({ ...this.#object, Body: last }), options));
       return;
     }
     if (last.length > 0) await this.#send(last);
@@ -183,7 +185,7 @@ class S3Upload implements ObjectUpload {
       UploadId: this.#uploadId,
       MultipartUpload: { Parts: this.#parts },
     });
-    await told(this.#s3.send(command, options));
+    await mapStoreErrors(this.#s3.send(command, options));
   }
 
   async abort(): Promise<void> {
@@ -191,15 +193,15 @@ class S3Upload implements ObjectUpload {
     if (this.#uploadId === undefined) return;
     const command = new AbortMultipartUploadCommand({ ...this.#object, UploadId: this.#uploadId });
     const options = { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) };
-    // Absent where it was completed after all, or where this gateway was started a second time and has ended it.
-    await told(absent(() => this.#s3.send(command, options)));
+    // Absent if it was completed after all, or if another process of this gateway has aborted it after a restart.
+    await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, options)));
   }
 
   async #send(part: Uint8Array): Promise<void> {
     const options = { abortSignal: this.#signal };
     if (this.#uploadId === undefined) {
-      // Not with the caller's signal: an upload whose id never arrived could not be ended.
-      const created = await told(
+      // Without the caller's signal: an upload whose id never arrived could not be aborted.
+      const created = await mapStoreErrors(
         this.#s3.send(new CreateMultipartUploadCommand(this.#object), {
           abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS),
         }),
@@ -208,7 +210,7 @@ class S3Upload implements ObjectUpload {
     }
     const PartNumber = this.#parts.length + 1;
     const command = new UploadPartCommand({ ...this.#object, UploadId: this.#uploadId, PartNumber, Body: part });
-    const { ETag } = await told(this.#s3.send(command, options));
+    const { ETag } = await mapStoreErrors(this.#s3.send(command, options));
     this.#parts.push({ PartNumber, ETag });
   }
 }
@@ -221,8 +223,8 @@ async function* readAll(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Arr
   }
 }
 
-/** `undefined` for what the bucket does not have. */
-async function absent<T>(ask: () => Promise<T>): Promise<T | undefined> {
+/** `undefined` for absent objects. */
+async function undefinedIfAbsent<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
@@ -231,7 +233,7 @@ async function absent<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function told<T>(answer: Promise<T>): Promise<T> {
+async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
@@ -239,7 +241,7 @@ async function told<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The SDK's own message may name buckets and keys of credentials: it goes to the log as the cause, not to the caller. */
+/** The SDK's message may contain bucket names and access key ids: it is logged as the cause and not sent to the caller. */
 function unavailable(error: unknown): QueryError {
   return new QueryError('store-unavailable', 'the S3 result store failed or does not answer; the log tells more', {
     cause: error,

@@ -5,7 +5,7 @@ export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw callerLeft();
 }
 
-/** For what takes no signal: the wait ends, the work itself by its own time-out. @throws {QueryError} aborted */
+/** For promises without abort support: only the wait ends; the work itself ends by its own timeout. @throws {QueryError} aborted */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(callerLeft());

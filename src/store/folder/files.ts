@@ -3,15 +3,15 @@ import type { Stats } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** No object of a kube-apiserver is larger than this, either. */
+/** Above the largest object that a kube-apiserver accepts. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
-/** File systems allow 255 bytes; an object's name alone may have 253. */
+/** File systems allow 255 bytes; an object's name can have 253 without the extension. */
 const MAX_STEM_LENGTH = 200;
 
-/** Changes whenever the file was written or replaced, as far as its directory entry tells. */
+/** Inode, size and times of a file: changes when the file is written or replaced. */
 export type Signature = string;
 
-/** Undefined where there is no such file, or it is no file. */
+/** Undefined where the path does not exist or is not a file. */
 export async function signatureOf(path: string): Promise<Signature | undefined> {
   try {
     const found = await stat(path);
@@ -22,12 +22,12 @@ export async function signatureOf(path: string): Promise<Signature | undefined> 
   }
 }
 
-/** @throws {Error} when the file is too large to be an object, or cannot be read */
+/** Reads a file of limited size. @throws {Error} when the file is too large or cannot be read */
 export async function readBounded(path: string): Promise<string> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
+    if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; the limit is ${MAX_FILE_BYTES}`);
     return await file.readFile('utf8');
   } finally {
     await file.close();
@@ -35,9 +35,9 @@ export async function readBounded(path: string): Promise<string> {
 }
 
 /**
- * After it resolves the new text is on the disk; at any moment the file holds the old text or the new one, whole.
+ * Replaces a file atomically: at any moment it holds the whole old text or the whole new one. The new text is synced to the disk.
  *
- * @returns the signature of what was written, also where somebody else has replaced it since
+ * @returns the signature of the written file, even where another process has replaced it since
  */
 export async function writeAtomically(path: string, text: string, mode: number): Promise<Signature> {
   const temporary = join(dirname(path), `.${randomUUID()}.tmp`);
@@ -65,7 +65,7 @@ export async function removeFile(path: string): Promise<void> {
   await syncDirectory(dirname(path));
 }
 
-/** Names of the files in a folder that end with one of `extensions`, sorted; names that begin with a dot are not looked at. */
+/** Names of the files in a folder that end with one of `extensions`, sorted. Names that begin with a dot are ignored. */
 export async function filesIn(directory: string, extensions: readonly string[]): Promise<string[]> {
   const names = await readdir(directory);
   return names.filter((name) => isVisible(name) && extensions.some((extension) => name.endsWith(extension))).sort();
@@ -75,7 +75,7 @@ export function isVisible(name: string): boolean {
   return !name.startsWith('.');
 }
 
-/** A file name without extension for an object's name: the name itself, cut and with a hash where it is too long for a file system. */
+/** The file name without extension for an object: its name, or, where that is too long for a file system, its beginning and a hash. */
 export function stemOf(name: string): string {
   if (name.length <= MAX_STEM_LENGTH) return name;
   return `${name.slice(0, MAX_STEM_LENGTH)}~${createHash('sha256').update(name).digest('hex').slice(0, 16)}`;
@@ -85,7 +85,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** Makes a rename or a removal last over a power failure. */
+/** Makes a rename or a removal durable. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

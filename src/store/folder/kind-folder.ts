@@ -12,21 +12,21 @@ import { desiredOf, fileModeOf, pluralOf, printManifest, without } from './manif
 import { ManifestFiles } from './manifest-files.ts';
 import { Records, type StoredRecord } from './records.ts';
 
-/** With the default pause between two looks this is five seconds. */
+/** With the default delay between two scans this is five seconds. */
 const MAX_DEFERRALS = 50;
 
-/** `previous` is given on an update. @throws {StoreError} invalid, saying what would be right */
+/** `previous` is set on an update. @throws {StoreError} invalid, with what would be right */
 export type Validate = <K extends ResourceKind>(
   kind: K,
   object: unknown,
   previous: ResourceByKind[K] | undefined,
 ) => ResourceByKind[K];
 
-/** Resource versions: each is larger than all before it, over all kinds of a store. */
+/** Resource versions, increasing over all kinds of a store. */
 export interface Versions {
   next(): string;
-  /** The next ones are to be larger than this. */
-  passed(version: string): void;
+  /** Makes the next versions larger than this one. */
+  startAfter(version: string): void;
 }
 
 export interface KindFolderContext {
@@ -35,29 +35,29 @@ export interface KindFolderContext {
   readonly validate: Validate;
   readonly now: () => number;
   readonly versions: Versions;
-  /** Something in a file that only people can repair. */
+  /** Called with a problem in a file that a user must fix. */
   readonly onProblem: (path: string, message: string) => void;
 }
 
 /**
- * The objects of one kind: a folder of manifests, the records beside it, and the view of both. Calls must not overlap: the store sees to that.
+ * The objects of one kind: a folder of manifests, their records, and the view of both. Calls must not overlap; the store ensures that.
  *
- * A manifest that cannot be accepted changes nothing: the last accepted form of its object stays in effect, as with a kube-apiserver that
- * refuses a change. Files are only ever written or removed for writes through the API.
+ * A manifest that is rejected changes nothing: the last accepted state of its object stays in effect, as when a kube-apiserver rejects a
+ * change. Files are written and removed only by writes through the API.
  */
 export class KindFolder<K extends ResourceKind> {
   readonly kind: K;
-  /** Of the manifests. */
+  /** Folder of the manifests. */
   readonly directory: string;
   readonly #view: View<K>;
   readonly #context: KindFolderContext;
   readonly #records: Records<K>;
   readonly #files: ManifestFiles;
-  /** From an object's name to its manifest file; an object that waits for its finalizers has none. */
+  /** Manifest file by object name. An object that waits for its finalizers has none. */
   readonly #fileOf = new Map<string, string>();
-  /** What the files say is not all in effect yet: it could not be recorded. */
-  #behind = false;
-  /** For how many looks deletions were put off. */
+  /** The last scan was not applied completely. */
+  #incomplete = false;
+  /** Number of scans for which deletions were deferred. */
   #deferrals = 0;
 
   constructor(kind: K, view: View<K>, context: KindFolderContext) {
@@ -72,12 +72,12 @@ export class KindFolder<K extends ResourceKind> {
     );
   }
 
-  /** What is wrong with files, by path. */
+  /** Problems of files, each with its path. */
   problems(): string[] {
     return this.#files.problems().map(({ file, problem }) => `${pluralOf(this.kind)}/${file}: ${problem}`);
   }
 
-  /** Reads everything; called once, before anything else. */
+  /** Reads all manifests and records. Must be called once, before everything else. */
   async load(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: this.kind === 'Secret' ? 0o700 : 0o755 });
     const records = await this.#records.load((file, error) =>
@@ -85,7 +85,7 @@ export class KindFolder<K extends ResourceKind> {
     );
     for (const { object, source } of records) {
       const { name, resourceVersion } = object.metadata;
-      if (resourceVersion !== undefined) this.#context.versions.passed(resourceVersion);
+      if (resourceVersion !== undefined) this.#context.versions.startAfter(resourceVersion);
       if (source !== undefined) {
         this.#files.remember(source.file, source.signature, name);
         this.#fileOf.set(name, source.file);
@@ -96,26 +96,26 @@ export class KindFolder<K extends ResourceKind> {
   }
 
   /**
-   * Takes over what changed in the folder.
+   * Applies the changes in the folder.
    *
-   * @param options.only names of the files to look at; all by default
-   * @param options.settled false: a change counts only when a second look finds it the same, for it may be half written
-   * @returns whether there is something to look at again
+   * @param options.only names of the files to scan; all by default
+   * @param options.settled false: a change is applied only when two scans find the same signature, because a file may be incomplete
+   * @returns whether another scan is needed
    */
   async scan(options: { only?: ReadonlySet<string> | undefined; settled: boolean }): Promise<boolean> {
-    const { changed, unsettled } = await this.#files.look(options);
-    if (!changed && !this.#behind) return unsettled;
-    this.#behind = true;
-    for (const file of this.#files.unapplied()) await this.#adopt(file);
-    // An object whose file is gone may stand in another one that is still being written; but no other file holds up a deletion for long.
+    const { changed, unsettled } = await this.#files.scan(options);
+    if (!changed && !this.#incomplete) return unsettled;
+    this.#incomplete = true;
+    for (const file of this.#files.unapplied()) await this.#apply(file);
+    // An object whose file was removed may be in another file that is still being written. Deletions are deferred for a limited time.
     if (unsettled && ++this.#deferrals < MAX_DEFERRALS) return true;
     this.#deferrals = 0;
     for (const [name, file] of this.#fileOf) {
       if (this.#files.nameIn(file) === name) continue;
-      await this.#vanish(name);
+      await this.#fileRemoved(name);
       this.#fileOf.delete(name);
     }
-    this.#behind = false;
+    this.#incomplete = false;
     return unsettled;
   }
 
@@ -133,7 +133,7 @@ export class KindFolder<K extends ResourceKind> {
   async update(object: ResourceByKind[K]): Promise<ResourceByKind[K]> {
     const previous = this.#current(object);
     const accepted = this.#accept(object, previous);
-    if (previous.metadata.deletionTimestamp !== undefined) return this.#updateDying(accepted, previous);
+    if (previous.metadata.deletionTimestamp !== undefined) return this.#updateDeleting(accepted, previous);
     if (isDeepStrictEqual(accepted, desiredOf(previous))) return previous;
     const updated = this.#stamp(accepted, previous);
     await this.#save(updated, await this.#ownFile(previous.metadata.name));
@@ -152,43 +152,43 @@ export class KindFolder<K extends ResourceKind> {
   }
 
   async delete(name: string, options: DeleteOptions): Promise<void> {
-    const held = this.#view.get(name);
-    if (!isObjectName(name) || held === undefined) throw notFound(this.kind, name);
-    const { uid, resourceVersion } = held.metadata;
+    const stored = this.#view.get(name);
+    if (!isObjectName(name) || stored === undefined) throw notFound(this.kind, name);
+    const { uid, resourceVersion } = stored.metadata;
     if ((options.uid ?? uid) !== uid || (options.resourceVersion ?? resourceVersion) !== resourceVersion)
       throw new StoreError(
         'conflict',
-        `${this.kind} \`${name}\` is not the one to delete: it was changed or made anew`,
+        `${this.kind} \`${name}\` was changed or created again since it was read: read it again`,
       );
-    if (held.metadata.deletionTimestamp !== undefined) return;
+    if (stored.metadata.deletionTimestamp !== undefined) return;
     const file = await this.#ownFile(name);
     await removeFile(join(this.directory, file));
-    await this.#vanish(name);
+    await this.#fileRemoved(name);
     this.#fileOf.delete(name);
     this.#files.forget(file);
   }
 
-  /** The object as it is held, if the caller has seen just this one. */
+  /** The stored object. @throws {StoreError} conflict, where the caller has read an older version */
   #current({ metadata }: ResourceByKind[K]): ResourceByKind[K] {
     const { name, uid, resourceVersion } = metadata;
-    const held = this.#view.get(name);
-    if (held === undefined) throw notFound(this.kind, name);
+    const stored = this.#view.get(name);
+    if (stored === undefined) throw notFound(this.kind, name);
     assertVersion(this.kind, metadata);
-    if (resourceVersion !== held.metadata.resourceVersion || (uid ?? held.metadata.uid) !== held.metadata.uid)
+    if (resourceVersion !== stored.metadata.resourceVersion || (uid ?? stored.metadata.uid) !== stored.metadata.uid)
       throw new StoreError(
         'conflict',
-        `${this.kind} \`${name}\` was changed meanwhile: read it again and apply your change to that`,
+        `${this.kind} \`${name}\` has changed since it was read: read it again and repeat the change`,
       );
-    return held;
+    return stored;
   }
 
-  /** What people may say of an object, checked. */
+  /** The validated user-written part of an object. */
   #accept(object: ResourceByKind[K], previous: ResourceByKind[K] | undefined): ResourceByKind[K] {
     const desired = desiredOf(withPartLabel(this.kind, { ...object, kind: this.kind }));
     return desiredOf(this.#context.validate(this.kind, desired, previous));
   }
 
-  /** With what a server sets. */
+  /** Adds the fields that a server sets. */
   #stamp(desired: ResourceByKind[K], previous: ResourceByKind[K] | undefined): ResourceByKind[K] {
     const { metadata: before, status } = (previous ?? {}) as Partial<ResourceByKind[K]> & { status?: unknown };
     const sameSpec = previous !== undefined && isDeepStrictEqual(contentOf(desired), contentOf(previous));
@@ -197,19 +197,19 @@ export class KindFolder<K extends ResourceKind> {
       uid: before?.uid ?? randomUUID(),
       resourceVersion: this.#context.versions.next(),
       generation: (before?.generation ?? 0) + (sameSpec ? 0 : 1),
-      // Whole seconds, as metav1.Time has them.
+      // Whole seconds, as in metav1.Time.
       creationTimestamp: before?.creationTimestamp ?? this.#time(),
     };
     return { ...desired, metadata, ...(status === undefined ? {} : { status }) };
   }
 
-  async #updateDying(accepted: ResourceByKind[K], previous: ResourceByKind[K]): Promise<ResourceByKind[K]> {
+  async #updateDeleting(accepted: ResourceByKind[K], previous: ResourceByKind[K]): Promise<ResourceByKind[K]> {
     const finalizers = accepted.metadata.finalizers ?? [];
     const { deletionTimestamp, finalizers: before = [] } = previous.metadata;
     if (finalizers.some((finalizer) => !before.includes(finalizer)))
       throw new StoreError(
         'invalid',
-        `${this.kind} \`${previous.metadata.name}\` is being deleted: no finalizer can be added any more`,
+        `${this.kind} \`${previous.metadata.name}\` is being deleted: finalizers can only be removed`,
       );
     const stamped = this.#stamp(accepted, previous);
     const updated = { ...stamped, metadata: { ...stamped.metadata, deletionTimestamp } } as ResourceByKind[K];
@@ -218,14 +218,14 @@ export class KindFolder<K extends ResourceKind> {
     return updated;
   }
 
-  /** Takes an object over from its file, or notes why not. */
-  async #adopt(file: string): Promise<void> {
+  /** Applies the object of a file, or records why it is rejected. */
+  async #apply(file: string): Promise<void> {
     const { manifest, name } = this.#files.manifestIn(file);
     try {
-      if (name === undefined) throw new StoreError('invalid', '`metadata.name` is missing: every object needs a name');
+      if (name === undefined) throw new StoreError('invalid', 'missing `metadata.name`: every object needs a name');
       const previous = this.#view.get(name);
-      this.#assertAdoptable(file, name);
-      // Its schema is about to be checked.
+      this.#assertApplicable(file, name);
+      // accept() checks the schema.
       const accepted = this.#accept(manifest as ResourceByKind[K], previous);
       const unchanged = previous !== undefined && isDeepStrictEqual(accepted, desiredOf(previous));
       const signature = this.#files.signatureIn(file) ?? '';
@@ -234,26 +234,26 @@ export class KindFolder<K extends ResourceKind> {
       this.#fileOf.set(name, file);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.#files.refused(file, error.message);
+      this.#files.rejected(file, error.message);
     }
   }
 
-  #assertAdoptable(file: string, name: string): void {
+  #assertApplicable(file: string, name: string): void {
     const owner = this.#fileOf.get(name);
     if (owner !== undefined && owner !== file && this.#files.nameIn(owner) === name)
-      throw new StoreError('invalid', `\`${name}\` stands in \`${owner}\` already: remove one of them`);
+      throw new StoreError('invalid', `\`${name}\` is also defined in \`${owner}\`: remove one of them`);
     if (this.#view.get(name)?.metadata.deletionTimestamp !== undefined)
       throw new StoreError('invalid', `\`${name}\` is being deleted and waits for its finalizers`);
   }
 
-  /** The object has no manifest any more. */
-  async #vanish(name: string): Promise<void> {
-    const held = this.#view.get(name);
-    if (held === undefined) return;
-    if ((held.metadata.finalizers ?? []).length === 0) return this.#drop(name);
+  /** Deletes an object whose manifest was removed, or marks it as being deleted while it has finalizers. */
+  async #fileRemoved(name: string): Promise<void> {
+    const stored = this.#view.get(name);
+    if (stored === undefined) return;
+    if ((stored.metadata.finalizers ?? []).length === 0) return this.#drop(name);
     const resourceVersion = this.#context.versions.next();
-    const metadata = { ...held.metadata, resourceVersion, deletionTimestamp: this.#time() };
-    await this.#saveRecord({ ...held, metadata }, undefined);
+    const metadata = { ...stored.metadata, resourceVersion, deletionTimestamp: this.#time() };
+    await this.#saveRecord({ ...stored, metadata }, undefined);
   }
 
   async #drop(name: string): Promise<void> {
@@ -280,20 +280,20 @@ export class KindFolder<K extends ResourceKind> {
     return file === undefined || signature === undefined ? undefined : { file, signature };
   }
 
-  /** The object's file, if nobody has touched it since it was read. What people wrote is never overwritten unread. */
+  /** The object's file. @throws {StoreError} conflict, where the file has changed since it was read: unread changes are never overwritten */
   async #ownFile(name: string): Promise<string> {
     const file = this.#fileOf.get(name);
     if (file === undefined) throw notFound(this.kind, name);
     const problem = this.#files.problemIn(file);
     const path = `${pluralOf(this.kind)}/${file}`;
     if (problem !== undefined)
-      throw new StoreError('conflict', `the file \`${path}\` was changed by hand and cannot be used: ${problem}`);
+      throw new StoreError('conflict', `the file \`${path}\` was changed by hand and is rejected: ${problem}`);
     if ((await signatureOf(join(this.directory, file))) !== this.#files.signatureIn(file))
-      throw new StoreError('conflict', `the file \`${path}\` was changed by hand just now: read it again in a moment`);
+      throw new StoreError('conflict', `the file \`${path}\` was just changed by hand: try again in a moment`);
     return file;
   }
 
-  /** A file that does not exist yet. Another object may live in the file with this one's name. */
+  /** A new file name for an object. The file with the object's name may contain another object. */
   async #newFile(name: string): Promise<string> {
     for (let number = 1; ; number++) {
       const file = `${stemOf(name)}${number === 1 ? '' : `~${number}`}.yaml`;
@@ -301,7 +301,7 @@ export class KindFolder<K extends ResourceKind> {
       if (this.#files.nameIn(file) === undefined)
         throw new StoreError(
           'conflict',
-          `the file \`${pluralOf(this.kind)}/${file}\` exists and is not in use: ${this.#files.problemIn(file) ?? 'it was put there just now'}`,
+          `the file \`${pluralOf(this.kind)}/${file}\` exists and is not applied: ${this.#files.problemIn(file) ?? 'it was just created'}`,
         );
     }
   }
@@ -311,7 +311,7 @@ export class KindFolder<K extends ResourceKind> {
   }
 }
 
-/** What `generation` counts the changes of. */
+/** The part of an object whose changes increase `generation`. */
 function contentOf(object: object): unknown {
   return without({ ...object }, ['metadata', 'status', 'apiVersion', 'kind']);
 }

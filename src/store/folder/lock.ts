@@ -2,43 +2,43 @@ import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { StoreClock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { StoreError } from '../resource-store.ts';
 
-/** Who holds a folder. */
+/** The process that holds a folder. */
 interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** Tells a process from a later one with the same pid, where the system says; see processStart(). */
+  /** Distinguishes a process from a later one with the same pid; empty where the system does not provide it (see processStart()). */
   readonly startedAt: string;
   readonly token: string;
 }
 
 const HEARTBEAT_MS = 5000;
-/** A holder on another machine (a pod that is gone, say) is taken for dead when its lock was not touched for so long. */
+/** A holder on another host (for example a deleted pod) counts as dead when its lock file was not touched for this long. */
 const FOREIGN_STALE_MS = 30_000;
 
-/** Folders that this process holds: its own pid says nothing about them. */
-const heldHere = new Set<string>();
+/** Lock files of this process. In a container every process has the same pid, so that the pid in the file is not sufficient. */
+const ownLocks = new Set<string>();
 
-/** Keeps a folder to one process at a time: a file `.lock` with who holds it, touched every few seconds. */
+/** A lock file `.lock` that names the holder and is touched every few seconds: one process at a time can open a folder. */
 export class FolderLock {
   readonly #path: string;
   readonly #text: string;
-  readonly #clock: StoreClock;
+  readonly #clock: Clock;
   #cancel: () => void = () => {};
 
-  private constructor(path: string, text: string, clock: StoreClock) {
+  private constructor(path: string, text: string, clock: Clock) {
     this.#path = path;
     this.#text = text;
     this.#clock = clock;
   }
 
-  /** Takes the lock; one whose holder is dead is taken over. @throws {StoreError} unavailable, naming the holder */
-  static async acquire(directory: string, clock: StoreClock): Promise<FolderLock> {
+  /** Acquires the lock, also from a dead holder. @throws {StoreError} unavailable, naming the holder */
+  static async acquire(directory: string, clock: Clock): Promise<FolderLock> {
     const path = join(directory, '.lock');
-    if (heldHere.has(path)) throw inUse(directory, 'this very process');
-    heldHere.add(path);
+    if (ownLocks.has(path)) throw inUse(directory, 'this process');
+    ownLocks.add(path);
     try {
       const holder: Holder = {
         pid: process.pid,
@@ -48,19 +48,19 @@ export class FolderLock {
       };
       const lock = new FolderLock(path, JSON.stringify(holder), clock);
       await lock.#take(directory);
-      lock.#beat();
+      lock.#scheduleHeartbeat();
       return lock;
     } catch (error) {
-      heldHere.delete(path);
+      ownLocks.delete(path);
       throw error;
     }
   }
 
   async release(): Promise<void> {
     this.#cancel();
-    // What another process took over, because this one was frozen for long, is not ours to remove.
+    // Another process may have taken the lock over while this one was suspended: then it must stay.
     if ((await readText(this.#path)) === this.#text) await rm(this.#path, { force: true });
-    heldHere.delete(this.#path);
+    ownLocks.delete(this.#path);
   }
 
   async #take(directory: string): Promise<void> {
@@ -68,7 +68,7 @@ export class FolderLock {
     await writeFile(temporary, this.#text, { mode: 0o600 });
     try {
       for (let attempt = 0; attempt < 3; attempt++) {
-        // link() fails where the name exists, and what it makes is whole from the first moment.
+        // link() fails when the name exists, and the new file is complete at once.
         if (await linked(temporary, this.#path)) return;
         const found = await readText(this.#path);
         if (found === undefined) continue;
@@ -77,13 +77,13 @@ export class FolderLock {
           throw inUse(directory, `process ${holder.pid} on \`${holder.host}\``);
         await this.#removeStale(found);
       }
-      throw inUse(directory, 'another process that is just starting');
+      throw inUse(directory, 'another process that is starting');
     } finally {
       await rm(temporary, { force: true });
     }
   }
 
-  /** Moves the stale lock away. Another process may do the same at the same time and hold the folder by now: then its lock is put back. */
+  /** Moves a stale lock away. If another process has replaced it in the meantime, puts that process's lock back. */
   async #removeStale(expected: string): Promise<void> {
     const aside = `${this.#path}.${randomUUID()}`;
     try {
@@ -96,22 +96,22 @@ export class FolderLock {
     await rm(aside, { force: true });
   }
 
-  #beat(): void {
+  #scheduleHeartbeat(): void {
     this.#cancel = this.#clock.schedule(() => {
       const now = new Date(this.#clock.now());
-      // A touch that fails (a full or vanished disk) is tried again; writes to the folder report such trouble by themselves.
+      // A failure (full or removed disk) is ignored: the next write to the folder reports it.
       utimes(this.#path, now, now).catch(() => {});
-      this.#beat();
+      this.#scheduleHeartbeat();
     }, HEARTBEAT_MS);
   }
 }
 
-async function isAlive(holder: Holder, path: string, clock: StoreClock): Promise<boolean> {
+async function isAlive(holder: Holder, path: string, clock: Clock): Promise<boolean> {
   if (holder.host !== hostname()) {
     const touched = await stat(path).catch(() => undefined);
     return touched !== undefined && clock.now() - touched.mtimeMs < FOREIGN_STALE_MS;
   }
-  // In a container every start has the same pid: a lock of our own pid that this process does not hold is a dead one's.
+  // In a container every start has the same pid: a lock with this pid that this process does not hold is stale.
   if (holder.pid === process.pid) return false;
   try {
     process.kill(holder.pid, 0);
@@ -122,10 +122,10 @@ async function isAlive(holder: Holder, path: string, clock: StoreClock): Promise
   return startedAt === '' || startedAt === holder.startedAt;
 }
 
-/** Start time of a process in clock ticks since boot, from /proc; empty where the system has none. */
+/** Start time of a process in clock ticks since boot, from /proc; empty where there is no /proc. */
 async function processStart(pid: number): Promise<string> {
   const line = await readText(`/proc/${pid}/stat`);
-  // Field 22, counted after the command's name, which may hold spaces and parentheses.
+  // Field 22. Counting starts after the command name, which can contain spaces and parentheses.
   return line?.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 
@@ -135,7 +135,7 @@ function parseHolder(text: string): Holder | undefined {
     const whole = typeof holder.pid === 'number' && typeof holder.host === 'string';
     return whole ? (holder as Holder) : undefined;
   } catch {
-    return undefined; // written by nobody we know: stale
+    return undefined; // not a lock file of olap-warden: stale
   }
 }
 

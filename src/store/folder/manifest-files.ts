@@ -5,46 +5,46 @@ import { MANIFEST_EXTENSIONS, parseManifest } from './manifest.ts';
 
 interface Entry {
   readonly signature: Signature;
-  /** The object that the file stands for; that of an earlier content, while the present one is refused. */
+  /** Name of the object in the file; while the current content is rejected, that of the last accepted content. */
   name: string | undefined;
-  /** Read and not taken over yet, or refused. */
+  /** Content that is not applied: new, or rejected. */
   manifest?: unknown;
   problem?: string;
 }
 
-/** The manifest files of one folder: which there are, what changed since the last look, what is wrong with them. */
+/** The manifest files of one folder: their names, changes since the last scan, and problems. */
 export class ManifestFiles {
   readonly #kind: ResourceKind;
   readonly #directory: string;
   readonly #onProblem: (file: string, problem: string) => void;
   readonly #entries = new Map<string, Entry>();
-  /** Changes that were seen once: file to signature, undefined for a file that is gone. */
+  /** Changes seen in one scan only: file to signature, undefined for a removed file. */
   readonly #unsettled = new Map<string, Signature | undefined>();
 
-  /** @param onProblem called once for everything that is wrong with a file */
+  /** @param onProblem called once for each problem of a file */
   constructor(kind: ResourceKind, directory: string, onProblem: (file: string, problem: string) => void) {
     this.#kind = kind;
     this.#directory = directory;
     this.#onProblem = onProblem;
   }
 
-  /** @throws {Error} when the folder cannot be read: that is no reason to take its objects for deleted */
-  async look(options: {
+  /** Scans the folder. @throws {Error} when the folder cannot be read; its objects then do not count as deleted */
+  async scan(options: {
     only?: ReadonlySet<string> | undefined;
     settled: boolean;
   }): Promise<{ changed: boolean; unsettled: boolean }> {
     const present = await filesIn(this.#directory, MANIFEST_EXTENSIONS);
     const files = new Set(options.only ?? [...present, ...this.#entries.keys()]);
     for (const file of this.#unsettled.keys()) files.add(file);
-    // A file that was renamed is told of by two events. The new name must not be learnt after the old one's end has counted.
+    // A rename gives two events. The new name must be read before the old one counts as removed.
     for (const file of present) if (!this.#entries.has(file)) files.add(file);
     let changed = false;
     for (const file of [...files].filter(isManifest).sort())
-      if (await this.#lookAt(file, options.settled)) changed = true;
+      if (await this.#scanFile(file, options.settled)) changed = true;
     return { changed, unsettled: this.#unsettled.size > 0 };
   }
 
-  /** Files whose content was read and is not in effect. */
+  /** Files whose content was read and is not applied. */
   unapplied(): string[] {
     return [...this.#entries].filter(([, { manifest }]) => manifest !== undefined).map(([file]) => file);
   }
@@ -71,7 +71,7 @@ export class ManifestFiles {
     return [...this.#entries].flatMap(([file, { problem }]) => (problem === undefined ? [] : [{ file, problem }]));
   }
 
-  /** The file has this content and is in effect. */
+  /** Records that the content of the file with this signature is applied. */
   remember(file: string, signature: Signature, name: string): void {
     this.#entries.set(file, { signature, name });
     this.#unsettled.delete(file);
@@ -82,7 +82,7 @@ export class ManifestFiles {
     if (entry !== undefined) this.#entries.set(file, { signature: entry.signature, name });
   }
 
-  refused(file: string, problem: string): void {
+  rejected(file: string, problem: string): void {
     const entry = this.#entries.get(file);
     if (entry === undefined || entry.problem === problem) return;
     entry.problem = problem;
@@ -94,8 +94,8 @@ export class ManifestFiles {
     this.#unsettled.delete(file);
   }
 
-  /** Returns whether the file changed, by a change that counts. */
-  async #lookAt(file: string, settled: boolean): Promise<boolean> {
+  /** @returns whether the file has a settled change */
+  async #scanFile(file: string, settled: boolean): Promise<boolean> {
     const path = join(this.#directory, file);
     const signature = await signatureOf(path);
     const entry = this.#entries.get(file);
@@ -119,7 +119,7 @@ export class ManifestFiles {
     try {
       entry.manifest = parseManifest(this.#kind, await readBounded(join(this.#directory, file)));
     } catch (error) {
-      this.refused(file, error instanceof Error ? error.message : String(error));
+      this.rejected(file, error instanceof Error ? error.message : String(error));
     }
   }
 }

@@ -19,14 +19,14 @@ export function fileModeOf(kind: ResourceKind): number {
 }
 
 /**
- * The part of an object that people write: what stands in its file. What a server sets (uid, versions, times, status) is left out, so that
- * a file is the same in Git, on another machine, and after `kubectl get -o yaml`.
+ * The part of an object that users write, which is the content of its file. Fields that a server sets (uid, versions, times, status) are
+ * omitted, so that the file is the same in Git, on another machine and after `kubectl get -o yaml`.
  */
 export function desiredOf<K extends ResourceKind>(object: ResourceByKind[K]): ResourceByKind[K] {
   const { name, namespace, labels, annotations, finalizers, ownerReferences } = object.metadata;
   const metadata = withoutEmpty({ name, namespace, labels, annotations, finalizers, ownerReferences });
-  const people = without({ ...object }, ['status']);
-  return { ...people, apiVersion: apiVersionOf(object.kind), metadata } as unknown as ResourceByKind[K];
+  const written = without({ ...object }, ['status']);
+  return { ...written, apiVersion: apiVersionOf(object.kind), metadata } as unknown as ResourceByKind[K];
 }
 
 export function printManifest(object: ResourceByKind[ResourceKind]): string {
@@ -34,38 +34,38 @@ export function printManifest(object: ResourceByKind[ResourceKind]): string {
 }
 
 /**
- * Reads the one object of a manifest file.
+ * Reads the object of a manifest file. A file holds exactly one object: a change through the API rewrites the file, a deletion removes it.
  *
- * A file holds one object, so that one file is one object's whole life: a change through the API rewrites it, a deletion removes it.
- *
- * @returns the object as it stands there, without what a server sets; its schema is not checked
- * @throws {Error} that says what is wrong, never with the file's content
+ * @returns the object without the fields that a server sets; its schema is not checked
+ * @throws {Error} says what is wrong, without the content of the file
  */
 export function parseManifest(kind: ResourceKind, text: string): unknown {
   const value = parseOneDocument(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error(`it holds no object: it must begin with \`apiVersion: ${apiVersionOf(kind)}\``);
+    throw new Error(`not an object: the file must begin with \`apiVersion: ${apiVersionOf(kind)}\``);
   const { apiVersion, kind: found, metadata } = value as { apiVersion?: unknown; kind?: unknown; metadata?: unknown };
   if (apiVersion !== apiVersionOf(kind))
-    throw new Error(`its \`apiVersion\` is \`${shown(apiVersion)}\`; it must be \`${apiVersionOf(kind)}\``);
+    throw new Error(`invalid \`apiVersion\` \`${shown(apiVersion)}\`: it must be \`${apiVersionOf(kind)}\``);
   if (found !== kind)
-    throw new Error(`its \`kind\` is \`${shown(found)}\`; files in \`${pluralOf(kind)}/\` must hold \`kind: ${kind}\``);
-  const people = without({ ...value }, ['status']);
-  return { ...people, metadata: isRecord(metadata) ? without(metadata, SERVER_FIELDS) : metadata };
+    throw new Error(
+      `invalid \`kind\` \`${shown(found)}\`: files in \`${pluralOf(kind)}/\` must have \`kind: ${kind}\``,
+    );
+  const written = without({ ...value }, ['status']);
+  return { ...written, metadata: isRecord(metadata) ? without(metadata, SERVER_FIELDS) : metadata };
 }
 
 function parseOneDocument(text: string): unknown {
   const lineCounter = new LineCounter();
-  // prettyErrors would quote the source line, which may be of a Secret.
+  // prettyErrors would quote the source line, which may contain a secret.
   const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
   const [document] = documents;
-  if (document === undefined || !('contents' in document)) throw new Error('it is empty');
+  if (document === undefined || !('contents' in document)) throw new Error('the file is empty');
   if (documents.length > 1)
-    throw new Error(`it holds ${documents.length} objects (separated by \`---\`): put each into a file of its own`);
+    throw new Error(`the file contains ${documents.length} objects (separated by \`---\`): put each into its own file`);
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lineCounter.linePos(error.pos[0]);
-    throw new Error(`it is not YAML: line ${line}, column ${col}: ${error.code}`);
+    throw new Error(`invalid YAML at line ${line}, column ${col}: ${error.code}`);
   }
   return document.toJS();
 }
@@ -88,7 +88,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without what holds nothing: to a server it is the same as what is missing. */
+/** Without empty fields: to a server they are the same as missing ones. */
 function withoutEmpty(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(record).filter(([, value]) => {

@@ -3,30 +3,29 @@ import { join } from 'node:path';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { filesIn, readBounded, removeFile, stemOf, writeAtomically, type Signature } from './files.ts';
 
-/** An object as it was last accepted, with all that a server sets, and the file that it came from. */
+/** The last accepted state of an object, with the fields that a server sets, and the manifest file it came from. */
 export interface StoredRecord<K extends ResourceKind> {
   readonly object: ResourceByKind[K];
-  /** Name of the manifest file and its signature at that time; missing while the object only waits for its finalizers. */
+  /** Name of the manifest file and its signature when it was accepted; absent while the object waits for its finalizers. */
   readonly source?: { readonly file: string; readonly signature: Signature };
 }
 
 const PARALLEL_READS = 32;
 
 /**
- * What a store knows beyond the manifests of one kind, in `.state/<plural>/`: uid, versions, times and status of each object, and its last accepted form.
+ * The records of one kind, in `.state/<plural>/`: uid, versions, times and status of each object, and its last accepted state.
  *
- * Beside the manifests and not within: they stay what people wrote and can be kept in Git, and a status that changes every
- * few minutes touches none of them.
+ * They are kept apart from the manifests, so that a change of status never changes a manifest, which may be in Git.
  */
 export class Records<K extends ResourceKind> {
   readonly #directory: string;
 
-  /** @param directory made if it does not exist, for the owner alone: records of Secrets are as secret as these */
+  /** @param directory created if it does not exist, readable by the owner only: it also holds records of Secrets */
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** @param onBroken called for a record that cannot be read; its object is then taken from its manifest, as a new one */
+  /** @param onBroken called for a record that cannot be read; its object is then read from its manifest, as a new object */
   async load(onBroken: (file: string, error: unknown) => void): Promise<StoredRecord<K>[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const files = await filesIn(this.#directory, ['.json']);
@@ -60,6 +59,6 @@ export class Records<K extends ResourceKind> {
 
 function parseRecord<K extends ResourceKind>(text: string): StoredRecord<K> {
   const record = JSON.parse(text) as Partial<StoredRecord<K>> | null;
-  if (typeof record?.object?.metadata?.name !== 'string') throw new Error('it holds no object');
+  if (typeof record?.object?.metadata?.name !== 'string') throw new Error('the record contains no object');
   return record as StoredRecord<K>;
 }

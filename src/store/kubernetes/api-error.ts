@@ -1,13 +1,13 @@
 import { StoreError, type StoreErrorCode } from '../resource-store.ts';
 
-/** One field that the API server refused; `metav1.StatusCause`. */
+/** One field that the API server rejected; `metav1.StatusCause`. */
 export interface StatusCause {
   readonly reason?: string;
   readonly field?: string;
   readonly message?: string;
 }
 
-/** The error body of a Kubernetes API; `metav1.Status`, of which every field may be missing. */
+/** The error body of a Kubernetes API, `metav1.Status`. Every field is optional. */
 export interface ApiStatus {
   readonly code?: number;
   readonly reason?: string;
@@ -20,11 +20,11 @@ export interface ApiStatus {
   };
 }
 
-/** The API server answered with an error, or not at all (`status` 0). */
+/** An error response of the API server, or no response (`status` 0). */
 export class KubernetesApiError extends StoreError {
-  /** HTTP status, also of an ERROR event in a watch; 0 where no answer came. */
+  /** HTTP status, also of an ERROR event in a watch; 0 where there was no response. */
   readonly status: number;
-  /** Machine-readable reason, such as `AlreadyExists`, `Expired`; empty where the server named none. */
+  /** Machine-readable reason, such as `AlreadyExists` or `Expired`; empty where the server gave none. */
   readonly reason: string;
   readonly causes: readonly StatusCause[];
 
@@ -47,15 +47,15 @@ export class KubernetesApiError extends StoreError {
     this.causes = options.causes ?? [];
   }
 
-  /** The resource version or the page token is none that the server can go on from: list again. */
+  /** The server no longer knows the resource version or the continue token: list again. */
   get expired(): boolean {
     if (this.status === 410 || this.reason === 'Expired' || this.reason === 'Gone') return true;
-    // Or newer than all it knows, for good: etcd was restored from a backup.
+    // The version is newer than any the server knows: etcd was restored from a backup.
     return this.causes.some(({ reason }) => reason === 'ResourceVersionTooLarge');
   }
 }
 
-/** @param request for people, such as `GET /apis/…`: it stands in front where the server gave no message of its own */
+/** @param options.request for messages, such as `GET /apis/…`; used where the server gave no message */
 export function errorFromStatus(
   httpStatus: number,
   body: unknown,
@@ -75,7 +75,7 @@ export function errorFromStatus(
   });
 }
 
-/** No answer came: refused, reset, timed out, a certificate that is not trusted. The cause's text is the operating system's or TLS's own. */
+/** No response: connection refused or reset, time-out, untrusted certificate. The message ends with the text of the operating system or of TLS. */
 export function connectionError(request: string, cause: unknown): KubernetesApiError {
   return new KubernetesApiError('unavailable', `the Kubernetes API did not answer ${request}: ${rootMessage(cause)}`, {
     cause,
@@ -86,7 +86,7 @@ function codeOf(status: number, reason: string): StoreErrorCode {
   if (status === 404) return 'not-found';
   if (status === 409) return reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
   if (status === 403) return 'forbidden';
-  // 401 is no `forbidden`: not the caller's rights are missing, the process itself is not known to the API server.
+  // 401 is not `forbidden`: the API server does not know this process, whatever the rights of the caller.
   if (status === 401 || status === 408 || status === 410 || status === 429) return 'unavailable';
   return status >= 400 && status < 500 ? 'invalid' : 'unavailable';
 }
@@ -98,7 +98,7 @@ function messageOf(code: number, status: ApiStatus, request: string): string {
     const subject = [kind, name === undefined ? undefined : `\`${name}\``].filter(Boolean).join(' ');
     return `${subject === '' ? 'the object' : subject} is not valid: ${causes.map(describeCause).join('; ')}`;
   }
-  if (code === 401) return `the Kubernetes API does not accept the credentials of this process (401 to ${request})`;
+  if (code === 401) return `the Kubernetes API rejected the credentials of this process (401 for ${request})`;
   const text = status.message;
   if (text === undefined || text === '') return `the Kubernetes API answered ${code} to ${request}`;
   return text;
@@ -122,7 +122,7 @@ function rootMessage(error: unknown): string {
   for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++)
     innermost = innermost.cause;
   if (!(innermost instanceof Error)) return String(innermost);
-  // A connection that fails over several addresses is an AggregateError without a message of its own.
+  // A connection attempt to several addresses fails with an AggregateError without a message.
   if (innermost instanceof AggregateError && innermost.message === '') return rootMessage(innermost.errors[0]);
   return innermost.message;
 }

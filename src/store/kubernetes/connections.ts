@@ -1,24 +1,24 @@
 import { Agent, ProxyAgent, Socks5ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
 import type { Credentials } from './credentials.ts';
 
-/** Six watches, and room for bursts of writes; what is above waits for a free connection. */
+/** Six watches and bursts of writes. Further requests wait for a free connection. */
 const MAX_CONNECTIONS = 32;
 
 const POOL = {
   connections: MAX_CONNECTIONS,
-  // Streams of one HTTP/2 connection would share its fate and its flow control: a stalled reader would hold up all others.
+  // Streams of one HTTP/2 connection share its failures and its flow control: one stalled reader would delay all others.
   allowH2: false,
   pipelining: 1,
   connectTimeout: 10_000,
   keepAliveTimeout: 30_000,
-  // Time-outs are per request, and the caller's: see KubernetesTransport.
+  // KubernetesTransport sets a time-out for each request.
   headersTimeout: 0,
   bodyTimeout: 0,
 } as const;
 
 /**
- * One connection pool for the current TLS material. When that changes (a client certificate or a CA was replaced), new requests get a new
- * pool; the old one is closed when its last request ends.
+ * One connection pool for the current TLS options. After a change (of a client certificate or a CA), new requests use a new pool; the old
+ * one is closed after its last request.
  */
 export class Connections {
   #current: { readonly fingerprint: string; readonly dispatcher: Dispatcher } | undefined;
@@ -34,7 +34,7 @@ export class Connections {
     return dispatcher;
   }
 
-  /** Ends every connection, whatever it is doing. */
+  /** Destroys all connections, including those in use. */
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#retired];
@@ -46,7 +46,7 @@ export class Connections {
   #retire(dispatcher: Dispatcher): void {
     this.#retired.add(dispatcher);
     const forget = () => this.#retired.delete(dispatcher);
-    dispatcher.close().then(forget, forget); // rejects only if close() destroyed it meanwhile
+    dispatcher.close().then(forget, forget); // rejects only when close() has destroyed it
   }
 }
 
@@ -63,7 +63,7 @@ function open(connection: Credentials['connection']): Dispatcher {
   }
 }
 
-/** The same options, as node:tls types them and as undici types them. */
+/** Converts the options between the types of node:tls and undici. */
 function tlsOf(options: object): buildConnector.BuildOptions {
   return options;
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
-import type { StoreClock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 
-/** A KubeConfig, as far as it is used here. */
+/** The part of KubeConfig that is used. */
 export type KubernetesConfig = Pick<
   KubeConfig,
   | 'applyToHTTPSOptions'
@@ -14,41 +14,41 @@ export type KubernetesConfig = Pick<
   | 'getCurrentContext'
 >;
 
-/** How to talk to the API server right now. */
+/** The current address, headers and TLS options for the API server. */
 export interface Credentials {
-  /** Scheme, host and port, with the path prefix of a proxy such as Rancher's, no trailing slash. */
+  /** Scheme, host, port and the path prefix of a proxy such as Rancher; no trailing slash. */
   readonly server: string;
   /** `authorization`, `impersonate-user`, …; never logged. */
   readonly headers: Readonly<Record<string, string>>;
   readonly connection: DispatcherOptions;
-  /** Changes exactly when a connection opened with older TLS material must not be used for new requests. */
+  /** Changes when new requests need new connections, because the TLS options have changed. */
   readonly fingerprint: string;
 }
 
-/** client-go reads a token file at most once a minute, too; the kubelet replaces one long before it ends. */
+/** As in client-go. The kubelet replaces a token long before it expires. */
 const TIME_TO_LIVE_MS = 60_000;
-/** A server that answers 401 to everything must not make each request run a credential plugin. */
+/** Limits how often a credential plugin runs when the server answers every request with 401. */
 const MIN_RELOAD_INTERVAL_MS = 1000;
 
 /**
  * The credentials of a KubeConfig, read again every minute: token files, certificate files, CA files, credential plugins.
  *
- * KubeConfig itself reads certificate and CA files at each call, token files once a minute, and runs a plugin when its token has
- * ended. What it holds in memory for longer is given up by reload(): the whole configuration is then loaded anew.
+ * KubeConfig itself reads certificate and CA files at each call and token files once a minute, and runs a plugin when its token has
+ * expired. reload() also drops what KubeConfig caches for longer, by loading the whole configuration again.
  */
 export class CredentialSource {
   readonly #load: () => KubernetesConfig;
-  readonly #clock: StoreClock;
+  readonly #clock: Clock;
   #config: KubernetesConfig;
   #loadedAt: number;
   #current: { readonly credentials: Promise<Credentials>; readonly until: number } | undefined;
 
-  constructor(load: () => KubernetesConfig, clock: StoreClock) {
+  constructor(load: () => KubernetesConfig, clock: Clock) {
     this.#load = load;
     this.#clock = clock;
     this.#config = load();
-    this.#loadedAt = clock.now();
-    clusterOf(this.#config); // a configuration without a cluster is refused at start, not at the first request
+    this.#loadedAt = clock.monotonic();
+    clusterOf(this.#config); // reports a missing cluster at start, not at the first request
   }
 
   /** The namespace of the current context. */
@@ -58,25 +58,25 @@ export class CredentialSource {
 
   /** @throws {Error} when a file cannot be read or a plugin fails */
   async get(): Promise<Credentials> {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     if (this.#current !== undefined && now < this.#current.until) return this.#current.credentials;
     const credentials = readCredentials(this.#config);
     this.#current = { credentials, until: now + TIME_TO_LIVE_MS };
-    // What failed is not kept: the next request tries again.
+    // A failure is not cached: the next request tries again.
     credentials.catch(() => {
       if (this.#current?.credentials === credentials) this.#current = undefined;
     });
     return credentials;
   }
 
-  /** The next get() reads the files again. */
+  /** Makes the next get() read the files again. */
   expire(): void {
     this.#current = undefined;
   }
 
-  /** Forgets everything that was read, after a 401 or a failed handshake. Returns false if that was done a moment ago. */
+  /** Loads the configuration again, after a 401 or a failed handshake. @returns false where the last reload was less than a second ago */
   reload(): boolean {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     if (now - this.#loadedAt < MIN_RELOAD_INTERVAL_MS) return false;
     this.#config = this.#load();
     this.#loadedAt = now;

@@ -3,19 +3,19 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { KubernetesConfig } from './credentials.ts';
 
-/** Where the kubelet puts the credentials of a pod. */
+/** Where the kubelet mounts the credentials of a pod. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether this is a process in a pod that nobody gave another configuration: the order of controller-runtime. */
+/** Whether the process runs in a pod and has no `KUBECONFIG`. The order of precedence is that of controller-runtime. */
 export function isInCluster(env: Environment, folder = SERVICE_ACCOUNT): boolean {
   return !env['KUBECONFIG'] && Boolean(env['KUBERNETES_SERVICE_HOST']) && existsSync(join(folder, 'token'));
 }
 
 /**
- * The configuration of a pod: three files, which the kubelet replaces, and two variables. What KubeConfig makes of them is the same, but loading
- * it brings the classes of the whole Kubernetes API with it: half of a start, and a third of a gateway's memory.
+ * The configuration of a pod, from three files, which the kubelet replaces, and two environment variables. KubeConfig gives the same, but
+ * loading it loads the classes of the whole Kubernetes API: half of the start-up time and a third of a gateway's memory.
  *
  * @throws {Error} from applyToHTTPSOptions() when a file cannot be read
  */

@@ -4,23 +4,22 @@ import type { View } from '../view.ts';
 import type { ReflectorSink } from './reflector.ts';
 
 /**
- * Brings what lists, watches and this process's own writes say about one kind into one order.
+ * Merges lists, watch events and the process's own writes of one kind into its view.
  *
- * The same change reaches us twice, by the answer to a write and by the watch, and either may be first. Three rules keep the view from
- * going back in time:
- * - an object is replaced only by a newer resource version;
- * - what this process deleted does not come back (`#deleted`, by uid);
- * - a list replaces everything, except what was written while it ran (`#written`), for it may not hold that yet. A list is a consistent
- *   read, so it does hold all that was written before, and it is right even where its versions are older than ours: etcd was then
- *   restored from a backup.
+ * A write of this process arrives twice, in the response and in the watch, in any order. Three rules keep the view from returning to an
+ * older state:
+ * - an object is only replaced by one with a newer resource version;
+ * - an object that this process deleted is not added again (`#deleted`, by uid);
+ * - a list replaces everything except objects written during the list (`#written`), which it may lack. A list is a consistent read: it
+ *   contains all earlier writes, and it is right even where its versions are older than those in the view (etcd was restored from a backup).
  */
 export class KindCache<K extends ResourceKind> implements ReflectorSink<ResourceByKind[K]> {
   readonly #view: View<K>;
-  /** Names whose view comes from a write that no watch event has confirmed. */
+  /** Names of objects written by this process and not yet confirmed by a watch event. */
   readonly #written = new Set<string>();
-  /** Uids of objects that this process deleted and whose DELETED event has not come. */
+  /** Uids of objects deleted by this process whose DELETED event has not arrived. */
   readonly #deleted = new Set<string>();
-  /** Every change up to this version has been seen; undefined before a list is whole. */
+  /** All changes up to this version have been seen; undefined before a list is complete. */
   #version: string | undefined;
 
   constructor(view: View<K>) {
@@ -42,16 +41,16 @@ export class KindCache<K extends ResourceKind> implements ReflectorSink<Resource
       if (this.#written.has(name) && isNewer(resourceVersion, version)) continue;
       this.#view.delete(name);
     }
-    for (const object of objects) if (this.#isNews(object)) this.#view.set(object);
+    for (const object of objects) if (this.#isNewInView(object)) this.#view.set(object);
   }
 
   upsert(object: ResourceByKind[K]): void {
     const { name, uid, resourceVersion } = object.metadata;
     this.#advance(resourceVersion);
     if (uid !== undefined && this.#deleted.has(uid)) return;
-    const held = this.#view.get(name);
-    if (held !== undefined && !isNewer(resourceVersion, held.metadata.resourceVersion)) {
-      if (held.metadata.resourceVersion === resourceVersion) this.#written.delete(name);
+    const stored = this.#view.get(name);
+    if (stored !== undefined && !isNewer(resourceVersion, stored.metadata.resourceVersion)) {
+      if (stored.metadata.resourceVersion === resourceVersion) this.#written.delete(name);
       return;
     }
     this.#written.delete(name);
@@ -62,9 +61,9 @@ export class KindCache<K extends ResourceKind> implements ReflectorSink<Resource
     const { name, uid, resourceVersion } = object.metadata;
     this.#advance(resourceVersion);
     if (uid !== undefined) this.#deleted.delete(uid);
-    const held = this.#view.get(name);
-    // Another object of that name, newer than the one this event is about, was made meanwhile.
-    if (held === undefined || isNewer(held.metadata.resourceVersion, resourceVersion)) return;
+    const stored = this.#view.get(name);
+    // A newer object with the same name has been created since this event.
+    if (stored === undefined || isNewer(stored.metadata.resourceVersion, resourceVersion)) return;
     this.#written.delete(name);
     this.#view.delete(name, object);
   }
@@ -73,34 +72,34 @@ export class KindCache<K extends ResourceKind> implements ReflectorSink<Resource
     this.#advance(version);
   }
 
-  /** The answer to a create or an update of this process. */
+  /** The response to a create or an update of this process. */
   written(object: ResourceByKind[K]): void {
     const { name, uid, resourceVersion } = object.metadata;
     if (uid !== undefined && this.#deleted.has(uid)) return;
-    // The watch has passed this change already: what it said since then, perhaps a deletion, is newer.
+    // The watch is already past this change. Its later events, perhaps a deletion, are newer.
     if (this.#version !== undefined && !isNewer(resourceVersion, this.#version)) return;
-    const held = this.#view.get(name);
-    if (held !== undefined && !isNewer(resourceVersion, held.metadata.resourceVersion)) return;
+    const stored = this.#view.get(name);
+    if (stored !== undefined && !isNewer(resourceVersion, stored.metadata.resourceVersion)) return;
     this.#written.add(name);
     this.#view.set(object);
   }
 
-  /** The answer to a delete of this process: the object is gone. */
+  /** The response to a delete of this process: the object is deleted. */
   deleted(name: string, uid: string | undefined): void {
-    const held = this.#view.get(name);
-    if (held === undefined || (uid !== undefined && held.metadata.uid !== uid)) return;
-    if (held.metadata.uid !== undefined) this.#deleted.add(held.metadata.uid);
+    const stored = this.#view.get(name);
+    if (stored === undefined || (uid !== undefined && stored.metadata.uid !== uid)) return;
+    if (stored.metadata.uid !== undefined) this.#deleted.add(stored.metadata.uid);
     this.#written.delete(name);
     this.#view.delete(name);
   }
 
-  /** Whether a listed object says something that the view does not hold yet. */
-  #isNews({ metadata: { name, uid, resourceVersion } }: ResourceByKind[K]): boolean {
+  /** Whether a listed object is newer than the one in the view. */
+  #isNewInView({ metadata: { name, uid, resourceVersion } }: ResourceByKind[K]): boolean {
     if (uid !== undefined && this.#deleted.has(uid)) return false;
-    const held = this.#view.get(name)?.metadata;
-    if (held === undefined) return true;
-    if (held.uid === uid && held.resourceVersion === resourceVersion) return false;
-    return !(this.#written.has(name) && isNewer(held.resourceVersion, resourceVersion));
+    const stored = this.#view.get(name)?.metadata;
+    if (stored === undefined) return true;
+    if (stored.uid === uid && stored.resourceVersion === resourceVersion) return false;
+    return !(this.#written.has(name) && isNewer(stored.resourceVersion, resourceVersion));
   }
 
   #advance(version: string | undefined): void {

@@ -1,5 +1,5 @@
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
-import { systemClock, type StoreClock } from '../clock.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
 import { assertObjectName, assertVersion, isObjectName, notFound } from '../preconditions.ts';
 import type { DeleteOptions, ResourceStore, StoreEvent, StoreHealth, WriteOptions } from '../resource-store.ts';
 import { SECRET_PARTS, withPartLabel, type SecretPart } from '../secret-label.ts';
@@ -9,33 +9,33 @@ import { apiResource, fromApi, toApi, type ApiResource, type RawObject } from '.
 import { Reflector, type ReflectorTuning } from './reflector.ts';
 import type { HttpMethod, KubernetesTransport } from './transport.ts';
 
-/** What a store needs of a KubernetesTransport. */
+/** The part of KubernetesTransport that a store uses. */
 export type StoreTransport = Pick<KubernetesTransport, 'request' | 'stream' | 'namespace'>;
 
 export interface KubernetesStoreOptions {
-  /** Stays the caller's: close() of the store does not close it. */
+  /** Owned by the caller: close() of the store does not close it. */
   readonly transport: StoreTransport;
-  readonly clock?: StoreClock;
-  /** The Secrets that the store sees, by their label; all of olap-warden's by default. */
+  readonly clock?: Clock;
+  /** Label values of the Secrets in the store; all of olap-warden's by default. */
   readonly secretParts?: readonly SecretPart[];
   readonly tuning?: Partial<ReflectorTuning>;
-  /** Called with what the store gets over by itself: failed lists and watches, listeners that throw. For the log. */
+  /** For the log: called with failures from which the store recovers (lists, watches) and with errors of listeners. */
   readonly onError?: (error: unknown, context: { readonly kind: ResourceKind; readonly during: string }) => void;
 }
 
 const WRITE_TIMEOUT_MS = 15_000;
 
-/** Everything about one kind. */
+/** The parts of the store for one kind. */
 interface Slot<K extends ResourceKind> {
   readonly resource: ApiResource<K>;
   readonly cache: KindCache<K>;
   readonly reflector: Reflector<ResourceByKind[K]>;
 }
 
-/** The resources of one namespace, as a Kubernetes API holds them. Follows them from the moment it is made until close(). */
+/** The resources of one namespace of a Kubernetes API. Watches them from construction to close(). */
 export class KubernetesStore implements ResourceStore {
   readonly #transport: StoreTransport;
-  readonly #clock: StoreClock;
+  readonly #clock: Clock;
   readonly #views: Views;
   readonly #secretParts: readonly SecretPart[];
   readonly #slots: { readonly [K in ResourceKind]: Slot<K> };
@@ -110,7 +110,7 @@ export class KubernetesStore implements ResourceStore {
     assertObjectName(kind, name);
     const labelled = withPartLabel(kind, object, this.#secretParts);
     const metadata = { ...labelled.metadata };
-    delete metadata.resourceVersion; // an API server refuses to create an object that has them
+    delete metadata.resourceVersion; // the API server rejects both fields in a create
     delete metadata.uid;
     return this.#write({ method: 'POST', kind, path: '', object: { ...labelled, metadata }, options });
   }
@@ -152,7 +152,7 @@ export class KubernetesStore implements ResourceStore {
     const all = this.#reflectors().map(({ reflector }) => reflector.health());
     return {
       synced: all.every(({ synced }) => synced),
-      ageMs: Math.max(0, this.#clock.now() - Math.min(...all.map(({ lastContactAt }) => lastContactAt))),
+      ageMs: Math.max(0, this.#clock.monotonic() - Math.min(...all.map(({ lastContactAt }) => lastContactAt))),
       lastError: all.find(({ lastError }) => lastError !== undefined)?.lastError,
     };
   }
@@ -176,7 +176,7 @@ export class KubernetesStore implements ResourceStore {
       timeoutMs: WRITE_TIMEOUT_MS,
     });
     const written = fromApi(body, resource);
-    // Taking the last finalizer from an object that is being deleted is its end.
+    // Removing the last finalizer of an object that is being deleted deletes the object.
     const { deletionTimestamp, finalizers = [], uid, name } = written.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) cache.deleted(name, uid);
     else cache.written(written);
@@ -193,7 +193,7 @@ export class KubernetesStore implements ResourceStore {
       signal,
       timeoutMs: WRITE_TIMEOUT_MS,
     });
-    // A Status says that it is gone; the object itself, that its finalizers are waited for.
+    // The response is a Status when the object is deleted, and the object itself while it has finalizers.
     const pending = body['kind'] !== 'Status' && (body.metadata?.finalizers ?? []).length > 0;
     if (pending) cache.written(fromApi(body, resource));
     else cache.deleted(name, uidOf(body));

@@ -17,12 +17,11 @@ export interface ListOptions<T> {
 }
 
 /**
- * Everything in a collection, as of one moment, by pages.
+ * Reads a whole collection, page by page, as of one resource version.
  *
- * A page token lives for about five minutes. Where one has ended, the pages before it cannot be completed: the list starts anew, and this time
- * asks for everything at once, so that it cannot happen again.
+ * A continue token is valid for about five minutes. When one has expired, the list starts again and requests all objects in one page.
  *
- * @returns `version`: from where a watch goes on
+ * @returns `version`: the resource version to watch from
  */
 export async function listAll<T>(
   transport: Pick<KubernetesTransport, 'request'>,
@@ -32,12 +31,12 @@ export async function listAll<T>(
   try {
     return await listPages(transport, path, options, options.pageSize);
   } catch (error) {
-    if (!(error instanceof PageTokenExpired)) throw error;
+    if (!(error instanceof ContinueTokenExpired)) throw error;
     return listPages(transport, path, options, undefined);
   }
 }
 
-class PageTokenExpired extends Error {}
+class ContinueTokenExpired extends Error {}
 
 async function listPages<T>(
   transport: Pick<KubernetesTransport, 'request'>,
@@ -56,7 +55,7 @@ async function listPages<T>(
     if (version === undefined || version === '')
       throw new KubernetesApiError('unavailable', `the list of ${path} has no resource version`);
     token = page.metadata?.continue;
-    // The version of every page is that of the first: all of them show one moment.
+    // All pages have the version of the first one.
     if (token === undefined || token === '') return { items, version };
   }
 }
@@ -68,12 +67,12 @@ async function requestPage(
   options: { timeoutMs: number; signal: AbortSignal },
 ): Promise<ListPage> {
   try {
-    // No retries of its own: the reflector waits, with jitter, and starts anew.
+    // No retries here: the reflector starts again after a backoff with jitter.
     const { body } = await transport.request<ListPage>('GET', path, { query, retries: 0, ...options });
     return body;
   } catch (error) {
     if (query.continue !== undefined && error instanceof KubernetesApiError && error.expired)
-      throw new PageTokenExpired('a page token has ended', { cause: error });
+      throw new ContinueTokenExpired('the continue token has expired', { cause: error });
     throw error;
   }
 }

@@ -2,18 +2,18 @@ import { KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from '
 import { API_VERSION, GROUP, LABELS, VERSION, type ObjectMeta } from '../../resources/meta.ts';
 import { SECRET_PARTS, type SecretPart } from '../secret-label.ts';
 
-/** Where a kind lives in the Kubernetes API, and which of its objects belong to olap-warden. */
+/** The path of a kind in the Kubernetes API, and the selector of the objects that belong to olap-warden. */
 export interface ApiResource<K extends ResourceKind = ResourceKind> {
   readonly kind: K;
   readonly apiVersion: string;
-  /** For people and metrics, such as `roles.olapwarden.io`. */
+  /** For messages and metrics, such as `roles.olapwarden.io`. */
   readonly name: string;
   /** Path of the collection in the namespace. */
   readonly path: string;
   readonly labelSelector: string | undefined;
 }
 
-/** @param parts the Secrets that are seen, by their label */
+/** @param parts label values of the Secrets to select */
 export function apiResource<K extends ResourceKind>(
   kind: K,
   namespace: string,
@@ -34,15 +34,15 @@ export function apiResource<K extends ResourceKind>(
   };
 }
 
-/** An object as it comes from the API: of a list of Secrets, for one, without `apiVersion` and `kind`. */
+/** An object as the API sends it. Items of a list may lack `apiVersion` and `kind`. */
 export interface RawObject {
   readonly metadata?: Readonly<ObjectMeta>;
   readonly [field: string]: unknown;
 }
 
 /**
- * The object as olap-warden keeps it. `fieldsV1` of managed fields is most of the bytes of a small object and nobody here reads it;
- * the constants replace equal strings that each object would hold a copy of.
+ * The object as olap-warden stores it. `fieldsV1` of the managed fields is dropped: it is most of a small object and not used.
+ * `apiVersion` and `kind` are set to shared constants, to save a copy of each in every object.
  */
 export function fromApi<K extends ResourceKind>(raw: RawObject, resource: ApiResource<K>): ResourceByKind[K] {
   const metadata: Record<string, unknown> = { ...raw.metadata };
@@ -56,7 +56,7 @@ export function fromApi<K extends ResourceKind>(raw: RawObject, resource: ApiRes
   return { ...raw, apiVersion: resource.apiVersion, kind: resource.kind, metadata } as unknown as ResourceByKind[K];
 }
 
-/** The body of a create or an update. What only the server sets is left out; managed fields are left to the server, too. */
+/** The body of a create or an update, without the metadata that the server sets. */
 export function toApi<K extends ResourceKind>(object: ResourceByKind[K], resource: ApiResource<K>): object {
   const { name, namespace, uid, resourceVersion, labels, annotations, finalizers, ownerReferences } = object.metadata;
   const metadata = { name, namespace, uid, resourceVersion, labels, annotations, finalizers, ownerReferences };

@@ -1,35 +1,38 @@
-import { sleep, systemClock, type StoreClock } from '../clock.ts';
+import { Backoff, type BackoffOptions } from '../../platform/backoff.ts';
+import { sleep, systemClock, type Clock } from '../../platform/clock.ts';
 import { isNewer } from '../resource-version.ts';
 import { errorFromStatus, KubernetesApiError } from './api-error.ts';
-import { Backoff, REFLECTOR_BACKOFF, type BackoffOptions } from './backoff.ts';
 import { listAll } from './list.ts';
 import type { RawObject } from './objects.ts';
 import type { KubernetesTransport, Query } from './transport.ts';
 
-/** Receives what a reflector learns, in the order in which it happened. */
+/** Receives the changes that a reflector reads, in order. */
 export interface ReflectorSink<T> {
-  /** A list begins; what it will hold is at least as new as now. */
+  /** A list begins. Its content will be at least as new as the state at this moment. */
   listStarted(): void;
-  /** Everything there is at `version`. */
+  /** All objects of the collection at `version`. */
   replace(objects: readonly T[], version: string): void;
   upsert(object: T): void;
-  /** @param object in its last state, with the version of its deletion */
+  /** @param object the last state, with the resource version of the deletion */
   remove(object: T): void;
-  /** Nothing else happened up to `version`. */
+  /** There are no other changes up to `version`. */
   bookmark(version: string): void;
 }
 
 export interface ReflectorTuning {
   readonly pageSize: number;
-  /** The server is asked to end each watch after a random time between these, so that connections spread over API servers anew. */
+  /** Range of the random duration of a watch. Ending watches redistributes the connections over the API servers. */
   readonly watchSeconds: readonly [min: number, max: number];
-  /** How much longer than that a watch may last before it is given up. */
+  /** A watch that lasts this much longer than its duration is aborted. */
   readonly watchGraceMs: number;
-  /** A watch without a byte for so long is given up. The server sends a bookmark about every minute. */
+  /** A watch without any bytes for this long is aborted. The server sends a bookmark about every minute. */
   readonly idleMs: number;
   readonly listTimeoutMs: number;
   readonly backoff: BackoffOptions;
 }
+
+/** As client-go's reflector: 0.8 s, doubled up to 30 s. The minimum keeps a random delay near 0 from becoming a busy loop. */
+const REFLECTOR_BACKOFF: BackoffOptions = { baseMs: 800, maxMs: 30_000, minMs: 50 };
 
 export const DEFAULT_TUNING: ReflectorTuning = {
   pageSize: 500,
@@ -42,22 +45,22 @@ export const DEFAULT_TUNING: ReflectorTuning = {
 
 export interface ReflectorOptions<T> {
   readonly transport: Pick<KubernetesTransport, 'request' | 'stream'>;
-  /** For people, such as `roles.olapwarden.io`. */
+  /** For messages, such as `roles.olapwarden.io`. */
   readonly name: string;
   /** Path of the collection. */
   readonly path: string;
   readonly labelSelector?: string | undefined;
   readonly sink: ReflectorSink<T>;
   readonly convert: (raw: RawObject) => T;
-  /** Called with every failure; the reflector goes on by itself. */
+  /** Called with every failure. The reflector continues on its own. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  readonly clock?: StoreClock | undefined;
+  readonly clock?: Clock | undefined;
   readonly tuning?: Partial<ReflectorTuning> | undefined;
 }
 
 export interface ReflectorHealth {
   readonly synced: boolean;
-  /** When the server last said anything, milliseconds since the epoch; when the reflector was made, before it did. */
+  /** Monotonic time of the last data from the server, milliseconds; before the first data, the time of construction. */
   readonly lastContactAt: number;
   readonly lastError: string | undefined;
 }
@@ -67,29 +70,29 @@ interface WatchEvent {
   readonly object?: RawObject;
 }
 
-/** A CRD that is not installed yet is looked for this often at least, milliseconds. */
+/** Upper limit of the delay while the CRD is not installed. */
 const MISSING_KIND_MAX_WAIT_MS = 5000;
-/** A watch that ends sooner than this without any event counts as a failure: else a broken proxy would make it a busy loop. */
+/** A shorter watch without any event counts as a failure. Otherwise a broken proxy would cause a busy loop. */
 const SHORT_WATCH_MS = 1000;
 
 /**
- * Follows one collection of the Kubernetes API: lists it, then watches from where the list ended, for as long as it runs.
+ * Follows one collection of the Kubernetes API: lists it, then watches it from the version of the list, until stop().
  *
- * Nothing that the server or the network does ends it. What it cannot resume (410) it lists again; everything else it tries again after a
- * backoff with jitter, from the last version that it has seen.
+ * No failure of the server or the network ends it. After 410 it lists again; after any other failure it continues from the last version
+ * seen, after a backoff with jitter.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
   readonly #tuning: ReflectorTuning;
-  readonly #clock: StoreClock;
+  readonly #clock: Clock;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   #done: Promise<void> | undefined;
   #isSynced = false;
-  /** Where the next watch begins; undefined where a list is needed. */
+  /** The version from which the next watch starts; undefined when a list is needed. */
   #version: string | undefined;
-  /** The version after which an unreadable event came: the second time in the same place, a list gets us past it. */
+  /** The version before an unreadable event. The second unreadable event at the same version causes a list. */
   #unreadableAfter: string | undefined;
   #lastContactAt: number;
   #lastError: string | undefined;
@@ -99,10 +102,10 @@ export class Reflector<T> {
     this.#tuning = { ...DEFAULT_TUNING, ...options.tuning };
     this.#clock = options.clock ?? systemClock;
     this.#backoff = new Backoff(this.#clock, this.#tuning.backoff);
-    this.#lastContactAt = this.#clock.now();
+    this.#lastContactAt = this.#clock.monotonic();
   }
 
-  /** Resolves after the first whole list; never where there is none before stop(). */
+  /** Resolves after the first complete list. Stays pending when stop() comes first. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -111,7 +114,7 @@ export class Reflector<T> {
     this.#done ??= this.#run();
   }
 
-  /** Resolves when nothing of it is left: no timer, no connection, no call to the sink. */
+  /** Resolves when all timers, connections and calls to the sink have ended. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error(`the reflector of ${this.#options.name} was stopped`));
     await this.#done;
@@ -142,7 +145,7 @@ export class Reflector<T> {
     const { items, version } = await listAll(transport, path, { labelSelector, pageSize, timeoutMs, signal, convert });
     signal.throwIfAborted();
     sink.replace(items, version);
-    this.#contact();
+    this.#recordContact();
     this.#lastError = undefined;
     if (!this.#isSynced) {
       this.#isSynced = true;
@@ -152,10 +155,10 @@ export class Reflector<T> {
   }
 
   async #watch(from: string): Promise<void> {
-    const startedAt = this.#clock.now();
+    const startedAt = this.#clock.monotonic();
     const [min, max] = this.#tuning.watchSeconds;
     const timeoutSeconds = Math.round(min + this.#clock.random() * (max - min));
-    // A stream that the server forgot to end is ended here.
+    // Aborts a stream that the server does not end.
     const overdue = new AbortController();
     const endWatch = () => overdue.abort(this.#stop.signal.reason);
     const cancel = this.#clock.schedule(endWatch, timeoutSeconds * 1000 + this.#tuning.watchGraceMs);
@@ -171,25 +174,28 @@ export class Reflector<T> {
       };
       const { idleMs } = this.#tuning;
       const lines = await this.#options.transport.stream(this.#options.path, { query, idleMs, signal: overdue.signal });
-      this.#contact();
+      this.#recordContact();
       this.#lastError = undefined;
       for await (const line of lines) {
         this.#stop.signal.throwIfAborted();
-        this.#contact();
+        this.#recordContact();
         this.#handle(line);
         if (events++ === 0) this.#backoff.reset();
       }
     } catch (error) {
       if (this.#stop.signal.aborted || !overdue.signal.aborted) throw error;
-      throw new KubernetesApiError('unavailable', `the watch of ${this.#options.name} did not end in time`, {
+      throw new KubernetesApiError('unavailable', `the watch of ${this.#options.name} exceeded its duration`, {
         cause: error,
       });
     } finally {
       cancel();
       this.#stop.signal.removeEventListener('abort', endWatch);
     }
-    if (events === 0 && this.#clock.now() - startedAt < SHORT_WATCH_MS)
-      throw new KubernetesApiError('unavailable', `the watch of ${this.#options.name} ended as soon as it began`);
+    if (events === 0 && this.#clock.monotonic() - startedAt < SHORT_WATCH_MS)
+      throw new KubernetesApiError(
+        'unavailable',
+        `the watch of ${this.#options.name} ended at once, without any event`,
+      );
     this.#backoff.reset();
   }
 
@@ -197,12 +203,12 @@ export class Reflector<T> {
     const { type, object } = this.#parse(line);
     if (type === 'ERROR') throw errorFromStatus(0, object, { request: `the watch of ${this.#options.name}` });
     const version = object?.metadata?.resourceVersion;
-    if (object === undefined || version === undefined) throw this.#unreadable('it has no resource version');
+    if (object === undefined || version === undefined) throw this.#unreadable('missing resource version');
     const { sink, convert } = this.#options;
     if (type === 'ADDED' || type === 'MODIFIED') sink.upsert(convert(object));
     else if (type === 'DELETED') sink.remove(convert(object));
     else if (type === 'BOOKMARK') sink.bookmark(version);
-    else throw this.#unreadable(`its type is \`${String(type).slice(0, 40)}\``);
+    else throw this.#unreadable(`unknown type \`${String(type).slice(0, 40)}\``);
     if (isNewer(version, this.#version)) this.#version = version;
   }
 
@@ -211,9 +217,9 @@ export class Reflector<T> {
       const event: unknown = JSON.parse(line);
       if (typeof event === 'object' && event !== null) return event;
     } catch {
-      throw this.#unreadable('it is not JSON');
+      throw this.#unreadable('not JSON');
     }
-    throw this.#unreadable('it is no object');
+    throw this.#unreadable('not an object');
   }
 
   #unreadable(why: string): Error {
@@ -223,22 +229,22 @@ export class Reflector<T> {
     return new KubernetesApiError('unavailable', `cannot read an event of the watch of ${this.#options.name}: ${why}`);
   }
 
-  /** Notes the failure, and waits until it makes sense to go on. */
+  /** Records the failure and waits before the next attempt. */
   async #recover(failure: unknown): Promise<void> {
     const missing = failure instanceof KubernetesApiError && failure.status === 404;
     if (failure instanceof KubernetesApiError && failure.expired) this.#version = undefined;
-    // A kind that vanished is looked for by lists: its next incarnation begins with new versions.
+    // The CRD was removed. A new one starts with new resource versions, so that a list is needed.
     if (missing) this.#version = undefined;
     this.#lastError = missing ? `${this.#options.name} is not served: are the CRDs installed?` : messageOf(failure);
     this.#options.onError?.(failure);
     const retryAfterMs = failure instanceof KubernetesApiError ? failure.retryAfterMs : undefined;
     const waitMs = this.#backoff.next(retryAfterMs, missing ? MISSING_KIND_MAX_WAIT_MS : undefined);
-    // Rejects only when stop() is called, which the loop sees by itself.
+    // Rejects only after stop(), which the loop checks.
     await sleep(this.#clock, waitMs, this.#stop.signal).catch(() => {});
   }
 
-  #contact(): void {
-    this.#lastContactAt = this.#clock.now();
+  #recordContact(): void {
+    this.#lastContactAt = this.#clock.monotonic();
   }
 }
 

@@ -1,75 +1,19 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
-import type { StoreClock } from '../clock.ts';
+import type { Deadline } from '../../platform/deadline.ts';
 import { connectionError, KubernetesApiError } from './api-error.ts';
 
 type Body = Dispatcher.ResponseData['body'];
 
-/** etcd holds no object above 1.5 MiB by default; as JSON in a watch event it is a little more. */
+/** etcd's default limit for an object is 1.5 MiB; its JSON in a watch event is a little larger. */
 const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
-/** An abort signal of one request: fires when the time is over or the caller's own signal fires. */
-export class Deadline {
-  readonly #clock: StoreClock;
-  readonly #controller = new AbortController();
-  readonly #outer: AbortSignal | undefined;
-  readonly #onOuterAbort: () => void;
-  #cancel: () => void = () => {};
-  #timeoutMs = 0;
-  #endsAt = 0;
-  #expired = false;
-
-  constructor(clock: StoreClock, timeoutMs: number, outer: AbortSignal | undefined) {
-    outer?.throwIfAborted();
-    this.#clock = clock;
-    this.#outer = outer;
-    this.#onOuterAbort = () => this.#controller.abort(outer?.reason);
-    outer?.addEventListener('abort', this.#onOuterAbort, { once: true });
-    this.restart(timeoutMs);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  remainingMs(): number {
-    return this.#endsAt - this.#clock.now();
-  }
-
-  restart(timeoutMs: number): void {
-    this.#cancel();
-    this.#timeoutMs = timeoutMs;
-    this.#endsAt = this.#clock.now() + timeoutMs;
-    this.#cancel = this.#clock.schedule(() => {
-      this.#expired = true;
-      this.#controller.abort();
-    }, timeoutMs);
-  }
-
-  clear(): void {
-    this.#cancel();
-    this.#outer?.removeEventListener('abort', this.#onOuterAbort);
-  }
-
-  /** The promise, but no longer than there is time: for work that takes no signal, such as a credential plugin. */
-  async limit<T>(promise: Promise<T>): Promise<T> {
-    const ended = Promise.withResolvers<never>();
-    const onAbort = () => ended.reject(this.signal.reason as Error);
-    this.signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      return await Promise.race([promise, ended.promise]);
-    } finally {
-      this.signal.removeEventListener('abort', onAbort);
-    }
-  }
-
-  /** What an error means: the caller's own reason, a time-out, or a connection that failed. Errors that explain themselves stay. */
-  explain(error: unknown, request: string): unknown {
-    if (error instanceof KubernetesApiError) return error;
-    if (this.#outer?.aborted === true) return this.#outer.reason;
-    if (this.#expired) return connectionError(request, new Error(`nothing came within ${this.#timeoutMs} ms`));
-    return connectionError(request, error);
-  }
+/** What an error during a request means: the caller's abort reason, a time-out, or a failed connection. A KubernetesApiError stays as it is. */
+export function requestError(error: unknown, request: string, deadline: Deadline): unknown {
+  if (error instanceof KubernetesApiError) return error;
+  if (deadline.abortedBy !== undefined) return deadline.abortedBy.reason;
+  if (deadline.expired) return connectionError(request, new Error(`nothing received within ${deadline.timeoutMs} ms`));
+  return connectionError(request, error);
 }
 
 /** @throws {Error} when the body is longer than `maxBytes` */
@@ -78,13 +22,16 @@ export async function readText(body: Body, maxBytes: number): Promise<string> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > maxBytes) throw new Error(`the answer is longer than ${maxBytes} bytes`);
+    if (length > maxBytes) throw new Error(`the response is longer than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length).toString('utf8');
 }
 
-/** The lines of a body that is not silent for longer than `idleMs`. */
+/**
+ * The complete lines of a body.
+ * @param idleMs the longest time without any bytes, milliseconds
+ */
 export async function* completeLines(
   body: Body,
   request: string,
@@ -101,9 +48,9 @@ export async function* completeLines(
       if (rest.length > MAX_LINE_LENGTH) throw new Error(`a line is longer than ${MAX_LINE_LENGTH} characters`);
       for (const line of lines) if (line.trim() !== '') yield line;
     }
-    if (rest.trim() !== '') throw new Error('the answer ended in the middle of a line');
+    if (rest.trim() !== '') throw new Error('the response ended in the middle of a line');
   } catch (error) {
-    throw deadline.explain(error, request);
+    throw requestError(error, request, deadline);
   } finally {
     deadline.clear();
     body.destroy();

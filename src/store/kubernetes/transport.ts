@@ -1,9 +1,11 @@
 import type { Dispatcher } from 'undici';
-import { sleep, systemClock, type StoreClock } from '../clock.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
+import { Deadline } from '../../platform/deadline.ts';
+import { retry } from '../../platform/retry.ts';
 import { connectionError, errorFromStatus, KubernetesApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import { CredentialSource, type Credentials, type KubernetesConfig } from './credentials.ts';
-import { completeLines, Deadline, readText } from './response-body.ts';
+import { completeLines, readText, requestError } from './response-body.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -12,22 +14,22 @@ export interface KubernetesRequestOptions {
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** `application/json` by default; a PATCH needs one of Kubernetes' patch types, such as `application/merge-patch+json`. */
+  /** `application/json` by default. A PATCH needs a patch type of Kubernetes, such as `application/merge-patch+json`. */
   readonly contentType?: string;
-  /** Ends the request; the promise then rejects with the signal's reason. */
+  /** Aborts the request; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds for the whole request, retries included; 30,000 by default. */
   readonly timeoutMs?: number;
-  /** How often an answer of 429, or of 503 with `Retry-After`, is tried again: the server did nothing yet. 3 by default. */
+  /** How often a request is repeated after 429, or 503 with `Retry-After`: the server has not processed it. 3 by default. */
   readonly retries?: number;
 }
 
 export interface KubernetesStreamOptions {
   readonly query?: Query;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until the headers must be there; 30,000 by default. */
+  /** Time-out for the response headers, milliseconds; 30,000 by default. */
   readonly headersTimeoutMs?: number;
-  /** Milliseconds without a single byte after which the stream is given up. */
+  /** The stream is aborted after this many milliseconds without any bytes. */
   readonly idleMs: number;
 }
 
@@ -37,34 +39,37 @@ export interface KubernetesResponse<T = unknown> {
 }
 
 export interface KubernetesTransportOptions {
-  readonly clock?: StoreClock;
+  readonly clock?: Clock;
   readonly userAgent?: string;
-  /** Instead of that of the kubeconfig's context. */
+  /** Overrides the namespace of the kubeconfig's context. */
   readonly namespace?: string | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** A page of 500 of the largest objects is far below it. */
+const DEFAULT_RETRIES = 3;
+/** Far above a page of 500 objects of the largest size. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const DEFAULT_RETRY_AFTER_MS = 1000;
+/** The server names the delay. */
+const NO_BACKOFF = { baseMs: 0, maxMs: 0 };
 
 /**
- * HTTP to a Kubernetes API as one identity, over one connection pool.
+ * HTTP client of a Kubernetes API with one identity and one connection pool.
  *
- * Certificates, CAs and tokens that are replaced while it runs are picked up within a minute, and at once when the server refuses the old ones.
- * Any answer other than 2xx is an error, and so is no answer.
+ * Replaced certificates, CAs and tokens take effect within a minute, and at once when the server rejects the old ones.
+ * Every response other than 2xx is an error, as is no response.
  */
 export class KubernetesTransport {
-  /** The namespace that this process works in: the option, or the kubeconfig's (in a pod: its own), or `default`. */
+  /** The namespace of this process: the option, or that of the kubeconfig's context (in a pod, the pod's), or `default`. */
   readonly namespace: string;
   readonly #credentials: CredentialSource;
   readonly #connections = new Connections();
-  readonly #clock: StoreClock;
+  readonly #clock: Clock;
   readonly #userAgent: string;
 
   /**
-   * @param load reads the configuration: at start, and again when the server no longer accepts its credentials
-   * @throws {Error} when it cannot be loaded or names no cluster
+   * @param load reads the configuration, at start and after the server rejected its credentials
+   * @throws {Error} when the configuration cannot be loaded or names no cluster
    */
   constructor(load: () => KubernetesConfig, options: KubernetesTransportOptions = {}) {
     this.#clock = options.clock ?? systemClock;
@@ -74,8 +79,8 @@ export class KubernetesTransport {
   }
 
   /**
-   * @param path begins with `/`, without query; names in it are the caller's to encode
-   * @throws {KubernetesApiError} on any answer other than 2xx, and when there is none in time
+   * @param path begins with `/`, without query; the caller encodes the names in it
+   * @throws {KubernetesApiError} on every response other than 2xx, and when no response arrives in time
    */
   async request<T = unknown>(
     method: HttpMethod,
@@ -84,25 +89,24 @@ export class KubernetesTransport {
   ): Promise<KubernetesResponse<T>> {
     const deadline = new Deadline(this.#clock, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, options.signal);
     try {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          return await this.#once<T>(method, path, options, deadline);
-        } catch (error) {
-          const waitMs = attempt < (options.retries ?? 3) ? retryDelay(error) : undefined;
-          if (waitMs === undefined || waitMs >= deadline.remainingMs()) throw error;
-          await sleep(this.#clock, waitMs, options.signal);
-        }
-      }
+      return await retry(() => this.#once<T>(method, path, options, deadline), {
+        attempts: 1 + (options.retries ?? DEFAULT_RETRIES),
+        backoff: NO_BACKOFF,
+        clock: this.#clock,
+        retryAfterMs,
+        remainingMs: () => deadline.remainingMs(),
+        signal: options.signal,
+      });
     } finally {
       deadline.clear();
     }
   }
 
   /**
-   * A GET whose answer has no end, line by line. Resolves when the server has accepted it. Only whole lines are given; an answer that ends in
-   * the middle of a line is an error. Read it at once, to its end or with `break`: the connection is held until then.
+   * A GET with an endless response, line by line. Resolves when the response headers have arrived. Only complete lines are returned; a
+   * response that ends in the middle of a line is an error. Start to read at once, to the end or until `break`: it holds a connection.
    *
-   * @throws {KubernetesApiError} here and from the iterator
+   * @throws {KubernetesApiError} from this call and from the iterator
    */
   async stream(path: string, options: KubernetesStreamOptions): Promise<AsyncGenerator<string, void, undefined>> {
     const deadline = new Deadline(this.#clock, options.headersTimeoutMs ?? DEFAULT_TIMEOUT_MS, options.signal);
@@ -113,11 +117,11 @@ export class KubernetesTransport {
       return completeLines(response.body, `GET ${path}`, deadline, options.idleMs);
     } catch (error) {
       deadline.clear();
-      throw deadline.explain(error, `GET ${path}`);
+      throw requestError(error, `GET ${path}`, deadline);
     }
   }
 
-  /** Ends every request and stream, and frees the connections. */
+  /** Aborts all requests and streams, and closes the connections. */
   async close(): Promise<void> {
     await this.#connections.close();
   }
@@ -135,7 +139,7 @@ export class KubernetesTransport {
       const text = await readText(response.body, MAX_BODY_BYTES);
       return { status: response.statusCode, body: parse(text, name) as T };
     } catch (error) {
-      throw deadline.explain(error, name);
+      throw requestError(error, name, deadline);
     }
   }
 
@@ -178,7 +182,7 @@ export class KubernetesTransport {
         signal: deadline.signal,
       });
     } catch (error) {
-      // It may have been a CA or a client certificate that was replaced: the next request reads the files again.
+      // A CA or a client certificate may have been replaced: the next request reads the files again.
       this.#credentials.expire();
       throw error;
     }
@@ -196,10 +200,10 @@ export class KubernetesTransport {
   }
 }
 
-/** `DELETE …/roles/.` would be normalised to the collection, and delete all of it. */
+/** `DELETE …/roles/.` would be normalised to the path of the collection and delete all its objects. */
 function assertPlainPath(path: string): void {
   if (!path.startsWith('/') || path.split('/').some((part, index) => index > 0 && ['', '.', '..'].includes(part)))
-    throw new KubernetesApiError('invalid', `\`${path}\` is no path of an object or a collection`);
+    throw new KubernetesApiError('invalid', `invalid path \`${path}\`: it must name an object or a collection`);
 }
 
 async function errorOf(response: Dispatcher.ResponseData, request: string): Promise<KubernetesApiError> {
@@ -208,19 +212,21 @@ async function errorOf(response: Dispatcher.ResponseData, request: string): Prom
   try {
     body = JSON.parse(text);
   } catch {
-    body = undefined; // not the API server's own answer but, say, a proxy's page: the HTTP status tells enough
+    body = undefined; // not from the API server but, for example, from a proxy: the HTTP status is used
   }
-  const retryAfterMs = retryAfter(response.headers['retry-after']);
-  return errorFromStatus(response.statusCode, body, { request, retryAfterMs });
+  return errorFromStatus(response.statusCode, body, {
+    request,
+    retryAfterMs: parseRetryAfter(response.headers['retry-after']),
+  });
 }
 
-/** The API server writes whole seconds; the date form of HTTP is not used by it and counts as absent. */
-function retryAfter(header: string | string[] | undefined): number | undefined {
+/** The API server sends whole seconds. The date form of HTTP is ignored. */
+function parseRetryAfter(header: string | string[] | undefined): number | undefined {
   const text = Array.isArray(header) ? header[0] : header;
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined;
 }
 
-function retryDelay(error: unknown): number | undefined {
+function retryAfterMs(error: unknown): number | undefined {
   if (!(error instanceof KubernetesApiError)) return undefined;
   if (error.status === 429) return error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS;
   return error.status === 503 ? error.retryAfterMs : undefined;
@@ -230,6 +236,6 @@ function parse(text: string, request: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw connectionError(request, new Error('the answer is not JSON', { cause: error }));
+    throw connectionError(request, new Error('the response is not JSON', { cause: error }));
   }
 }

@@ -138,8 +138,7 @@ describe('standalone', () => {
         for (const [body, type, status] of [
           ['{', 'application/json', 400],
           ['[]', 'application/json', 400],
-          // SQL is taken with any content type, as the engine takes it; but it is no JSON.
-          ['a,b', 'text/csv', path === '/query/sql' ? 400 : 415],
+          ['a,b', 'text/csv', 415],
         ] as const) {
           const answer = await service.call(method.toUpperCase(), path, body, { 'content-type': type });
           expect([answer.status], `${method} ${path} ${body}`).toEqual([status]);
@@ -230,7 +229,7 @@ describe('the end', () => {
     await expect.poll(() => waiting.length, SLOW).toBe(1);
     const stopped = service.stop();
     const ready = await fetch(`${service.metricsUrl}/readyz`);
-    expect([ready.status, await ready.text()]).toEqual([503, 'not ready\nend: the process is ending\n']);
+    expect([ready.status, await ready.text()]).toEqual([503, 'not ready\nend: the process is stopping\n']);
     // For a second it still answers those who come, and has them close; then nobody gets in.
     await expect
       .poll(

@@ -85,7 +85,7 @@ describe('tokens of an OpenID Connect issuer', () => {
     const forged = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid: 'first' })
       .sign(await importJWK(await signingKey('first'), 'RS256'));
-    expect((await whoAmI(forged)).body.message).toBe('the signature of the token does not hold');
+    expect((await whoAmI(forged)).body.message).toBe('the signature of the token is invalid');
   });
 
   it('follow the issuer to a new key, and are refused with one that it does not have', async () => {
@@ -94,7 +94,7 @@ describe('tokens of an OpenID Connect issuer', () => {
     const early = await new SignJWT(decodeJwt(old))
       .setProtectedHeader({ alg: 'RS256', kid: 'second' })
       .sign(await importJWK(second, 'RS256'));
-    expect((await whoAmI(early)).body.message).toBe('the token is signed by a key that the issuer does not have');
+    expect((await whoAmI(early)).body.message).toBe('the token is signed with a key that the issuer does not have');
     await issuer.rotate([second]);
     // Unknown keys make the gateway ask again, but not for every such token.
     await expect

@@ -59,7 +59,7 @@ describe('a real kube-apiserver', () => {
   it('explains every field', async () => {
     const role = await kubectl(['explain', 'roles.olapwarden.io.spec']);
     expect(role.stdout).toContain('policies\t<[]string>');
-    expect(role.stdout).toContain('Names of the policies that this role holds');
+    expect(role.stdout).toContain('Names of the policies of this role');
     const statements = await kubectl(['explain', 'policies.olapwarden.io.spec.statements']);
     expect(statements.stdout).toContain('enum: allow, deny');
   });
@@ -159,7 +159,7 @@ const TABLE: [CustomKind, object, string | undefined][] = [
   [
     'ClusterHealthReport',
     { interval: '20m', schedule: '*/10 * * * *' },
-    'give spec.interval or spec.schedule, not both',
+    'spec.interval and spec.schedule are mutually exclusive: set only one',
   ],
   ['ClusterHealthReport', { maxFindings: 0 }, 'should be greater than or equal to 1'],
   ['ClusterHealthReport', { maxFindings: 1.5 }, 'must be of type integer'],
@@ -182,11 +182,11 @@ describe('the kube-apiserver and validateResource() agree on', () => {
   );
 
   const CHANGES: [CustomKind, object, object, string | undefined][] = [
-    ['RoleAssignment', subject('a'), { ...subject('a'), role: 'other' }, 'spec.role cannot be changed'],
+    ['RoleAssignment', subject('a'), { ...subject('a'), role: 'other' }, 'spec.role is immutable'],
     ['RoleAssignment', subject('a'), subject('b'), undefined],
-    ['ServiceToken', { secretName: 'a' }, { secretName: 'b' }, 'spec.secretName cannot be changed'],
-    ['ServiceToken', { secretName: 'a' }, {}, 'spec.secretName cannot be changed'],
-    ['ServiceToken', {}, { secretName: 'b' }, 'spec.secretName cannot be changed'],
+    ['ServiceToken', { secretName: 'a' }, { secretName: 'b' }, 'spec.secretName is immutable'],
+    ['ServiceToken', { secretName: 'a' }, {}, 'spec.secretName is immutable'],
+    ['ServiceToken', {}, { secretName: 'b' }, 'spec.secretName is immutable'],
     ['ServiceToken', { secretName: 'a' }, { secretName: 'a', description: 'x' }, undefined],
   ];
 

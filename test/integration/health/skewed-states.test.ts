@@ -5,8 +5,8 @@ import { HealthStates, smallSchema } from '../../support/health-states.ts';
 import { startPinot, type Pinot } from '../../support/pinot.ts';
 
 /**
- * States that take a cluster of five servers and no other table, by the default thresholds: of five counts, one that is above the others by
- * whatever it be makes a skew of √5, and of fewer none that is above 2.
+ * States that need a cluster of five servers without other tables, with default thresholds: one count above four equal ones has a skew of √5, and
+ * fewer than five counts cannot have a skew above 2.
  */
 
 let pinot: Pinot;
@@ -47,7 +47,7 @@ it('all data on one server, then some on each', async () => {
   }
 });
 
-it('a time column that is too fine, and one of seconds in its place', async () => {
+it('a time column with a fine granularity, then one of seconds', async () => {
   await states.smallTable('fine', {}, '1:MILLISECONDS');
   try {
     await states.fails('TIME_COLUMN_GRANULARITY_CHECK', 'fine_OFFLINE');
@@ -106,7 +106,7 @@ describe('an upsert table', () => {
     }
   });
 
-  it('whose completed segments were moved and whose consuming one was not', async () => {
+  it('with moved completed segments and an unmoved consuming one', async () => {
     const kafka = await pinot.startKafka();
     await pinot.createTopic('split', 1);
     await states.streamTable('split', kafka, { upsert: true, rowsPerSegment: 20 });
@@ -138,7 +138,7 @@ describe('an upsert table', () => {
 it('one controller that leads every table, then tables that each of five leads', async () => {
   for (let more = 0; more < 4; more += 1) await pinot.addController();
   let byLeader = new Map<string, string>();
-  // After a controller has come, partitions move to it one by one; what was the same twice stays.
+  // Partitions move to a new controller one by one; a state that was read twice is final.
   await expect
     .poll(
       async () => {
@@ -167,14 +167,14 @@ it('one controller that leads every table, then tables that each of five leads',
   }
 }, 180_000);
 
-/** The controller that leads the table, or would if it were there. */
+/** The lead controller of the table, also of a table that does not exist. */
 async function leaderOf(table: string): Promise<string> {
   const { leadControllerEntryMap } = await states.api('GET', `/leader/tables/${table}`);
   const [entry] = Object.values(leadControllerEntryMap as Record<string, { leadControllerId: string }>);
   return entry?.leadControllerId ?? '';
 }
 
-/** The server that holds the one segment in which there are rows. */
+/** The server of the only segment with rows. */
 async function serverWithRows(table: string): Promise<string> {
   const sql = `SELECT $segmentName, COUNT(*) FROM ${table} GROUP BY $segmentName`;
   const { resultTable } = JSON.parse(await pinot.query(sql)) as { resultTable: { rows: [[string, number]] } };

@@ -55,7 +55,7 @@ describe('with an operator', () => {
   });
   afterAll(() => running.stop());
 
-  it('a Role that comes before its Policy is not ready until that comes', async () => {
+  it('a Role is not ready until its Policy exists', async () => {
     await apply(role('analysts', { policies: ['read-events'] }));
     const waiting = await until('roles.olapwarden.io', 'analysts', 'False PolicyNotFound');
     expect(waiting.status?.conditions?.[0]?.message).toContain('policy `read-events` not found');
@@ -76,16 +76,16 @@ describe('with an operator', () => {
     );
   });
 
-  it('tells by Events what happened', async () => {
+  it('records Events', async () => {
     const events = await eventually(
       () => kubectl('events', '--for', 'role.olapwarden.io/analysts'),
       (text) => text.includes('Ready'),
     );
     expect(events).toMatch(/Normal\s+PolicyNotFound.*policy `read-events` not found/);
-    expect(events).toMatch(/Normal\s+Ready.*everything is in place/);
+    expect(events).toMatch(/Normal\s+Ready.*the resource is ready/);
   });
 
-  it('an assignment waits for its role, and counts for it', async () => {
+  it('an assignment waits for its role and is counted in its status', async () => {
     const subjects = [
       { type: 'group' as const, name: 'data' },
       { type: 'domain' as const, name: 'example.com' },
@@ -100,14 +100,14 @@ describe('with an operator', () => {
     );
   });
 
-  it('a Policy that cannot be enforced says why', async () => {
+  it('an invalid Policy has its errors in the status', async () => {
     await apply(policy('typo', { statements: [{ effect: 'allow', actions: ['Quary'], resources: ['*'] }] }));
     const stalled = await until('policies.olapwarden.io', 'typo', 'False InvalidPolicy');
     expect(stalled.status?.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
     expect(stalled.status?.conditions?.[0]?.message).toContain('Query');
   });
 
-  it('what is predefined is there, and comes back when it is deleted or changed', async () => {
+  it('predefined resources exist and are restored after a deletion or change', async () => {
     for (const { metadata } of PREDEFINED_POLICIES) await until('policies.olapwarden.io', metadata.name, 'True Ready');
     for (const { metadata } of PREDEFINED_ROLES) await until('roles.olapwarden.io', metadata.name, 'True Ready');
     await kubectl('delete', 'policies.olapwarden.io', 'table-reader');
@@ -136,7 +136,7 @@ describe('with an operator', () => {
     expect(await version()).toBe(before);
   });
 
-  it('counts by the names of controller-runtime', async () => {
+  it('has the metric names of controller-runtime', async () => {
     const text = await running.registry.metrics();
     expect(text).toMatch(/controller_runtime_reconcile_total\{controller="role",result="success"\} [1-9]/);
     expect(text).toMatch(/workqueue_adds_total\{name="role",controller="role"\} [1-9]/);
@@ -149,7 +149,7 @@ describe('with an operator', () => {
     const secret = (name: string): Promise<Secret | undefined> => get<Secret>('secrets', name);
     const bearer = async (): Promise<string> => values(await secret('job-token'))['bearerToken']!;
 
-    /** By which hash the token is known: the present one, the one before, or none. */
+    /** The hash that matches the token: the current one, the previous one, or none. */
     async function known(token: string): Promise<'now' | 'still' | 'no'> {
       const hashes = readHashSecret((await secret('job-hash'))!)!;
       const keys = parseBearerToken(token)!;
@@ -157,7 +157,7 @@ describe('with an operator', () => {
       return hashes.previousHash && secretKeyMatches(keys.secretKey, hashes.previousHash) ? 'still' : 'no';
     }
 
-    it('gets a token in the Secret that it names, and works once it has a role', async () => {
+    it('gets a token in the named Secret, which is active once it has a role', async () => {
       await apply(serviceToken('job', { secretName: 'job-token' }));
       const made = await until('servicetokens.olapwarden.io', 'job', 'False Unassigned');
       const given = values(await secret('job-token'));
@@ -175,7 +175,7 @@ describe('with an operator', () => {
       expect(await kubectl('get', 'otoken', 'job')).toMatch(new RegExp(`job\\s+Active\\s+${given['accessKey']}`));
     });
 
-    it('is rotated by an annotation, with both tokens good for the grace period', async () => {
+    it('is rotated by an annotation, with both tokens valid for the grace period', async () => {
       const old = await bearer();
       await kubectl('annotate', 'servicetokens.olapwarden.io', 'job', 'olapwarden.io/rotate-at=1');
       await eventually(bearer, (token) => token !== old);
@@ -192,7 +192,7 @@ describe('with an operator', () => {
       expect([await known(fresh), await bearer()]).toEqual(['now', fresh]);
     });
 
-    it('does not overwrite a Secret that is not its own', async () => {
+    it('does not overwrite a foreign Secret', async () => {
       await kubectl('create', 'secret', 'generic', 'theirs', '--from-literal=password=x');
       await apply(serviceToken('greedy', { secretName: 'theirs' }));
       const stalled = await until('servicetokens.olapwarden.io', 'greedy', 'False SecretNotOwned');
@@ -201,7 +201,7 @@ describe('with an operator', () => {
       expect(await secret('greedy-hash')).toBeUndefined();
     });
 
-    it('ends at its time', async () => {
+    it('expires at its time', async () => {
       const expiresAt = new Date(Date.now() + 2500).toISOString();
       await apply(serviceToken('short', { secretName: 'short-token', expiresAt }));
       await until('servicetokens.olapwarden.io', 'short', 'False Unassigned');
@@ -210,7 +210,7 @@ describe('with an operator', () => {
       expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
     });
 
-    it('takes its Secrets along', async () => {
+    it('deletes its Secrets', async () => {
       await kubectl('delete', 'servicetokens.olapwarden.io', 'job');
       await eventually(
         async () => [await secret('job-token'), await secret('job-hash')],
@@ -234,7 +234,7 @@ describe('starting', () => {
     return one;
   }
 
-  it('of two operators one leads, and the other takes over at once when it stops', async () => {
+  it('one of two operators leads, and the other takes over at once when it stops', async () => {
     const [first, second] = [start('first'), start('second')];
     const leaders = (): string => operators.map(({ operator }) => Number(operator.isLeader())).join('');
     await eventually(leaders, (found) => found !== '00');
@@ -250,12 +250,12 @@ describe('starting', () => {
     operators.splice(operators.indexOf(leader), 1);
     expect(leader.operator.isLeader()).toBe(false);
     await eventually(() => other.operator.isLeader(), Boolean);
-    // Without the release it would take the 15 s of the lease.
+    // Without the release it would take 15 s, the duration of the lease.
     expect(Date.now() - began).toBeLessThan(4000);
     await apply(role('late'));
     await until('roles.olapwarden.io', 'late', 'True Ready');
     const lease = (await get<{ spec: { leaseTransitions: number } }>('lease', 'olap-warden-operator'))!;
-    // One for the release, which leaves nobody, and none for that: only a new holder counts.
+    // Only a new holder counts as a transition, not the release.
     expect(lease.spec.leaseTransitions).toBe(1);
   });
 });

@@ -42,8 +42,8 @@ function startProcess(identity: string): Process {
   return { child, said: () => text };
 }
 
-it('a leader that was stopped past its lease writes nothing any more when it wakes up', async () => {
-  /** Who wrote the Role, in the order in which the API server took it. */
+it('a leader that was paused longer than its lease writes nothing after it continues', async () => {
+  /** The writers of the Role, in the order of the writes. */
   const writers: string[] = [];
   watcher.store.subscribe('Role', ({ object }) => {
     const writer = object.metadata.name === 'journal' ? object.spec.description?.split(' ')[0] : undefined;
@@ -67,7 +67,7 @@ it('a leader that was stopped past its lease writes nothing any more when it wak
   const after = writers.slice(takenOver);
   expect(after.length).toBeGreaterThan(20);
   expect(new Set(after)).toEqual(new Set(['second']));
-  // Before, too, they took turns once: never one between two writes of the other.
+  // The writers changed once: no write of one is between two writes of the other.
   expect(writers.join(' ').replaceAll(/\b(\w+)( \1)+\b/g, '$1')).toBe('first second');
 
   second.child.kill('SIGTERM');

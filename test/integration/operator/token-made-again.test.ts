@@ -9,7 +9,7 @@ import { connect, eventually, type Connection } from '../../support/operator.ts'
 const ACCESS_KEY = 'a'.repeat(16);
 const HOLD = 'olapwarden.io/held-by-a-test';
 
-describe('a ServiceToken that kubectl deletes and makes again under its name', () => {
+describe('a ServiceToken that is deleted and created again with kubectl', () => {
   let api: ControlPlaneClient;
   let namespace: string;
   let connection: Connection;
@@ -37,7 +37,7 @@ describe('a ServiceToken that kubectl deletes and makes again under its name', (
     await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(object) });
   }
 
-  /** Made, and seen by the gateway's store. */
+  /** Created, and present in the gateway's store. */
   async function makeToken(): Promise<ServiceToken> {
     await apply(serviceToken('job', { secretName: 'job-token' }));
     const made = JSON.parse(await kubectl('get', 'otoken', 'job', '-o', 'json')) as ServiceToken;
@@ -48,10 +48,10 @@ describe('a ServiceToken that kubectl deletes and makes again under its name', (
     return made;
   }
 
-  it('is another one: the secret of the first is worth nothing, although it is still there', async () => {
+  it('does not accept the secret of the first, although its Secret still exists', async () => {
     const first = await makeToken();
     const hashes = { accessKey: ACCESS_KEY, secretHash: hashSecretKey('s'.repeat(32)) };
-    // The garbage collector would end it a moment after its owner.
+    // The garbage collector would delete it shortly after its owner.
     await apply(withMeta({ finalizers: [HOLD] })(buildHashSecret(first, hashes)));
     await eventually(
       () => directory.tokenByAccessKey(ACCESS_KEY)?.name,

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { credentialFromFile } from '../../../src/engine/credential.ts';
 import { createLogger } from '../../../src/logging.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { cleanResults, resultCleanerMetrics, type CleaningOutcome } from '../../../src/operator/result-cleaner.ts';
 import { gatewaysOfList } from '../../../src/query/discovery.ts';
 import { createGatewayClient, type GatewayClient } from '../../../src/query/gateway-client.ts';
@@ -65,8 +66,7 @@ describe('the cleaner of an operator, at gateways with files of their own', () =
         gateways: gatewaysOfList([first, second].map(({ url }) => new URL(url).host)),
         client,
         settings: () => ({ frequencyMs: 1, initialDelayMs: 0 }),
-        now: () => Date.now() + laterMs,
-        random: Math.random,
+        clock: { ...systemClock, now: () => Date.now() + laterMs },
         log: createLogger('silent'),
         metrics: resultCleanerMetrics(new Registry()),
       },

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../src/engine/connection.ts';
 import type { Engine, KnownTables } from '../../../src/engine/types.ts';
+import { ByteBudget } from '../../../src/http/byte-budget.ts';
 import { paginatedQueries } from '../../../src/http/query/index.ts';
 import { PaginatedQueries } from '../../../src/query/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/query/settings.ts';
@@ -40,12 +41,8 @@ describe('paginated queries on a real Pinot', () => {
       random: randomBytes,
     });
     app = await testApp({
-      register: (scope) =>
-        paginatedQueries(scope, {
-          engine,
-          queries,
-          settings,
-        }),
+      register: (scope) => paginatedQueries(scope, { queries }),
+      parts: { dataPlane: { engine, queries, settings, budget: new ByteBudget() } },
     });
   });
   afterAll(async () => {

@@ -61,7 +61,7 @@ async function gateway(store: ResourceStore): Promise<Gateway & { close(): Promi
   return {
     store,
     directory,
-    serviceTokens: new ServiceTokenAuthenticator(directory, now),
+    serviceTokens: new ServiceTokenAuthenticator(directory, { now: Date.now }),
     async call(method, path, body) {
       const payload = body === undefined ? {} : { payload: body as object };
       const answer = await app.inject({ method, url: BASE + path, ...payload });

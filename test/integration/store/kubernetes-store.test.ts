@@ -68,7 +68,7 @@ async function open(tuning: Partial<ReflectorTuning> = {}): Promise<void> {
     },
   };
   // Short backoffs: what is waited for here is the server, not the store.
-  store = new KubernetesStore({ transport: spy, tuning: { backoff: { minMs: 50, maxMs: 500 }, ...tuning } });
+  store = new KubernetesStore({ transport: spy, tuning: { backoff: { baseMs: 50, maxMs: 500 }, ...tuning } });
   store.subscribe('Role', ({ type, object }) => events.push(`${type} ${object.metadata.name}`));
   await store.synced(AbortSignal.timeout(20_000));
 }
@@ -166,7 +166,7 @@ describe('KubernetesStore on a real API server', () => {
     plane.pause();
     try {
       await until('the silence is noticed', () => store.health().lastError !== undefined);
-      expect(store.health().lastError).toContain('nothing came within 1500 ms');
+      expect(store.health().lastError).toContain('nothing received within 1500 ms');
       expect(store.health().ageMs).toBeGreaterThan(1000);
       expect(store.get('Role', 'a')).toBeDefined();
     } finally {
@@ -242,7 +242,7 @@ describe('KubernetesStore on a real API server', () => {
       },
       { namespace },
     );
-    const nobody = new KubernetesStore({ transport: asNobody, tuning: { backoff: { minMs: 50, maxMs: 500 } } });
+    const nobody = new KubernetesStore({ transport: asNobody, tuning: { backoff: { baseMs: 50, maxMs: 500 } } });
     const error = await nobody.create('Role', role('a')).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'forbidden', message: expect.stringContaining('nobody@example.com') });
     await until('the refusal is noticed', () => nobody.health().lastError !== undefined);

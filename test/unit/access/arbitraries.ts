@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Statement } from '../../../src/resources/policy.ts';
 
-/** Few names, so that random patterns and random questions meet often. */
+/** Few names, so that random patterns and questions often match. */
 const ids = fc.constantFrom(
   'prod_events',
   'prod_orders',
@@ -68,7 +68,7 @@ export const anyStatement: fc.Arbitrary<Statement> = fc
 
 type Level = readonly [kind: string, id: string];
 
-/** The levels of a resource that is asked about: a cluster, something in it, or with outer levels of its own. */
+/** The levels of a requested resource: a cluster, something in it, or with its own outer levels. */
 export const anyResource: fc.Arbitrary<readonly Level[]> = fc
   .tuple(
     fc.option(ids, { nil: undefined, freq: 4 }),

@@ -18,7 +18,7 @@ const away: AuthenticationResult = { outcome: 'unavailable', message: 'away' };
 const fixed = (result: AuthenticationResult): Authenticator => ({ name: 'fixed', authenticate: async () => result });
 const TOKEN: Credential = { scheme: 'bearer', token: 't' };
 const ask = (results: AuthenticationResult[], credential: Credential = TOKEN): Promise<AuthenticationResult> =>
-  authenticatorChain(results.map(fixed)).authenticate(credential, new AbortController().signal);
+  authenticatorChain(results.map(fixed)).authenticate(credential);
 
 describe('a chain of authenticators', () => {
   it.each([

@@ -26,7 +26,7 @@ const toSrn = (levels: readonly (readonly [string, string])[]) => ({
 const POLICIES = ['a', 'b', 'c'];
 const ROLES = ['r', 's'];
 
-/** One change to the state, as a store would tell it. */
+/** One change to the state, as reported by a store. */
 const anyChange = fc.oneof(
   fc.record({
     type: fc.constant('policy' as const),
@@ -84,7 +84,7 @@ describe('decisions on random states', () => {
           for (const [change, questions] of steps) {
             state = apply(target, state, change);
             for (const { roles, action, resource } of questions) {
-              // The same object each time, as a cache would hand it out: that is what must not go stale.
+              // The same object each time, as returned by a cache: its cached decisions must not become stale.
               const key = roles.join(' ');
               const principal = principals.get(key) ?? holder(roles);
               principals.set(key, principal);
@@ -112,7 +112,7 @@ describe('decisions on random states', () => {
           small.setPolicy('p', { statements });
           small.setRole('r', ['p']);
           const large = engine();
-          // Enough statements on something else, of both effects, to make both indexes tries.
+          // Enough other statements of both effects, so that both indexes are tries.
           const filler: Statement[] = Array.from({ length: 300 }, (_, index) => ({
             effect: index % 2 === 0 ? 'allow' : 'deny',
             actions: ['Query'],
@@ -159,3 +159,42 @@ describe('decisions on random states', () => {
 function indexes({ matchedStatements }: { matchedStatements: readonly { statementIndex: number }[] }): number[] {
   return matchedStatements.map(({ statementIndex }) => statementIndex).sort((a, b) => a - b);
 }
+
+describe('bounds of a decision', () => {
+  const many = (count: number): Statement[] =>
+    Array.from({ length: count }, (_, index) => ({
+      effect: 'allow',
+      actions: ['Query'],
+      resources: [`srn2:table#*t${index % 2}*`],
+    }));
+
+  it.each([20, 128, 129, 1000])('lists at most 100 of %i statements, and decides all the same', (count) => {
+    const target = engine();
+    target.setPolicy('p', { statements: many(count) });
+    for (const role of ['a', 'b', 'c']) target.setRole(role, ['p']);
+    const { allowed, matchedStatements } = target.decide(holder(['a', 'b', 'c']), 'Query', toSrn([['table', 't0']]));
+    expect(allowed).toBe(true);
+    expect(matchedStatements).toHaveLength(Math.min(100, Math.ceil(count / 2) * 3));
+  });
+
+  it('denies what has a longer name than any may have, also to whom everything is allowed', () => {
+    const target = engine();
+    target.setPolicy('p', { statements: [{ effect: 'allow', resources: ['*'] }] });
+    target.setRole('r', ['p']);
+    const ask = (id: string): boolean[] => {
+      const resource = { levels: [{ kind: 'table', id }] };
+      const inner = {
+        levels: [
+          { kind: 'cluster', id },
+          { kind: 'table', id: 't' },
+        ],
+      };
+      return [resource, inner].flatMap((srn) => [
+        target.isAllowed(holder(['r']), 'Query', srn),
+        target.decide(holder(['r']), 'Query', srn).allowed,
+      ]);
+    };
+    expect(ask('t'.repeat(512))).toEqual([true, true, true, true]);
+    expect(ask('t'.repeat(513))).toEqual([false, false, false, false]);
+  });
+});

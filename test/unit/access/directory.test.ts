@@ -119,7 +119,7 @@ describe('Directory', () => {
     expect(mayQuery()).toBe(true);
     const grants = directory.grantsOf(ADA);
     const { metadata, ...rest } = store.get('Policy', 'read')!;
-    // As a status update of a store that keeps uid and generation.
+    // Like a status update in a store that keeps uid and generation.
     const update = (fields: object, spec = rest.spec) =>
       store.replace({ ...rest, spec, metadata: { ...metadata, ...fields } });
     update({});

@@ -9,27 +9,27 @@ import {
 } from '../../../src/store/resource-store.ts';
 import { Views } from '../../../src/store/views.ts';
 
-/** What several stores share, as the gateways of one deployment share a kube-apiserver. */
+/** State shared by several stores, like a kube-apiserver shared by the gateways of a deployment. */
 export class SharedBackend {
   readonly objects = new Map<string, ResourceByKind[ResourceKind]>();
   version = 0;
   readonly followers = new Set<(event: 'set' | 'deleted', kind: ResourceKind, object: never) => void>();
 }
 
-/** A ResourceStore in memory for unit tests: optimistic, validating, and with a view that may lag behind the other stores' writes. */
+/** An in-memory ResourceStore for unit tests: with optimistic locking, validation, and a view that may lag behind other stores' writes. */
 export class MemoryStore implements ResourceStore {
   readonly #backend: SharedBackend;
   readonly #views = new Views((error) => {
     throw error;
   });
-  /** Called before each write with its verb; a test may throw, or wait. */
+  /** Called before each write with its verb; a test may throw or wait. */
   beforeWrite: (verb: 'create' | 'update' | 'delete', kind: ResourceKind, name: string) => Promise<void> | void = () =>
     undefined;
 
   constructor(backend = new SharedBackend()) {
     this.#backend = backend;
     backend.followers.add((event, kind, object) => {
-      // A gateway hears of others' writes a little later.
+      // A gateway sees writes of others with a delay.
       setImmediate(() => this.#follow(event, kind, object));
     });
   }
@@ -50,7 +50,7 @@ export class MemoryStore implements ResourceStore {
     return this.#views.subscribe(kind, listener);
   }
 
-  /** Puts objects in as somebody else would, without any check; they are in this store's view at once. */
+  /** Adds objects like another writer, without validation; they are in this store's view immediately. */
   seed(...objects: ResourceByKind[ResourceKind][]): void {
     for (const object of objects) {
       const taken = this.#accepted(object, { uid: object.metadata.uid ?? `uid-${++this.#backend.version}` });
@@ -58,7 +58,7 @@ export class MemoryStore implements ResourceStore {
     }
   }
 
-  /** As `seed`, for the same object: the uid stays. */
+  /** Like `seed`, for an existing object: the uid stays. */
   replace(object: ResourceByKind[ResourceKind]): void {
     this.#write(object.kind, this.#accepted(object, {}));
   }
@@ -106,7 +106,7 @@ export class MemoryStore implements ResourceStore {
     return Promise.resolve();
   }
 
-  /** Everything that the shared backend holds of a kind, whatever this store's view says. */
+  /** All objects of a kind in the shared backend, regardless of this store's view. */
   truth<K extends ResourceKind>(kind: K): ResourceByKind[K][] {
     return [...this.#backend.objects.values()].filter((object) => object.kind === kind) as ResourceByKind[K][];
   }

@@ -1,8 +1,8 @@
 import type { DecisionReason } from '../../../src/access/authorizer.ts';
 
 /**
- * The rules of access as the documentation tells them, written down a second time in the plainest way and sharing no code with the engine.
- * What a test compares the engine with.
+ * The documented access rules, implemented a second time in the simplest way and without sharing code with the engine.
+ * Reference for tests of the engine.
  */
 export interface NaiveState {
   readonly environment: string;
@@ -47,7 +47,7 @@ function complete({ environment, cluster }: NaiveState, resource: readonly Level
   return [...outer, ...inner];
 }
 
-/** Tries every way to lay the pattern's levels over the resource's, in order, with the last on the last. */
+/** Tries every assignment of the pattern's levels to the resource's, in order, with the last on the last. */
 function resourceMatches(pattern: string, levels: readonly Level[]): boolean {
   if (pattern === '*') return true;
   const wanted = pattern

@@ -26,7 +26,7 @@ describe('token keys', () => {
     let next = 0;
     const everyByte = (size: number): Uint8Array => Uint8Array.from({ length: size }, () => next++ % 256);
     const counts = new Map<string, number>();
-    // 21 keys of 48 characters are 1,008 = 4 × 252 accepted bytes: each letter stands for exactly seven of 252.
+    // 21 keys of 48 characters are 1,008 = 4 × 252 accepted bytes: each letter is produced by exactly seven of 252 values.
     for (let index = 0; index < 21; index++) {
       const { accessKey, secretKey } = generateTokenKeys(everyByte);
       for (const letter of accessKey + secretKey) counts.set(letter, (counts.get(letter) ?? 0) + 1);

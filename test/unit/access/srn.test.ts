@@ -1,6 +1,4 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileGlob, globMatches } from '../../../src/access/glob.ts';
 import {
   completeSrn,
   formatSrn,
@@ -86,20 +84,19 @@ describe('completeSrn', () => {
   });
 });
 
-describe('globs', () => {
-  it('match what the same regular expression matches', () => {
-    const text = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 8 });
-    fc.assert(
-      fc.property(text, fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 12 }), (pattern, subject) => {
-        const expression = pattern.replaceAll('.', String.raw`\.`).replaceAll('*', '.*');
-        expect(globMatches(compileGlob(pattern), subject)).toBe(new RegExp(`^${expression}$`).test(subject));
-      }),
-    );
-  });
-
-  it('stay quick on a pattern made to be slow', () => {
-    const started = performance.now();
-    expect(globMatches(compileGlob(`${'a*'.repeat(100)}b`), 'a'.repeat(1024))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(200);
+describe('the length of names', () => {
+  it('is bounded, as a whole and for each id', () => {
+    expect(parseSrn(`srn2:table#${'t'.repeat(512)}`).ok).toBe(true);
+    expect(parseSrn(`srn2:table#${'t'.repeat(513)}`)).toEqual({
+      ok: false,
+      message: 'the table has 513 characters in its name: at most 512 are allowed',
+    });
+    expect(parseSrnPattern(`srn2:table#*${'t'.repeat(1012)}`).ok).toBe(true);
+    for (const parse of [parseSrn, parseSrnPattern]) {
+      expect(parse(`srn2:table#${'t'.repeat(1_000_000)}`)).toEqual({
+        ok: false,
+        message: 'the resource name has 1000011 characters: at most 1024 are allowed',
+      });
+    }
   });
 });

@@ -41,12 +41,12 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['standalon'], '`standalon` is not a command; did you mean `standalone`?\n'],
-    [['frobnicate'], '`frobnicate` is not a command; the commands are standalone, gateway, operator, check\n'],
-    [['standalone', '--prt', '1'], '`--prt` is not a known flag; did you mean `--port`?\n'],
+    [['standalon'], 'unknown command `standalon`; did you mean `standalone`?\n'],
+    [['frobnicate'], 'unknown command `frobnicate`; the commands are standalone, gateway, operator, check\n'],
+    [['standalone', '--prt', '1'], 'unknown flag `--prt`; did you mean `--port`?\n'],
     [
       ['operator', '--port', 'x', '--log-level', 'loud'],
-      'flag --port: `port`: `x` is not a whole number\nflag --log-level: ',
+      'flag --port: `port`: `x` is not an integer\nflag --log-level: ',
     ],
   ])('says what is wrong with %j', { timeout: 60_000 }, async (args, message) => {
     const { code, err } = await call(...args);
@@ -88,7 +88,7 @@ describe('the launcher', { timeout: 60_000 }, () => {
     );
     await expect(failed).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('olap-warden needs Node 24 or newer; this is v18.20.4'),
+      stderr: expect.stringContaining('olap-warden requires Node 24 or newer, but this is Node v18.20.4'),
     });
   });
 });

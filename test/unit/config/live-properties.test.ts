@@ -32,7 +32,7 @@ async function start(file: string, flags: string[] = []): Promise<void> {
     intervalMs: 10,
     onChange: (keys) => changed.push(...keys),
     onRestartNeeded: (keys) => restarts.push(...keys),
-    onRefused: (error) => refused.push(error),
+    onRejected: (error) => refused.push(error),
   });
   live.start();
 }
@@ -63,7 +63,7 @@ it('keeps what was in force when the file goes bad, says so once, and recovers',
   await start(file);
   await writeFile(file, 'olap.broker.query.page.size=ten\nolap.broker.pagination.expiration=2h\n');
   await vi.waitFor(() => expect(refused).toHaveLength(1));
-  expect(refused[0]?.message).toContain('`ten` is not a whole number');
+  expect(refused[0]?.message).toContain('`ten` is not an integer');
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(refused).toHaveLength(1);
   expect([pageSize(), live.get()['olap.broker.pagination.expiration']]).toEqual([10, 3_600_000]);

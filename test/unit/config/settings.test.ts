@@ -113,25 +113,25 @@ describe('where settings come from', () => {
 
 describe('what is wrong is said with its source and what would be right', () => {
   it.each([
-    [['--port', 'http'], {}, 'flag --port: `port`: `http` is not a whole number'],
-    [['--port', '70000'], {}, 'flag --port: `port`: `70000` is too large: the most is 65535'],
-    [['--clutser', '1'], {}, '`--clutser` is not a known flag; did you mean `--cluster`?'],
-    [['--port'], {}, 'flag --port: its value is missing'],
-    [['gateway'], {}, '`gateway` is not a flag: flags begin with `--`'],
+    [['--port', 'http'], {}, 'flag --port: `port`: `http` is not an integer'],
+    [['--port', '70000'], {}, 'flag --port: `port`: `70000` is too large: the maximum is 65535'],
+    [['--clutser', '1'], {}, 'unknown flag `--clutser`; did you mean `--cluster`?'],
+    [['--port'], {}, 'flag --port: missing value'],
+    [['gateway'], {}, 'unexpected argument `gateway`: flags begin with `--`'],
     [
       [],
       { OLAP_WARDEN_LOG_LEVL: 'x' },
-      'environment variable OLAP_WARDEN_LOG_LEVL: is not a known setting; did you mean `OLAP_WARDEN_LOG_LEVEL`?',
+      'environment variable OLAP_WARDEN_LOG_LEVL: unknown setting; did you mean `OLAP_WARDEN_LOG_LEVEL`?',
     ],
     [
       [],
       { OLAP_CONTROLLER: 'pinot:9000' },
-      'environment variable OLAP_CONTROLLER: `controllers`: `pinot:9000` holds `pinot:9000`, which is not a URL such as `http://pinot-controller:9000`',
+      'environment variable OLAP_CONTROLLER: `controllers`: `pinot:9000` contains `pinot:9000`, which is not a URL such as `http://pinot-controller:9000`',
     ],
     [
       ['--set', 'olap.broker.query.pagesize=1'],
       {},
-      'flag --set: `olap.broker.query.pagesize` is not a known key; did you mean `olap.broker.query.page.size`?',
+      'flag --set: unknown key `olap.broker.query.pagesize`; did you mean `olap.broker.query.page.size`?',
     ],
     [
       ['--set', 'olap.broker.pagination.protocol=redis'],
@@ -141,20 +141,20 @@ describe('what is wrong is said with its source and what would be right', () => 
     [
       ['--set', 'olap.broker.pagination.expiration=soon'],
       {},
-      'flag --set: `olap.broker.pagination.expiration`: `soon` is not a duration such as `30m` or `1h`',
+      'flag --set: `olap.broker.pagination.expiration`: `soon` is not a duration such as `20m` or `1h30m`',
     ],
     [
       ['--set', 'olap.broker.pagination.protocol=s3'],
       {},
-      '`olap.broker.pagination.s3.bucket` is missing: `olap.broker.pagination.protocol` is `s3`',
+      'missing `olap.broker.pagination.s3.bucket`: it is required with `olap.broker.pagination.protocol` `s3`',
     ],
     [
       ['--admin-subject', 'me'],
       {},
-      'flag --admin-subject: `admin-subject`: `me` holds `me`, which is not a subject such as `user-email:you@example.com` or `group:admins`',
+      'flag --admin-subject: `admin-subject`: `me` contains `me`, which is not a subject such as `user-email:you@example.com` or `group:admins`',
     ],
     [['--tls-cert-file', 'a'], {}, '`tls-cert-file` and `tls-key-file` must be set together'],
-    [['--config', '/nowhere.yaml'], {}, 'the configuration file `/nowhere.yaml` does not exist'],
+    [['--config', '/nowhere.yaml'], {}, 'cannot read the configuration file `/nowhere.yaml`: it does not exist'],
   ])('%j %j', async (args, env, message) => {
     expect(await problems(args, env as Record<string, string>)).toEqual([message]);
   });
@@ -162,11 +162,13 @@ describe('what is wrong is said with its source and what would be right', () => 
   it('names the nearest key for one of the file, and the line of a properties file', async () => {
     const yaml = await file('bad.yaml', 'metrics-prot: 1\nolap.broker.query.page.size: [1]\n');
     expect(await problems(['--config', yaml])).toEqual([
-      `${yaml}: \`metrics-prot\` is not a known key; did you mean \`metrics-port\`?`,
-      `${yaml}: \`olap.broker.query.page.size\`: \`[1]\` is not a single value, but should be a whole number`,
+      `${yaml}: unknown key \`metrics-prot\`; did you mean \`metrics-port\`?`,
+      `${yaml}: \`olap.broker.query.page.size\`: \`[1]\` is not a single value; it must be an integer`,
     ]);
     const lines = await file('bad.properties', 'port=1\nnonsense\n');
-    expect(await problems(['--config', lines])).toEqual([`${lines}, line 2: is not of the form \`key=value\``]);
+    expect(await problems(['--config', lines])).toEqual([
+      `${lines}, line 2: the line must have the form \`key=value\``,
+    ]);
   });
 
   it('never repeats a secret', async () => {
@@ -176,6 +178,6 @@ describe('what is wrong is said with its source and what would be right', () => 
 
   it('refuses YAML that is none', async () => {
     const path = await file('broken.yaml', 'port: [1\n');
-    expect((await problems(['--config', path]))[0]).toContain('is not valid YAML');
+    expect((await problems(['--config', path]))[0]).toContain('invalid YAML');
   });
 });

@@ -1,32 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatDuration, parseBytes, parseDuration } from '../../../src/config/value.ts';
-
-describe('durations', () => {
-  it.each([
-    ['500ms', 500],
-    ['30m', 1_800_000],
-    ['1h', 3_600_000],
-    ['1h30m', 5_400_000],
-    ['1d', 86_400_000],
-    ['250', 250],
-    ['1.5h', undefined],
-    ['h', undefined],
-    ['-1s', undefined],
-    ['', undefined],
-  ])('%j is %j ms', (text, ms) => {
-    expect(parseDuration(text)).toBe(ms);
-  });
-
-  it('is written with the largest unit that fits', () => {
-    expect([5_400_000, 3_600_000, 86_400_000, 1500, 0].map(formatDuration)).toEqual([
-      '90m',
-      '1h',
-      '1d',
-      '1500ms',
-      '0ms',
-    ]);
-  });
-});
+import { formatBytes, parseBytes } from '../../../src/config/value.ts';
 
 describe('sizes', () => {
   it.each([

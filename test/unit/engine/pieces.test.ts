@@ -32,7 +32,7 @@ async function serve(listener: RequestListener): Promise<{ endpoint: EngineEndpo
 const ask = (endpoint: EngineEndpoint, path = '/', signal?: AbortSignal): Promise<EngineResponse> =>
   requestPieces(endpoint, { method: 'POST', path, body: '{}', ...(signal && { signal }) });
 
-/** Reads as slowly as a store would, and copies each piece at the last moment. */
+/** Waits before each piece, like a slow store, and copies the piece only after the wait. */
 async function collect(pieces: AsyncIterable<Uint8Array> | undefined, pause: () => Promise<unknown>): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const piece of pieces ?? []) {
@@ -42,7 +42,7 @@ async function collect(pieces: AsyncIterable<Uint8Array> | undefined, pause: () 
   return Buffer.concat(parts);
 }
 
-/** Bytes that say which answer they belong to. */
+/** Bytes that identify the response they belong to. */
 const bytesOf = (name: string): Buffer => Buffer.alloc(3 * MB, `${name} is what this says; `);
 
 describe('an answer in pieces', () => {
@@ -100,7 +100,7 @@ describe('an answer in pieces', () => {
         return stands && sent === before;
       })
       .toBe(true);
-    // What lies in the buffers of the system on both sides, and little more.
+    // Only the buffers of the system on both sides, and little more.
     expect(sent).toBeLessThan(32 * MB);
     let bytes = 0;
     for (;;) {
@@ -171,7 +171,7 @@ describe('an answer in pieces', () => {
     const reading = (async () => {
       for await (const piece of pieces ?? []) came += Buffer.from(piece).toString();
     })();
-    await expect(reading).rejects.toThrow('closed');
+    await expect(reading).rejects.toThrow('ended before its end');
     expect(came).toBe('the beginning');
   });
 

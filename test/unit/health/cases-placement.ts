@@ -8,28 +8,32 @@ const pooled = (count: number, pools: (i: number) => Readonly<Record<string, str
   });
 
 cases('INSTANCE_POOLS_CHECK', [
-  { is: '8 servers without pools', snapshot: pooled(8, () => ({})), says: '8 servers; pools matter above 8' },
   {
-    is: '9 servers, one in no pool',
-    snapshot: pooled(9, (i) => (i === 4 ? {} : { DefaultTenant_OFFLINE: '0' })),
-    finds: ['Server_s4_8098'],
-    tells: 'in no instance pool',
+    name: '8 servers without pools',
+    snapshot: pooled(8, () => ({})),
+    message: '8 servers; pools are required above 8',
   },
   {
-    is: '9 servers in pools',
+    name: '9 servers, one in no pool',
+    snapshot: pooled(9, (i) => (i === 4 ? {} : { DefaultTenant_OFFLINE: '0' })),
+    entities: ['Server_s4_8098'],
+    finding: 'in no instance pool',
+  },
+  {
+    name: '9 servers in pools',
     snapshot: pooled(9, (i) => ({ DefaultTenant_OFFLINE: String(i % 2), DefaultTenant_REALTIME: String(i % 2) })),
   },
   {
-    is: '9 servers, one in two pools',
+    name: '9 servers, one in two pools',
     snapshot: pooled(9, (i) => ({ DefaultTenant_OFFLINE: '0', DefaultTenant_REALTIME: i === 0 ? '1' : '0' })),
-    finds: ['Server_s0_8098'],
-    tells: 'not disjoint',
+    entities: ['Server_s0_8098'],
+    finding: 'not disjoint',
   },
   {
-    is: 'instances that could not be read',
+    name: 'instances that could not be read',
     snapshot: snapshot([], { instances: readFailed('no') }),
-    finds: ['pinot'],
-    unread: true,
+    entities: ['pinot'],
+    couldNotEvaluate: true,
   },
 ]);
 
@@ -37,32 +41,37 @@ const assigned = (...instanceAssignments: InstanceAssignment[]) =>
   snapshot([table('t_OFFLINE', { config: { instanceAssignments } })]);
 
 cases('INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK', [
-  { is: 'both', snapshot: assigned({ name: 'OFFLINE', poolBased: true, replicaGroupBased: true }) },
+  { name: 'both', snapshot: assigned({ name: 'OFFLINE', poolBased: true, replicaGroupBased: true }) },
   {
-    is: 'no pools',
+    name: 'no pools',
     snapshot: assigned({ name: 'OFFLINE', poolBased: false, replicaGroupBased: true }),
-    finds: ['t_OFFLINE'],
-    tells: 'not pool-based',
+    entities: ['t_OFFLINE'],
+    finding: 'not pool-based',
   },
   {
-    is: 'no replica groups',
+    name: 'no replica groups',
     snapshot: assigned({ name: 'OFFLINE', poolBased: true, replicaGroupBased: false }),
-    finds: ['t_OFFLINE'],
+    entities: ['t_OFFLINE'],
   },
-  { is: 'no assignment at all', snapshot: assigned(), finds: ['t_OFFLINE'], tells: 'no `instanceAssignmentConfigMap`' },
   {
-    is: 'one of two assignments',
+    name: 'no assignment at all',
+    snapshot: assigned(),
+    entities: ['t_OFFLINE'],
+    finding: 'no `instanceAssignmentConfigMap`',
+  },
+  {
+    name: 'one of two assignments',
     snapshot: assigned(
       { name: 'CONSUMING', poolBased: true, replicaGroupBased: true },
       { name: 'COMPLETED', poolBased: false, replicaGroupBased: false },
     ),
-    finds: ['t_OFFLINE'],
-    tells: '`COMPLETED`',
+    entities: ['t_OFFLINE'],
+    finding: '`COMPLETED`',
   },
   {
-    is: 'a dimension table',
+    name: 'a dimension table',
     snapshot: snapshot([table('t_OFFLINE', { config: { isDimension: true, instanceAssignments: [] } })]),
-    says: 'not applicable',
+    message: 'not applicable',
   },
 ]);
 
@@ -70,14 +79,14 @@ const balance = (needed: boolean, more = {}) =>
   snapshot([table('t_OFFLINE', { rebalance: readOk({ needed, detail: 'Dry-run mode' }), ...more })]);
 
 cases('TABLE_SEGMENT_ASSIGNMENT_CHECK', [
-  { is: 'balanced', snapshot: balance(false) },
-  { is: 'not balanced', snapshot: balance(true), finds: ['t_OFFLINE'] },
-  { is: 'a disabled table', snapshot: balance(true, { enabled: false }), says: 'not applicable' },
+  { name: 'balanced', snapshot: balance(false) },
+  { name: 'not balanced', snapshot: balance(true), entities: ['t_OFFLINE'] },
+  { name: 'a disabled table', snapshot: balance(true, { enabled: false }), message: 'not applicable' },
   {
-    is: 'a dry run that failed',
+    name: 'a dry run that failed',
     snapshot: snapshot([table('t_OFFLINE', { rebalance: readFailed('the dry run ended as `FAILED`') })]),
-    finds: ['t_OFFLINE'],
-    unread: true,
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
   },
 ]);
 
@@ -86,36 +95,36 @@ const served = (brokers: readonly string[], more = {}) =>
 const other = { instances: readOk([broker('Broker_a_8099', { tags: ['Other_BROKER'] }), broker('Broker_b_8099')]) };
 
 cases('BROKER_RESOURCE_CHECK', [
-  { is: 'a broker of the tenant', snapshot: served(['Broker_a_8099']) },
-  { is: 'none', snapshot: served([]), finds: ['t_OFFLINE'], tells: 'is empty' },
+  { name: 'a broker of the tenant', snapshot: served(['Broker_a_8099']) },
+  { name: 'none', snapshot: served([]), entities: ['t_OFFLINE'], finding: 'is empty' },
   {
-    is: 'a table that the resource does not know',
+    name: 'a table that the resource does not know',
     snapshot: snapshot([table('t_OFFLINE')], { brokerResource: readOk(new Map()) }),
-    finds: ['t_OFFLINE'],
+    entities: ['t_OFFLINE'],
   },
   {
-    is: 'a broker of another tenant alone',
+    name: 'a broker of another tenant alone',
     snapshot: served(['Broker_a_8099'], other),
-    finds: ['t_OFFLINE'],
-    tells: 'no broker of the tenant',
+    entities: ['t_OFFLINE'],
+    finding: 'expected a broker of the tenant',
   },
-  { is: 'one of its own beside it', snapshot: served(['Broker_a_8099', 'Broker_b_8099'], other) },
+  { name: 'one of its own beside it', snapshot: served(['Broker_a_8099', 'Broker_b_8099'], other) },
   {
-    is: 'a tenant without a broker',
+    name: 'a tenant without a broker',
     snapshot: served([], { instances: readOk([]) }),
-    finds: ['t_OFFLINE'],
-    tells: 'has no broker',
+    entities: ['t_OFFLINE'],
+    finding: 'has no broker',
   },
   {
-    is: 'a disabled table',
+    name: 'a disabled table',
     snapshot: snapshot([table('t_OFFLINE', { enabled: false })], { brokerResource: readOk(new Map()) }),
-    says: 'not applicable',
+    message: 'not applicable',
   },
   {
-    is: 'a resource that could not be read',
+    name: 'a resource that could not be read',
     snapshot: snapshot([table('t_OFFLINE')], { brokerResource: readFailed('no') }),
-    finds: ['pinot'],
-    unread: true,
+    entities: ['pinot'],
+    couldNotEvaluate: true,
   },
 ]);
 
@@ -123,31 +132,36 @@ const answering = (ok: boolean, detail: string) =>
   snapshot([table('t_OFFLINE')], { queries: new Map([['t', readOk({ ok, detail })]]) });
 
 cases('QUERY_HEALTH_CHECK', [
-  { is: 'an answer', snapshot: answering(true, 'OK') },
-  { is: 'a fault', snapshot: answering(false, 'error 427: 1 server not responded'), finds: ['t'], tells: 'error 427' },
+  { name: 'an answer', snapshot: answering(true, 'OK') },
   {
-    is: 'both parts of a hybrid table are one',
+    name: 'a fault',
+    snapshot: answering(false, 'error 427: 1 server not responded'),
+    entities: ['t'],
+    finding: 'error 427',
+  },
+  {
+    name: 'both parts of a hybrid table are one',
     snapshot: snapshot([table('t_OFFLINE'), table('t_REALTIME')], {
       queries: new Map([['t', readOk({ ok: false, detail: 'no' })]]),
     }),
-    finds: ['t'],
+    entities: ['t'],
   },
   {
-    is: 'a disabled table',
+    name: 'a disabled table',
     snapshot: snapshot([table('t_OFFLINE', { enabled: false })], { queries: new Map() }),
-    says: 'not applicable',
+    message: 'not applicable',
   },
   {
-    is: 'a hybrid table of which one part is disabled',
+    name: 'a hybrid table of which one part is disabled',
     snapshot: snapshot([table('t_OFFLINE', { enabled: false }), table('t_REALTIME')], {
       queries: new Map([['t', readOk({ ok: false, detail: 'no' })]]),
     }),
-    finds: ['t'],
+    entities: ['t'],
   },
   {
-    is: 'a query that was not made',
+    name: 'a query that was not made',
     snapshot: snapshot([table('t_OFFLINE')], { queries: new Map([['t', readFailed('the deadline passed')]]) }),
-    finds: ['t'],
-    unread: true,
+    entities: ['t'],
+    couldNotEvaluate: true,
   },
 ]);

@@ -14,35 +14,35 @@ const one = (health: InstanceHealth | undefined, more = {}) =>
   });
 
 cases('INSTANCE_HEALTH_API_CHECK', [
-  { is: 'a server that says OK', snapshot: one(well) },
-  { is: 'a server that is starting', snapshot: one(starting), finds: [A], tells: '503' },
-  { is: 'a server that is gone', snapshot: one(gone, { live: false }), finds: [A], tells: 'not live' },
+  { name: 'a server that says OK', snapshot: one(well) },
+  { name: 'a server that is starting', snapshot: one(starting), entities: [A], finding: '503' },
+  { name: 'a server that is gone', snapshot: one(gone, { live: false }), entities: [A], finding: 'not live' },
   {
-    is: 'one that ZooKeeper has as live',
+    name: 'one that ZooKeeper has as live',
     snapshot: one(gone),
-    finds: [A],
-    tells: 'it hangs, or it cannot be reached from here',
+    entities: [A],
+    finding: 'it hangs, or the network blocks the request',
   },
   {
-    is: 'a disabled server that is gone',
+    name: 'a disabled server that is gone',
     snapshot: one(gone, { live: false, enabled: false }),
-    says: 'not applicable',
+    message: 'not applicable',
   },
-  { is: 'a server without an admin port', snapshot: one(undefined), finds: [A], unread: true },
+  { name: 'a server without an admin port', snapshot: one(undefined), entities: [A], couldNotEvaluate: true },
   {
-    is: 'a broker that is gone',
+    name: 'a broker that is gone',
     snapshot: snapshot([], {
       instances: readOk([broker('Broker_a_8099', { live: false })]),
       instanceHealth: new Map([['Broker_a_8099', gone]]),
     }),
-    finds: ['Broker_a_8099'],
+    entities: ['Broker_a_8099'],
   },
-  { is: 'an empty cluster', snapshot: snapshot([], { instances: readOk([]) }), says: 'not applicable' },
+  { name: 'an empty cluster', snapshot: snapshot([], { instances: readOk([]) }), message: 'not applicable' },
   {
-    is: 'instances that could not be read',
+    name: 'instances that could not be read',
     snapshot: snapshot([], { instances: readFailed('no') }),
-    finds: ['pinot'],
-    unread: true,
+    entities: ['pinot'],
+    couldNotEvaluate: true,
   },
 ]);
 
@@ -50,31 +50,31 @@ const holding = (segments: number, consuming = 0, enabled = true) =>
   snapshot([table('t_REALTIME', { enabled, assignment: readOk(assignment({ [A]: [segments, consuming] })) })]);
 
 cases('HIGH_NUMBER_OF_SEGMENTS_CHECK', [
-  { is: '9,999', snapshot: holding(9_999) },
-  { is: '10,000', snapshot: holding(10_000) },
-  { is: '10,001', snapshot: holding(10_001), finds: [A], tells: '10001 segments' },
+  { name: '9,999', snapshot: holding(9_999) },
+  { name: '10,000', snapshot: holding(10_000) },
+  { name: '10,001', snapshot: holding(10_001), entities: [A], finding: '10001 segments' },
   {
-    is: '10,001 over two tables',
+    name: '10,001 over two tables',
     snapshot: snapshot([
       table('a_OFFLINE', { assignment: readOk(assignment({ [A]: 5_000 })) }),
       table('b_OFFLINE', { assignment: readOk(assignment({ [A]: 5_001 })) }),
     ]),
-    finds: [A],
+    entities: [A],
   },
-  { is: 'a disabled table', snapshot: holding(20_000, 0, false), says: 'not applicable' },
+  { name: 'a disabled table', snapshot: holding(20_000, 0, false), message: 'not applicable' },
   {
-    is: 'one table that could not be read',
+    name: 'one table that could not be read',
     snapshot: snapshot([table('t_OFFLINE', { assignment: readFailed('no') })]),
-    finds: ['t_OFFLINE'],
-    unread: true,
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
   },
 ]);
 
 cases('HIGH_NUMBER_OF_CONSUMING_PARTITIONS_CHECK', [
-  { is: '49', snapshot: holding(100, 49) },
-  { is: '50', snapshot: holding(100, 50) },
-  { is: '51', snapshot: holding(100, 51), finds: [A], tells: '51 consuming segments' },
-  { is: 'many completed ones', snapshot: holding(9_000, 0) },
+  { name: '49', snapshot: holding(100, 49) },
+  { name: '50', snapshot: holding(100, 50) },
+  { name: '51', snapshot: holding(100, 51), entities: [A], finding: '51 consuming segments' },
+  { name: 'many completed ones', snapshot: holding(9_000, 0) },
 ]);
 
 const documents = (count: number, consuming = 0) =>
@@ -86,15 +86,20 @@ const documents = (count: number, consuming = 0) =>
   ]);
 
 cases('HIGH_NUMBER_OF_DOCUMENTS_CHECK', [
-  { is: 'a billion less one', snapshot: documents(999_999_999) },
-  { is: 'a billion', snapshot: documents(1_000_000_000) },
-  { is: 'a billion and one', snapshot: documents(1_000_000_001), finds: [A] },
-  { is: 'the one in a consuming segment', snapshot: documents(1_000_000_000, 1), finds: [A], tells: '1000000001' },
+  { name: 'a billion less one', snapshot: documents(999_999_999) },
+  { name: 'a billion', snapshot: documents(1_000_000_000) },
+  { name: 'a billion and one', snapshot: documents(1_000_000_001), entities: [A] },
   {
-    is: 'consuming rows that could not be read',
+    name: 'the one in a consuming segment',
+    snapshot: documents(1_000_000_000, 1),
+    entities: [A],
+    finding: '1000000001',
+  },
+  {
+    name: 'consuming rows that could not be read',
     snapshot: snapshot([table('t_REALTIME', { consumingRows: readFailed('no') })]),
-    finds: ['t_REALTIME'],
-    unread: true,
+    entities: ['t_REALTIME'],
+    couldNotEvaluate: true,
   },
 ]);
 
@@ -106,10 +111,10 @@ const tables = (count: number, enabled = true) =>
   );
 
 cases('HIGH_NUMBER_OF_TABLES_CHECK', [
-  { is: '9', snapshot: tables(9) },
-  { is: '10', snapshot: tables(10) },
-  { is: '11', snapshot: tables(11), finds: [A], tells: '11 tables' },
-  { is: '11 disabled ones', snapshot: tables(11, false) },
+  { name: '9', snapshot: tables(9) },
+  { name: '10', snapshot: tables(10) },
+  { name: '11', snapshot: tables(11), entities: [A], finding: '11 tables' },
+  { name: '11 disabled ones', snapshot: tables(11, false) },
 ]);
 
 const named = (
@@ -120,26 +125,30 @@ const named = (
 ) => snapshot([], { instances: readOk([server(id, { type, host, port })]) });
 
 cases('COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK', [
-  { is: 'a name that follows', snapshot: named('Server_10.0.0.1_8098', '10.0.0.1', '8098') },
+  { name: 'a name that follows', snapshot: named('Server_10.0.0.1_8098', '10.0.0.1', '8098') },
   {
-    is: 'another host',
+    name: 'another host',
     snapshot: named('Server_10.0.0.1_8098', '10.0.0.2', '8098'),
-    finds: ['Server_10.0.0.1_8098'],
-    tells: 'Server_10.0.0.2_8098',
+    entities: ['Server_10.0.0.1_8098'],
+    finding: 'Server_10.0.0.2_8098',
   },
-  { is: 'another port', snapshot: named('Server_10.0.0.1_8098', '10.0.0.1', '8099'), finds: ['Server_10.0.0.1_8098'] },
   {
-    is: 'a host with its type before it',
+    name: 'another port',
+    snapshot: named('Server_10.0.0.1_8098', '10.0.0.1', '8099'),
+    entities: ['Server_10.0.0.1_8098'],
+  },
+  {
+    name: 'a host with its type before it',
     snapshot: named('Controller_c-0_9000', 'Controller_c-0', '9000', 'controller'),
   },
   {
-    is: 'a controller by another name',
+    name: 'a controller by another name',
     snapshot: named('Controller_c-0_9000', 'c-1', '9000', 'controller'),
-    finds: ['Controller_c-0_9000'],
+    entities: ['Controller_c-0_9000'],
   },
   {
-    is: 'something that is none of the engine’s own',
+    name: 'something that is none of the engine’s own',
     snapshot: named('tool', 'x', '1', 'other'),
-    says: 'not applicable',
+    message: 'not applicable',
   },
 ]);

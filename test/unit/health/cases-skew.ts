@@ -9,7 +9,7 @@ const byServer = (counts: readonly number[]) =>
 const consuming = (counts: readonly number[]) =>
   Object.fromEntries(counts.map((count, i) => [`Server_s${i}_8098`, [count, count] as const]));
 
-/** One table whose segments are spread so; `total` is the count of segments, replicas not counted twice. */
+/** A table with these segments on each server; `total` is its number of segments without replicas. */
 const spread = (counts: readonly number[], total: number, more = {}) =>
   snapshot(
     [table('t_OFFLINE', { assignment: readOk(assignment(byServer(counts), { segments: total })), ...more })],
@@ -17,16 +17,21 @@ const spread = (counts: readonly number[], total: number, more = {}) =>
   );
 
 cases('SEGMENT_SKEW_HEALTH_CHECK', [
-  // The mean of 30, 20 and 10 is 20: 30 is exactly half as much more.
-  { is: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
-  { is: 'one more', snapshot: spread([31, 20, 9], 60), finds: ['t_OFFLINE'], tells: '`Server_s0_8098` has too many' },
-  { is: '50 segments are too few to be judged', snapshot: spread([50, 0, 0], 50), says: 'not applicable' },
-  { is: '51 are enough', snapshot: spread([51, 0, 0], 51), finds: ['t_OFFLINE'] },
-  { is: 'one server', snapshot: spread([100], 100) },
-  { is: 'a dimension table', snapshot: spread([100, 1, 1], 102, { config: { isDimension: true } }) },
-  { is: 'a disabled table', snapshot: spread([100, 1, 1], 102, { enabled: false }) },
+  // The mean of 30, 20 and 10 is 20: 30 is exactly 50 % above it.
+  { name: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
   {
-    is: 'an idle server of another tenant does not count',
+    name: 'one more',
+    snapshot: spread([31, 20, 9], 60),
+    entities: ['t_OFFLINE'],
+    finding: '`Server_s0_8098` hosts 31 segments',
+  },
+  { name: '50 segments are too few to be judged', snapshot: spread([50, 0, 0], 50), message: 'not applicable' },
+  { name: '51 are enough', snapshot: spread([51, 0, 0], 51), entities: ['t_OFFLINE'] },
+  { name: 'one server', snapshot: spread([100], 100) },
+  { name: 'a dimension table', snapshot: spread([100, 1, 1], 102, { config: { isDimension: true } }) },
+  { name: 'a disabled table', snapshot: spread([100, 1, 1], 102, { enabled: false }) },
+  {
+    name: 'an idle server of another tenant does not count',
     snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
       instances: readOk([
         ...names(2).map((name) => server(name)),
@@ -36,21 +41,21 @@ cases('SEGMENT_SKEW_HEALTH_CHECK', [
     }),
   },
   {
-    is: 'an idle server of the same tenant does',
+    name: 'an idle server of the same tenant does',
     snapshot: snapshot(
       [table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })],
       servers(4),
     ),
-    finds: ['t_OFFLINE'],
+    entities: ['t_OFFLINE'],
   },
   {
-    is: 'a disabled server of the same tenant does not',
+    name: 'a disabled server of the same tenant does not',
     snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
       instances: readOk(names(4).map((name, i) => server(name, { enabled: i < 2 }))),
     }),
   },
   {
-    is: 'stored instance partitions say which servers are meant',
+    name: 'stored instance partitions say which servers are meant',
     snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
       ...servers(8),
       instancePartitions: readOk([
@@ -65,10 +70,10 @@ cases('SEGMENT_SKEW_HEALTH_CHECK', [
     }),
   },
   {
-    is: 'instances that could not be read',
+    name: 'instances that could not be read',
     snapshot: snapshot([table('t_OFFLINE')], { instances: readFailed('no') }),
-    finds: ['pinot'],
-    unread: true,
+    entities: ['pinot'],
+    couldNotEvaluate: true,
   },
 ]);
 
@@ -79,14 +84,19 @@ const consumingTable = (counts: readonly number[], total: number) =>
   );
 
 cases('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', [
-  { is: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
-  { is: 'one more', snapshot: consumingTable([7, 4, 1], 12), finds: ['t_REALTIME'], tells: '7 where the average' },
+  { name: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
   {
-    is: '10 consuming segments are too few to be judged',
-    snapshot: consumingTable([10, 0, 0], 10),
-    says: 'not applicable',
+    name: 'one more',
+    snapshot: consumingTable([7, 4, 1], 12),
+    entities: ['t_REALTIME'],
+    finding: '7 consuming segments of the table; the average',
   },
-  { is: '11 are enough', snapshot: consumingTable([11, 0, 0], 11), finds: ['t_REALTIME'] },
+  {
+    name: '10 consuming segments are too few to be judged',
+    snapshot: consumingTable([10, 0, 0], 10),
+    message: 'not applicable',
+  },
+  { name: '11 are enough', snapshot: consumingTable([11, 0, 0], 11), entities: ['t_REALTIME'] },
 ]);
 
 const tablesOn = (counts: readonly number[], more = {}) =>
@@ -100,14 +110,14 @@ const tablesOn = (counts: readonly number[], more = {}) =>
   );
 
 cases('TABLE_SKEW_CHECK', [
-  { is: 'exactly 50 % above the average', snapshot: tablesOn([3, 2, 1]) },
-  { is: 'one more', snapshot: tablesOn([4, 2, 1]), finds: ['Server_s0_8098'], tells: '4 tables' },
-  { is: 'one server', snapshot: tablesOn([5]), says: 'not applicable' },
-  { is: 'two servers, one with three times as many', snapshot: tablesOn([3, 1]) },
-  { is: 'two servers, one with four times as many', snapshot: tablesOn([4, 1]), finds: ['Server_s0_8098'] },
-  { is: 'an empty cluster', snapshot: snapshot(), says: 'not applicable' },
+  { name: 'exactly 50 % above the average', snapshot: tablesOn([3, 2, 1]) },
+  { name: 'one more', snapshot: tablesOn([4, 2, 1]), entities: ['Server_s0_8098'], finding: '4 tables' },
+  { name: 'one server', snapshot: tablesOn([5]), message: 'not applicable' },
+  { name: 'two servers, one with three times as many', snapshot: tablesOn([3, 1]) },
+  { name: 'two servers, one with four times as many', snapshot: tablesOn([4, 1]), entities: ['Server_s0_8098'] },
+  { name: 'an empty cluster', snapshot: snapshot(), message: 'not applicable' },
   {
-    is: 'an idle server that no table could use',
+    name: 'an idle server that no table could use',
     snapshot: tablesOn([1, 1], {
       instances: readOk([
         ...names(2).map((name) => server(name)),
@@ -118,11 +128,11 @@ cases('TABLE_SKEW_CHECK', [
 ]);
 
 cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
-  { is: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
-  { is: 'one more', snapshot: spread([31, 20, 9], 60), finds: ['Server_s0_8098'] },
-  { is: 'few segments are judged as well', snapshot: spread([3, 0, 0], 3), finds: ['Server_s0_8098'] },
+  { name: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
+  { name: 'one more', snapshot: spread([31, 20, 9], 60), entities: ['Server_s0_8098'] },
+  { name: 'few segments are judged as well', snapshot: spread([3, 0, 0], 3), entities: ['Server_s0_8098'] },
   {
-    is: 'two tables that even each other out',
+    name: 'two tables that even each other out',
     snapshot: snapshot(
       [
         table('a_OFFLINE', { assignment: readOk(assignment(byServer([30, 0]))) }),
@@ -131,14 +141,14 @@ cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
       servers(2),
     ),
   },
-  { is: 'all empty', snapshot: spread([0, 0, 0], 0) },
+  { name: 'all empty', snapshot: spread([0, 0, 0], 0) },
 ]);
 
 cases('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', [
-  { is: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
-  { is: 'one more', snapshot: consumingTable([7, 4, 1], 12), finds: ['Server_s0_8098'] },
+  { name: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
+  { name: 'one more', snapshot: consumingTable([7, 4, 1], 12), entities: ['Server_s0_8098'] },
   {
-    is: 'servers of offline tables do not count',
+    name: 'servers of offline tables do not count',
     snapshot: snapshot(
       [table('t_REALTIME', { assignment: readOk(assignment(consuming([4, 4]))) }), table('o_OFFLINE')],
       {
@@ -149,7 +159,7 @@ cases('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', [
       },
     ),
   },
-  { is: 'a cluster without realtime tables', snapshot: snapshot([table('t_OFFLINE')]), says: 'not applicable' },
+  { name: 'a cluster without realtime tables', snapshot: snapshot([table('t_OFFLINE')]), message: 'not applicable' },
 ]);
 
 const bytesOn = (counts: readonly number[], more = {}) =>
@@ -162,20 +172,20 @@ const bytesOn = (counts: readonly number[], more = {}) =>
     servers(counts.length),
   );
 
-// For n − 1 zeros and a one the coefficient is √n, whatever the one is.
+// For n − 1 zeros and one other value the coefficient is √n, independent of the value.
 cases('DATA_SIZE_SKEW_CHECK', [
-  { is: 'a skew of 1.73', snapshot: bytesOn([9, 0, 0]) },
-  { is: 'a skew of exactly 2', snapshot: bytesOn([9, 0, 0, 0]) },
-  { is: 'a skew of 2.24', snapshot: bytesOn([9, 0, 0, 0, 0]), finds: ['Server_s0_8098'], tells: '2.24' },
-  { is: 'a skew of −2.24', snapshot: bytesOn([0, 9, 9, 9, 9]), finds: ['Server_s0_8098'], tells: '-2.24' },
-  { is: 'a skew of exactly −2', snapshot: bytesOn([0, 9, 9, 9]) },
-  { is: 'all the same', snapshot: bytesOn([5, 5, 5, 5]), says: 'the same on all 4' },
-  { is: 'two servers', snapshot: bytesOn([5, 1]), says: 'three servers or more' },
+  { name: 'a skew of 1.73', snapshot: bytesOn([9, 0, 0]) },
+  { name: 'a skew of exactly 2', snapshot: bytesOn([9, 0, 0, 0]) },
+  { name: 'a skew of 2.24', snapshot: bytesOn([9, 0, 0, 0, 0]), entities: ['Server_s0_8098'], finding: '2.24' },
+  { name: 'a skew of −2.24', snapshot: bytesOn([0, 9, 9, 9, 9]), entities: ['Server_s0_8098'], finding: '-2.24' },
+  { name: 'a skew of exactly −2', snapshot: bytesOn([0, 9, 9, 9]) },
+  { name: 'all the same', snapshot: bytesOn([5, 5, 5, 5]), message: 'the same on all 4' },
+  { name: 'two servers', snapshot: bytesOn([5, 1]), message: 'at least 3 servers' },
   {
-    is: 'sizes that nobody told',
+    name: 'sizes that nobody told',
     snapshot: bytesOn([5, 5, 5], { incomplete: 'no server told' }),
-    finds: ['t_OFFLINE'],
-    unread: true,
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
   },
 ]);
 
@@ -186,12 +196,12 @@ const leaders = (counts: readonly number[], idle = 0) =>
   });
 
 cases('CONTROLLER_TABLES_SKEW_CHECK', [
-  { is: 'one controller', snapshot: leaders([30]), says: 'three lead controllers or more, there is 1' },
-  { is: 'a skew of exactly 2', snapshot: leaders([9, 0, 0, 0]) },
-  { is: 'a skew of 2.24', snapshot: leaders([9, 0, 0, 0, 0]), finds: ['Controller_c0_9000'] },
-  { is: 'controllers without a table count as none', snapshot: leaders([9], 4), finds: ['Controller_c0_9000'] },
+  { name: 'one controller', snapshot: leaders([30]), message: 'at least 3 lead controllers, the cluster has 1' },
+  { name: 'a skew of exactly 2', snapshot: leaders([9, 0, 0, 0]) },
+  { name: 'a skew of 2.24', snapshot: leaders([9, 0, 0, 0, 0]), entities: ['Controller_c0_9000'] },
+  { name: 'controllers without a table count as none', snapshot: leaders([9], 4), entities: ['Controller_c0_9000'] },
   {
-    is: 'dead ones do not',
+    name: 'dead ones do not',
     snapshot: snapshot([], {
       instances: readOk([
         controller('Controller_c0_9000'),
@@ -199,12 +209,12 @@ cases('CONTROLLER_TABLES_SKEW_CHECK', [
       ]),
       leaders: readOk(new Map([['Controller_c0_9000', 9]])),
     }),
-    says: 'not applicable',
+    message: 'not applicable',
   },
   {
-    is: 'leaders that could not be read',
+    name: 'leaders that could not be read',
     snapshot: snapshot([], { leaders: readFailed('no') }),
-    finds: ['pinot'],
-    unread: true,
+    entities: ['pinot'],
+    couldNotEvaluate: true,
   },
 ]);

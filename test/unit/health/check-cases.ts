@@ -1,22 +1,21 @@
 import { findCheck } from '../../../src/health/catalogue.ts';
 import type { CheckOutcome, Thresholds } from '../../../src/health/check.ts';
-import { evaluateCheck } from '../../../src/health/decisions.ts';
+import { evaluateCheck } from '../../../src/health/evaluation.ts';
 import type { ClusterSnapshot } from '../../../src/health/snapshot.ts';
 
-/** One row of a table of cases: what the cluster is like, and what the check says. */
+/** One row of a table test: a cluster, and the outcome of the check on it. */
 export interface Case {
-  readonly is: string;
+  readonly name: string;
   readonly snapshot: ClusterSnapshot;
-  /** Entities of the findings; none means PASS. */
-  readonly finds?: readonly string[];
-  /** True where the FAIL is one of reading. */
-  readonly unread?: boolean;
   readonly thresholds?: Thresholds;
   readonly prebuiltSnapshotProperty?: string;
+  /** Entities of the findings; none means PASS. */
+  readonly entities?: readonly string[];
+  readonly couldNotEvaluate?: boolean;
   /** Part of the outcome's message. */
-  readonly says?: string;
+  readonly message?: string;
   /** Part of the first finding's message. */
-  readonly tells?: string;
+  readonly finding?: string;
 }
 
 export function evaluate(
@@ -30,9 +29,9 @@ export function evaluate(
   return evaluateCheck(check, snapshot, thresholds, prebuiltSnapshotProperty);
 }
 
-/** Every case of every check goes through here: {@link checkCases} collects them so that a test can hold that no check lacks any. */
+/** The cases of all checks by name; a test asserts that every check has some. */
 export const checkCases = new Map<string, readonly Case[]>();
 
-export function cases(name: string, rows: readonly Case[]): void {
-  checkCases.set(name, rows);
+export function cases(check: string, rows: readonly Case[]): void {
+  checkCases.set(check, rows);
 }

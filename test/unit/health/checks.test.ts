@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { MAX_FINDINGS } from '../../../src/health/check.ts';
@@ -11,23 +13,25 @@ import './cases-tables.ts';
 import './cases-upsert.ts';
 import { checkCases, evaluate } from './check-cases.ts';
 
-describe.each([...checkCases])('%s', (name, rows) => {
-  it.each(rows)('$is', (row) => {
-    const outcome = evaluate(name, row.snapshot, row.thresholds, row.prebuiltSnapshotProperty);
-    const finds = row.finds ?? [];
-    expect(outcome.findings.map(({ entity }) => entity)).toEqual(finds);
-    expect(outcome.findingCount).toBe(finds.length);
-    expect(outcome.status).toBe(finds.length === 0 ? 'PASS' : 'FAIL');
-    expect(outcome.couldNotEvaluate).toBe(row.unread ?? false);
-    if (row.unread) expect(outcome.message).toMatch(/^could not evaluate/u);
-    if (row.says !== undefined) expect(outcome.message).toContain(row.says);
-    if (row.tells !== undefined) expect(outcome.findings[0]?.message).toContain(row.tells);
+const CHECKS = join(import.meta.dirname, '../../../src/health/checks');
+
+describe.each([...checkCases])('%s', (check, rows) => {
+  it.each(rows)('$name', (row) => {
+    const outcome = evaluate(check, row.snapshot, row.thresholds, row.prebuiltSnapshotProperty);
+    const entities = row.entities ?? [];
+    expect(outcome.findings.map(({ entity }) => entity)).toEqual(entities);
+    expect(outcome.findingCount).toBe(entities.length);
+    expect(outcome.status).toBe(entities.length === 0 ? 'PASS' : 'FAIL');
+    expect(outcome.couldNotEvaluate).toBe(row.couldNotEvaluate ?? false);
+    if (row.couldNotEvaluate) expect(outcome.message).toMatch(/^could not evaluate/u);
+    if (row.message !== undefined) expect(outcome.message).toContain(row.message);
+    if (row.finding !== undefined) expect(outcome.findings[0]?.message).toContain(row.finding);
   });
 });
 
 describe('the catalogue', () => {
-  it('has the 33 checks in the order of the specification', () => {
-    expect(CATALOGUE.map(({ name }) => name)).toEqual([
+  it('has the 33 checks of the specification in its order', () => {
+    const specified = [
       'IDEAL_STATE_EV_MISMATCH_CHECK',
       'TABLE_SEGMENTS_RELOAD_CHECK',
       'SEGMENT_COUNT_CHECK',
@@ -61,7 +65,22 @@ describe('the catalogue', () => {
       'BROKER_RESOURCE_CHECK',
       'QUERY_HEALTH_CHECK',
       'SEGMENTS_TIME_PARTITION_CHECK',
-    ]);
+    ];
+    const names = CATALOGUE.map(({ name }) => name);
+    expect(names.filter((name) => specified.includes(name))).toEqual(specified);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('has one file in src/health/checks for each check', () => {
+    const files = readdirSync(CHECKS, { withFileTypes: true }).filter((entry) => entry.isFile());
+    const expected = CATALOGUE.map(
+      ({ name }) =>
+        `${name
+          .replace(/_CHECK$/u, '')
+          .toLowerCase()
+          .replaceAll('_', '-')}.ts`,
+    );
+    expect(files.map(({ name }) => name).toSorted()).toEqual(expected.toSorted());
   });
 
   it('has cases for every check', () => {
@@ -69,10 +88,10 @@ describe('the catalogue', () => {
   });
 });
 
-const failed = readFailed('the engine is away');
+const failed = readFailed('connection refused');
 const nothing: ClusterSnapshot = {
   ...snapshot(),
-  unreachable: 'the engine is away',
+  unreachable: 'connection refused',
   instances: failed,
   clusterConfig: failed,
   tables: failed,
@@ -82,11 +101,11 @@ const nothing: ClusterSnapshot = {
   leaders: failed,
 };
 
-describe('whatever the cluster', () => {
-  it.each(CATALOGUE.map(({ name }) => name))('%s does not pass where nothing could be read', (name) => {
+describe('every check', () => {
+  it.each(CATALOGUE.map(({ name }) => name))('%s fails if nothing could be read', (name) => {
     const outcome = evaluate(name, nothing);
     expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
-    expect(outcome.findings[0]?.message).toContain('the engine is away');
+    expect(outcome.findings[0]?.message).toContain('connection refused');
   });
 
   it.each(CATALOGUE.map(({ name }) => name))('%s passes on an empty cluster', (name) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../src/health/gather/json-scanner.ts';
 
-/** What a scan told, one line a token; members that came together are told one by one. */
+/** The tokens of a scan, one line each; members that came in one call are separate lines. */
 function scan(chunks: readonly Buffer[]): string[] {
   const alone = scanBy(chunks, false);
   expect(scanBy(chunks, true)).toEqual(alone);
@@ -30,7 +30,7 @@ function scanBy(chunks: readonly Buffer[], together: boolean): string[] {
   return seen;
 }
 
-/** The same from a value that JSON.parse made. */
+/** The same from a value of JSON.parse. */
 function walk(value: unknown, depth = 0): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => walk(item, depth + 1));
   if (typeof value !== 'object' || value === null) {
@@ -49,7 +49,7 @@ const split = (text: string, at: readonly number[]): Buffer[] => {
 };
 
 describe('JsonScanner', () => {
-  it('tells the same as JSON.parse, however the text is laid out and cut', () => {
+  it('gives the same tokens as JSON.parse for any layout and any chunks', () => {
     fc.assert(
       fc.property(
         fc.jsonValue({ maxDepth: 6, noUnicodeString: false }),
@@ -62,9 +62,9 @@ describe('JsonScanner', () => {
       ),
       { numRuns: 500 },
     );
-  });
+  }, 60_000);
 
-  it('finds the ends of strings that are full of escapes, wherever the text is cut', () => {
+  it('finds the ends of strings with many escapes for any chunks', () => {
     const escapes = fc.array(fc.constantFrom('\\', '"', 'x', '{', ',', 'é', '\n'), { maxLength: 90 });
     fc.assert(
       fc.property(fc.array(escapes), fc.array(fc.nat()), (parts, cuts) => {
@@ -75,7 +75,7 @@ describe('JsonScanner', () => {
     );
   });
 
-  it('tells plain members, alone and among others, wherever the text is cut', () => {
+  it('gives plain members, alone and among others, for any chunks', () => {
     const plain = fc.stringMatching(/^[a-z.]{0,12}$/u);
     const member = fc.oneof({ weight: 5, arbitrary: plain }, fc.constantFrom(1, null, 'a"b', '\\', {}, [], { a: 'b' }));
     fc.assert(
@@ -89,15 +89,15 @@ describe('JsonScanner', () => {
       ),
       { numRuns: 500 },
     );
-  });
+  }, 60_000);
 
-  it('takes a chunk of any size', () => {
+  it('accepts a chunk of any size', () => {
     const value = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`segment_${i}`, `"${i}\\`]));
     expect(scan([Buffer.from(JSON.stringify(value))])).toEqual(walk(value));
   });
 
-  it.each(['"abc\\', '{"a\\"', '["\\\\\\"'])('refuses %j, whose last string is open', (text) => {
-    expect(() => scan([Buffer.from(text)])).toThrow('the answer is cut off');
+  it.each(['"abc\\', '{"a\\"', '["\\\\\\"'])('rejects %j, whose last string is not closed', (text) => {
+    expect(() => scan([Buffer.from(text)])).toThrow('the answer ended unexpectedly');
   });
 
   it.each(['', '   ', '{', '[1', '{"a":', '"abc', '{"a":1', '[1}', '}', '{]', 'nul', '[tru]', '<html>', '{"a":x}'])(
@@ -107,7 +107,7 @@ describe('JsonScanner', () => {
     },
   );
 
-  it('bounds depth and tokens', () => {
+  it('limits depth and token size', () => {
     expect(() => scan([Buffer.from('['.repeat(100))])).toThrow('nested deeper');
     expect(() => scan([Buffer.from(`"${'x'.repeat(2 * 1024 * 1024)}`)])).toThrow('1 MiB');
   });

@@ -17,9 +17,9 @@ async function series(report: ClusterHealthReportStatus | undefined): Promise<st
 }
 
 describe('metrics of the health checks', () => {
-  it('are one stable series a check', async () => {
+  it('have one stable series for each check', async () => {
     const lines = await series(statusOf(runResult({ REPLICATION_CHECK: 7 })));
-    expect(lines.filter((line) => line.startsWith('olap_warden_health_check_status'))).toHaveLength(33);
+    expect(lines.filter((line) => line.startsWith('olap_warden_health_check_status'))).toHaveLength(CATALOGUE.length);
     expect(lines).toContain('olap_warden_health_check_status{check="REPLICATION_CHECK"} 0');
     expect(lines).toContain('olap_warden_health_check_status{check="SEGMENT_COUNT_CHECK"} 1');
     expect(lines).toContain('olap_warden_health_check_findings{check="REPLICATION_CHECK"} 7');
@@ -29,7 +29,7 @@ describe('metrics of the health checks', () => {
     expect(lines).toContain('olap_warden_health_last_run_duration_seconds 1.234');
   });
 
-  it('tell a check that could not be evaluated', async () => {
+  it('mark a check that could not be evaluated', async () => {
     const results = CATALOGUE.map(({ name }) =>
       checkResult(name, name === 'REPLICATION_CHECK' ? 1 : 0, { unread: name === 'REPLICATION_CHECK' }),
     );
@@ -38,14 +38,14 @@ describe('metrics of the health checks', () => {
     expect(lines).toContain('olap_warden_health_check_status{check="REPLICATION_CHECK"} 0');
   });
 
-  it('have no status of a check that is disabled, or was never evaluated', async () => {
+  it('have no status for a check that is disabled or was never evaluated', async () => {
     const lines = await series(statusOf(runResult({}, { results: [checkResult('REPLICATION_CHECK')] })));
     expect(lines.filter((line) => line.startsWith('olap_warden_health_check_status'))).toHaveLength(1);
     expect(lines).toContain('olap_warden_health_check_evaluated{check="SEGMENT_COUNT_CHECK"} 0');
     expect((await series({})).filter((line) => line.startsWith('olap_warden_health_check_status'))).toEqual([]);
   });
 
-  it('are told by nobody who has no report to tell', async () => {
+  it('are absent without a report', async () => {
     const lines = await series(undefined);
     expect(lines.filter((line) => !line.startsWith('olap_warden_health_runs_total'))).toEqual([]);
   });

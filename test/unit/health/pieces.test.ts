@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../src/engine/connection.ts';
 import type { Engine, EngineRequest } from '../../../src/engine/types.ts';
-import { releasePiece } from '../../../src/engine/wire/slabs.ts';
 import { askForPieces, type PieceConsumer } from '../../../src/health/gather/pieces.ts';
 
 let server: Server;
@@ -33,10 +32,7 @@ const ask = <T>(consumer: PieceConsumer<T>) => askForPieces(engine.controller, r
 function keeping(): PieceConsumer<Buffer[]> {
   const pieces: Buffer[] = [];
   return {
-    push: (piece) => {
-      pieces.push(piece);
-      return true;
-    },
+    push: (piece) => void pieces.push(piece),
     end: () => pieces,
   };
 }
@@ -44,7 +40,7 @@ function keeping(): PieceConsumer<Buffer[]> {
 const hashes = (pieces: readonly Buffer[]): string => Buffer.concat(pieces).toString('base64');
 
 describe('an answer in pieces', () => {
-  it('comes whole, and what is kept stays as it is while others come', async () => {
+  it('is complete, and kept pieces do not change while others are received', async () => {
     const bodies = [1, 2, 3].map((n) => Buffer.alloc(900_000 + n, `${n} 2 3 `));
     let next = 0;
     answer = (_, response) => void response.end(bodies[next++]);
@@ -56,25 +52,24 @@ describe('an answer in pieces', () => {
       expect(hashes(delivered.value)).toBe(body.toString('base64'));
     }
     expect(kept.map(hashes)).toEqual(bodies.map((body) => body.toString('base64')));
-    for (const piece of kept.flat()) releasePiece(piece);
   });
 
-  it('tells the status and the text of a refusal', async () => {
+  it('has the status and the text of an error', async () => {
     answer = (_, response) => void response.writeHead(404).end('{"error":"no such table"}');
     expect(await ask(keeping())).toEqual({ status: 404, text: '{"error":"no such table"}' });
   });
 
-  it('ends with what the consumer throws, on a piece and in the end', async () => {
+  it('rejects with an error of the consumer, on a piece and at the end', async () => {
     answer = (_, response) => void response.end(Buffer.alloc(3_000_000));
     const wrong = new Error('this is no JSON');
     const refuse = (): never => {
       throw wrong;
     };
     await expect(ask({ push: refuse, end: () => 1 })).rejects.toBe(wrong);
-    await expect(ask({ push: () => false, end: refuse })).rejects.toBe(wrong);
+    await expect(ask({ push: () => undefined, end: refuse })).rejects.toBe(wrong);
   });
 
-  it('ends where the answer breaks off', async () => {
+  it('rejects if the answer ends unexpectedly', async () => {
     answer = (_, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
       response.write('x'.repeat(1_000), () => response.destroy());
@@ -82,16 +77,13 @@ describe('an answer in pieces', () => {
     await expect(ask(keeping())).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('ends when it is given up, before the answer and within it', async () => {
+  it('rejects when it is aborted, before and during the answer', async () => {
     answer = (_, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
       response.write('x'.repeat(1_000));
     };
     const within = ask({
-      push: () => {
-        over.abort();
-        return false;
-      },
+      push: () => over.abort(),
       end: () => 1,
     });
     await expect(within).rejects.toMatchObject({ code: 'aborted' });

@@ -11,7 +11,7 @@ const CAPACITY = 64 * 1024;
 const wasm = wasmQuoteIndex();
 const scalar = scalarQuoteIndex();
 
-/** The offsets within the bytes; throws where the index does not end with one past them. */
+/** The offsets within the bytes; throws if the index does not end with an offset past them. */
 function marks(index: QuoteIndex, bytes: Uint8Array): number[] {
   const all = index(bytes);
   const end = all.findIndex((mark) => mark >= bytes.length);
@@ -19,13 +19,13 @@ function marks(index: QuoteIndex, bytes: Uint8Array): number[] {
   return [...all.subarray(0, end)];
 }
 
-/** Mostly what matters, so that words of 64 bytes are full of it. */
+/** Mostly quotes and backslashes, so that blocks of 64 bytes have many of them. */
 const bytes = fc
   .array(fc.oneof(fc.constantFrom(0x22, 0x5c, 0x20, 0x7b), fc.integer({ min: 0, max: 255 })), { maxLength: 400 })
   .map((list) => Uint8Array.from(list));
 
 describe('the index of quotes', () => {
-  it('holds every quote and backslash, by WebAssembly and without', () => {
+  it('has every quote and backslash, with and without WebAssembly', () => {
     fc.assert(
       fc.property(bytes, (input) => {
         const expected = [...input.keys()].filter((at) => input[at] === 0x22 || input[at] === 0x5c);
@@ -35,13 +35,13 @@ describe('the index of quotes', () => {
     );
   });
 
-  it('knows nothing of the bytes of the call before', () => {
+  it('does not depend on the previous call', () => {
     wasm(Buffer.from('"'.repeat(CAPACITY)));
     expect(marks(wasm, Buffer.from('a"b'))).toEqual([1]);
     expect(marks(wasm, new Uint8Array())).toEqual([]);
   });
 
-  it.each([CAPACITY - 1, CAPACITY, CAPACITY + 1, 3 * CAPACITY])('takes %i bytes that all are quotes', (length) => {
+  it.each([CAPACITY - 1, CAPACITY, CAPACITY + 1, 3 * CAPACITY])('accepts %i quotes', (length) => {
     for (const index of [wasm, scalar]) {
       const found = index(Buffer.alloc(length, '"'));
       expect(found[length - 1]).toBe(length - 1);
@@ -49,7 +49,7 @@ describe('the index of quotes', () => {
     }
   });
 
-  it('is made without WebAssembly where there is none', () => {
+  it('works without WebAssembly', () => {
     const index = chooseQuoteIndex(() => {
       throw new Error('no SIMD');
     });

@@ -1,20 +1,21 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import type { CheckOutcome } from '../../../src/health/check.ts';
-import { createGather } from '../../../src/health/gather.ts';
+import { createGather } from '../../../src/health/gather/gather.ts';
 import { runChecks, type RunResult } from '../../../src/health/run.ts';
 import { resolveSettings } from '../../../src/health/settings.ts';
 import { readRecording, ReplayEngine, tableStats } from '../../support/replay-engine.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 
 async function runOn(engine: ReplayEngine, only?: string): Promise<RunResult> {
-  const gather = createGather({ engine, random: () => 0.5, settleMs: 1, attempts: 1 });
+  const gather = createGather({ engine, clock: systemClock, settleMs: 1, attempts: 1 });
   const settings = resolveSettings({});
   const checks = only === undefined ? settings.checks : settings.checks.filter(({ name }) => name === only);
   return runChecks({
     gather,
     settings: { ...settings, checks },
     signal: AbortSignal.timeout(8_000),
-    now: () => new Date(),
+    clock: systemClock,
   });
 }
 
@@ -27,7 +28,7 @@ async function outcomeOf(engine: ReplayEngine, name: string): Promise<CheckOutco
 
 const entities = (outcome: CheckOutcome) => outcome.findings.map(({ entity }) => entity);
 
-/** What the recorded clusters are like: entities of the findings; a check that is not named passes. */
+/** Entities of the findings in the recorded clusters; a check that is not listed passes. */
 const FAILING: Readonly<Record<string, readonly string[]>> = {
   SEGMENT_SIZE_CHECK: ['ev_REALTIME', 'up_REALTIME'],
   SEGMENT_RETENTION_CHECK: ['dd_REALTIME', 'ev_REALTIME', 'up_REALTIME'],
@@ -51,7 +52,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(outcome).toMatchObject({ status: name in FAILING ? 'FAIL' : 'PASS', couldNotEvaluate: false });
   });
 
-  it('is read in few calls, and changed by none', async () => {
+  it('is read with few calls, none of which changes it', async () => {
     const run = await runOn(engine);
     expect(run).toMatchObject({ clusterName: 'hc', engineVersion: '1.5.1', unreachable: undefined });
     const tables = 4;
@@ -61,7 +62,7 @@ describe('a recorded cluster of 1.5.1', () => {
     for (const request of posts) expect(request).toMatch(/dryRun=true|^POST broker \/query\/sql$/u);
   });
 
-  it('falls back to the nodes of segments where the terser metadata is not served', async () => {
+  it('falls back to the segment nodes if the shorter metadata is not served', async () => {
     for (const table of ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME']) {
       engine.json(`/segments/${table}/zkmetadata`, { code: 404, error: 'not found' }, 404);
     }
@@ -70,7 +71,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(outcome.couldNotEvaluate).toBe(false);
   });
 
-  it('reads for one check only what that check needs', async () => {
+  it('reads only what the checks need', async () => {
     await runOn(engine, 'REPLICATION_CHECK');
     expect(engine.requests.toSorted()).toEqual([
       'GET controller /cluster/configs',
@@ -83,33 +84,33 @@ describe('a recorded cluster of 1.5.1', () => {
     ]);
   });
 
-  it('tells primary keys, exact to the key', async () => {
+  it('has exact primary-key counts', async () => {
     const settings = resolveSettings({ thresholds: { HIGH_UPSERT_PRIMARY_KEYS_CHECK: { maxPrimaryKeys: 20_017 } } });
-    const gather = createGather({ engine, random: () => 0.5, settleMs: 1, attempts: 1 });
+    const gather = createGather({ engine, clock: systemClock, settleMs: 1, attempts: 1 });
     const checks = settings.checks.filter(({ name }) => name === 'HIGH_UPSERT_PRIMARY_KEYS_CHECK');
     const run = await runChecks({
       gather,
       settings: { ...settings, checks },
       signal: AbortSignal.timeout(8_000),
-      now: () => new Date(),
+      clock: systemClock,
     });
     // up: 4897 + 5125 + 4996, dd: 2435 + 2565.
     expect(run.results[0]?.outcome.findings).toMatchObject([{ entity: 'Server_127.0.0.1_18200', observed: '20018' }]);
   });
 
-  it('sees segments of a server whose session ended', async () => {
+  it('finds segments of a server whose session has ended', async () => {
     engine.record('1.5.1', 'scen/down2_ev');
     const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '6 segments' }]);
   });
 
-  it('leaves a table alone that is disabled', async () => {
+  it('skips a disabled table', async () => {
     engine.record('1.5.1', 'scen/down2_ev').json('/tables/orders_OFFLINE/state?type=OFFLINE', { state: 'disabled' });
     expect(await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK')).toMatchObject({ status: 'PASS' });
     expect(engine.requests.filter((request) => request.includes('/state?'))).toHaveLength(1);
   });
 
-  it('does not take a view for a fault that is right at a second look', async () => {
+  it('does not report a difference that is gone at the second read', async () => {
     const path = '/tables/orders_OFFLINE/externalview';
     const right = { status: 200, body: JSON.stringify(engine.body(path)) };
     const wrong = readRecording('1.5.1', 'scen/down2_ev');
@@ -119,7 +120,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(looks).toBe(2);
   });
 
-  it('counts at a second look only what differed at the first', async () => {
+  it('counts only segments that differ in both reads', async () => {
     const path = '/tables/orders_OFFLINE/externalview';
     const view = engine.body(path) as { OFFLINE: Record<string, object> };
     const without = (n: number) => {
@@ -132,27 +133,27 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '1 segment' }]);
   });
 
-  it('takes no view at all for a mismatch when it stays', async () => {
+  it('reports a missing external view if it is missing twice', async () => {
     engine.json('/tables/orders_OFFLINE/externalview', { OFFLINE: null, REALTIME: null });
     const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '10 segments' }]);
     expect(outcome.findings[0]?.message).toContain('no external view');
   });
 
-  it('sees an index that was added', async () => {
+  it('finds an added index', async () => {
     engine.record('1.5.1', 'scen/needReload_true_v');
     const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '3 servers' }]);
   });
 
-  it('does not overlook the server that a reload answer leaves out', async () => {
+  it('reports a server that the reload answer omits', async () => {
     engine.record('1.5.1', 'scen/down2_needReload');
     const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
     expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
     expect(outcome.findings[0]?.message).toContain('Server_127.0.0.1_18202');
   });
 
-  it('sees a failed query', async () => {
+  it('finds a failed query', async () => {
     const answer = readRecording('1.5.1', 'scen/down1_q');
     engine.on('POST', 'broker', '/query/sql {"sql":"SELECT $docId FROM orders LIMIT 1"}', answer);
     const outcome = await outcomeOf(engine, 'QUERY_HEALTH_CHECK');
@@ -160,7 +161,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(outcome.findings[0]?.message).toContain('error 425: Connection refused');
   });
 
-  it('sees a rebalance that is needed, and none where only instances were assigned anew', async () => {
+  it('finds a needed rebalance, and none if only instances would be assigned again', async () => {
     const path = '/tables/orders/rebalance?type=OFFLINE&dryRun=true&summary=true';
     engine.on('POST', 'controller', path, readRecording('1.5.1', 'scen/rebal_needed'));
     expect(entities(await outcomeOf(engine, 'TABLE_SEGMENT_ASSIGNMENT_CHECK'))).toEqual(['orders_OFFLINE']);
@@ -168,7 +169,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(entities(await outcomeOf(engine, 'TABLE_SEGMENT_ASSIGNMENT_CHECK'))).toEqual([]);
   });
 
-  it('sees brokers that left the tenant', async () => {
+  it('finds brokers that left the tenant', async () => {
     const path = '/zk/getChildren?path=/hc/CONFIGS/PARTICIPANT';
     const nodes = engine.body(path) as { id: string; listFields: { TAG_LIST: string[] } }[];
     for (const node of nodes) if (node.id.startsWith('Broker_')) node.listFields.TAG_LIST = ['Other_BROKER'];
@@ -176,19 +177,19 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(entities(await outcomeOf(engine, 'BROKER_RESOURCE_CHECK'))).toHaveLength(4);
   });
 
-  it('follows stored instance partitions', async () => {
+  it('uses stored instance partitions', async () => {
     engine.record('1.5.1', 'scen/zk_ip');
     expect(await outcomeOf(engine, 'SEGMENT_SKEW_HEALTH_CHECK')).toMatchObject({ status: 'PASS' });
   });
 
-  it('drops a table that was deleted while it was read', async () => {
+  it('drops a table that was deleted during the run', async () => {
     engine
       .json('/tables/ev_REALTIME/idealstate', { code: 404, error: 'Table not found' }, 404)
       .tables(['dd_REALTIME', 'orders_OFFLINE', 'up_REALTIME']);
     expect(await outcomeOf(engine, 'SEGMENT_COUNT_CHECK')).toMatchObject({ status: 'PASS' });
   });
 
-  it('drops a table that was deleted and made anew while it was read', async () => {
+  it('drops a table that was deleted and created again during the run', async () => {
     const names = ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'];
     let looks = 0;
     engine.json('/tables/ev_REALTIME/idealstate', { code: 404, error: 'Table not found' }, 404);
@@ -201,7 +202,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(looks).toBe(2);
   });
 
-  it('makes a query that failed once more before it calls that a fault', async () => {
+  it('repeats a failed query before reporting it', async () => {
     const failed = readRecording('1.5.1', 'scen/down1_q');
     const right = readRecording('1.5.1', 'sql_docid');
     let queries = 0;
@@ -221,28 +222,28 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(looks).toBe(2);
   });
 
-  it('lets a failed read spoil only the checks that need it', async () => {
+  it('fails only the checks that need a failed read', async () => {
     engine.json('/zk/getChildren?path=/hc/PROPERTYSTORE/SCHEMAS', { error: 'no' }, 500);
     const run = await runOn(engine);
     const unread = run.results.filter(({ outcome }) => outcome.couldNotEvaluate).map(({ name }) => name);
     expect(unread).toEqual(['TABLE_COLUMN_COUNT_CHECK', 'TIME_COLUMN_GRANULARITY_CHECK']);
   });
 
-  it('sees a server that is down, and says which', async () => {
+  it('names a server that is down', async () => {
     engine.stop('127.0.0.1:18302');
     const outcome = await outcomeOf(engine, 'INSTANCE_HEALTH_API_CHECK');
     expect(entities(outcome)).toEqual(['Server_127.0.0.1_18202']);
   });
 
-  it('fails every check with the reason where the controller is away', async () => {
+  it('fails every check with the reason if the controller is unreachable', async () => {
     engine.stop('127.0.0.1:19000');
     const run = await runOn(engine);
     expect(run.unreachable).toContain('ECONNREFUSED');
     for (const { outcome } of run.results) expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
   });
 
-  it('ends at the deadline with what it has', async () => {
-    const gather = createGather({ engine, random: () => 0.5, settleMs: 1 });
+  it('ends at the deadline with the parts read so far', async () => {
+    const gather = createGather({ engine, clock: systemClock, settleMs: 1 });
     const deadline = new AbortController();
     engine.on('GET', 'controller', '/leader/tables', () => {
       deadline.abort(new Error('the time is up'));
@@ -252,7 +253,7 @@ describe('a recorded cluster of 1.5.1', () => {
       gather,
       settings: resolveSettings({}),
       signal: deadline.signal,
-      now: () => new Date(),
+      clock: systemClock,
     });
     const unread = run.results.filter(({ outcome }) => outcome.couldNotEvaluate);
     expect(unread.length).toBeGreaterThan(20);
@@ -271,7 +272,7 @@ describe('a recorded cluster of 0.11.0', () => {
         exceptions: [],
       }),
     });
-    // The counts that the newer release told of the same messages.
+    // The counts that the newer engine version reported for the same messages.
     engine.on(
       'POST',
       'broker',
@@ -306,19 +307,19 @@ describe('a recorded cluster of 0.11.0', () => {
     },
   );
 
-  it('TABLE_SEGMENT_ASSIGNMENT_CHECK says for which table the controller failed', async () => {
+  it('TABLE_SEGMENT_ASSIGNMENT_CHECK names the table for which the controller failed', async () => {
     // A recorded 400 of a controller with a broken library on its class path.
     const outcome = await outcomeOf(engine, 'TABLE_SEGMENT_ASSIGNMENT_CHECK');
     expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
     expect(entities(outcome)).toEqual(['dd_REALTIME']);
   });
 
-  it('finds out once that there is no endpoint for reloads', async () => {
+  it('finds out once that the reload endpoint does not exist', async () => {
     await runOn(engine);
     expect(engine.requests.filter((request) => request.includes('/needReload'))).toHaveLength(1);
   });
 
-  it('tells a missing index from the metadata of segments', async () => {
+  it('finds a missing index in the metadata of segments', async () => {
     const path = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
     const nodes = engine.body(path) as { id: string; simpleFields: Record<string, string> }[];
     for (const { id, simpleFields } of nodes) {
@@ -329,7 +330,7 @@ describe('a recorded cluster of 0.11.0', () => {
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '10 segments' }]);
   });
 
-  it('does not claim to know of an index that the metadata does not speak of', async () => {
+  it('reports an index that the metadata does not cover as not evaluated', async () => {
     const path = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
     const nodes = engine.body(path) as { id: string; simpleFields: Record<string, string> }[];
     for (const { id, simpleFields } of nodes) {

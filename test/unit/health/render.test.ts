@@ -13,7 +13,7 @@ const run = runResult(
   },
 );
 
-describe('the outcome of a run', () => {
+describe('the result of a run', () => {
   it('as a table', () => {
     expect(renderTable(run, { colours: false, width: 200 }).split('\n')).toEqual([
       'FAIL  REPLICATION_CHECK    7 are not well',

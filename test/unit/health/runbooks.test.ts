@@ -5,8 +5,8 @@ import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../docs/checks');
 
-describe('the runbooks', () => {
-  it('are one for each check, and for no check that does not exist', () => {
+describe('the runbooks of the checks', () => {
+  it('exist for each check and for no other name', () => {
     expect(
       readdirSync(FOLDER)
         .filter((file) => file.endsWith('_CHECK.md'))
@@ -14,7 +14,7 @@ describe('the runbooks', () => {
     ).toEqual(CATALOGUE.map(({ name }) => `${name}.md`).toSorted());
   });
 
-  it.each(CATALOGUE)('of $name has all chapters and names every threshold', ({ name, defaultThresholds }) => {
+  it.each(CATALOGUE)('of $name have all chapters and every threshold', ({ name, defaultThresholds }) => {
     const text = readFileSync(join(FOLDER, `${name}.md`), 'utf8');
     expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([
       `# ${name}`,
@@ -26,7 +26,7 @@ describe('the runbooks', () => {
     for (const threshold of Object.keys(defaultThresholds)) expect(text).toContain(`\`${threshold}\``);
   });
 
-  it('name no check that does not exist', () => {
+  it('refer only to existing checks', () => {
     const known = new Set(CATALOGUE.map(({ name }) => name));
     for (const { name } of CATALOGUE) {
       for (const [other] of readFileSync(join(FOLDER, `${name}.md`), 'utf8').matchAll(/[A-Z][A-Z_]+_CHECK/gu))

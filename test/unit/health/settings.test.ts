@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { parseInterval, parseThresholds, resolveSettings } from '../../../src/health/settings.ts';
 
 describe('settings of a report', () => {
-  it('are all checks by their defaults where nothing is said', () => {
+  it('are all checks with their defaults', () => {
     expect(resolveSettings({})).toMatchObject({ overrides: {}, maxFindings: 20, problems: [] });
-    expect(resolveSettings({}).checks).toHaveLength(33);
+    expect(resolveSettings({}).checks).toEqual(CATALOGUE);
   });
 
-  it('take the thresholds of the configuration, and above them those of the report', () => {
+  it('take thresholds of the configuration, overridden by those of the report', () => {
     const configured = parseThresholds([
       'REPLICATION_CHECK.minReplication=2',
       'SEGMENT_SIZE_CHECK.minSizeMB=1.5',
@@ -24,7 +25,7 @@ describe('settings of a report', () => {
     });
   });
 
-  it('say where a threshold of the configuration is wrong', () => {
+  it('report the source of an invalid threshold', () => {
     const { overrides, problems } = resolveSettings(
       {},
       { thresholds: parseThresholds(['NO_SUCH_CHECK.a=1', 'REPLICATION_CHECK.minimum=2']) },
@@ -45,29 +46,29 @@ describe('settings of a report', () => {
     expect(of({ prebuiltSnapshotProperty: 'theirs' }, { prebuiltSnapshotProperty: 'ours' })).toBe('theirs');
   });
 
-  it('leave out disabled checks', () => {
+  it('exclude disabled checks', () => {
     const { checks, problems } = resolveSettings({ disabledChecks: ['REPLICATION_CHECK'] });
-    expect(checks).toHaveLength(32);
+    expect(checks).toHaveLength(CATALOGUE.length - 1);
     expect(problems).toEqual([]);
   });
 
   it.each([
     [{ disabledChecks: ['REPLICATION'] }, 'did you mean `REPLICATION_CHECK`'],
     [{ thresholds: { NO_SUCH_CHECK: { a: 1 } } }, 'unknown check `NO_SUCH_CHECK`'],
-    [{ thresholds: { REPLICATION_CHECK: { minimum: 1 } } }, 'it knows `minReplication`'],
-    [{ thresholds: { SEGMENT_RETENTION_CHECK: { days: 1 } } }, 'this check has none'],
-    [{ thresholds: { REPLICATION_CHECK: { minReplication: -1 } } }, 'a number of 0 or more'],
+    [{ thresholds: { REPLICATION_CHECK: { minimum: 1 } } }, 'the check has `minReplication`'],
+    [{ thresholds: { SEGMENT_RETENTION_CHECK: { days: 1 } } }, 'the check has no thresholds'],
+    [{ thresholds: { REPLICATION_CHECK: { minReplication: -1 } } }, 'expected a number of at least 0'],
     [{ thresholds: { REPLICATION_CHECK: { minReplication: Number.NaN } } }, 'a finite number'],
     [{ thresholds: { SEGMENT_SIZE_CHECK: { maxSmallFraction: 1.5 } } }, 'between 0 and 1'],
-    [{ thresholds: { DATA_SIZE_SKEW_CHECK: { minSkew: 3 } } }, '`minSkew` 3 is above `maxSkew` 2'],
-  ])('%j is said to be wrong, and the default stays', (spec, words) => {
+    [{ thresholds: { DATA_SIZE_SKEW_CHECK: { minSkew: 3 } } }, '`minSkew` is 3 and `maxSkew` is 2'],
+  ])('%j is reported as invalid and the default is used', (spec, words) => {
     const settings = resolveSettings(spec);
     expect(settings.problems).toHaveLength(1);
     expect(settings.problems[0]).toContain(words);
     expect(Object.values(settings.overrides).every((values) => Object.keys(values).length === 0)).toBe(true);
   });
 
-  it('keep what is right beside what is wrong', () => {
+  it('keep valid thresholds next to invalid ones', () => {
     const { overrides } = resolveSettings({
       thresholds: { SEGMENT_SIZE_CHECK: { minSizeMB: 1, maxSmallFraction: 9 } },
     });

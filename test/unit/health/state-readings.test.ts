@@ -16,7 +16,7 @@ const state = fc.oneof(
 const states = fc.dictionary(name, fc.dictionary(server, state, { maxKeys: 5 }), { maxKeys: 8 });
 const cutting = fc.record({ indent: fc.constantFrom(undefined, 2), cuts: fc.array(fc.nat()) });
 
-/** A document, laid out and cut. */
+/** The chunks of a document in one of several layouts. */
 function pieces(value: unknown, { indent, cuts }: { indent: number | undefined; cuts: readonly number[] }): Buffer[] {
   const bytes = Buffer.from(JSON.stringify(value, undefined, indent));
   const at = [...new Set(cuts.map((i) => i % (bytes.length + 1)))].toSorted((a, b) => a - b);
@@ -29,12 +29,12 @@ function layoutOf(value: unknown, cut: Parameters<typeof pieces>[1]): Layout {
   return reading.end();
 }
 
-/** The replicas that count. */
+/** The replicas that are not OFFLINE. */
 const held = (replicas: Record<string, string> = {}): [string, string][] =>
   Object.entries(replicas).filter(([, at]) => at !== 'OFFLINE');
 
 describe('an ideal state', () => {
-  it('is counted by server, wherever the text is cut', () => {
+  it('is counted by server for any chunks', () => {
     fc.assert(
       fc.property(states, cutting, (ideal: States, cut) => {
         const assignment = layoutOf({ OFFLINE: ideal, REALTIME: null }, cut).assignment(true);
@@ -64,7 +64,7 @@ describe('an ideal state', () => {
 });
 
 describe('an external view', () => {
-  it('differs in the segments whose replicas are others or in another state, wherever the text is cut', () => {
+  it('differs in segments with other replicas or states for any chunks', () => {
     const sorted = (replicas: Record<string, string> | undefined) => JSON.stringify(held(replicas).toSorted());
     fc.assert(
       fc.property(
@@ -74,7 +74,7 @@ describe('an external view', () => {
         cutting,
         cutting,
         (ideal: States, other: States, same, cut, viewCut) => {
-          // Most of the time most is well.
+          // Most replicas are equal in both documents.
           const view = same ? { ...ideal, ...Object.fromEntries(Object.entries(other).slice(0, 1)) } : other;
           const layout = layoutOf({ OFFLINE: ideal, REALTIME: null }, cut);
           const reading = new ExternalViewReading(layout, 'OFFLINE');
@@ -93,7 +93,7 @@ describe('an external view', () => {
 });
 
 describe("segments' metadata", () => {
-  it('is summed up by server, in whatever order it comes and wherever it is cut', () => {
+  it('is summed by server in any order and for any chunks', () => {
     const time = fc.integer({ min: 1, max: 9 });
     const fields = fc.record({ start: time, end: time, docs: fc.nat(100), bytes: fc.nat(100) });
     const metadata = fc.dictionary(name, fields, { maxKeys: 8 });

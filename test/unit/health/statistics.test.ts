@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exceedsAverage, skewness } from '../../../src/health/statistics.ts';
+import { exceedsAverage, skewness } from '../../../src/health/checks/shared/statistics.ts';
 
 const counts = (...values: number[]) => new Map(values.map((value, i) => [`s${i}`, value]));
 
@@ -19,7 +19,7 @@ describe('exceeds 50 % of the average', () => {
     expect(exceedsAverage(counts(...values), 50).exceeding.map(({ name }) => name)).toEqual(exceeding);
   });
 
-  it('tells mean and limit', () => {
+  it('has mean and limit', () => {
     expect(exceedsAverage(counts(3, 1), 50)).toMatchObject({ mean: 2, limit: 3 });
   });
 });

@@ -66,28 +66,28 @@ describe('errors', () => {
     [
       { method: 'POST', url: '/things', payload: {} },
       400,
-      '`name` in the body: is missing: how it is called',
+      '`name` in the body: is required: how it is called',
       '/things',
     ],
     [
       { method: 'POST', url: '/things', payload: { name: 'abcdefg' } },
       400,
-      '`name` in the body: is too long: at most 5 characters are allowed, these are 7',
+      '`name` in the body: is too long: the maximum is 5 characters, it has 7',
       '/things',
     ],
     [
       { method: 'POST', url: '/things', payload: { name: 'a', sise: 1 } },
       400,
-      '`sise` in the body: is not a known field; did you mean `size`?',
+      '`sise` in the body: unknown field; did you mean `size`?',
       '/things',
     ],
     [
       { method: 'POST', url: '/things', payload: { name: 'a', size: '1' } },
       400,
-      '`size` in the body: `1` is a string, but must be a whole number',
+      '`size` in the body: `1` is a string, but must be an integer',
       '/things',
     ],
-    [{ url: '/count?numRows=0' }, 400, '`numRows` in the query string: `0` is too small: the least is 1', '/count'],
+    [{ url: '/count?numRows=0' }, 400, '`numRows` in the query string: `0` is too small: the minimum is 1', '/count'],
     [
       { method: 'POST', url: '/things', payload: 'x', headers: { 'content-type': 'text/csv' } },
       415,
@@ -115,6 +115,40 @@ describe('errors', () => {
     expect(answer.statusCode).toBe(status);
     expect(answer.json()).toEqual({ timestamp: NOW.toISOString(), status, error: expect.any(String), message, path });
   });
+
+  it.each([
+    ['a key twice', '{"name":"a","n\\u0061me":"b"}', {}, 'duplicate key `name`'],
+    ['nested too deeply', `${'['.repeat(5000)}${']'.repeat(5000)}`, {}, 'nested too deeply'],
+    ['a byte order mark', '\ufeff{"name":"a"}', {}, 'unexpected U+FEFF'],
+    [
+      'another charset',
+      '{"name":"a"}',
+      { 'content-type': 'application/json; charset=shift_jis' },
+      '`charset=shift_jis`',
+    ],
+    [
+      'two charsets',
+      '{"name":"a"}',
+      { 'content-type': 'application/json; charset=utf-8; charset=gbk' },
+      '`charset=gbk`',
+    ],
+    ['no body', '', {}, 'the body is empty: send a JSON document, or no `Content-Type`'],
+  ])('refuses a JSON body with %s with 400', async (_name, payload, headers, message) => {
+    app = await start();
+    const type = { 'content-type': 'application/json' };
+    const answer = await app.inject({ method: 'POST', url: '/things', payload, headers: { ...type, ...headers } });
+    expect([answer.statusCode, answer.json().message]).toEqual([400, expect.stringContaining(message)]);
+  });
+
+  it.each(['application/json', 'application/json; charset=utf-8', 'application/json;charset="UTF-8";'])(
+    'takes a JSON body of type `%s`',
+    async (type) => {
+      app = await start();
+      const headers = { 'content-type': type };
+      const answer = await app.inject({ method: 'POST', url: '/things', payload: '{"name":"a"}', headers });
+      expect([answer.statusCode, answer.json()]).toEqual([200, { ok: true }]);
+    },
+  );
 
   it('says which methods a URL takes', async () => {
     app = await start();
@@ -158,6 +192,22 @@ describe('paths', () => {
     const answer = await app.inject({ url: `/things/${encodeURIComponent(name)}` });
     expect(answer.json()).toEqual({ srn: name });
     expect((await app.inject({ url: '/things/srn2:role%23a' })).json()).toEqual({ srn: 'srn2:role#a' });
+  });
+});
+
+describe('the query string of the gateway’s own routes', () => {
+  it('may hold known parameters only, each once', async () => {
+    const register = async (scope: FastifyInstance): Promise<void> => {
+      const querystring = Type.Object({ numRows: Type.Optional(Type.Integer()) });
+      scope.get('/known', { schema: { operationId: 'known', querystring } }, async (request) => request.query);
+      scope.get('/none', { schema: { operationId: 'none' } }, async () => ({}));
+    };
+    app = await testApp({ register });
+    expect((await app.inject('/known?numRows=1')).json()).toEqual({ numRows: 1 });
+    const unknown = await app.inject('/known?numRow=1');
+    expect([unknown.statusCode, unknown.json().message]).toEqual([400, expect.stringContaining('`numRows`')]);
+    expect((await app.inject('/known?numRows=1&numRows=2')).statusCode).toBe(400);
+    expect((await app.inject('/none?x=1')).statusCode).toBe(400);
   });
 });
 

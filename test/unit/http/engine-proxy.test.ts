@@ -11,7 +11,7 @@ import { engineProxy } from '../../../src/http/engine-proxy/index.ts';
 import { readTarget } from '../../../src/http/engine-proxy/target.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { createLogger } from '../../../src/logging.ts';
-import { authorizerBy, testApp, TEST_HEADERS } from '../../support/app.ts';
+import { authorizerBy, dataPlaneOf, testApp, TEST_HEADERS } from '../../support/app.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 
 const fake = { engine: new FakeEngine() };
@@ -35,6 +35,7 @@ async function start(): Promise<void> {
   });
   app = await testApp({
     authorizer,
+    parts: { dataPlane: dataPlaneOf(engine) },
     register: async (scope) => {
       scope.addHook('onClose', () => engine.close());
       await engineProxy(scope, { engine });
@@ -62,16 +63,12 @@ const query = (sql: string, more: object = {}, headers: Record<string, string> =
   });
 
 describe('SQL', () => {
-  it('passes an allowed query on unchanged, with the gateway’s credential', async () => {
-    const body = '{"sql":  "select 1 from events", "queryOptions":"timeoutMs=5"}';
-    const answer = await app.inject({
-      method: 'POST',
-      url: '/query?x=1',
-      headers: { 'content-type': 'application/json' },
-      payload: body,
-    });
+  it('passes an allowed query on in a request of its own, with the gateway’s credential', async () => {
+    const answer = await query('select 1 from events', { queryOptions: 'timeoutMs=5' });
     expect(answer.statusCode).toBe(200);
-    expect(last()).toMatchObject({ method: 'POST', url: '/query?x=1', body });
+    expect(last()).toMatchObject({ method: 'POST', url: '/query' });
+    expect(JSON.parse(last()?.body ?? '')).toEqual({ sql: 'SELECT 1 FROM "events"', queryOptions: 'timeoutMs=5' });
+    expect(last()?.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(last()?.headers.authorization).toBe('Basic gateway');
   });
 
@@ -80,11 +77,16 @@ describe('SQL', () => {
     ['another spelling of it', 'select * from SECRET'],
     ['a type of it', 'select * from secret_REALTIME'],
     ['one within a subquery', 'select * from events where a in (select b from Secret)'],
-    ['a text that cannot be understood', 'select * from events; drop table x'],
     ['a table that is not known', 'select * from nothing'],
   ])('refuses %s before the engine sees it', async (_what, sql) => {
     const answer = await query(sql);
     expect(answer.statusCode).toBe(403);
+    expect(fake.engine.seen.map((request) => request.url)).not.toContain('/query');
+  });
+
+  it('refuses a text that cannot be understood with 400', async () => {
+    const answer = await query('select * from events; drop table x');
+    expect(answer.statusCode).toBe(400);
     expect(fake.engine.seen.map((request) => request.url)).not.toContain('/query');
   });
 
@@ -101,7 +103,7 @@ describe('SQL', () => {
   });
 
   it.each([
-    ['another character set', { 'content-type': 'application/json; charset=utf-16' }, 415],
+    ['another character set', { 'content-type': 'application/json; charset=utf-16' }, 400],
     ['a packed body', { 'content-encoding': 'gzip' }, 415],
     ['two databases', { database: 'a, b' }, 400],
   ])('refuses %s', async (_what, headers, status) => {
@@ -121,14 +123,14 @@ describe('SQL', () => {
   });
 
   it('reads the tables of a packed answer and leaves it packed', async () => {
-    const packed = gzipSync(JSON.stringify({ tablesQueried: ['events_OFFLINE'] }));
+    const compressed = gzipSync(JSON.stringify({ tablesQueried: ['events_OFFLINE'] }));
     fake.engine.answers.set('POST /query', (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
-      response.end(packed);
+      response.end(compressed);
     });
     const answer = await query('select * from events');
     expect(answer.headers['content-encoding']).toBe('gzip');
-    expect(answer.rawPayload).toEqual(packed);
+    expect(answer.rawPayload).toEqual(compressed);
     fake.engine.answers.set('POST /query', (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify({ tablesQueried: ['x'] })));
@@ -207,13 +209,13 @@ describe('the controller’s interface', () => {
       method: 'PUT',
       url: '/zk/put',
       payload: 'abc',
-      headers: { cookie: 'a=b', 'x-http-method-override': 'DELETE', 'x-mine': '1', 'content-type': 'text/plain' },
+      headers: { cookie: 'a=b', 'x-http-method-override': 'DELETE', 'content-type': 'text/plain' },
     });
     expect([answer.statusCode, answer.body, answer.headers['x-pinot']]).toEqual([418, 'no', 'y']);
     expect(last()).toMatchObject({ method: 'PUT', body: 'abc' });
     expect(last()?.headers).not.toHaveProperty('cookie');
     expect(last()?.headers).not.toHaveProperty('x-http-method-override');
-    expect(last()?.headers).toMatchObject({ 'x-mine': '1', authorization: 'Basic gateway' });
+    expect(last()?.headers).toMatchObject({ authorization: 'Basic gateway' });
   });
 });
 
@@ -237,7 +239,14 @@ describe('an address as it comes from the wire', () => {
 describe('the gateway’s own credential', () => {
   it('is not the caller’s to mend: the engine’s 401 becomes 502', async () => {
     fake.engine.json('GET /tables/events/size', {}, 401);
-    expect((await app.inject('/tables/events/size')).statusCode).toBe(502);
+    fake.engine.json('GET /tables', {}, 401);
+    fake.engine.json('POST /query/sql', {}, 401);
+    for (const url of ['/tables/events/size', '/tables']) expect((await app.inject(url)).statusCode).toBe(502);
+    for (const url of ['/query/sql', '/query/sql?doPaginate=true']) {
+      const answer = await app.inject({ method: 'POST', url, payload: { sql: 'SELECT a FROM events' } });
+      expect(answer.statusCode).toBe(502);
+      expect(answer.json()).toMatchObject({ message: expect.stringContaining('the credential of the gateway') });
+    }
   });
 });
 
@@ -276,12 +285,12 @@ describe('a client that leaves in the middle of an upload', () => {
       },
     });
     await app.listen({ host: '127.0.0.1', port: 0 });
-    const broken = Promise.withResolvers<number>();
+    const aborted = Promise.withResolvers<number>();
     fake.engine.server.prependListener('request', (incoming: IncomingMessage) => {
       if (incoming.method !== 'POST') return;
-      let got = 0;
-      incoming.on('data', (chunk: Buffer) => (got += chunk.length));
-      incoming.once('close', () => broken.resolve(incoming.complete ? -1 : got));
+      let received = 0;
+      incoming.on('data', (chunk: Buffer) => (received += chunk.length));
+      incoming.once('close', () => aborted.resolve(incoming.complete ? -1 : received));
       incoming.on('error', () => undefined);
     });
     const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
@@ -292,12 +301,12 @@ describe('a client that leaves in the middle of an upload', () => {
     socket.write(Buffer.alloc(500_000));
     await sleep(100);
     socket.destroy();
-    expect(await broken.promise).toBeGreaterThan(0);
+    expect(await aborted.promise).toBeGreaterThan(0);
     await expect
       .poll(() => records.filter(({ msg }) => msg === 'broken off'))
       .toMatchObject([{ status: 499, aborted: true, path: '/v2/segments' }]);
     expect(observed).toEqual([499]);
-    // There is one connection: it is free.
+    // The only engine connection is free again.
     await expect.poll(async () => (await app.inject('/cluster/info')).statusCode).toBe(200);
   });
 });

@@ -1,12 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
 import { HttpError } from '../../../src/http/errors.ts';
 import { Limits, parseLimits, type LimitsOptions } from '../../../src/http/limits.ts';
-import { ALICE } from '../../support/app.ts';
+import { listen } from '../../../src/http/server.ts';
+import { ALICE, TEST_TOKEN, testApp } from '../../support/app.ts';
 
 let now = 0;
 const limits = (options: Partial<LimitsOptions> = {}) => new Limits({ rolesOf: () => [], now: () => now, ...options });
 
-const retryAfter = (call: () => unknown): string | undefined => {
+const retryAfter = (call: () => unknown): unknown => {
   try {
     call();
   } catch (error) {
@@ -48,6 +50,38 @@ describe('queries at once', () => {
     const third = counted.beginQuery(ALICE);
     expect(retryAfter(() => counted.beginQuery(ALICE))).toBe('1');
     third();
+  });
+});
+
+describe('a query whose client leaves while its credential is checked', () => {
+  it('is not counted any more', async () => {
+    const checked = Promise.withResolvers<void>();
+    let asked = 0;
+    const app = await testApp({
+      register: async (scope) => void scope.all('/*', async () => 'answer'),
+      parts: {
+        callerLimits: limits({ defaults: { concurrentQueries: 1 } }),
+        authenticator: {
+          name: 'slow',
+          authenticate: async () => {
+            asked++;
+            await checked.promise;
+            return { outcome: 'authenticated', principal: ALICE };
+          },
+        },
+      },
+    });
+    const port = await listen(app, '127.0.0.1', 0);
+    const left = Promise.withResolvers<void>();
+    app.server.prependListener('connection', (accepted: Socket) => accepted.once('close', () => left.resolve()));
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`POST /timeseries/api HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_TOKEN}\r\n\r\n`);
+    await vi.waitFor(() => expect(asked).toBe(1));
+    socket.destroy();
+    await left.promise;
+    checked.resolve();
+    expect((await app.inject({ method: 'POST', url: '/timeseries/api' })).statusCode).toBe(200);
+    await app.close();
   });
 });
 

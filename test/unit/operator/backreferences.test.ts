@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Backreferences } from '../../../src/operator/backreferences.ts';
 
-it('knows who names whom, through every change', () => {
+it('returns the owners of a reference after every change', () => {
   const index = new Backreferences();
   const of = (name: string): string[] => Array.from(index.ownersOf(name)).sort();
   index.set('analysts', ['read', 'write']);

@@ -64,14 +64,14 @@ describe('the status', () => {
           observedGeneration: 1,
           lastTransitionTime: '2026-01-01T00:00:00Z',
           reason: 'Ready',
-          message: 'everything is in place',
+          message: 'the resource is ready',
         },
       ],
     });
     expect(await results()).toEqual({ success: 2 });
   });
 
-  it('is written again only when it changed, also at the resync', async () => {
+  it('is written only when it changed, also at the resync', async () => {
     start(role('analysts'));
     await clock.advance(11 * 60_000);
     expect(reconciled).toBe(3);
@@ -81,26 +81,26 @@ describe('the status', () => {
     expect(store.writes).toHaveLength(2);
   });
 
-  it('tells an Event when the reason changes, none when a number does', async () => {
+  it('records an Event when the reason changes, none when a number does', async () => {
     start(role('analysts'));
     await clock.advance(0);
     plan = () => ({ actions: [], status: { outcome: READY, fields: { policyCount: 3 } } });
     await clock.advance(11 * 60_000);
     plan = () => ({ actions: [], status: { outcome: { class: 'stalled', reason: 'Bad', message: 'no' }, fields: {} } });
     await clock.advance(11 * 60_000);
-    expect(recorder.told).toEqual(['Normal Ready analysts: everything is in place', 'Warning Bad analysts: no']);
+    expect(recorder.events).toEqual(['Normal Ready analysts: the resource is ready', 'Warning Bad analysts: no']);
   });
 });
 
 describe('an error', () => {
-  it('of a conflict is tried again at once, with what is there now', async () => {
+  it('of a conflict is retried at once with the current object', async () => {
     start(role('analysts'));
     store.failures.push(new StoreError('conflict', 'changed meanwhile'));
     await clock.advance(5);
     expect(store.writes).toEqual(['status Role/analysts']);
   });
 
-  it('that may pass is tried again with growing delays until it does, and then forgotten', async () => {
+  it('of the store is retried with growing delays until it succeeds, then the backoff is reset', async () => {
     start(role('analysts'));
     store.failures.push(...Array.from({ length: 5 }, () => new StoreError('unavailable', 'away')));
     await clock.advance(5 + 10 + 20 + 40 + 79);
@@ -110,7 +110,7 @@ describe('an error', () => {
     expect((await results())['error']).toBe(5);
   });
 
-  it('waits as long as the API server asks', async () => {
+  it('waits as long as Retry-After says', async () => {
     start(role('analysts'));
     store.failures.push(new StoreError('unavailable', 'slow down', { retryAfterMs: 7000 }));
     await clock.advance(6999);
@@ -119,7 +119,7 @@ describe('an error', () => {
     expect(store.writes).toHaveLength(1);
   });
 
-  it('that only the user can mend goes to the status, and is looked at again after a minute', async () => {
+  it('that the user must fix is written to the status and retried after a minute', async () => {
     const ifExists = { class: 'stalled', reason: 'SecretNotOwned', message: 'Secret `s` is of somebody else' } as const;
     plan = () => ({ ...ready, actions: [{ do: 'create', kind: 'Secret', object: secret('s'), ifExists }] });
     start(role('analysts'), secret('s'));
@@ -135,7 +135,7 @@ describe('an error', () => {
     expect(store.writes.filter((write) => write.startsWith('create'))).toHaveLength(1);
   });
 
-  it.each(['invalid', 'forbidden'] as const)('of the kind %s is the user’s to mend', async (code) => {
+  it.each(['invalid', 'forbidden'] as const)('of the code %s stalls the object', async (code) => {
     plan = () => ({ ...ready, actions: [{ do: 'create', kind: 'Secret', object: secret('s') }] });
     start(role('analysts'));
     store.create = async () => Promise.reject(new StoreError(code, 'the API server says no'));
@@ -146,7 +146,7 @@ describe('an error', () => {
     });
   });
 
-  it('in the reconciler itself stops neither the others nor the next try', async () => {
+  it('in the reconciler stops neither other objects nor the retry', async () => {
     start(role('a'), role('b'));
     let first = true;
     plan = () => {
@@ -160,7 +160,7 @@ describe('an error', () => {
 });
 
 describe('the loop', () => {
-  it('looks again when another kind that matters changes', async () => {
+  it('reconciles when an object of a watched kind changes', async () => {
     start(role('analysts'));
     await clock.advance(0);
     const before = reconciled;
@@ -169,7 +169,7 @@ describe('the loop', () => {
     expect(reconciled).toBe(before + 1);
   });
 
-  it('looks again after the time that the plan asks for', async () => {
+  it('reconciles after the time in the plan', async () => {
     plan = () => ({ ...ready, requeueAfterMs: 3000 });
     start(role('analysts'));
     await clock.advance(0);
@@ -180,13 +180,13 @@ describe('the loop', () => {
     expect(reconciled).toBe(before + 1);
   });
 
-  it('leaves alone what is being deleted', async () => {
+  it('skips objects that are being deleted', async () => {
     start(role('analysts', {}, withMeta({ deletionTimestamp: '2026-01-01T00:00:00Z' })));
     await clock.advance(1000);
     expect([reconciled, store.writes]).toEqual([0, []]);
   });
 
-  it('does no work any more once it was stopped', async () => {
+  it('does nothing after it was stopped', async () => {
     start(role('analysts'));
     await clock.advance(0);
     await controller.stop();
@@ -197,16 +197,16 @@ describe('the loop', () => {
   });
 });
 
-describe('a store that is fenced', () => {
-  it('lets no write through while another leads, and every read', async () => {
+describe('a fenced store', () => {
+  it('rejects writes and allows reads while another process leads', async () => {
     const inner = new FakeStore(role('a'));
     let leads = false;
     const fenced = fencedStore(inner, () => leads);
     const a = fenced.get('Role', 'a')!;
-    await expect(fenced.create('Role', role('b'))).rejects.toThrow('does not lead');
-    await expect(fenced.update('Role', a)).rejects.toThrow('does not lead');
-    await expect(fenced.updateStatus('Role', a)).rejects.toThrow('does not lead');
-    await expect(fenced.delete('Role', 'a')).rejects.toThrow('does not lead');
+    await expect(fenced.create('Role', role('b'))).rejects.toThrow('is not the leader');
+    await expect(fenced.update('Role', a)).rejects.toThrow('is not the leader');
+    await expect(fenced.updateStatus('Role', a)).rejects.toThrow('is not the leader');
+    await expect(fenced.delete('Role', 'a')).rejects.toThrow('is not the leader');
     expect(inner.writes).toEqual([]);
     expect(fenced.list('Role')).toHaveLength(1);
     leads = true;

@@ -13,7 +13,7 @@ interface Sent {
 
 let sent: Sent[];
 let answer: () => Promise<void>;
-/** Ends the call that is under way, as the transport does when its signal aborts. */
+/** Rejects the current call when its signal aborts, as the transport does. */
 let cut: () => void;
 let clock: FakeClock;
 let registry: Registry;
@@ -44,7 +44,7 @@ async function dropped(): Promise<number> {
 }
 
 it('sends an Event of events.k8s.io/v1 about the object', async () => {
-  events.record(analysts, 'Normal', 'Ready', 'everything is in place');
+  events.record(analysts, 'Normal', 'Ready', 'the resource is ready');
   await events.close();
   expect(sent).toHaveLength(1);
   expect(sent[0]).toMatchObject({
@@ -53,7 +53,7 @@ it('sends an Event of events.k8s.io/v1 about the object', async () => {
     body: {
       type: 'Normal',
       reason: 'Ready',
-      note: 'everything is in place',
+      note: 'the resource is ready',
       eventTime: '2026-01-01T00:00:00.000000Z',
       reportingController: 'olapwarden.io/operator',
       reportingInstance: 'pod-1',
@@ -62,7 +62,7 @@ it('sends an Event of events.k8s.io/v1 about the object', async () => {
   });
 });
 
-it('counts the same Event up within six minutes, and sends another one later', async () => {
+it('increases the count of a repeated Event within six minutes, and sends a new one later', async () => {
   for (let time = 0; time < 3; time++) {
     events.record(analysts, 'Warning', 'Bad', 'no');
     await events.close();
@@ -78,7 +78,7 @@ it('counts the same Event up within six minutes, and sends another one later', a
   expect(new Set(sent.map(({ body }) => (body['metadata'] as { name: string } | undefined)?.name)).size).toBe(4);
 });
 
-it('loses no Event after one that failed, counts it, and starts no series with it', async () => {
+it('sends further Events after a failed one, counts that one, and starts no series with it', async () => {
   answer = async () => Promise.reject(new Error('away'));
   events.record(analysts, 'Normal', 'Ready', 'x');
   await events.close();
@@ -89,7 +89,7 @@ it('loses no Event after one that failed, counts it, and starts no series with i
   expect(await dropped()).toBe(1);
 });
 
-it('holds a thousand while the API server does not answer, and counts the others', async () => {
+it('queues a thousand Events while the API server does not answer, and counts the dropped ones', async () => {
   let release = (): void => {};
   const blocked = new Promise<void>((resolve) => (release = resolve));
   answer = () => blocked;
@@ -101,7 +101,7 @@ it('holds a thousand while the API server does not answer, and counts the others
   expect(sent).toHaveLength(1001);
 });
 
-it('does not hold up the end of the process when the API server does not answer', async () => {
+it('does not delay the shutdown when the API server does not answer', async () => {
   answer = () => new Promise((_, reject) => (cut = () => reject(new Error('aborted'))));
   for (let index = 0; index < 10; index++) events.record(analysts, 'Normal', 'Ready', `message ${index}`);
   const closed = events.close();
@@ -110,7 +110,7 @@ it('does not hold up the end of the process when the API server does not answer'
   expect(await dropped()).toBe(10);
 });
 
-it('cuts a note that the API server would refuse', async () => {
+it('truncates a note to the limit of the API server', async () => {
   events.record(analysts, 'Normal', 'Ready', 'x'.repeat(5000));
   await events.close();
   expect(sent[0]?.body['note']).toHaveLength(1024);

@@ -2,12 +2,12 @@ import type { LeaseRecord, Leases } from '../../../src/operator/leader.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import type { FakeClock } from './fakes.ts';
 
-/** One lease, as the API server keeps it: a write of an old version is refused. */
+/** A lease with the conflict check of the API server. */
 export class FakeLeases implements Leases {
   record: LeaseRecord | undefined;
   #version = 0;
   down = false;
-  /** No answer comes: a call ends by its time-out or its signal. */
+  /** If true, calls get no answer: they end with their time-out or their signal. */
   hangs = false;
   readonly #clock: FakeClock | undefined;
 
@@ -21,7 +21,8 @@ export class FakeLeases implements Leases {
   }
   async write(record: LeaseRecord, timeoutMs: number, signal: AbortSignal): Promise<LeaseRecord> {
     await this.#reach(timeoutMs, signal);
-    if (record.resourceVersion !== this.record?.resourceVersion) throw new StoreError('conflict', 'changed meanwhile');
+    if (record.resourceVersion !== this.record?.resourceVersion)
+      throw new StoreError('conflict', 'object was modified');
     this.record = { ...record, resourceVersion: String(++this.#version) };
     return this.record;
   }

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { OperatorClock } from '../../../src/operator/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { EventRecorder } from '../../../src/operator/events.ts';
 import { prometheusMetrics, type OperatorMetrics } from '../../../src/operator/metrics.ts';
 import type { ResourceByKind, ResourceKind } from '../../../src/resources/kinds.ts';
@@ -9,13 +9,13 @@ import { StoreError, type ResourceStore, type StoreEvent } from '../../../src/st
 
 export const silent = pino({ level: 'silent' });
 
-/** Lets everything that is ready to run have its turn. */
+/** Runs all pending microtasks and immediates. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Time that passes only when it is told to. */
-export class FakeClock implements OperatorClock {
+/** A clock that only a test advances. */
+export class FakeClock implements Clock {
   ms = Date.parse('2026-01-01T00:00:00Z');
   #timers: { readonly at: number; readonly callback: () => void }[] = [];
 
@@ -35,11 +35,11 @@ export class FakeClock implements OperatorClock {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
   }
-  /** Time passes, but no timer fires: what a process sees that was stopped and continued. */
+  /** Advances the time without firing timers, as for a process that was stopped and continued. */
   jump(ms: number): void {
     this.ms += ms;
   }
-  /** Time passes and every timer fires at its moment, with what it starts given time to run. */
+  /** Advances the time and fires each timer at its time. */
   async advance(ms: number): Promise<void> {
     const end = this.ms + ms;
     for (;;) {
@@ -59,11 +59,11 @@ export function metrics(registry = new Registry()): OperatorMetrics {
   return prometheusMetrics(registry);
 }
 
-/** Remembers what it was told, as `Type Reason name: message`. */
+/** Records Events as `Type Reason name: message`. */
 export class FakeRecorder implements EventRecorder {
-  readonly told: string[] = [];
+  readonly events: string[] = [];
   record(subject: { metadata: { name?: string } }, type: string, reason: string, message: string): void {
-    this.told.push(`${type} ${reason} ${subject.metadata.name}: ${message}`);
+    this.events.push(`${type} ${reason} ${subject.metadata.name}: ${message}`);
   }
   async close(): Promise<void> {}
 }
@@ -74,14 +74,14 @@ interface Stored {
   readonly metadata: Readonly<ObjectMeta>;
 }
 
-/** A ResourceStore in memory with the manners of the real ones: versions, generations, conflicts, events before the promise resolves. */
+/** A ResourceStore in memory with versions, generations and conflicts; it notifies subscribers before the promise of a write resolves. */
 export class FakeStore implements ResourceStore {
   readonly #objects = new Map<string, Stored>();
   readonly #listeners: { readonly kind: ResourceKind; readonly listener: (event: StoreEvent<never>) => void }[] = [];
   #version = 0;
-  /** Every write that got through, as `update Role/analysts`. */
+  /** Every successful write, such as `update Role/analysts`. */
   readonly writes: string[] = [];
-  /** Thrown by the next writes, first in first out. */
+  /** Errors of the next writes, first in first out. */
   readonly failures: Error[] = [];
 
   constructor(...objects: Stored[]) {

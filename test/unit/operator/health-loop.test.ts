@@ -1,9 +1,10 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Turn } from '../../../src/health/report.ts';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import type { StatusChange } from '../../../src/health/report.ts';
 import { runningId } from '../../../src/health/report.ts';
 import type { Gather, GatherRequest } from '../../../src/health/run.ts';
-import type { RunEnd } from '../../../src/health/metrics.ts';
+import type { RunOutcome } from '../../../src/health/metrics.ts';
 import { createHealthLoop, type HealthLoop, type HealthLoopOptions } from '../../../src/operator/health-loop.ts';
 import { REPORT_NAME, type ClusterHealthReportSpec } from '../../../src/resources/cluster-health-report.ts';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
@@ -11,25 +12,29 @@ import { readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/h
 import { snapshot, table } from '../../builders/snapshot.ts';
 import { ReplayEngine } from '../../support/replay-engine.ts';
 import { MemoryStore } from '../access/memory-store.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 
-/** A cluster in which every check passes but for what is wrong with the tables. */
+/** A cluster in which every check passes, except for faults of the tables. */
 const cluster = (tables: readonly TableSnapshot[] = []): ClusterSnapshot => snapshot(tables, { instances: readOk([]) });
 
 let store: MemoryStore;
 let runs: GatherRequest[];
-let ends: RunEnd[];
-let turns: Turn[];
+let ends: RunOutcome[];
+let changes: StatusChange[];
 let loop: HealthLoop | undefined;
 let leads: boolean;
-/** What the next runs read; a test that holds one back replaces it. */
+/** Reads for the next runs; replaced by tests that delay a run. */
 let gather: Gather;
 
 beforeEach(() => {
-  vi.useFakeTimers({ now: new Date('2026-11-21T10:00:00Z'), toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  vi.useFakeTimers({
+    now: new Date('2026-11-21T10:00:00Z'),
+    toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'],
+  });
   store = new MemoryStore();
   runs = [];
   ends = [];
-  turns = [];
+  changes = [];
   leads = true;
   gather = async () => cluster();
 });
@@ -43,12 +48,11 @@ function start(more: Partial<HealthLoopOptions> = {}): void {
   loop = createHealthLoop({
     store,
     engine: new ReplayEngine('1.5.1'),
-    now: () => new Date(),
-    random: () => 0.5,
+    clock: systemClock,
     log: pino({ level: 'silent' }),
     metrics: { run: (end) => void ends.push(end), engineCall: () => undefined },
     isLeader: () => leads,
-    events: (_, turn) => void turns.push(turn),
+    onStatusChange: (_, change) => void changes.push(change),
     gather: (request) => {
       runs.push(request);
       return gather(request);
@@ -79,14 +83,14 @@ async function annotate(value: string): Promise<void> {
 }
 
 describe('the health task', () => {
-  it('makes the report where there is none, and runs soon after its start', async () => {
+  it('creates a missing report, and runs soon after the start', async () => {
     start();
     await settle();
     expect(report()).toMatchObject({ spec: {} });
     expect(runs).toHaveLength(0);
     await pass(5_000);
     expect(runs).toHaveLength(1);
-    expect(report()?.status).toMatchObject({ pass: 33, fail: 0 });
+    expect(report()?.status).toMatchObject({ pass: CATALOGUE.length, fail: 0 });
     expect(runningId(report()?.status)).toBeUndefined();
     expect(ends).toEqual(['success']);
   });
@@ -117,13 +121,13 @@ describe('the health task', () => {
     expect(report()?.status?.lastRunTime).toMatch(/^2026-11-21T10:15:00/u);
   });
 
-  it('is not to be stopped by a wrong schedule, and says what is wrong', async () => {
+  it('continues with an invalid schedule and reports it', async () => {
     start();
     await settle();
     await setSpec({ schedule: 'every now and then' });
     await pass(5_100);
     const stalled = () => report()?.status?.conditions?.find(({ type }) => type === 'Stalled');
-    expect(stalled()?.message).toContain('no cron expression');
+    expect(stalled()?.message).toContain('not a cron expression');
     await pass(20 * 60_000);
     expect(runs).toHaveLength(2);
     await setSpec({});
@@ -132,7 +136,7 @@ describe('the health task', () => {
     expect(stalled()).toBeUndefined();
   });
 
-  it('rests while it is suspended, and still runs on demand', async () => {
+  it('does not run while suspended, except on demand', async () => {
     start();
     await settle();
     await setSpec({ suspend: true });
@@ -160,7 +164,7 @@ describe('the health task', () => {
     expect(runs).toHaveLength(3);
   });
 
-  it('never runs twice at once, and answers a demand that came meanwhile afterwards', async () => {
+  it('never runs twice at once, and runs afterwards for a request that came during a run', async () => {
     const held = Promise.withResolvers<ClusterSnapshot>();
     gather = () => held.promise;
     start();
@@ -176,7 +180,7 @@ describe('the health task', () => {
     expect(report()?.status?.observedRunAt).toBe('api-0000000a');
   });
 
-  it('tells by its condition which run is under way', async () => {
+  it('shows the current run in a condition', async () => {
     const held = Promise.withResolvers<ClusterSnapshot>();
     start();
     await pass(5_100);
@@ -184,17 +188,17 @@ describe('the health task', () => {
     await annotate('api-0000000b');
     await pass(100);
     expect(runningId(report()?.status)).toBe('api-0000000b');
-    expect(report()?.status).toMatchObject({ pass: 33 });
+    expect(report()?.status).toMatchObject({ pass: CATALOGUE.length });
     held.resolve(cluster());
     await pass(100);
     expect(runningId(report()?.status)).toBeUndefined();
   });
 
-  it('tells each check once it is decided, and the whole report in the end', async () => {
+  it('shows each check once it is evaluated, and the whole report at the end', async () => {
     const held = Promise.withResolvers<ClusterSnapshot>();
     gather = (request) => {
       request.onProgress?.(7, 40);
-      request.onFacts?.(cluster(), new Set(['instances']));
+      request.onComplete?.(cluster(), new Set(['instances']));
       return held.promise;
     };
     start();
@@ -204,31 +208,31 @@ describe('the health task', () => {
       done: 7,
       total: 40,
       checks: decided.map((name) => ({ name, status: 'PASS' })),
-      checksTotal: 33,
+      checksTotal: CATALOGUE.length,
     });
     expect(report()?.status?.checks).toBeUndefined();
     held.resolve(cluster());
     await pass(100);
-    expect(report()?.status).toMatchObject({ pass: 33 });
+    expect(report()?.status).toMatchObject({ pass: CATALOGUE.length });
     expect(report()?.status).not.toHaveProperty('running');
   });
 
-  it('says which checks turned', async () => {
+  it('reports each check whose status changed', async () => {
     start();
     await pass(5_100);
-    expect(turns).toEqual([]);
+    expect(changes).toEqual([]);
     gather = async () =>
       cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
     await annotate('1');
     await pass(100);
-    expect(turns).toMatchObject([{ name: 'REPLICATION_CHECK', status: 'FAIL' }]);
+    expect(changes).toMatchObject([{ name: 'REPLICATION_CHECK', status: 'FAIL' }]);
     gather = async () => cluster();
     await annotate('2');
     await pass(100);
-    expect(turns).toMatchObject([{ status: 'FAIL' }, { name: 'REPLICATION_CHECK', status: 'PASS' }]);
+    expect(changes).toMatchObject([{ status: 'FAIL' }, { name: 'REPLICATION_CHECK', status: 'PASS' }]);
   });
 
-  it('hands its thresholds to the checks', async () => {
+  it('passes thresholds to the checks', async () => {
     gather = async () =>
       cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
     start();
@@ -238,10 +242,10 @@ describe('the health task', () => {
       disabledChecks: ['SEGMENT_COUNT_CHECK'],
     });
     await pass(5_100);
-    expect(report()?.status).toMatchObject({ pass: 32, fail: 0 });
+    expect(report()?.status).toMatchObject({ pass: CATALOGUE.length - 1, fail: 0 });
   });
 
-  it('writes nothing once it no longer leads', async () => {
+  it('writes nothing after it lost leadership', async () => {
     const held = Promise.withResolvers<ClusterSnapshot>();
     gather = () => held.promise;
     start();
@@ -261,7 +265,7 @@ describe('the health task', () => {
     expect(report()?.status?.lastRunTime).toBeUndefined();
   });
 
-  it('clears the mark of a run whose process is gone', async () => {
+  it('removes the current run of a process that has ended', async () => {
     start();
     await pass(5_100);
     await loop?.stop();
@@ -277,7 +281,11 @@ describe('the health task', () => {
     await store.updateStatus('ClusterHealthReport', {
       ...current,
       spec: { suspend: true },
-      status: { ...current.status, conditions: [dead], running: { id: 'api-dead', checks: [], checksTotal: 33 } },
+      status: {
+        ...current.status,
+        conditions: [dead],
+        running: { id: 'api-dead', checks: [], checksTotal: CATALOGUE.length },
+      },
     });
     start();
     await pass(100);
@@ -285,7 +293,7 @@ describe('the health task', () => {
     expect(report()?.status?.conditions).toEqual([]);
   });
 
-  it('tries again, later and later, what the store refused', async () => {
+  it('retries failed writes with growing delays', async () => {
     store.beforeWrite = () => {
       throw new Error('the store is away');
     };
@@ -294,10 +302,10 @@ describe('the health task', () => {
     expect(report()).toBeUndefined();
     store.beforeWrite = () => undefined;
     await pass(70_000);
-    expect(report()?.status).toMatchObject({ pass: 33 });
+    expect(report()?.status).toMatchObject({ pass: CATALOGUE.length });
   });
 
-  it('makes the report again where somebody deleted it', async () => {
+  it('creates the report again after its deletion', async () => {
     start();
     await pass(5_100);
     await store.delete('ClusterHealthReport', REPORT_NAME);
@@ -305,13 +313,13 @@ describe('the health task', () => {
     expect(report()).toBeDefined();
   });
 
-  it('writes over a change that came meanwhile, and keeps the change', async () => {
+  it('writes after a concurrent change and keeps that change', async () => {
     gather = async () => {
       await setSpec({ maxFindings: 3 });
       return cluster();
     };
     start();
     await pass(5_100);
-    expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: 33 } });
+    expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: CATALOGUE.length } });
   });
 });

@@ -1,26 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunProgress } from '../../../src/health/run.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { ProgressWriter } from '../../../src/operator/health-progress.ts';
 
 let written: RunProgress[];
-let problems: unknown[];
+let errors: unknown[];
 let writes: PromiseWithResolvers<void>[];
 let writer: ProgressWriter;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
   written = [];
-  problems = [];
+  errors = [];
   writes = [];
   writer = new ProgressWriter({
-    now: () => Date.now(),
+    clock: systemClock,
     write: (progress) => {
       written.push(progress);
       const pending = Promise.withResolvers<void>();
       writes.push(pending);
       return pending.promise;
     },
-    onProblem: (error) => problems.push(error),
+    onError: (error) => errors.push(error),
   });
 });
 
@@ -28,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A run that has read so much and decided so many checks. */
+/** The progress of a run with this many reads and evaluated checks. */
 const at = (done: number, total: number, checks = 0): RunProgress => ({
   done,
   total,
@@ -42,7 +43,7 @@ const writeEnds = async (): Promise<void> => {
 };
 
 describe('the progress of a health run', () => {
-  it('is told at a bounded rate, one write at a time, the newest figures alone', async () => {
+  it('is written at a bounded rate, one write at a time, only the newest figures', async () => {
     writer.report(at(1, 10));
     writer.report(at(2, 10));
     await pass(5000);
@@ -104,11 +105,11 @@ describe('the progress of a health run', () => {
     expect(written).toHaveLength(1);
   });
 
-  it('outlives a write that failed', async () => {
+  it('continues after a failed write', async () => {
     writer.report(at(1, 3));
     writes.shift()?.reject(new Error('no store'));
     await pass(0);
-    expect(problems).toEqual([new Error('no store')]);
+    expect(errors).toEqual([new Error('no store')]);
     await pass(2000);
     writer.report(at(2, 3));
     expect(written).toHaveLength(2);

@@ -6,7 +6,7 @@ import { FakeClock, settle, silent } from './fakes.ts';
 interface Candidate {
   readonly elector: LeaderElector;
   readonly clock: FakeClock;
-  /** Terms that began, and that ended. */
+  /** Starts and ends of terms. */
   readonly terms: { began: number; ended: number };
 }
 
@@ -29,7 +29,7 @@ function candidate(identity: string, leases: Leases, clock: FakeClock, work?: Pr
 }
 
 describe('one candidate', () => {
-  it('takes a lease that nobody made yet, and renews it', async () => {
+  it('creates the lease and renews it', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const { elector, terms } = candidate('a', leases, clock);
     await settle();
@@ -44,7 +44,7 @@ describe('one candidate', () => {
     await elector.stop();
   });
 
-  it('bears an API server that is away for less than the deadline', async () => {
+  it('stays leader while the API server is unreachable for less than the deadline', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const { elector, terms } = candidate('a', leases, clock);
     await settle();
@@ -77,7 +77,7 @@ describe('one candidate', () => {
 });
 
 describe('two candidates', () => {
-  it('do not lead together, and the second follows at once when the first gives up', async () => {
+  it('never lead together, and the second takes over at once when the first stops', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const first = candidate('a', leases, clock);
     await settle();
@@ -94,7 +94,7 @@ describe('two candidates', () => {
     await second.elector.stop();
   });
 
-  it('the lease is given up only when the work has ended', async () => {
+  it('the lease is released only after the work has ended', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     let finish = (): void => {};
     const work = new Promise<void>((resolve) => (finish = resolve));
@@ -108,10 +108,10 @@ describe('two candidates', () => {
     expect(leases.record).toMatchObject({ holder: '' });
   });
 
-  it('the second waits for the whole lease when the first falls silent', async () => {
+  it('the second waits for the whole lease when the first does not renew', async () => {
     const leases = new FakeLeases();
     const first = candidate('a', leases, new FakeClock());
-    await settle(); // its clock stands still from here on: it is paused
+    await settle(); // paused: its clock does not advance from here on
     const clock = new FakeClock();
     const second = candidate('b', leases, clock);
     await clock.advance(14_900);
@@ -122,7 +122,7 @@ describe('two candidates', () => {
     await first.elector.stop();
   });
 
-  it('one that wakes up past its lease knows before any of its timers has fired', async () => {
+  it('one that was paused longer than its lease is not leader before its timers fire', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const { elector } = candidate('a', leases, clock);
     await settle();
@@ -148,7 +148,7 @@ describe('two candidates', () => {
     await other.elector.stop();
   });
 
-  it('that ask in the same moment are told apart by the API server', async () => {
+  it('that write at the same time: the API server accepts one', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const all = ['a', 'b', 'c'].map((identity) => candidate(identity, leases, clock));
     await settle();

@@ -14,7 +14,7 @@ function standalone(store: FakeStore, tasks: LeaderTask[] = []): FakeClock {
 }
 
 describe('without a Kubernetes API', () => {
-  it('leads from the start, makes what is predefined and reconciles every kind', async () => {
+  it('leads from the start, creates predefined resources and reconciles every kind', async () => {
     const store = new FakeStore(role('analysts', { policies: ['read'] }), policy('read'));
     const clock = standalone(store);
     await clock.advance(0);
@@ -23,7 +23,7 @@ describe('without a Kubernetes API', () => {
     expect(store.get('Role', 'system-admin')?.status?.conditions?.[0]?.status).toBe('True');
   });
 
-  it('keeps the tokens of a folder whose state was lost, and deletes those of ServiceTokens that are gone', async () => {
+  it('keeps the tokens of a folder whose state was lost, and deletes those of deleted ServiceTokens', async () => {
     const before = serviceToken('job', {}, withMeta({ uid: 'before' }));
     const gone = serviceToken('gone', {}, withMeta({ uid: 'gone' }));
     const hashes = { accessKey: 'a'.repeat(16), secretHash: hashSecretKey('s'.repeat(32)) };
@@ -34,7 +34,7 @@ describe('without a Kubernetes API', () => {
     expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['job-hash']);
   });
 
-  it('waits until the store has seen everything', async () => {
+  it('waits until the store has synced', async () => {
     const store = new FakeStore(role('analysts'));
     let sync = (): void => {};
     store.synced = async () => new Promise((resolve) => (sync = resolve));
@@ -46,7 +46,7 @@ describe('without a Kubernetes API', () => {
     expect(store.writes).toContain('status Role/analysts');
   });
 
-  it('writes nothing any more once stop() has resolved', async () => {
+  it('writes nothing after stop() has resolved', async () => {
     const store = new FakeStore();
     const clock = standalone(store);
     await clock.advance(0);
@@ -58,7 +58,7 @@ describe('without a Kubernetes API', () => {
     expect(operator.isLeader()).toBe(false);
   });
 
-  it('stops although the store never gets to see everything', async () => {
+  it('stops although the store never syncs', async () => {
     const store = new FakeStore();
     store.synced = async (signal?: AbortSignal) =>
       new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
@@ -86,7 +86,7 @@ describe('a task of the leader', () => {
     expect(told).toEqual(['start', 'stopped']);
   });
 
-  it('that fails does not take the controllers along', async () => {
+  it('that fails does not stop the controllers', async () => {
     const store = new FakeStore(role('analysts'));
     const broken: LeaderTask = { name: 'broken', run: async () => Promise.reject(new Error('a bug')) };
     const clock = standalone(store, [broken]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conditionsFor, READY, toKubernetesTime, type Outcome } from '../../../src/operator/outcome.ts';
+import { conditionsFor, READY, type Outcome } from '../../../src/operator/outcome.ts';
 
 const NOW = new Date('2026-01-01T12:00:00.987Z');
 const LATER = new Date('2026-01-01T13:00:00Z');
@@ -11,13 +11,13 @@ function shape(outcome: Outcome): string[] {
 }
 
 describe('conditionsFor', () => {
-  it('says by kstatus what an outcome means', () => {
+  it('follows kstatus', () => {
     expect(shape(READY)).toEqual(['Ready=True Ready']);
     expect(shape(waiting)).toEqual(['Ready=False PolicyNotFound', 'Reconciling=True PolicyNotFound']);
     expect(shape(stalled)).toEqual(['Ready=False InvalidPolicy', 'Stalled=True InvalidPolicy']);
   });
 
-  it('moves lastTransitionTime only when the status changes', () => {
+  it('changes lastTransitionTime only when the status changes', () => {
     const first = conditionsFor(waiting, [], 1, NOW);
     expect(first[0]).toMatchObject({ lastTransitionTime: '2026-01-01T12:00:00Z', observedGeneration: 1 });
     const other = conditionsFor({ ...waiting, message: 'policy `b` not found' }, first, 2, LATER);
@@ -31,15 +31,11 @@ describe('conditionsFor', () => {
     expect(ready[0]).toMatchObject({ status: 'True', lastTransitionTime: '2026-01-01T13:00:00Z' });
   });
 
-  it('keeps conditions of others and cuts what the schema would refuse', () => {
+  it('keeps conditions of other types and truncates messages to the limit of the schema', () => {
     const foreign = { type: 'Healthy', status: 'True', lastTransitionTime: 'x', reason: 'Y', message: 'z' } as const;
     const conditions = conditionsFor({ ...stalled, message: 'x'.repeat(40_000) }, [foreign], undefined, NOW);
     expect(conditions).toContain(foreign);
     expect(conditions[0]?.message).toHaveLength(32_768);
     expect(conditions[0]).not.toHaveProperty('observedGeneration');
   });
-});
-
-it('writes times as metav1.Time', () => {
-  expect(toKubernetesTime(NOW)).toBe('2026-01-01T12:00:00Z');
 });

@@ -16,7 +16,7 @@ function start(...objects: ConstructorParameters<typeof FakeStore>) {
   return { store, recorder, clock, stop };
 }
 
-it('makes them all, by the author of the specification, and then leaves them alone', async () => {
+it('creates all of them with the author of the specification, and writes them only once', async () => {
   const { store, clock, stop } = start();
   await clock.advance(0);
   const count = PREDEFINED_POLICIES.length + PREDEFINED_ROLES.length;
@@ -37,7 +37,7 @@ it('makes them all, by the author of the specification, and then leaves them alo
   await stop();
 });
 
-it('makes one again that was deleted', async () => {
+it('creates a deleted one again', async () => {
   const { store, clock, stop } = start();
   await clock.advance(0);
   await store.delete('Role', 'table-reader');
@@ -46,7 +46,7 @@ it('makes one again that was deleted', async () => {
   await stop();
 });
 
-it('puts back what was changed, keeps what others added, and says so', async () => {
+it('restores changed fields, keeps additions, and records an Event', async () => {
   const { store, recorder, clock, stop } = start();
   await clock.advance(0);
   const found = store.get('Policy', 'table-reader')!;
@@ -56,11 +56,11 @@ it('puts back what was changed, keeps what others added, and says so', async () 
   const restored = store.get('Policy', 'table-reader')!;
   expect(restored.spec).toEqual(found.spec);
   expect(restored.metadata.labels).toMatchObject({ team: 'data', 'olapwarden.io/predefined': 'true' });
-  expect(recorder.told).toEqual([expect.stringContaining('Warning Restored table-reader')]);
+  expect(recorder.events).toEqual([expect.stringContaining('Warning Restored table-reader')]);
   await stop();
 });
 
-it('takes over one that was there before under the name', async () => {
+it('takes over an existing object of the name', async () => {
   const { store, clock, stop } = start(policy('system-admin'));
   await clock.advance(0);
   expect(store.get('Policy', 'system-admin')?.spec).toEqual(
@@ -69,7 +69,7 @@ it('takes over one that was there before under the name', async () => {
   await stop();
 });
 
-it('leaves all others alone', async () => {
+it('does not change other objects', async () => {
   const { store, clock, stop } = start(policy('mine'));
   await clock.advance(0);
   await store.delete('Policy', 'mine');
@@ -78,7 +78,7 @@ it('leaves all others alone', async () => {
   await stop();
 });
 
-it('tries again when the API server is away', async () => {
+it('retries while the API server is unreachable', async () => {
   const { store, clock, stop } = start();
   store.failures.push(...Array.from({ length: 8 }, () => new StoreError('unavailable', 'away')));
   await clock.advance(10_000);

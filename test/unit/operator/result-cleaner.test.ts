@@ -9,6 +9,7 @@ import {
   resultCleanerTask,
   type ResultCleanerOptions,
 } from '../../../src/operator/result-cleaner.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import type { GatewayClient } from '../../../src/query/gateway-client.ts';
 import { FakeLeases } from './fake-leases.ts';
 import { FakeClock, silent } from './fakes.ts';
@@ -35,8 +36,7 @@ function setup(over: Partial<ResultCleanerOptions> = {}, client: Partial<Gateway
       ...client,
     },
     settings: () => ({ frequencyMs: 1000, initialDelayMs: undefined }),
-    now: () => NOW,
-    random: () => 0.25,
+    clock: { ...systemClock, now: () => NOW, random: () => 0.25 },
     log: createLogger('silent'),
     metrics: resultCleanerMetrics(registry),
     gatewayTimeoutMs: 200,
@@ -48,7 +48,7 @@ function setup(over: Partial<ResultCleanerOptions> = {}, client: Partial<Gateway
 const signal = (): AbortSignal => AbortSignal.timeout(5000);
 
 describe('the cleaner of stored results', () => {
-  it('deletes what has expired, on every gateway', async () => {
+  it('deletes expired results on every gateway', async () => {
     const { options, deleted, registry } = setup();
     expect(await cleanResults(options, signal())).toEqual([
       { gateway: 'a:1', deleted: 1, error: undefined },
@@ -60,7 +60,7 @@ describe('the cleaner of stored results', () => {
     expect(text).toContain('olap_warden_pagination_cleaner_gateways_total{outcome="success"} 2');
   });
 
-  it('is not delayed by a gateway that is down, slow or has nothing any more', async () => {
+  it('is not delayed by a gateway that is down or slow', async () => {
     const never = (_: unknown, limited: AbortSignal): Promise<never> =>
       new Promise((_resolve, reject) => limited.addEventListener('abort', () => reject(limited.reason as Error)));
     for (const list of [
@@ -88,19 +88,22 @@ describe('the cleaner of stored results', () => {
     ]);
   });
 
-  it('runs after a random delay, then in its period, until it leads no more', async () => {
+  it('runs after a random delay, then in its period, until it loses leadership', async () => {
     const controller = new AbortController();
     const waits: number[] = [];
     let period = 1000;
     const { options, deleted } = setup({
       settings: () => ({ frequencyMs: period, initialDelayMs: undefined }),
-      wait: async (ms) => {
-        waits.push(ms);
-        period = 5000;
-        if (waits.length === 3) {
-          controller.abort();
-          throw new Error('aborted');
-        }
+      clock: {
+        ...systemClock,
+        now: () => NOW,
+        random: () => 0.25,
+        schedule: (callback, ms) => {
+          waits.push(ms);
+          period = 5000;
+          queueMicrotask(waits.length === 3 ? () => controller.abort() : callback);
+          return () => undefined;
+        },
       },
     });
     await resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
@@ -108,7 +111,7 @@ describe('the cleaner of stored results', () => {
     expect(deleted).toHaveLength(4);
   });
 
-  it('goes on after a run that failed', async () => {
+  it('continues after a failed run', async () => {
     const controller = new AbortController();
     let runs = 0;
     const { options } = setup({
@@ -117,13 +120,12 @@ describe('the cleaner of stored results', () => {
         if (++runs === 2) controller.abort();
         throw new Error('SERVFAIL');
       },
-      wait: async () => undefined,
     });
     await resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
     expect(runs).toBe(2);
   });
 
-  it('runs on one operator of two, and on the other when that one has ended', async () => {
+  it('runs on one of two operators, and on the other one after the first has stopped', async () => {
     const clock = new FakeClock();
     const leases = new FakeLeases(clock);
     const runs: string[] = [];
@@ -134,11 +136,7 @@ describe('the cleaner of stored results', () => {
           return [A];
         },
         settings: () => ({ frequencyMs: 60_000, initialDelayMs: 0 }),
-        wait: async (ms, aborted) =>
-          new Promise((resolve, reject) => {
-            clock.schedule(resolve, ms);
-            aborted.addEventListener('abort', () => reject(aborted.reason as Error), { once: true });
-          }),
+        clock,
       });
       const lead = async (leading: AbortSignal): Promise<void> =>
         resultCleanerTask(options).run(leading, {} as LeaderTaskPorts);

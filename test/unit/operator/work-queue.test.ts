@@ -21,19 +21,19 @@ async function metric(name: string): Promise<number | undefined> {
 }
 
 describe('a key', () => {
-  it('waits once, however often it is added', async () => {
+  it('is queued once, also if it is added several times', async () => {
     for (const key of ['a', 'b', 'a', 'a']) queue.add(key);
     expect(queue.length).toBe(2);
     expect([await queue.get(), await queue.get()]).toEqual(['a', 'b']);
   });
 
-  it('is handed to whoever waits already', async () => {
+  it('is given to a waiting worker', async () => {
     const taken = queue.get();
     queue.add('a');
     expect(await taken).toBe('a');
   });
 
-  it('is never in work twice at once; what came meanwhile comes afterwards', async () => {
+  it('is never in progress twice; if added meanwhile, it is queued again afterwards', async () => {
     queue.add('a');
     await queue.get();
     queue.add('a');
@@ -48,7 +48,7 @@ describe('a key', () => {
 });
 
 describe('delays', () => {
-  it('grow from 5 ms twofold to 1000 s for a key that fails, and start over when it did well', async () => {
+  it('double from 5 ms for each failure of a key, and start again after a success', async () => {
     const delays: number[] = [];
     for (let failure = 0; failure < 25; failure++) {
       const before = clock.ms;
@@ -69,7 +69,7 @@ describe('delays', () => {
     expect(queue.length).toBe(1);
   });
 
-  it('end at 1000 s', async () => {
+  it('are at most 1000 s', async () => {
     for (let failure = 0; failure < 60; failure++) {
       queue.addRateLimited('a');
       await clock.advance(1_000_000);
@@ -78,7 +78,7 @@ describe('delays', () => {
     }
   });
 
-  it('are as long as asked for at least', async () => {
+  it('are at least as long as requested', async () => {
     queue.addRateLimited('a', 3000);
     await clock.advance(2999);
     expect(queue.length).toBe(0);
@@ -86,7 +86,7 @@ describe('delays', () => {
     expect(queue.length).toBe(1);
   });
 
-  it('keep the earliest time of several', async () => {
+  it('use the earliest of several times', async () => {
     queue.addAfter('a', 1000);
     queue.addAfter('a', 5000);
     queue.addAfter('a', 100);
@@ -97,7 +97,7 @@ describe('delays', () => {
     expect(queue.length).toBe(0);
   });
 
-  it('may be longer than a timer of Node can be', async () => {
+  it('can be longer than a timer of Node', async () => {
     const year = 365 * 24 * 3_600_000;
     queue.addAfter('a', year);
     await clock.advance(year - 1);
@@ -108,7 +108,7 @@ describe('delays', () => {
 });
 
 describe('shutting down', () => {
-  it('waits for the work under way and hands out nothing more', async () => {
+  it('waits for the work in progress and returns no further keys', async () => {
     queue.add('a');
     queue.add('b');
     queue.addAfter('c', 10);
@@ -125,14 +125,14 @@ describe('shutting down', () => {
     expect(queue.length).toBe(0);
   });
 
-  it('lets those go who wait for a key', async () => {
+  it('releases waiting workers', async () => {
     const taken = queue.get();
     await queue.shutDown();
     expect(await taken).toBeUndefined();
   });
 });
 
-it('counts by the names of client-go', async () => {
+it('has the metric names of client-go', async () => {
   queue.add('a');
   queue.add('b');
   expect(await metric('workqueue_adds_total')).toBe(2);

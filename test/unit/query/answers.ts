@@ -4,12 +4,12 @@ import type { Submission } from '../../../src/query/submit.ts';
 
 export const DATA_SCHEMA = '{"columnNames":["id","city"],"columnDataTypes":["LONG","STRING"]}';
 
-/** Rows whose ids no double can hold. */
+/** Rows with ids that a double cannot represent. */
 export function rowTexts(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `[${9007199254740993n + BigInt(i) * 2n},"Zürich \\"${i}\\" ],["]`);
 }
 
-/** An answer of the engine, in its field order. */
+/** A response of the engine, with fields in the engine's order. */
 export function answerText(rows: readonly string[], options: { exceptions?: string; separator?: string } = {}): string {
   return (
     `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[${rows.join(options.separator ?? ',')}]},` +
@@ -24,7 +24,7 @@ export interface AnswerOptions {
   readonly headers?: EngineResponse['headers'];
 }
 
-/** The bytes as an engine's answer, in chunks. */
+/** The bytes as a response of the engine, in chunks. */
 export function responseOf(body: string | Uint8Array, options: AnswerOptions = {}): EngineResponse {
   const bytes = Buffer.from(body);
   const size = options.chunkBytes ?? 64 * 1024;
@@ -49,7 +49,7 @@ export function submission(over: Partial<Submission> = {}): Submission {
   };
 }
 
-/** An endpoint that answers what it is told to and remembers what it was asked. */
+/** An endpoint with a fixed response that records its requests. */
 export class StubEndpoint implements EngineEndpoint {
   readonly url = 'http://broker.test:8099';
   readonly requests: EngineRequest[] = [];

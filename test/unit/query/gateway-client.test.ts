@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { credentialFromFile } from '../../../src/engine/credential.ts';
 import { createLogger } from '../../../src/logging.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { cleanResults, resultCleanerMetrics } from '../../../src/operator/result-cleaner.ts';
 import { createGatewayClient, type GatewayClient } from '../../../src/query/gateway-client.ts';
 import type { GatewayAddress } from '../../../src/query/peers.ts';
@@ -16,7 +17,7 @@ const NOW = 1_000_000;
 const OLD = '11111111-000000000000000000000000000001';
 const FRESH = '11111111-000000000000000000000000000002';
 
-/** What a gateway answers, and which calls it saw. */
+/** A gateway with fixed responses that records the calls. */
 class StubGateway {
   readonly seen: string[] = [];
   readonly credentials = new Set<string | undefined>();
@@ -81,8 +82,7 @@ async function clean(more: readonly GatewayAddress[] = []): Promise<{ deleted: n
       gateways: async () => [...gateways.map(({ address }) => address), ...more],
       client,
       settings: () => ({ frequencyMs: 1, initialDelayMs: 0 }),
-      now: () => NOW,
-      random: () => 0,
+      clock: { ...systemClock, now: () => NOW },
       log: createLogger('silent'),
       metrics: resultCleanerMetrics(new Registry()),
       gatewayTimeoutMs: 300,
@@ -122,7 +122,7 @@ describe('the cleaner at real gateways', () => {
     expect(await clean()).toEqual([CLEANED, CLEANED, CLEANED]);
     await writeFile(secret, 'second\n');
     for (const gateway of gateways) gateway.accepts = 'Bearer second';
-    // Runs lie an hour apart.
+    // Runs are an hour apart.
     elapsedMs += 3_600_000;
     expect(await clean()).toEqual([CLEANED, CLEANED, CLEANED]);
     expect([...gateways[0]!.credentials]).toEqual(['Bearer first', 'Bearer second']);

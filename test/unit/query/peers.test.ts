@@ -59,7 +59,7 @@ describe('the directory of gateways', () => {
     await directory.route(idOf('gone'), {});
     expect(state.lookups).toBe(1);
     state.now = 10_000;
-    // Known ones are served from what is known while the reading goes on.
+    // Known peers are served from the cache during a refresh.
     expect(await directory.route(idOf('gw-1'), {})).toMatchObject({ kind: 'peer' });
     await directory.refresh();
     expect(await directory.route(idOf('gw-1'), {})).toEqual({ kind: 'local' });

@@ -11,7 +11,7 @@ import { answerText, submission } from './answers.ts';
 const MB = 1024 * 1024;
 const PIECE = 64 * 1024;
 
-/** A store whose writes wait until `release` is called. */
+/** A store whose writes wait for `release`. */
 function blocked(store: ResultStore): { store: ResultStore; release: () => void; writing: () => number } {
   const gate = Promise.withResolvers<void>();
   let writing = 0;
@@ -37,7 +37,7 @@ function blocked(store: ResultStore): { store: ResultStore; release: () => void;
 
 describe('a submission to a store that is slow', () => {
   it.each(['identity', 'gzip'])('slows the engine, whose answer is sent as %s', async (coding) => {
-    // Rows that do not shrink when they are packed.
+    // Incompressible rows.
     const noise = (i: number): string =>
       Buffer.from(Array.from({ length: 300 }, (_, k) => (i * 7919 + k * k * 31) % 251)).toString('base64');
     const text = Buffer.from(answerText(Array.from({ length: 40_000 }, (_, i) => `[${i},"${noise(i)}"]`)));
@@ -56,7 +56,7 @@ describe('a submission to a store that is slow', () => {
     const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(20_000));
     await expect.poll(writing, { timeout: 5000 }).toBe(1);
     for (let i = 0; i < 200; i++) await turn();
-    // Half a megabyte that is being written, and what lies in streams on the way.
+    // Half a megabyte being written, and the buffers of the streams.
     expect(sent).toBeLessThan(3 * MB);
     expect(writing()).toBe(1);
     release();

@@ -73,6 +73,6 @@ it('does not require a field that has a default', () => {
 it('carries the rules of a kind, in CEL, on its spec', () => {
   const spec = versionOf('RoleAssignment').schema.openAPIV3Schema.properties?.['spec'];
   expect(spec?.['x-kubernetes-validations']).toEqual([
-    { rule: 'self.role == oldSelf.role', message: expect.stringContaining('cannot be changed') as string },
+    { rule: 'self.role == oldSelf.role', message: expect.stringContaining('is immutable') as string },
   ]);
 });

@@ -3,6 +3,11 @@ import { nearest } from '../../../src/resources/nearest.ts';
 
 const KNOWN = ['effect', 'actions', 'resources', 'Query', 'GetTable'];
 
+it('finds the same name whatever else is known', () => {
+  expect(nearest('UpdateTabelConfigs', ['UpdateTableConfigs', ...KNOWN])).toBe('UpdateTableConfigs');
+  expect(nearest('UpdateTabelConfigs', [...KNOWN, 'UpdateTableConfigs', 'UpdateTable'])).toBe('UpdateTableConfigs');
+});
+
 it.each([
   ['action', 'actions'],
   ['efect', 'effect'],

@@ -40,16 +40,39 @@ describe('a good object', () => {
   });
 });
 
+describe('a policy as a whole', () => {
+  const many = (count: number, fields: object): object => ({
+    ...policy('p'),
+    spec: { statements: Array.from({ length: count }, () => ({ effect: 'allow', resources: ['*'], ...fields })) },
+  });
+  const list = (count: number): string[] => Array.from({ length: count }, () => 'Query');
+
+  it('has bounds on the actions and the resources of all its statements', () => {
+    expect(outcome('Policy', many(8, { actions: list(256) }))).toBe('ok');
+    expect(outcome('Policy', many(9, { actions: list(228) }))).toBe(
+      'all statements together may list at most 2048 actions: split the policy',
+    );
+    expect(outcome('Policy', many(9, { resources: list(228).map(() => 'srn2:table#t') }))).toBe(
+      'all statements together may list at most 2048 resources: split the policy',
+    );
+    expect(outcome('Policy', many(1000, {}))).toBe('ok');
+  });
+
+  it('is quoted in a message by its beginning', () => {
+    const nested = { a: [1, 'x', null, { b: true }], c: 'y'.repeat(100_000) };
+    expect(outcome('Policy', statement({ effect: nested }))).toContain(
+      `effect: \`{"a":[1,"x",null,{"b":true}],"c":"${'y'.repeat(43)}…\` is`,
+    );
+    expect(outcome('Policy', statement({ effect: [[], {}, 'z'] }))).toContain('effect: `[[],{},"z"]` is');
+  });
+});
+
 describe('a message says what is wrong and what would be right', () => {
   it.each<[string, ResourceKind, unknown]>([
     ['spec.statements[0].effect: `permit` is not one of allow, deny', 'Policy', statement({ effect: 'permit' })],
+    ['spec.statements[0].action: unknown field; did you mean `actions`?', 'Policy', statement({ action: ['Query'] })],
     [
-      'spec.statements[0].action: is not a known field; did you mean `actions`?',
-      'Policy',
-      statement({ action: ['Query'] }),
-    ],
-    [
-      'spec.statements[0].conditions: is not a known field; known fields are description, effect, actions, resources',
+      'spec.statements[0].conditions: unknown field; known fields are description, effect, actions, resources',
       'Policy',
       statement({ conditions: {} }),
     ],
@@ -58,20 +81,20 @@ describe('a message says what is wrong and what would be right', () => {
       'Policy',
       statement({ resources: ['srn:table'] }),
     ],
-    ['spec.statements[0].actions: needs at least one entry', 'Policy', statement({ actions: [] })],
+    ['spec.statements[0].actions: must have at least one entry', 'Policy', statement({ actions: [] })],
     ['spec.statements[0].actions: `Query` is a string, but must be a list', 'Policy', statement({ actions: 'Query' })],
     [
-      'metadata.name: `Data Engineers` may hold only lower-case letters, digits, `-` and `.`, and begins and ends with a letter or digit, such as `data-engineers`',
+      'metadata.name: `Data Engineers` must consist of lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit, such as `data-engineers`',
       'Role',
       { ...role('r'), metadata: { name: 'Data Engineers' } },
     ],
     [
-      'metadata.name: is too long: at most 253 characters are allowed, these are 254',
+      'metadata.name: is too long: the maximum is 253 characters, it has 254',
       'Role',
       { ...role('r'), metadata: { name: 'r'.repeat(254) } },
     ],
     [
-      'metadata.name: is missing: every object needs a name, such as `data-engineers`',
+      'metadata.name: is required: every object needs a name, such as `data-engineers`',
       'Role',
       { ...role('r'), metadata: {} },
     ],
@@ -82,17 +105,17 @@ describe('a message says what is wrong and what would be right', () => {
     ],
     ['kind: `Policy` is not one of Role', 'Role', { ...role('r'), kind: 'Policy' }],
     [
-      'spec.policies: holds `a` twice: every entry may stand once',
+      'spec.policies: contains `a` twice: entries must be unique',
       'Role',
       { ...role('r'), spec: { policies: ['a', 'a'] } },
     ],
     [
-      'spec.policies: has 257 entries, at most 256 are allowed',
+      'spec.policies: has too many entries: the maximum is 256, it has 257',
       'Role',
       { ...role('r'), spec: { policies: Array.from({ length: 257 }, (_, index) => `p${index}`) } },
     ],
     [
-      'spec.subjects: holds two entries with type `group`, name `data`: every entry may stand once',
+      'spec.subjects: contains two entries with type `group`, name `data`: entries must be unique',
       'RoleAssignment',
       roleAssignment('a', {
         subjects: [
@@ -102,7 +125,7 @@ describe('a message says what is wrong and what would be right', () => {
       }),
     ],
     [
-      'spec.subjects[0].name: ` x` may not begin or end with a space, nor hold a line break',
+      'spec.subjects[0].name: ` x` must not begin or end with a space or contain a line break',
       'RoleAssignment',
       roleAssignment('a', { subjects: [{ type: 'group', name: ' x' }] }),
     ],
@@ -111,9 +134,9 @@ describe('a message says what is wrong and what would be right', () => {
       'ServiceToken',
       serviceToken('t', { expiresAt: 'tomorrow' }),
     ],
-    ['spec.secretName: may not be empty', 'ServiceToken', serviceToken('t', { secretName: '' })],
+    ['spec.secretName: must not be empty', 'ServiceToken', serviceToken('t', { secretName: '' })],
     [
-      'spec.maxFindings: `0` is too small: the least is 1',
+      'spec.maxFindings: `0` is too small: the minimum is 1',
       'ClusterHealthReport',
       clusterHealthReport('cluster', { maxFindings: 0 }),
     ],
@@ -123,7 +146,7 @@ describe('a message says what is wrong and what would be right', () => {
       clusterHealthReport('cluster', { interval: 'soon' }),
     ],
     [
-      'give spec.interval or spec.schedule, not both',
+      'spec.interval and spec.schedule are mutually exclusive: set only one',
       'ClusterHealthReport',
       clusterHealthReport('cluster', { interval: '20m', schedule: '0 * * * *' }),
     ],
@@ -136,7 +159,7 @@ describe('a message says what is wrong and what would be right', () => {
   it('names every error, in one answer', () => {
     const said = outcome('Policy', statement({ effect: 'permit', resources: [] }));
     expect(said).toBe(
-      'spec.statements[0].effect: `permit` is not one of allow, deny; spec.statements[0].resources: needs at least one entry',
+      'spec.statements[0].effect: `permit` is not one of allow, deny; spec.statements[0].resources: must have at least one entry',
     );
   });
 
@@ -157,7 +180,7 @@ describe('a message says what is wrong and what would be right', () => {
 describe('what cannot be changed', () => {
   it('refuses another role in an assignment', () => {
     expect(outcome('RoleAssignment', roleAssignment('a', { role: 'x' }), roleAssignment('a', { role: 'y' }))).toBe(
-      'spec.role cannot be changed: delete this RoleAssignment and make one for the other role',
+      'spec.role is immutable: delete this RoleAssignment and create one for the other role',
     );
     expect(outcome('RoleAssignment', roleAssignment('a', { role: 'x' }), roleAssignment('a', { role: 'x' }))).toBe(
       'ok',
@@ -170,7 +193,7 @@ describe('what cannot be changed', () => {
     [undefined, 'b'],
   ])('refuses that secretName goes from %s to %s', (before, after) => {
     const make = (secretName: string | undefined): object => serviceToken('t', secretName ? { secretName } : {});
-    expect(outcome('ServiceToken', make(after), make(before))).toMatch(/^spec.secretName cannot be changed/);
+    expect(outcome('ServiceToken', make(after), make(before))).toMatch(/^spec.secretName is immutable/);
     expect(outcome('ServiceToken', make(before), make(before))).toBe('ok');
   });
 });

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/store/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { FolderLock } from '../../../src/store/folder/lock.ts';
 
 let directory: string;
@@ -41,7 +41,7 @@ describe('FolderLock', () => {
   test('names its holder, and is gone after release', async () => {
     lock = await FolderLock.acquire(directory, systemClock);
     expect(JSON.parse(await readFile(lockFile(), 'utf8'))).toMatchObject({ pid: process.pid, host: hostname() });
-    await expect(FolderLock.acquire(directory, systemClock)).rejects.toThrow('in use by this very process');
+    await expect(FolderLock.acquire(directory, systemClock)).rejects.toThrow('in use by this process');
     await lock.release();
     lock = await FolderLock.acquire(directory, systemClock);
   });

@@ -105,7 +105,7 @@ describe('after a restart', () => {
   test('versions go on growing, also with a clock that went back', async () => {
     const created = await store.create('Role', role('a'));
     await store.close();
-    const late = { now: () => 1000, random: () => 0, schedule: () => () => {} };
+    const late = { now: () => 1000, monotonic: () => 1000, random: () => 0, schedule: () => () => {} };
     await open({ clock: late });
     const updated = await store.update('Role', { ...created, spec: { description: 'x' } });
     expect(BigInt(updated.metadata.resourceVersion ?? 0)).toBe(BigInt(created.metadata.resourceVersion ?? 0) + 1n);
@@ -132,7 +132,7 @@ describe('after a restart', () => {
     await writeFile(path('roles', 'a.yaml'), 'apiVersion: [');
     await open();
     expect(store.get('Role', 'a')).toEqual(created);
-    expect(store.health().lastError).toMatch(/^roles\/a.yaml: it is not YAML: line 1/);
+    expect(store.health().lastError).toMatch(/^roles\/a.yaml: invalid YAML at line 1/);
   });
 
   test('a record that is lost or broken costs no more than a new uid', async () => {
@@ -236,21 +236,21 @@ describe('what people do to files', () => {
   });
 
   test.each([
-    ['not YAML', 'a: [', /^roles\/x.yaml: it is not YAML: line 1/],
-    ['empty', '', /^roles\/x.yaml: it is empty/],
-    ['a list', '- a\n', /holds no object: it must begin with `apiVersion: olapwarden.io\/v1alpha1`/],
+    ['not YAML', 'a: [', /^roles\/x.yaml: invalid YAML at line 1/],
+    ['empty', '', /^roles\/x.yaml: the file is empty/],
+    ['a list', '- a\n', /not an object: the file must begin with `apiVersion: olapwarden.io\/v1alpha1`/],
     [
       'of another kind',
       manifest('x').replace('Role', 'Policy'),
-      /`kind` is `Policy`; files in `roles\/` must hold `kind: Role`/,
+      /invalid `kind` `Policy`: files in `roles\/` must have `kind: Role`/,
     ],
     ['of another version', manifest('x').replace('v1alpha1', 'v7'), /apiVersion/],
-    ['without a name', manifest('x').replace('name: x', 'labels: {}'), /`metadata.name` is missing/],
+    ['without a name', manifest('x').replace('name: x', 'labels: {}'), /missing `metadata.name`/],
     ['with a name that cannot be', manifest('../../etc'), /metadata.name/],
     ['misspelt', manifest('x').replace('policies', 'polices'), /polices/],
-    ['two objects', `${manifest('x')}---\n${manifest('y')}`, /holds 2 objects .*put each into a file of its own/],
+    ['two objects', `${manifest('x')}---\n${manifest('y')}`, /contains 2 objects .*put each into its own file/],
     ['a bomb of aliases', bomb(), /./],
-    ['too large', `# ${'x'.repeat(3_000_000)}`, /at most 2097152 are read/],
+    ['too large', `# ${'x'.repeat(3_000_000)}`, /the limit is 2097152/],
   ])('a file that is %s is reported, skipped and kept', async (_what, text, message) => {
     await writeFile(path('roles', 'x.yaml'), text);
     await writeFile(path('roles', 'y-good.yaml'), manifest('good'));
@@ -283,7 +283,7 @@ describe('what people do to files', () => {
     expect(store.get('Role', 'a')).toEqual(created);
     await expect(store.update('Role', { ...created, spec: {} })).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining('`roles/a.yaml` was changed by hand and cannot be used'),
+      message: expect.stringContaining('`roles/a.yaml` was changed by hand and is rejected'),
     });
     await expect(store.delete('Role', 'a')).rejects.toMatchObject({ code: 'conflict' });
     expect(await readFile(path('roles', 'a.yaml'), 'utf8')).toBe(broken);
@@ -305,7 +305,7 @@ describe('what people do to files', () => {
     await store.create('Role', role('a', { policies: ['first'] }));
     await writeFile(path('roles', 'Other.yaml'), manifest('a', ['second']));
     await until('the report', () => errors.length === 1);
-    expect(errors[0]).toContain('`a` stands in `a.yaml` already');
+    expect(errors[0]).toContain('`a` is also defined in `a.yaml`');
     expect(policiesOf('a')).toEqual(['first']);
     await rm(path('roles', 'a.yaml'));
     await until('the second', () => policiesOf('a')?.[0] === 'second');
@@ -368,7 +368,7 @@ describe('one process at a time', () => {
   test('a second store over the folder is refused, and told by whom', async () => {
     await expect(FolderStore.open(directory)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('in use by this very process'),
+      message: expect.stringContaining('in use by this process'),
     });
   });
 

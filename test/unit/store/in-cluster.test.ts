@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CredentialSource } from '../../../src/store/kubernetes/credentials.ts';
 import { inClusterConfig, isInCluster } from '../../../src/store/kubernetes/in-cluster.ts';
-import { systemClock } from '../../../src/store/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 
 let root: string;
 let folder: string;

@@ -23,7 +23,7 @@ describe('the label of a Secret', () => {
   it('is refused where the store would never see the Secret again', () => {
     const write = (part: string) => () => withPartLabel('Secret', secret(part), [SERVICE_TOKEN_PART]);
     expect(write(SERVICE_TOKEN_SECRET_PART)).toThrow(
-      'Secret `a`: the label `olapwarden.io/part` is `service-token-secret`; it must be `service-token` or missing',
+      'Secret `a`: the label `olapwarden.io/part` is `service-token-secret`; it must be `service-token` or absent',
     );
     expect(write('other')).toThrow('`other`');
   });

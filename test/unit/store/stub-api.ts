@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { Role } from '../../../src/resources/kinds.ts';
-import type { StoreClock } from '../../../src/store/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { role } from '../../builders/resources.ts';
 
 export interface StubRequest {
@@ -181,7 +181,7 @@ export function configFor(url: string, token?: () => string): () => KubeConfig {
  * Time that runs 100 times faster, and notes what was waited for. Waits of 30 s and more, which are time-outs of requests that work, pass only
  * 10 times faster: the machine is not 100 times faster, too.
  */
-export class FastClock implements StoreClock {
+export class FastClock implements Clock {
   readonly waits: number[] = [];
   readonly pending = new Set<NodeJS.Timeout>();
   chance = 0.5;
@@ -191,6 +191,10 @@ export class FastClock implements StoreClock {
 
   now(): number {
     return 1_800_000_000_000 + (this.frozen ? 0 : (performance.now() - this.#start) * 100);
+  }
+
+  monotonic(): number {
+    return this.frozen ? 0 : (performance.now() - this.#start) * 100;
   }
 
   random(): number {

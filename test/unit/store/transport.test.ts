@@ -156,7 +156,7 @@ describe('request', () => {
   test('a server that says nothing, or stops in the middle, is given up in time', async () => {
     answer = () => {};
     const silent = await failed(transport.request('GET', '/x', { timeoutMs: 2000 }));
-    expect(silent.message).toBe('the Kubernetes API did not answer GET /x: nothing came within 2000 ms');
+    expect(silent.message).toBe('the Kubernetes API did not answer GET /x: nothing received within 2000 ms');
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('{');
@@ -309,7 +309,7 @@ describe('credentials', () => {
     await transport.close();
     transport = new KubernetesTransport(() => config, { clock });
     const error = await failed(transport.request('GET', '/x', { timeoutMs: 2000 }));
-    expect(error.message).toContain('nothing came within 2000 ms');
+    expect(error.message).toContain('nothing received within 2000 ms');
   });
 
   test('a configuration without a cluster is refused at start', () => {
@@ -336,5 +336,10 @@ describe('credentials', () => {
 });
 
 function frozen(fast: FastClock) {
-  return { now: () => 0, random: () => 0, schedule: (callback: () => void, ms: number) => fast.schedule(callback, ms) };
+  return {
+    now: () => 0,
+    monotonic: () => 0,
+    random: () => 0,
+    schedule: (callback: () => void, ms: number) => fast.schedule(callback, ms),
+  };
 }

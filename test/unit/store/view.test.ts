@@ -1,10 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sleep } from '../../../src/store/clock.ts';
-import { Backoff } from '../../../src/store/kubernetes/backoff.ts';
 import { isNewer } from '../../../src/store/resource-version.ts';
 import { View } from '../../../src/store/view.ts';
 import { role } from '../../builders/resources.ts';
-import { FastClock } from './stub-api.ts';
 
 describe('View', () => {
   let view: View<'Role'>;
@@ -96,38 +93,5 @@ describe('isNewer', () => {
     ['abc', 'abc', false],
   ])('%s than %s: %s', (a, b, newer) => {
     expect(isNewer(a, b)).toBe(newer);
-  });
-});
-
-describe('Backoff', () => {
-  test('is anywhere below a limit that doubles, and never nothing', () => {
-    const clock = new FastClock();
-    const backoff = new Backoff(clock, { minMs: 800, maxMs: 30_000 });
-    clock.chance = 0;
-    expect(backoff.next()).toBe(50);
-    clock.chance = 1;
-    expect([backoff.next(), backoff.next(), backoff.next(5000), backoff.next(0, 5000)]).toEqual([
-      1600,
-      3200,
-      5000 + 6400,
-      5000,
-    ]);
-    for (let i = 0; i < 2000; i++) backoff.next();
-    expect(backoff.next()).toBe(30_000);
-    backoff.reset();
-    expect(backoff.next()).toBe(800);
-  });
-});
-
-describe('sleep', () => {
-  test('ends at once when it is called off, and leaves no timer', async () => {
-    const clock = new FastClock();
-    const controller = new AbortController();
-    const reason = new Error('enough');
-    const sleeping = sleep(clock, 1_000_000, controller.signal);
-    controller.abort(reason);
-    await expect(sleeping).rejects.toBe(reason);
-    await expect(sleep(clock, 1, controller.signal)).rejects.toBe(reason);
-    expect(clock.pending.size).toBe(0);
   });
 });

@@ -15,6 +15,7 @@ function check(name: string, status: 'PASS' | 'FAIL', findings: Finding[] = []):
     findings,
     findingCount: findings.length,
     remediation: '',
+    durationMs: 0,
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckDefinition, CheckEntry } from '../../../web/src/lib/types.ts';
-import { checksOfRun, sayProgress, type Running } from '../../../web/src/pages/health/run-progress.ts';
+import type { Running } from '../../../web/src/lib/types.ts';
+import { checksOfRun, progressText } from '../../../web/src/pages/health/run-progress.ts';
 
 const running = (checks: Running['checks'], checksTotal = 3): Running => ({
   taskId: 'r',
@@ -24,6 +25,7 @@ const entry = (name: string): CheckEntry => ({
   findings: [],
   findingCount: 0,
   remediation: '',
+  durationMs: 0,
 });
 const ALL = ['A', 'B', 'C'].map(definition);
 
@@ -54,17 +56,17 @@ describe('the checks of a run', () => {
 
 describe('what is said of a run', () => {
   it.each<[Running['checks'], string]>([
-    [[], 'no check decided yet'],
-    [[{ name: 'A', status: 'PASS' }], '1 of 3 checks decided, none fails'],
-    [[{ name: 'A', status: 'FAIL' }], '1 of 3 checks decided, 1 fails'],
+    [[], 'no checks completed yet'],
+    [[{ name: 'A', status: 'PASS' }], '1 of 3 checks completed, none failed'],
+    [[{ name: 'A', status: 'FAIL' }], '1 of 3 checks completed, 1 failed'],
     [
       [
         { name: 'A', status: 'FAIL' },
         { name: 'B', status: 'FAIL' },
       ],
-      '2 of 3 checks decided, 2 fail',
+      '2 of 3 checks completed, 2 failed',
     ],
   ])('%j is `%s`', (checks, said) => {
-    expect(sayProgress(running(checks))).toBe(said);
+    expect(progressText(running(checks))).toBe(said);
   });
 });

@@ -26,7 +26,7 @@ export function Link(props: {
   );
 }
 
-/** A time as people say it, its exact value on hover and for screen readers. */
+/** A relative time; the exact time is the tooltip. */
 export function When(props: { time: number | string | null | undefined }): JSX.Element {
   if (props.time === undefined || props.time === null) return <span>never</span>;
   return (
@@ -62,7 +62,7 @@ export function Badge(props: { tone: 'good' | 'bad' | 'warn' | 'plain'; children
   return <span class={`badge badge-${props.tone}`}>{props.children}</span>;
 }
 
-/** What was loaded; until then, or where it could not be, what there is to say of that. */
+/** Renders loaded data, or the loading state, or the error. */
 export function Loaded<T>(props: {
   data: Data<T>;
   what: string;
@@ -73,7 +73,7 @@ export function Loaded<T>(props: {
   return error === undefined ? <Loading what={props.what} /> : <ErrorNote message={error} retry={reload} />;
 }
 
-/** A form whose busy button does the work: the browser itself sends nothing. */
+/** A form that the browser does not submit: its BusyButton does the work. */
 export function Form(props: { class?: string; onInput?: () => void; children: ComponentChildren }): JSX.Element {
   return (
     <form class={props.class} onInput={props.onInput} onSubmit={(event) => event.preventDefault()}>
@@ -82,14 +82,14 @@ export function Form(props: { class?: string; onInput?: () => void; children: Co
   );
 }
 
-/** A message of the gateway: what stands in backticks is set like code. */
+/** A message with code in backticks. */
 export function Prose(props: { text: string }): JSX.Element {
   return <>{props.text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
 }
 
 /**
- * A modal dialog: the browser's own, so that focus, Escape and the page behind it behave.
- * @param props.onClose absent where the dialog cannot be closed without what it asks for
+ * A modal dialog, as the browser's dialog element, which handles focus and Escape.
+ * @param props.onClose absent when the dialog cannot be closed
  */
 export function Dialog(props: {
   title: string;
@@ -114,7 +114,7 @@ export function Dialog(props: {
         props.onClose?.();
       }}
       onClose={() => {
-        // A browser may close a dialog at the second Escape, whatever the first was answered; what is still wanted comes back.
+        // A browser may close the dialog at the second Escape even if the first was prevented. Open it again while it is mounted.
         if (!ref.current?.isConnected) return;
         props.onClose?.();
         requestAnimationFrame(() => {
@@ -136,7 +136,7 @@ export function Dialog(props: {
   );
 }
 
-/** A button for work that takes time: it cannot be pressed twice, and says that it is at it. */
+/** A button for asynchronous work: disabled and marked as busy while the work runs. */
 export function BusyButton(props: {
   onPress: () => Promise<void>;
   children: ComponentChildren;
@@ -163,10 +163,10 @@ export function BusyButton(props: {
   );
 }
 
-/** A button for what cannot be taken back: the first press asks, the second does it; leaving it or Escape takes the question back. */
+/** A button for irreversible work. The first press asks for confirmation, the second confirms; leaving the button or Escape cancels. */
 export function DangerButton(props: {
   label: string;
-  /** What the deed is done to, for those who do not see where the button stands. */
+  /** The affected object, for screen readers. */
   about?: string;
   onConfirm: () => Promise<void>;
   small?: boolean;
@@ -202,7 +202,7 @@ export function DangerButton(props: {
   );
 }
 
-/** Copies a text; says so. @param props.text a function where it takes work to write it */
+/** Copies a text to the clipboard. @param props.text a function when the text is expensive to create */
 export function CopyButton(props: { text: string | (() => string); label?: string }): JSX.Element {
   const [done, setDone] = useState(false);
   return (
@@ -222,7 +222,7 @@ export function CopyButton(props: { text: string | (() => string); label?: strin
   );
 }
 
-/** Hands a text to the browser as a file. */
+/** Downloads a text as a file. */
 export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const anchor = document.createElement('a');

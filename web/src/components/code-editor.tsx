@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EditorHandle, EditorOptions } from './code-mirror.ts';
 
 /**
- * A text field for SQL or JSON with completion and errors at the line. The editor comes in a file of its own, when it is
- * first needed; until then, and where it cannot be loaded, a plain text field does.
+ * An editor for SQL or JSON with completion and error markers. Its code is loaded on first use; until then, and when it cannot be loaded, a
+ * plain text area is shown.
  */
 export function CodeEditor(props: {
   value: string;
@@ -13,7 +13,7 @@ export function CodeEditor(props: {
   language: EditorOptions['language'];
   completions?: EditorOptions['completions'];
   lint?: EditorOptions['lint'];
-  /** Errors are looked for again when this changes, not only with the text. */
+  /** A change runs the linter again. */
   problem?: string | undefined;
   tables?: EditorOptions['tables'];
   onRun?: () => void;
@@ -40,7 +40,7 @@ export function CodeEditor(props: {
           lint: (text) => latest.current.lint?.(text) ?? [],
           tables: latest.current.tables,
         });
-        // Whoever has begun to type in the plain field goes on where they are.
+        // Move the focus and the cursor from the text area to the editor.
         const field = plainField.current;
         if (field && field === document.activeElement) handle.current.focus(field.selectionStart);
         setPlain(false);

@@ -26,7 +26,7 @@ export interface EditorOptions {
   readonly onChange: (value: string) => void;
   readonly onRun: () => void;
   readonly completions: ((context: CompletionContext) => CompletionResult | null) | undefined;
-  /** What is wrong with the meaning of a text; asked only where its syntax is right. */
+  /** Semantic errors; called only for text with valid syntax. */
   readonly lint: (text: string) => Diagnostic[];
   /** Table name → its columns, for completion in SQL. */
   readonly tables: Record<string, string[]> | undefined;
@@ -35,9 +35,9 @@ export interface EditorOptions {
 export interface EditorHandle {
   setValue(value: string): void;
   setTables(tables: Record<string, string[]>): void;
-  /** Puts the cursor there, an offset in the text. */
+  /** Focuses the editor. @param at offset of the cursor in the text */
   focus(at: number): void;
-  /** Looks for errors now. */
+  /** Runs the linter. */
   lint(): void;
   destroy(): void;
 }
@@ -68,8 +68,8 @@ function languageOf(options: EditorOptions, tables: Record<string, string[]>): E
 }
 
 /**
- * Types over a selection. Left to itself, Chromium keeps the look of coloured text that is typed over by a style attribute, which
- * the Content-Security-Policy refuses and the console would tell of.
+ * Replaces a selection by typed text. By default Chromium adds a style attribute to keep the colour of the replaced text, which violates the
+ * Content-Security-Policy.
  */
 function replaceSelection(event: InputEvent, view: EditorView): boolean {
   const { state } = view;
@@ -79,7 +79,7 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
-/** The first place where a text is no JSON: JSON.parse tells what is wrong, the syntax tree where. */
+/** The first JSON syntax error: the message of JSON.parse at the position from the syntax tree. */
 function jsonErrors(state: EditorState): Diagnostic[] {
   const text = state.doc.toString();
   try {
@@ -106,16 +106,16 @@ function jsonErrors(state: EditorState): Diagnostic[] {
 }
 
 /**
- * Puts an editor into `host`. It lives in a shadow root: there it brings its styles by adoptedStyleSheets, which a strict
- * Content-Security-Policy allows, where a style element would be refused.
+ * Mounts an editor in a shadow root of `host`. There its styles are adoptedStyleSheets, which a strict Content-Security-Policy allows, unlike
+ * style elements.
  */
 export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHandle {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const parent = document.createElement('div');
   root.replaceChildren(parent);
   const language = new Compartment();
-  // True while the page itself puts a text in: that is nothing that somebody typed.
-  let putting = false;
+  // True while setValue() changes the text, which is not input by the user.
+  let settingValue = false;
   const extensions: Extension[] = [
     lineNumbers(),
     history(),
@@ -127,10 +127,10 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ 'aria-label': options.label }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged && !putting) options.onChange(update.state.doc.toString());
+      if (update.docChanged && !settingValue) options.onChange(update.state.doc.toString());
     }),
     EditorView.domEventHandlers({ beforeinput: replaceSelection }),
-    // Before the default keys, and no Tab: who comes by keyboard must be able to leave.
+    // Tab is not bound, so that keyboard users can leave the editor.
     keymap.of([
       { key: 'Mod-Enter', run: () => (options.onRun(), true) },
       ...completionKeymap,
@@ -143,16 +143,16 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     const syntax = jsonErrors(state);
     return syntax.length > 0 ? syntax : options.lint(state.doc.toString());
   };
-  // SQL is judged by the engine, which knows its dialect.
+  // SQL is not linted: only Pinot knows its dialect.
   if (options.language === 'json') extensions.push(lintGutter(), linter(lint, { delay: 300 }));
   const view = new EditorView({ state: EditorState.create({ doc: options.value, extensions }), parent, root });
   return {
     setValue(value) {
       const old = view.state.doc.toString();
       if (old === value) return;
-      putting = true;
+      settingValue = true;
       view.dispatch({ changes: { from: 0, to: old.length, insert: value } });
-      putting = false;
+      settingValue = false;
     },
     setTables(tables) {
       view.dispatch({ effects: language.reconfigure(languageOf(options, tables)) });

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { BusyButton } from './basics.tsx';
 
-/** A label above what is filled in, and a hint below. */
+/** A form field with a label above and a hint below. */
 export function Field(props: {
   label: string;
   hint?: string | undefined;
@@ -31,7 +31,7 @@ export function TextField(props: {
   type?: 'password' | 'datetime-local';
   required?: boolean;
   autoFocus?: boolean;
-  /** What may be chosen instead of typed. */
+  /** Suggested values. */
   choices?: readonly string[];
 }): JSX.Element {
   const listId = useId();
@@ -99,7 +99,7 @@ export const SUBJECT_KINDS: readonly Option[] = [
   { value: 'service-token', label: 'a service token' },
 ];
 
-/** What a subject of a kind is called by. */
+/** Hint for the subject field, by kind. */
 const SUBJECT_HINTS: Readonly<Record<string, string>> = {
   'user-email': 'E-mail address',
   group: 'Name of the group',
@@ -114,7 +114,7 @@ export interface Subject {
 
 export const NO_SUBJECT: Subject = { subjectType: 'user-email', subject: '' };
 
-/** Somebody: of what kind, and by what name. */
+/** Fields for a subject: kind and name. */
 export function SubjectFields(props: { value: Subject; onChange: (value: Subject) => void }): JSX.Element {
   const { value, onChange } = props;
   const hint = SUBJECT_HINTS[value.subjectType];
@@ -137,13 +137,13 @@ export function SubjectFields(props: { value: Subject; onChange: (value: Subject
   );
 }
 
-/** Chooses one of several, and does something with it. */
+/** A choice with a button for an action on the chosen option. */
 export function Picker(props: {
   label: string;
   options: readonly Option[];
   action: string;
   disabled?: boolean;
-  /** @returns whether it was done: the choice is empty again then */
+  /** @returns whether the action succeeded; the choice is then reset */
   onPick: (value: string) => Promise<boolean>;
 }): JSX.Element {
   const [pick, setPick] = useState('');

@@ -8,14 +8,14 @@ import { VirtualList } from './virtual-list.tsx';
 const NUMBER_COLUMN = 72;
 const MIN_COLUMN = 88;
 const MAX_COLUMN = 380;
-/** Pixels of a character of the grid, and of what is around a cell. */
+/** Width of a character of the grid and padding of a cell, pixels. */
 const CHARACTER = 7.9;
 const PADDING = 24;
-/** Rows by which the widths are chosen. */
+/** Number of rows from which the column widths are computed. */
 const SAMPLE = 50;
 const NUMERIC = /^(?:INT|LONG|FLOAT|DOUBLE|BIG_DECIMAL)$/;
 
-/** Pixels of each column: as wide as what stands in its first rows, within bounds. */
+/** Width of each column in pixels, from the texts of the first rows, within limits. */
 function columnWidths(
   names: readonly string[],
   types: readonly string[],
@@ -29,7 +29,7 @@ function columnWidths(
   });
 }
 
-/** A page of a result: column names with their types, exact numbers, copy and CSV. */
+/** A page of a result with column types and exact numbers, and buttons for copy and CSV. */
 export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null {
   const table = props.page.resultTable;
   if (!table) return null;
@@ -88,7 +88,7 @@ export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null 
         />
       </div>
       <div class="row">
-        <CopyButton label="Copy the page" text={() => toTsv(columnNames, rows)} />
+        <CopyButton label="Copy page" text={() => toTsv(columnNames, rows)} />
         <button
           type="button"
           class="small"
@@ -96,7 +96,7 @@ export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null 
             download(`${props.page.requestId}-${props.page.offset}.csv`, 'text/csv', toCsv(columnNames, rows))
           }
         >
-          CSV of the page
+          Download page as CSV
         </button>
       </div>
     </>
@@ -113,7 +113,7 @@ const NOT_STATISTICS = new Set([
   'brokerPort',
 ]);
 
-/** `35 ms · 7,500 of 1,000,000 documents scanned · 3 of 3 servers answered`, as far as the engine tells. */
+/** Such as `35 ms · 7,500 of 1,000,000 documents scanned · 3 of 3 servers responded`, from the statistics that Pinot returned. */
 function summary(page: CursorResponse): string {
   const count = (name: string): string | undefined => {
     const value = page[name];
@@ -125,13 +125,13 @@ function summary(page: CursorResponse): string {
   return [
     time && `${time} ms`,
     scanned && docs && `${scanned} of ${docs} documents scanned`,
-    answered && asked && `${answered} of ${asked} servers answered`,
+    answered && asked && `${answered} of ${asked} servers responded`,
   ]
     .filter(Boolean)
     .join(' · ');
 }
 
-/** The engine's own account of the query. */
+/** Pinot's statistics of the query. */
 export function Statistics(props: { page: CursorResponse }): JSX.Element {
   const entries = Object.entries(props.page).filter(
     ([name, value]) => !NOT_STATISTICS.has(name) && (typeof value !== 'object' || Array.isArray(value)),

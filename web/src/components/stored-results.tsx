@@ -2,29 +2,28 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { call, callText } from '../lib/api.ts';
 import { bytes, nameOf, whole } from '../lib/format.ts';
-import type { StoredResult } from '../lib/types.ts';
-import { boundOf, type Usage } from '../lib/usage.ts';
+import type { ResultStoreUsage, StoredResultListing } from '../lib/types.ts';
+import { limitOf } from '../lib/usage.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
 import { BusyButton, DangerButton, ErrorNote, When } from './basics.tsx';
 import { Table } from './table.tsx';
 
-interface Listing {
-  readonly resultMetadataList: readonly StoredResult[];
-}
-/** How full the store is, with the marks at which the cleaner begins and ends. */
-function UsageBar(props: { usage: Usage }): JSX.Element {
+/** Usage of the store, with marks for the thresholds of the cleaner. */
+function UsageBar(props: { usage: ResultStoreUsage }): JSX.Element {
   const { usedBytes, criticalPercent, targetPercent } = props.usage;
-  const { boundBytes, cleaned } = boundOf(props.usage);
-  if (boundBytes === undefined)
+  const { limitBytes, cleaned } = limitOf(props.usage);
+  if (limitBytes === undefined)
     return (
-      <p class="muted">{bytes(usedBytes)} are stored. Nothing bounds them but their expiry: the cleaner is off.</p>
+      <p class="muted">
+        {bytes(usedBytes)} stored, no limit. Results are deleted when they expire; the cleaner is disabled.
+      </p>
     );
-  const percent = boundBytes === 0 ? 0 : Math.min(100, (usedBytes / boundBytes) * 100);
+  const percent = limitBytes === 0 ? 0 : Math.min(100, (usedBytes / limitBytes) * 100);
   const rule = cleaned
-    ? `cleaning begins at ${criticalPercent} % and ends at ${targetPercent} %`
-    : 'the store takes no more than that';
-  const text = `${bytes(usedBytes)} of ${bytes(boundBytes)} (${percent.toFixed(1)} %); ${rule}`;
+    ? `cleanup starts at ${criticalPercent} % and stops at ${targetPercent} %`
+    : 'the capacity of the store';
+  const text = `${bytes(usedBytes)} of ${bytes(limitBytes)} (${percent.toFixed(1)} %); ${rule}`;
   return (
     <figure class="usage">
       <svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={text}>
@@ -38,16 +37,16 @@ function UsageBar(props: { usage: Usage }): JSX.Element {
   );
 }
 
-/** Rows that a table without virtual scrolling bears. */
+/** Maximum rows of a table without virtual scrolling. */
 const MAX_SHOWN = 200;
 
 export function StoredResults(props: {
-  /** Another one each time that the list may have changed. */
+  /** A new value reloads the list. */
   turn: number;
   onOpen: (requestId: string) => Promise<void>;
 }): JSX.Element {
-  const list = useData('stored', (signal) => call<Listing>('/query/resultStore', { signal }), 30_000);
-  const usage = useData('usage', (signal) => call<Usage>('/query/resultStore/usage', { signal }), 30_000);
+  const list = useData('stored', (signal) => call<StoredResultListing>('/query/resultStore', { signal }), 30_000);
+  const usage = useData('usage', (signal) => call<ResultStoreUsage>('/query/resultStore/usage', { signal }), 30_000);
   const reload = (): void => {
     list.reload();
     usage.reload();
@@ -65,7 +64,7 @@ export function StoredResults(props: {
       <h2 id="stored">Stored results</h2>
       {usage.value ? <UsageBar usage={usage.value} /> : <ErrorNote message={list.error ? undefined : usage.error} />}
       <ErrorNote message={error ?? list.error} retry={list.reload} />
-      {list.value && results.length === 0 && <p class="muted">No result is stored.</p>}
+      {list.value && results.length === 0 && <p class="muted">No stored results.</p>}
       {results.length > 0 && (
         <Table
           label="Stored results"
@@ -104,7 +103,7 @@ export function StoredResults(props: {
       )}
       {results.length > MAX_SHOWN && (
         <p class="muted">
-          The newest {whole(MAX_SHOWN)} of {whole(results.length)} results are shown.
+          Showing the newest {whole(MAX_SHOWN)} of {whole(results.length)} results.
         </p>
       )}
     </section>

@@ -1,9 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 
-/** A table that scrolls sideways by itself where it is wider than the page. */
+/** A table that scrolls horizontally when it is wider than the page. */
 export function Table(props: {
   label: string;
-  /** Heads of the columns; one that begins with `#` is over numbers, one in parentheses is only read aloud. */
+  /** Column headers: `#` before the name of a numeric column, parentheses around a header for screen readers only. */
   columns: readonly string[];
   children: ComponentChildren;
 }): JSX.Element {

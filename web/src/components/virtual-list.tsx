@@ -2,20 +2,19 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Shows a long list by the rows that can be seen: thousands of findings or ten thousand rows scroll as ten do.
- * Every row is `rowHeight` pixels high.
+ * Renders only the visible rows of a long list. Every row is `rowHeight` pixels high.
  */
 export function VirtualList(props: {
   count: number;
   rowHeight: number;
-  /** Pixels of the window at the most. */
+  /** Maximum height in pixels. */
   maxHeight: number;
   label: string;
   header?: ComponentChildren;
   render: (index: number) => ComponentChildren;
-  /** What it is where it is no list: a table of so many rows and columns in all, `header` among them. */
+  /** Set for a table instead of a list: its total rows and columns, including the header. */
   table?: { rows: number; columns: number };
-  /** Pixels of all columns together, where the list scrolls sideways too. */
+  /** Total width in pixels, when the list also scrolls horizontally. */
   width?: number;
 }): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);

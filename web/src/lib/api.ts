@@ -1,6 +1,6 @@
-// Every call of the dashboard goes through here: the public REST interface, the session cookie, the Error body.
+// The client of the REST API: all calls of the dashboard go through this file.
 
-/** An answer that is not 2xx, or no answer at all. `message` is the Error body's. */
+/** A response other than 2xx (with the message of its Error body), or no response (status 0). */
 export class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -12,7 +12,7 @@ export class ApiError extends Error {
 type Listener = () => void;
 const expired = new Set<Listener>();
 
-/** Calls `listener` when an answer says that the session is over; returns a function that ends this. */
+/** Calls `listener` when a response says that the session has expired. Returns a function that removes the listener. */
 export function onSessionExpired(listener: Listener): () => void {
   expired.add(listener);
   return () => expired.delete(listener);
@@ -20,13 +20,13 @@ export function onSessionExpired(listener: Listener): () => void {
 
 const renewed = new Set<Listener>();
 
-/** Calls `listener` when there is a session again after one has ended; returns a function that ends this. */
+/** Calls `listener` when the session was renewed after it had expired. Returns a function that removes the listener. */
 export function onSessionRenewed(listener: Listener): () => void {
   renewed.add(listener);
   return () => renewed.delete(listener);
 }
 
-export function tellSessionRenewed(): void {
+export function notifySessionRenewed(): void {
   for (const listener of renewed) listener();
 }
 
@@ -35,13 +35,13 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly signal?: AbortSignal;
   readonly headers?: Record<string, string>;
-  /** Milliseconds; a call without an answer by then fails. */
+  /** Time-out of the call, milliseconds. */
   readonly timeoutMs?: number;
-  /** True for calls whose 401 says nothing about the session, such as signing in. */
-  readonly quiet401?: boolean;
+  /** True when a 401 does not mean that the session has expired, as for the sign-in. */
+  readonly ignore401?: boolean;
 }
 
-/** The header that the gateway demands of calls that carry the session cookie: a foreign site cannot set it. */
+/** The gateway requires this header with the session cookie, because other sites cannot set it (CSRF protection). */
 const SAME_SITE_HEADER = { 'x-olap-warden-ui': '1' };
 
 async function send(path: string, options: CallOptions): Promise<Response> {
@@ -65,7 +65,7 @@ async function send(path: string, options: CallOptions): Promise<Response> {
     const name = error instanceof Error ? error.name : '';
     throw new ApiError(
       0,
-      name === 'TimeoutError' ? 'The gateway did not answer in time.' : 'The gateway cannot be reached.',
+      name === 'TimeoutError' ? 'The gateway did not respond in time.' : 'The gateway is not reachable.',
     );
   }
 }
@@ -77,23 +77,23 @@ async function messageOf(response: Response): Promise<string> {
     if (typeof body === 'object' && body !== null && 'message' in body && typeof body.message === 'string')
       return body.message;
   } catch {
-    // Not the Error body: a proxy in between has answered. Its text says more than nothing.
+    // Not an Error body: the response comes from a proxy. Its text is used.
   }
   return text.slice(0, 300) || `${response.status} ${response.statusText}`;
 }
 
-/** The answer's text as it came: numbers keep every digit. @throws {ApiError} */
+/** The text of the response, unparsed, so that numbers keep every digit. @throws {ApiError} */
 export async function callText(path: string, options: CallOptions = {}): Promise<string> {
   const response = await send(path, options);
   if (!response.ok) {
     const message = await messageOf(response);
-    if (response.status === 401 && !options.quiet401) for (const listener of expired) listener();
+    if (response.status === 401 && !options.ignore401) for (const listener of expired) listener();
     throw new ApiError(response.status, message);
   }
   return response.text();
 }
 
-/** The answer as JSON; undefined for an empty one. @throws {ApiError} */
+/** The response as JSON; undefined for an empty body. @throws {ApiError} */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const text = await callText(path, options);
   return (text === '' ? undefined : JSON.parse(text)) as T;
@@ -104,6 +104,6 @@ export function messageOfError(error: unknown): string {
 }
 
 const RBAC = '/api/v1/rbac-manager';
-/** Path of the RBAC manager; `#` of a resource name becomes `%23`. */
+/** The path of an RBAC manager endpoint. */
 export const rbac = (path: string): string => RBAC + path;
 export const encodeSrn = (srn: string): string => encodeURIComponent(srn);

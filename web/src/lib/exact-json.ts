@@ -1,14 +1,13 @@
-// JSON for people who look at numbers: every scalar of a row is kept as it was written, since JSON.parse would turn
-// 9007199254740993 into …992.
+// JSON that keeps numbers exactly as they are written: JSON.parse alone would turn 9007199254740993 into …992.
 
-/** A value of a row: what to show, and whether it is a number, a text, a list or absent. */
+/** A value of a row: its text and its kind. */
 export interface Cell {
   readonly text: string;
   readonly kind: 'number' | 'text' | 'boolean' | 'list' | 'null';
 }
 
 /**
- * Parses a cursor response with the digits of its rows untouched.
+ * Parses a cursor response and keeps all digits of its numbers.
  * @throws {SyntaxError} when the text is not JSON
  */
 export function parseExact(text: string): unknown {
@@ -32,16 +31,16 @@ export function cellOf(value: unknown): Cell {
 
 type Rows = readonly (readonly unknown[])[];
 
-/** What a spreadsheet would run as a formula; in a list a minus before a digit is a number's. */
+/** Texts that a spreadsheet would execute as a formula. In a list, a minus before a digit belongs to a number. */
 const FORMULA = { text: /^[=+\-@\t\r]/, list: /^(?:[=+@\t\r]|-(?!\d))/ };
 
-/** Rows of fields, quoted as in RFC 4180; a text that a spreadsheet would run as a formula is set off by an apostrophe. */
+/** Rows of fields, quoted as in RFC 4180. An apostrophe is put before a text that a spreadsheet would execute as a formula. */
 function delimited(columns: readonly string[], rows: Rows, separator: ',' | '\t', lineEnd: string): string {
   const quoted = new RegExp(`["\\r\\n${separator}]`);
   const field = ({ text, kind }: Cell): string => {
     if (kind === 'null') return '';
-    const runs = (kind === 'text' || kind === 'list') && FORMULA[kind].test(text);
-    const safe = runs ? `'${text}` : text;
+    const isFormula = (kind === 'text' || kind === 'list') && FORMULA[kind].test(text);
+    const safe = isFormula ? `'${text}` : text;
     return quoted.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   const lines = [columns.map((name) => field({ text: name, kind: 'text' })).join(separator)];
@@ -49,12 +48,12 @@ function delimited(columns: readonly string[], rows: Rows, separator: ',' | '\t'
   return lines.join(lineEnd) + lineEnd;
 }
 
-/** A page as a file. */
+/** A page as a CSV file. */
 export function toCsv(columns: readonly string[], rows: Rows): string {
   return delimited(columns, rows, ',', '\r\n');
 }
 
-/** A page for the clipboard: a spreadsheet takes it as cells. */
+/** A page for the clipboard, as cells of a spreadsheet. */
 export function toTsv(columns: readonly string[], rows: Rows): string {
   return delimited(columns, rows, '\t', '\n');
 }

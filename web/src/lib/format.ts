@@ -15,7 +15,7 @@ export function relative(time: number | string, now = Date.now()): string {
   return 'just now';
 }
 
-/** `3 minutes`, `1 day`: how long ago a time is. */
+/** Time since `since`, such as `3 minutes` or `1 day`. */
 export function elapsed(since: number | string, now = Date.now()): string {
   const passed = Math.max(0, now - new Date(since).getTime());
   const [unit, ms] = STEPS.find(([, step]) => passed >= step) ?? (['second', 1000] as const);
@@ -40,7 +40,7 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** `ada@example.com` of `srn2:user#ada@example.com`; anything else as it is. */
+/** The name in an SRN: `ada@example.com` of `srn2:user#ada@example.com`. Other texts are returned unchanged. */
 export const nameOf = (srn: string): string => srn.replace(/^srn2:[^#]*#/, '');
 
 const WHOLE = new Intl.NumberFormat('en');
@@ -59,7 +59,7 @@ export function fromUpper(name: string): string {
 }
 
 const LINE = 90;
-/** JSON of two spaces a level; a list of short texts stands in one line. */
+/** JSON with an indent of two spaces; lists of short texts are written in one line. */
 export function prettyJson(value: unknown): string {
   return JSON.stringify(value, undefined, 2).replace(
     /\[\s+("(?:[^"\\]|\\.)*"(?:,\s+"(?:[^"\\]|\\.)*")*)\s+\]/g,

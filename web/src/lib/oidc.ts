@@ -1,19 +1,19 @@
 import { call } from './api.ts';
 import { href } from './router.ts';
 
-/** How people may sign in here, besides a token. */
+/** Sign-in methods in addition to tokens. */
 export interface SignInMethods {
   readonly oidc: { readonly authorizationEndpoint: string; readonly clientId: string; readonly scope: string } | null;
 }
 
-/** How a way to the identity provider and back ended. */
-export interface Arrival {
-  /** True where a window of its own went, to renew the session of a page that stays where it is. */
+/** The result of a sign-in at the identity provider. */
+export interface SignInResult {
+  /** True when the sign-in ran in a separate window, to renew the session of another page. */
   readonly inWindow: boolean;
-  /** Where the person was before, below /ui. */
+  /** Path of the page before the sign-in, below /ui. */
   readonly back: string;
-  /** Why no session was opened; undefined where one was. */
-  readonly refusal: string | undefined;
+  /** Why no session was opened; undefined on success. */
+  readonly error: string | undefined;
 }
 
 interface Pending {
@@ -24,7 +24,7 @@ interface Pending {
   readonly inWindow: boolean;
 }
 
-/** Survives the way to the identity provider and back; holds no token, only what proves that both ends are the same window. */
+/** Session storage key of the pending sign-in. It contains no token, only values that prove that the sign-in began in this window. */
 const PENDING = 'olap-warden-sign-in';
 
 function base64Url(bytes: Uint8Array): string {
@@ -38,10 +38,10 @@ const random = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)
 const redirectUri = (): string => location.origin + href('/signed-in');
 
 /**
- * Leaves for the identity provider (authorization code flow with PKCE, RFC 7636).
- * @param inWindow true where this window was opened for that alone
+ * Starts the sign-in at the identity provider (authorization code flow with PKCE, RFC 7636).
+ * @param inWindow true when this window was opened only for the sign-in
  */
-export async function leaveForProvider(oidc: NonNullable<SignInMethods['oidc']>, inWindow: boolean): Promise<void> {
+export async function startSignIn(oidc: NonNullable<SignInMethods['oidc']>, inWindow: boolean): Promise<void> {
   const pending: Pending = {
     state: random(),
     nonce: random(),
@@ -62,31 +62,32 @@ export async function leaveForProvider(oidc: NonNullable<SignInMethods['oidc']>,
     code_challenge: base64Url(new Uint8Array(digest)),
     code_challenge_method: 'S256',
   };
-  // A provider's address may have parameters of its own, which stay.
+  // The endpoint may have query parameters of its own, which are kept.
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   location.assign(url);
 }
 
-/** What this window went for; taken away, so that an answer counts once. */
+/** The pending sign-in of this window. It is removed, so that a response is accepted once. */
 function takePending(): Partial<Pending> {
   const pending = sessionStorage.getItem(PENDING);
   sessionStorage.removeItem(PENDING);
   return JSON.parse(pending ?? '{}') as Partial<Pending>;
 }
 
-/** @returns why no session could be opened, or undefined */
+/** @returns why no session was opened, or undefined */
 async function openSession(pending: Partial<Pending>, query: URLSearchParams): Promise<string | undefined> {
-  const refused = query.get('error');
-  if (refused !== null) return `The identity provider refused: ${query.get('error_description') ?? refused}`;
+  const failure = query.get('error');
+  if (failure !== null)
+    return `The identity provider rejected the sign-in: ${query.get('error_description') ?? failure}`;
   const { state, nonce, codeVerifier } = pending;
   const code = query.get('code');
   if (code === null || state === undefined || state !== query.get('state'))
-    return 'This sign-in was not begun in this browser window. Begin again.';
+    return 'This sign-in was not started in this browser window. Start again.';
   try {
     await call('/ui/session/oidc', {
       method: 'POST',
       body: { code, codeVerifier, nonce, redirectUri: redirectUri() },
-      quiet401: true,
+      ignore401: true,
     });
     return undefined;
   } catch (error) {
@@ -94,9 +95,9 @@ async function openSession(pending: Partial<Pending>, query: URLSearchParams): P
   }
 }
 
-/** Opens the session with the code that the provider sent along. */
-export async function comeBackFromProvider(query: URLSearchParams): Promise<Arrival> {
+/** Opens the session with the authorization code in the query. */
+export async function finishSignIn(query: URLSearchParams): Promise<SignInResult> {
   const pending = takePending();
   const back = pending.back?.startsWith('/ui/') ? pending.back.slice('/ui'.length) : '/health';
-  return { inWindow: pending.inWindow === true, back, refusal: await openSession(pending, query) };
+  return { inWindow: pending.inWindow === true, back, error: await openSession(pending, query) };
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 const BASE = '/ui';
 
 export interface Location {
-  /** Below /ui, beginning with `/`. */
+  /** Path below /ui; begins with `/`. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
@@ -18,14 +18,14 @@ addEventListener('popstate', () => {
   for (const listener of listeners) listener();
 });
 
-/** Goes to a path below /ui. @param replace true where going back should not come here */
+/** Goes to a path below /ui. @param replace true to replace the current history entry */
 export function navigate(to: string, replace = false): void {
   if (replace) history.replaceState(null, '', BASE + to);
   else history.pushState(null, '', BASE + to);
   for (const listener of listeners) listener();
 }
 
-/** The path and query, so that each state of a page has a link. */
+/** The current path and query. Each state of a page has a URL. */
 export function useLocation(): Location {
   const [state, setState] = useState(current);
   useEffect(() => {
@@ -38,7 +38,7 @@ export function useLocation(): Location {
   return state;
 }
 
-/** Sets or removes parameters of the query and keeps the rest. */
+/** Sets or removes query parameters, and keeps the others. */
 export function setQuery(changes: Record<string, string | undefined>): void {
   const { path, query } = current();
   for (const [key, value] of Object.entries(changes)) {

@@ -1,24 +1,24 @@
 import { href } from './router.ts';
 
-// Signing in again in a window of its own, so that the page that waits for it keeps what was typed. The window and the page
-// know each other only by a channel that the browser keeps to this origin: the page's Cross-Origin-Opener-Policy cuts
-// every other tie as soon as the window is at the identity provider. No message holds a secret: the session is a cookie.
+// Sign-in in a separate window, so that the page keeps its input. Both communicate by a BroadcastChannel, because the page's
+// Cross-Origin-Opener-Policy removes the opener relation when the window is at the identity provider. Messages contain no secret: the
+// session is a cookie.
 
-/** Path of the page that goes to the identity provider, below /ui. */
+/** Path of the page that starts the sign-in at the identity provider, below /ui. */
 export const SIGN_IN_WINDOW = '/sign-in-window';
 
 const CHANNEL = 'olap-warden-session';
 const SIGNED_IN = 'signed-in';
 
-/** Tells every page of the dashboard in this browser that there is a session again. */
+/** Notifies all dashboard pages in this browser that the session was renewed. */
 export function announceSignIn(): void {
   const channel = new BroadcastChannel(CHANNEL);
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the channel has but this origin's windows
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches only windows of this origin
   channel.postMessage(SIGNED_IN);
   channel.close();
 }
 
-/** Calls `listener` when another window has signed in; returns a function that ends this. */
+/** Calls `listener` when another window has signed in. Returns a function that removes the listener. */
 export function onSignedInElsewhere(listener: () => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.addEventListener('message', ({ data }) => {
@@ -27,7 +27,7 @@ export function onSignedInElsewhere(listener: () => void): () => void {
   return () => channel.close();
 }
 
-/** @returns false where the browser has blocked the window */
+/** @returns false when the browser has blocked the window */
 export function openSignInWindow(): boolean {
   return open(href(SIGN_IN_WINDOW), '_blank', 'popup,width=520,height=720') !== null;
 }

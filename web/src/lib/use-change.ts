@@ -2,15 +2,15 @@ import { useState } from 'preact/hooks';
 import { call, messageOfError } from './api.ts';
 
 export interface Change {
-  /** What the gateway said of the last change where it failed. */
+  /** Error of the last change; undefined on success. */
   readonly error: string | undefined;
-  /** Does something; its error is shown where it happened. @returns whether it was done */
+  /** Runs a change and stores its error. @returns whether it succeeded */
   readonly attempt: (work: () => Promise<unknown>) => Promise<boolean>;
   readonly send: (path: string, method: 'POST' | 'PUT' | 'DELETE', body?: unknown) => Promise<boolean>;
-  readonly forget: () => void;
+  readonly clearError: () => void;
 }
 
-/** @param after what shows what may have changed, loaded again after each change that was tried */
+/** @param after called after each change, also after a failed one, to reload the data */
 export function useChange(after?: () => void): Change {
   const [error, setError] = useState<string>();
   const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
@@ -29,6 +29,6 @@ export function useChange(after?: () => void): Change {
     error,
     attempt,
     send: (path, method, body) => attempt(() => call(path, { method, ...(body !== undefined && { body }) })),
-    forget: () => setError(undefined),
+    clearError: () => setError(undefined),
   };
 }

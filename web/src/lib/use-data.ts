@@ -5,13 +5,13 @@ export interface Data<T> {
   readonly value: T | undefined;
   readonly error: string | undefined;
   readonly loading: boolean;
-  /** Loads again; what is shown stays until the new answer is there. */
+  /** Loads again. The current value stays until the new one has arrived. */
   readonly reload: () => void;
 }
 
 /**
- * Loads something when `key` changes, and every `pollMs` while the page can be seen.
- * An answer that was overtaken by a newer request is dropped.
+ * Loads data when `key` changes, and every `pollMs` milliseconds while the page is visible.
+ * The response of a superseded request is ignored.
  */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>, pollMs?: number): Data<T> {
   const [state, setState] = useState<{ value: T | undefined; error: string | undefined; loading: boolean }>({
@@ -49,7 +49,7 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
     }, pollMs);
     return () => clearInterval(timer);
   }, [pollMs, reload]);
-  // What could not be read because the session had ended can be read again.
+  // After a renewal of the session, reload data that could not be read.
   const failed = state.error !== undefined;
   useEffect(() => (failed ? onSessionRenewed(reload) : undefined), [failed, reload]);
   return { ...state, reload };

@@ -1,24 +1,24 @@
 import { useReducer } from 'preact/hooks';
 
-/** What was typed and not saved yet, in memory alone: it outlives a look at something else, not the page. */
+/** Unsaved input, in memory: kept while the user visits other pages of the dashboard, lost with the window. */
 const drafts = new Map<string, string>();
 
 /**
- * As `useState`, for text that somebody types: whoever comes back to `place` finds it again.
- * @param place what the text is of, such as `policy/readers/document`
- * @returns undefined where nothing was typed; set that to drop what was
+ * Like `useState`, for unsaved text: it is kept under `key` when the component is unmounted.
+ * @param key identifies the text, such as `policy/readers/document`
+ * @returns the text, undefined when there is none; set undefined to discard it
  */
-export function useDraft(place: string): [string | undefined, (text: string | undefined) => void] {
+export function useDraft(key: string): [string | undefined, (text: string | undefined) => void] {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const set = (text: string | undefined): void => {
-    if (text === undefined) drafts.delete(place);
-    else drafts.set(place, text);
+    if (text === undefined) drafts.delete(key);
+    else drafts.set(key, text);
     redraw(undefined);
   };
-  return [drafts.get(place), set];
+  return [drafts.get(key), set];
 }
 
-/** For whoever signs in next. */
-export function dropDrafts(): void {
+/** Discards all unsaved input, at sign-out. */
+export function clearDrafts(): void {
   drafts.clear();
 }

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** The width up to which the styles lay things out for a phone. */
+/** The breakpoint of the styles for phones. */
 const narrow = matchMedia('(max-width: 720px)');
 
-/** Whether the page is as narrow as a phone; follows when it is turned. */
+/** Whether the page is as narrow as a phone. Updates when the device is rotated. */
 export function useNarrow(): boolean {
   const [is, setIs] = useState(narrow.matches);
   useEffect(() => {

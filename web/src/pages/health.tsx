@@ -12,12 +12,11 @@ import { RunPanel } from './health/run-panel.tsx';
 import { checksOfRun } from './health/run-progress.ts';
 
 /**
- * Asks for findings on a table that cannot be: what remains of the answer is a few hundred bytes, whether a run is under way and
- * when the latest one was.
+ * A small response for polling: the filter matches no table, so that only the time of the latest run and the state of the current run remain.
  */
-const PULSE = '/clusterHealth?table=%2F';
-const IDLE_PULSE_MS = 2000;
-const RUNNING_PULSE_MS = 500;
+const POLL = '/clusterHealth?table=%2F';
+const IDLE_POLL_MS = 2000;
+const RUNNING_POLL_MS = 500;
 
 function FilterBar(props: { filters: Filters; counts: { all: number; fail: number; pass: number } }): JSX.Element {
   const { filters, counts } = props;
@@ -55,17 +54,13 @@ export function HealthPage(): JSX.Element {
   const { query } = useLocation();
   const data = useData('health', (signal) => call<HealthReport>('/clusterHealth', { signal }));
   const [fast, setFast] = useState(false);
-  const pulse = useData(
-    'pulse',
-    (signal) => call<HealthReport>(PULSE, { signal }),
-    fast ? RUNNING_PULSE_MS : IDLE_PULSE_MS,
-  );
+  const poll = useData('poll', (signal) => call<HealthReport>(POLL, { signal }), fast ? RUNNING_POLL_MS : IDLE_POLL_MS);
   const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
   const [error, setError] = useState<string>();
-  // A run that somebody else began is shown like one's own.
-  const running = pulse.value?.running ?? undefined;
+  // Runs started by others are shown, too.
+  const running = poll.value?.running ?? undefined;
   useEffect(() => setFast(running !== undefined), [running !== undefined]);
-  const newest = pulse.value?.runTimestamp;
+  const newest = poll.value?.runTimestamp;
   const shownRun = data.value?.runTimestamp;
   useEffect(() => {
     if (newest !== undefined && shownRun !== undefined && newest !== shownRun) data.reload();
@@ -93,7 +88,7 @@ export function HealthPage(): JSX.Element {
     } catch (failure) {
       setError(messageOfError(failure));
     } finally {
-      pulse.reload();
+      poll.reload();
       data.reload();
     }
   };
@@ -107,7 +102,7 @@ export function HealthPage(): JSX.Element {
   return (
     <>
       <Glance report={data.value} running={running !== undefined} onRun={run} />
-      <ErrorNote message={error ?? data.error ?? pulse.error} retry={data.reload} />
+      <ErrorNote message={error ?? data.error ?? poll.error} retry={data.reload} />
       {running && <RunPanel running={running} checks={checksOfRun(running, checks, definitions.value ?? [])} />}
       <FilterBar
         filters={filters}
@@ -117,7 +112,7 @@ export function HealthPage(): JSX.Element {
           pass: checks.filter((check) => check.status === 'PASS').length,
         }}
       />
-      {shown.length === 0 && checks.length > 0 && <p class="muted">No check meets these filters.</p>}
+      {shown.length === 0 && checks.length > 0 && <p class="muted">No checks match these filters.</p>}
       {families.map((family) => (
         <section key={family} aria-labelledby={`family-${family}`}>
           <h2 class="family" id={`family-${family}`}>

@@ -3,29 +3,10 @@ import { Badge, ErrorNote, Loaded, When } from '../components/basics.tsx';
 import { Table } from '../components/table.tsx';
 import { call } from '../lib/api.ts';
 import { duration } from '../lib/format.ts';
+import type { GatewayInfo } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 
-interface Overview {
-  readonly version: string;
-  readonly brokerId: string;
-  readonly startedAt: string;
-  readonly store: {
-    readonly kind: string;
-    readonly synced: boolean;
-    readonly ageMs: number;
-    readonly lastError?: string | null;
-  };
-  readonly engine: { readonly url: string; readonly reachable: boolean; readonly message?: string | null };
-  readonly instances: readonly {
-    readonly brokerId: string;
-    readonly host: string;
-    readonly port: number;
-    readonly self: boolean;
-  }[];
-  readonly pagination: { readonly protocol: string };
-}
-
-/** What is so, in a word that the eye finds first, and the particulars below. */
+/** A card with a status badge and details. */
 function Tile(props: {
   title: string;
   badge?: JSX.Element;
@@ -49,7 +30,7 @@ function Tile(props: {
 }
 
 export function OverviewPage(): JSX.Element {
-  const data = useData('overview', (signal) => call<Overview>('/api/v1/gateway', { signal }), 10_000);
+  const data = useData('overview', (signal) => call<GatewayInfo>('/api/v1/gateway', { signal }), 10_000);
   return (
     <>
       <h1>Gateway</h1>
@@ -64,7 +45,7 @@ export function OverviewPage(): JSX.Element {
                 {overview.instances.map((instance) => (
                   <tr key={instance.brokerId}>
                     <td>
-                      <code>{instance.brokerId}</code> {instance.self && <Badge tone="plain">this one</Badge>}
+                      <code>{instance.brokerId}</code> {instance.self && <Badge tone="plain">this gateway</Badge>}
                     </td>
                     <td>
                       <code>
@@ -82,7 +63,7 @@ export function OverviewPage(): JSX.Element {
   );
 }
 
-function Tiles(props: { overview: Overview }): JSX.Element {
+function Tiles(props: { overview: GatewayInfo }): JSX.Element {
   const { store, engine, version, brokerId, startedAt, pagination } = props.overview;
   return (
     <div class="tiles">
@@ -91,15 +72,15 @@ function Tiles(props: { overview: Overview }): JSX.Element {
         badge={<Badge tone={engine.reachable ? 'good' : 'bad'}>{engine.reachable ? 'reachable' : 'unreachable'}</Badge>}
         facts={[
           ['Controller', <code key="url">{engine.url}</code>],
-          ...(engine.message ? [['Answer', engine.message] as [string, string]] : []),
+          ...(engine.message ? [['Response', engine.message] as [string, string]] : []),
         ]}
       />
       <Tile
         title="Resources"
-        badge={<Badge tone={store.synced ? 'good' : 'warn'}>{store.synced ? 'in step' : 'not yet read'}</Badge>}
+        badge={<Badge tone={store.synced ? 'good' : 'warn'}>{store.synced ? 'synced' : 'not synced'}</Badge>}
         facts={[
-          ['Kept in', store.kind === 'kubernetes' ? 'the Kubernetes API' : `a ${store.kind}`],
-          ['Known to be current', `${duration(store.ageMs)} ago`],
+          ['Stored in', store.kind === 'kubernetes' ? 'the Kubernetes API' : `a ${store.kind}`],
+          ['Last update', `${duration(store.ageMs)} ago`],
           ...(store.lastError ? [['Last error', store.lastError] as [string, string]] : []),
         ]}
       />
@@ -109,7 +90,7 @@ function Tiles(props: { overview: Overview }): JSX.Element {
           ['Version', <code key="version">{version}</code>],
           ['Id', <code key="id">{brokerId}</code>],
           ['Started', <When key="started" time={startedAt} />],
-          ['Results are kept in', pagination.protocol],
+          ['Result store', pagination.protocol],
         ]}
       />
     </div>

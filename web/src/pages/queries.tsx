@@ -13,7 +13,7 @@ import { useData } from '../lib/use-data.ts';
 
 const PAGE_SIZES = [100, 1000, 10_000];
 
-/** Tables that the caller may see, with their columns; a schema that may not be read leaves its table without columns. */
+/** Tables that the caller may see, with their columns where the caller may read the schema. */
 async function loadTables(signal: AbortSignal): Promise<Record<string, string[]>> {
   const { tables } = await call<{ tables: string[] }>('/tables', { signal });
   const known: Record<string, string[]> = {};
@@ -31,7 +31,7 @@ async function loadTables(signal: AbortSignal): Promise<Record<string, string[]>
           (group) => (schema[group] ?? []).map((field) => field.name),
         );
       } catch {
-        // Completion does without the columns of a table whose schema the caller may not read.
+        // The caller may not read this schema: no completion of its columns.
       }
     }
   };
@@ -121,18 +121,18 @@ export function QueriesPage(): JSX.Element {
       setTurn((n) => n + 1);
       return parseExact(text) as CursorResponse;
     });
-  const read = (requestId: string, offset: number, numRows: number, holder: Record<string, string>): Promise<void> =>
+  const read = (requestId: string, offset: number, numRows: number, headers: Record<string, string>): Promise<void> =>
     attempt(async (signal) => {
       const text = await callText(
         `/query/${encodeURIComponent(requestId)}/results?offset=${offset}&numRows=${numRows}`,
-        { signal, headers: holder },
+        { signal, headers },
       );
-      // Pages carry the rows; the statistics stand in every page as they stood in the first.
+      // The statistics are the same in every page.
       return parseExact(text) as CursorResponse;
     });
   const go = async (offset: number, numRows = size): Promise<void> => {
     if (!page) return;
-    // The gateway that holds the result, where another one answers.
+    // The gateway that stores the result: another one may receive the request.
     const { brokerHost: FORWARD_HOST, brokerPort } = page;
     await read(
       page.requestId,
@@ -165,7 +165,7 @@ export function QueriesPage(): JSX.Element {
             </button>
           )}
           <label class="inline">
-            <span>Rows a page</span>
+            <span>Rows per page</span>
             <select
               value={String(size)}
               onChange={(event) => {
@@ -181,12 +181,12 @@ export function QueriesPage(): JSX.Element {
               ))}
             </select>
           </label>
-          <span class="muted">Ctrl+Enter runs. A query without LIMIT returns 10 rows.</span>
+          <span class="muted">Ctrl+Enter runs the query. A query without LIMIT returns 10 rows.</span>
         </div>
         {names.length > 0 && (
           <details>
             <summary>
-              {names.length} {names.length === 1 ? 'table' : 'tables'} you may see
+              {names.length} {names.length === 1 ? 'table' : 'tables'} available
             </summary>
             <ul class="tables">
               {names.map((name) => (

@@ -2,12 +2,12 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorNote, Loading } from '../components/basics.tsx';
 import { call, messageOfError } from '../lib/api.ts';
-import { comeBackFromProvider, leaveForProvider, type Arrival, type SignInMethods } from '../lib/oidc.ts';
+import { finishSignIn, startSignIn, type SignInResult, type SignInMethods } from '../lib/oidc.ts';
 import { navigate } from '../lib/router.ts';
 import { announceSignIn, SIGN_IN_WINDOW } from '../lib/sign-in-window.ts';
 
-/** What stands alone in the middle of a window. */
-export function Alone(props: { children: ComponentChildren }): JSX.Element {
+/** A page with a single centred card. */
+export function CenteredCard(props: { children: ComponentChildren }): JSX.Element {
   return (
     <main class="alone">
       <section class="card sign-in">
@@ -20,71 +20,71 @@ export function Alone(props: { children: ComponentChildren }): JSX.Element {
   );
 }
 
-/** What a window that was opened to sign in shows first: it goes on to the identity provider. */
+/** First page of the sign-in window: it redirects to the identity provider. */
 export function SignInWindow(): JSX.Element {
   const [error, setError] = useState<string>();
-  const leave = async (): Promise<void> => {
+  const start = async (): Promise<void> => {
     setError(undefined);
     try {
-      const { oidc } = await call<SignInMethods>('/ui/session/methods', { quiet401: true });
-      if (oidc) await leaveForProvider(oidc, true);
-      else setError('The identity provider cannot be reached. Try again, or sign in with a token where you came from.');
+      const { oidc } = await call<SignInMethods>('/ui/session/methods', { ignore401: true });
+      if (oidc) await startSignIn(oidc, true);
+      else setError('The identity provider is not reachable. Try again, or sign in with a token on the previous page.');
     } catch (failure) {
       setError(messageOfError(failure));
     }
   };
   useEffect(() => {
-    void leave();
+    void start();
   }, []);
   return (
-    <Alone>
+    <CenteredCard>
       {error === undefined ? (
         <Loading what="your identity provider" />
       ) : (
-        <ErrorNote message={error} retry={() => void leave()} />
+        <ErrorNote message={error} retry={() => void start()} />
       )}
-    </Alone>
+    </CenteredCard>
   );
 }
 
-/** Where the identity provider leads back to. */
+/** The redirect URI of the identity provider. */
 export function SignedIn(): JSX.Element {
-  const [arrival, setArrival] = useState<Arrival>();
+  const [result, setResult] = useState<SignInResult>();
   useEffect(() => {
     const query = new URLSearchParams(location.search);
-    // The code counts once, and belongs into no history.
+    // The authorization code must not stay in the history.
     history.replaceState(null, '', location.pathname);
-    void comeBackFromProvider(query).then((result) => {
-      if (result.refusal === undefined) announceSignIn();
-      if (result.refusal === undefined && !result.inWindow) {
-        navigate(result.back, true);
+    void finishSignIn(query).then((outcome) => {
+      if (outcome.error === undefined) announceSignIn();
+      if (outcome.error === undefined && !outcome.inWindow) {
+        navigate(outcome.back, true);
         return;
       }
-      setArrival(result);
-      if (result.refusal === undefined) close();
+      setResult(outcome);
+      if (outcome.error === undefined) close();
     });
   }, []);
-  if (!arrival) {
+  if (!result) {
     return (
-      <Alone>
+      <CenteredCard>
         <Loading what="your session" />
-      </Alone>
+      </CenteredCard>
     );
   }
   return (
-    <Alone>
-      <ErrorNote message={arrival.refusal} />
-      {arrival.refusal === undefined ? (
-        <p role="status">You are signed in. Close this window and go on where you were.</p>
+    <CenteredCard>
+      <ErrorNote message={result.error} />
+      {result.error === undefined ? (
+        <p role="status">You are signed in. Close this window and return to the previous page.</p>
       ) : (
         <button
           type="button"
           class="primary"
-          onClick={() => navigate(arrival.inWindow ? SIGN_IN_WINDOW : '/health', true)}
+          onClick={() => navigate(result.inWindow ? SIGN_IN_WINDOW : '/health', true)}
         >
-          Begin again
+          Start again
         </button>
       )}
-    </Alone>
+    </CenteredCard>
   );
 }

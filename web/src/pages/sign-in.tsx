@@ -3,14 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import { BusyButton, Dialog, ErrorNote, Form } from '../components/basics.tsx';
 import { TextField } from '../components/fields.tsx';
 import { call, messageOfError } from '../lib/api.ts';
-import { leaveForProvider, type SignInMethods } from '../lib/oidc.ts';
+import { startSignIn, type SignInMethods } from '../lib/oidc.ts';
 import { href } from '../lib/router.ts';
 import { signIn } from '../lib/session.ts';
 import { announceSignIn, onSignedInElsewhere, openSignInWindow, SIGN_IN_WINDOW } from '../lib/sign-in-window.ts';
 import { useData } from '../lib/use-data.ts';
-import { Alone } from './sign-in-window.tsx';
+import { CenteredCard } from './sign-in-window.tsx';
 
-/** Signing in with the identity provider: by a window of its own where this page must stay as it is. */
+/** Sign-in at the identity provider, in a separate window when this page must not be left. */
 function Provider(props: { oidc: NonNullable<SignInMethods['oidc']>; stay: boolean }): JSX.Element {
   const [opened, setOpened] = useState<boolean>();
   return (
@@ -19,24 +19,24 @@ function Provider(props: { oidc: NonNullable<SignInMethods['oidc']>; stay: boole
       <BusyButton
         onPress={async () => {
           if (props.stay) setOpened(openSignInWindow());
-          else await leaveForProvider(props.oidc, false);
+          else await startSignIn(props.oidc, false);
         }}
       >
         Sign in with your identity provider
       </BusyButton>
       {opened === true && (
         <p class="hint" role="status">
-          Sign in in the window that has opened. This page waits, with all that you typed.
+          Continue in the new window. This page keeps your input.
         </p>
       )}
       {opened === false && (
         <div class="note note-warn" role="alert">
           <span>
-            Your browser has blocked the window.{' '}
+            Your browser blocked the window.{' '}
             <a href={href(SIGN_IN_WINDOW)} target="_blank" rel="noreferrer">
               Sign in in a new tab
             </a>
-            : this page waits, with all that you typed.
+            . This page keeps your input.
           </span>
         </div>
       )}
@@ -44,12 +44,12 @@ function Provider(props: { oidc: NonNullable<SignInMethods['oidc']>; stay: boole
   );
 }
 
-/** @param props.stay true where the page behind holds what somebody typed, so that it must not be left */
+/** @param props.stay true when the page behind has input, so that it must not be left */
 function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.Element {
   const [token, setToken] = useState('');
   const [error, setError] = useState<string>();
   const methods = useData('methods', (signal) =>
-    call<SignInMethods>('/ui/session/methods', { signal, quiet401: true }),
+    call<SignInMethods>('/ui/session/methods', { signal, ignore401: true }),
   );
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
@@ -59,7 +59,7 @@ function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.
       setError(messageOfError(failure));
     }
   };
-  // Whichever window signs in does so for all of them: they share the cookie.
+  // All windows share the session cookie.
   useEffect(() => onSignedInElsewhere(() => void attempt(async () => undefined)), []);
   const submit = (): Promise<void> =>
     attempt(async () => {
@@ -73,7 +73,7 @@ function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.
       <Form>
         <TextField
           label="Token"
-          hint="A service token (svc-…), a Kubernetes token, an OIDC token, or the administrator's token of a standalone start."
+          hint="A service token (svc-…), a Kubernetes token, an OIDC token, or the administrator token of a standalone installation."
           type="password"
           required
           autoFocus
@@ -91,22 +91,22 @@ function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.
 }
 
 /**
- * @param props.onDone opens the dashboard; throws where there is no session after all
- * @param props.again true where a session that was open has ended: the page behind stays as it is
+ * @param props.onDone opens the dashboard; throws when there is no session
+ * @param props.again true after a session has expired: the page behind stays mounted
  */
 export function SignIn(props: { onDone: () => Promise<void>; again?: boolean }): JSX.Element {
   if (props.again) {
     return (
-      <Dialog title="Your session has ended">
-        <p>Sign in again. Nothing you typed is lost.</p>
+      <Dialog title="Your session has expired">
+        <p>Sign in again. Your input is kept.</p>
         <SignInForm onDone={props.onDone} stay />
       </Dialog>
     );
   }
   return (
-    <Alone>
-      <p class="muted">Access, health and paginated queries of your Apache Pinot cluster.</p>
+    <CenteredCard>
+      <p class="muted">Access control, health and paginated queries for your Apache Pinot cluster.</p>
       <SignInForm onDone={props.onDone} stay={false} />
-    </Alone>
+    </CenteredCard>
   );
 }

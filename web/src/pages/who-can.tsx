@@ -6,30 +6,23 @@ import { Table } from '../components/table.tsx';
 import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
-import type { Policy, SimulatedDecision } from '../lib/types.ts';
+import type { Access, Policy, SimulatedDecision } from '../lib/types.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
 import { COMMON_ACTIONS } from './access/policy-assist.ts';
 
 const TABLE = 'srn2:table#';
-/** More matching policies than this are named without their text. */
+/** Further matching policies are shown without their text. */
 const MAX_POLICIES = 20;
 
 const REASONS: Record<SimulatedDecision['reason'], string> = {
   allowed: 'A statement allows it and none denies it.',
-  explicitDeny: 'A statement denies it; a deny beats every allow.',
-  implicitDeny: 'No statement matches; what nothing matches is denied.',
-  invalidPolicy: 'A policy of its roles cannot be read; such a policy denies everything.',
+  explicitDeny: 'A statement denies it; a deny overrides every allow.',
+  implicitDeny: 'No statement matches; the default is deny.',
+  invalidPolicy: 'A policy of the subject’s roles is invalid; an invalid policy denies everything.',
 };
 
-interface Access {
-  readonly subject: string;
-  readonly subjectType: string;
-  readonly role: string;
-  readonly policy?: string;
-}
-
-/** The policy's statements as they stand, the deciding one marked. */
+/** The statements of the matching policies, with the matching statement marked. */
 function DecidingStatements(props: {
   decision: SimulatedDecision;
   policies: ReadonlyMap<string, Policy>;
@@ -46,7 +39,7 @@ function DecidingStatements(props: {
           <li key={`${match.role}/${match.policy}/${match.statementIndex}`}>
             <p>
               <Badge tone={match.effect === 'allow' ? 'good' : 'bad'}>{match.effect}</Badge> statement{' '}
-              {match.statementIndex + 1} of policy <code>{match.policy}</code>, held by role <code>{match.role}</code>
+              {match.statementIndex + 1} of policy <code>{match.policy}</code> in role <code>{match.role}</code>
             </p>
             {statements.map((statement, index) => (
               <pre
@@ -64,7 +57,7 @@ function DecidingStatements(props: {
   );
 }
 
-/** The policies that decided, by name; one that the caller may not read is named without its text. */
+/** The matching policies by name, without those that the caller may not read. */
 async function loadPolicies({ matchedStatements }: SimulatedDecision): Promise<ReadonlyMap<string, Policy>> {
   const names = new Set(matchedStatements.map(({ policy }) => policy).filter((name) => typeof name === 'string'));
   const policies = new Map<string, Policy>();
@@ -97,7 +90,7 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
       setAnswer({ decision, policies: await loadPolicies(decision) });
     });
   };
-  // Whoever follows a link to a question sees its answer.
+  // A URL with a complete question shows the answer at once.
   useEffect(() => {
     if (subject.subject !== '' && query.has('resource')) void ask();
   }, []);
@@ -123,7 +116,7 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
           choices={props.tables.map((name) => TABLE + name)}
         />
         <BusyButton class="primary" type="submit" onPress={ask} disabled={subject.subject === '' || action === ''}>
-          Decide
+          Check
         </BusyButton>
       </Form>
       <ErrorNote message={error} />
@@ -166,7 +159,7 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
         </BusyButton>
       </Form>
       <ErrorNote message={error} />
-      {rows && rows.length === 0 && <p class="muted">Nobody whom a role is assigned to may query this table.</p>}
+      {rows && rows.length === 0 && <p class="muted">No subject with a role may query this table.</p>}
       {rows && rows.length > 0 && (
         <Table label="Who may query the table" columns={['Subject', 'Kind', 'By role', 'By policy']}>
           {rows.map((row) => (
@@ -190,7 +183,7 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
 }
 
 export function WhoCanPage(): JSX.Element {
-  // Only what is proposed: who may not list the tables types their names.
+  // Suggestions only: a user who may not list the tables can type a name.
   const tables = useData('table-names', (signal) => call<{ tables: string[] }>('/tables', { signal }));
   const names = tables.value?.tables ?? [];
   return (

@@ -25,7 +25,7 @@ function setUp(options: { expiresAt?: string; assigned?: boolean; previousExpire
   );
   if (assigned) store.seed(roleAssignment('a', { role: 'r', subjects: [{ type: 'service-token', name: 'ci' }] }));
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
-  return { store, authenticator: new ServiceTokenAuthenticator(directory, () => NOW) };
+  return { store, authenticator: new ServiceTokenAuthenticator(directory, { now: () => NOW.getTime() }) };
 }
 
 const bearer = (token: string) => ({ scheme: 'bearer', token }) as const;

@@ -11,7 +11,7 @@ async function open(content: string) {
       if (state.content instanceof Error) throw state.content;
       return state.content;
     },
-    now: () => new Date(state.time),
+    clock: { now: () => state.time },
     onProblem: (message) => state.problems.push(message),
   });
   const ask = (token: string) => authenticator.authenticate({ scheme: 'bearer', token });
@@ -64,8 +64,8 @@ describe('token file', () => {
   it.each([
     ['{"user":"a"}', 'has no `sha256`'],
     [line('t', { user: 'a b' }), 'has no `user`'],
-    [line('t', { groups: 'devs' }), 'has `groups`'],
-    [line('t', { expiresAt: 'soon' }), 'has an `expiresAt`'],
+    [line('t', { groups: 'devs' }), 'has invalid `groups`'],
+    [line('t', { expiresAt: 'soon' }), 'has an invalid `expiresAt`'],
     ['[]', 'has no `sha256`'],
     ['null', 'has no `sha256`'],
   ])('says what is wrong with %s', (content, message) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { tablesOfSql } from '../../../../src/access/sql-tables.ts';
+import { judgeSql } from '../../../../src/access/sql/judge.ts';
 
 interface Group {
   readonly group: string;
@@ -11,24 +11,42 @@ interface Group {
   readonly texts: readonly string[];
 }
 
-const groups = parse(readFileSync(join(import.meta.dirname, 'corpus.yaml'), 'utf8')) as Group[];
-const texts = groups.flatMap((group) => group.texts.map((text) => ({ ...group, text })));
+function read(file: string): (Group & { readonly text: string })[] {
+  const groups = parse(readFileSync(join(import.meta.dirname, file), 'utf8')) as Group[];
+  return groups.flatMap((group) => group.texts.map((text) => ({ ...group, text })));
+}
+
+const texts = read('corpus.yaml');
+const ordinary = read('ordinary.yaml');
 
 describe('the corpus', () => {
-  it('holds at least 300 texts, none twice', () => {
+  it('has at least 300 texts that are not refused, none twice', () => {
     expect(new Set(texts.map(({ text }) => text)).size).toBe(texts.length);
-    expect(texts.length).toBeGreaterThanOrEqual(300);
+    expect(new Set(ordinary.map(({ text }) => text)).size).toBe(ordinary.length);
+    expect([...texts, ...ordinary].filter(({ refused }) => !refused).length).toBeGreaterThanOrEqual(400);
   });
 
   it.each(texts.filter(({ refused }) => !refused))('$group: $text', ({ text, tables = [] }) => {
-    const found = tablesOfSql(text);
+    const found = judgeSql(text);
     expect(found).toMatchObject({ ok: true });
     expect(found.ok && found.tables.toSorted()).toEqual(tables.toSorted());
   });
 
+  it.each(ordinary)('$group: $text', ({ text }) => {
+    expect(judgeSql(text)).toMatchObject({ ok: true });
+  });
+
+  it.each([...texts, ...ordinary].filter(({ refused }) => !refused))(
+    'printed again in the same words: $text',
+    ({ text }) => {
+      const found = judgeSql(text);
+      const again = found.ok ? judgeSql(found.text) : found;
+      expect(again).toEqual(found);
+    },
+  );
+
   it.each(texts.filter(({ refused }) => refused))('refused, $group: $text', ({ text }) => {
-    const found = tablesOfSql(text);
-    expect(found).toMatchObject({ ok: false });
-    expect(found.ok ? '' : found.reason).not.toBe('');
+    const found = judgeSql(text);
+    expect(found).toMatchObject({ ok: false, reason: expect.stringMatching(/^line \d+, column \d+: ./) });
   });
 });

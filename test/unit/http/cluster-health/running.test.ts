@@ -10,9 +10,9 @@ const REPORT: ClusterHealthReportStatus = {
   checks: [{ name: 'SEGMENT_COUNT_CHECK', status: 'PASS', message: 'fine', findingCount: 0 }],
   conditions: [],
 };
-const BEGUN = { id: 'api-1', checks: [], checksTotal: 33 };
-const FURTHER = {
-  ...BEGUN,
+const STARTED = { id: 'api-1', checks: [], checksTotal: 33 };
+const IN_PROGRESS = {
+  ...STARTED,
   done: 12,
   total: 40,
   checks: [
@@ -23,13 +23,13 @@ const FURTHER = {
 
 describe('a run that is under way', () => {
   it('is told beside the latest report, which stays as it was', () => {
-    const begun = withRunning(REPORT, BEGUN, 3, NOW);
-    expect(clusterHealth(begun, {})).toEqual({
+    const started = withRunning(REPORT, STARTED, 3, NOW);
+    expect(clusterHealth(started, {})).toEqual({
       ...clusterHealth(REPORT, {}),
       running: { taskId: 'api-1', step: 'begins', checks: [], checksTotal: 33 },
     });
-    const further = withRunning(begun, { ...FURTHER, checks: [...FURTHER.checks] }, 3, NOW);
-    expect(clusterHealth(further, {})).toEqual({
+    const inProgress = withRunning(started, { ...IN_PROGRESS, checks: [...IN_PROGRESS.checks] }, 3, NOW);
+    expect(clusterHealth(inProgress, {})).toEqual({
       ...clusterHealth(REPORT, {}),
       running: {
         taskId: 'api-1',
@@ -43,14 +43,14 @@ describe('a run that is under way', () => {
         checksTotal: 33,
       },
     });
-    expect(further.checks).toBe(REPORT.checks);
-    expect(further.conditions).toMatchObject([
-      { message: 'run `api-1` is under way: 12 of 40 reads done, 2 of 33 checks decided' },
+    expect(inProgress.checks).toBe(REPORT.checks);
+    expect(inProgress.conditions).toMatchObject([
+      { message: 'run `api-1` in progress: 12 of 40 reads done, 2 of 33 checks evaluated' },
     ]);
   });
 
   it('is told before the first report, too', () => {
-    expect(clusterHealth(withRunning(undefined, BEGUN, undefined, NOW), {})).toMatchObject({
+    expect(clusterHealth(withRunning(undefined, STARTED, undefined, NOW), {})).toMatchObject({
       runTimestamp: null,
       checks: [],
       running: { taskId: 'api-1', step: 'begins' },
@@ -59,7 +59,7 @@ describe('a run that is under way', () => {
   });
 
   it('is known by its id, however far it is', () => {
-    const status = withRunning(REPORT, { ...FURTHER, checks: [...FURTHER.checks] }, 1, NOW);
+    const status = withRunning(REPORT, { ...IN_PROGRESS, checks: [...IN_PROGRESS.checks] }, 1, NOW);
     expect(runningId(status)).toBe('api-1');
     expect(withoutRunning(status)).toEqual(REPORT);
     expect(clusterHealth(withoutRunning(status), {}).running).toBeNull();

@@ -61,14 +61,14 @@ describe('the state of the gateway', () => {
   it('survives an engine whose answer is not read to its end, and says what the engine answered', async () => {
     const { app } = await gateway((_request, response) => {
       response.writeHead(503);
-      // Never ended: the probe has to let go of it.
+      // Never ended, so the probe has to abort it.
       response.write('x'.repeat(100_000));
     });
     const answer = await app.inject('/api/v1/gateway');
     expect(answer.json()).toMatchObject({
       engine: { reachable: false, message: expect.stringContaining('503') as string },
     });
-    // An error that nobody listens to would end the process in the next turns of the event loop.
+    // An unhandled error event would end the process within the next event loop turns.
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect((await app.inject('/api/v1/gateway')).statusCode).toBe(200);
   });

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadFileSender } from '../../../../src/http/front/file-sender.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../support/app.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../query/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
@@ -20,13 +19,7 @@ async function openFiles(folder: string): Promise<number> {
   return links.filter((target) => target.startsWith(folder)).length;
 }
 
-const fileSender = await loadFileSender();
-
-describe.each([
-  ['the framework', undefined],
-  ['the short way', { fileSender: undefined }],
-  ...(fileSender ? ([['the system', { fileSender }]] as const) : []),
-] as const)('callers that go away while %s sends pages', { timeout: 30_000 }, (_who, shortWay) => {
+describe('clients that disconnect', { timeout: 30_000 }, () => {
   let folder: string;
   let gateway: TestGateway;
   let endpoint: StubEndpoint;
@@ -36,7 +29,6 @@ describe.each([
     endpoint = new StubEndpoint();
     [gateway] = (await startGateways(1, {
       engine: engineOf(endpoint),
-      ...(shortWay && { shortWay }),
       store: () => ({ protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') }),
     })) as [TestGateway];
   });
@@ -54,8 +46,8 @@ describe.each([
     return (await answer.json()) as { requestId: string };
   }
 
-  /** Asks for a page, reads a little of it, and is gone. */
-  async function readAndLeave(path: string): Promise<void> {
+  /** Requests a page, reads its first bytes and disconnects. */
+  async function readAndDisconnect(path: string): Promise<void> {
     const socket = connect(gateway.port, '127.0.0.1');
     socket.on('error', () => undefined);
     await once(socket, 'connect');
@@ -68,12 +60,12 @@ describe.each([
     const rows = Array.from({ length: 100_000 }, (_, i) => `[${i},"${'x'.repeat(80)}"]`);
     endpoint.answer = () => responseOf(answerText(rows));
     const { requestId } = await submit();
-    // 2 MB, and 9 MB, which are more than is held in memory.
+    // Pages of 2 MB and 9 MB, larger than the memory for a page.
     const paths = [20_000, 100_000].map((numRows) => `/query/${requestId}/results?offset=0&numRows=${numRows}`);
     for (let i = 0; i < CLIENTS; i += 20) {
-      await Promise.all(Array.from({ length: 20 }, (_, k) => readAndLeave(paths[(i + k) % 2] as string)));
+      await Promise.all(Array.from({ length: 20 }, (_, k) => readAndDisconnect(paths[(i + k) % 2] as string)));
     }
-    // The file of a result that was just read stays open, once.
+    // One handle stays open as a cache after reading.
     await expect.poll(() => openFiles(folder), { timeout: 15_000 }).toBe(1);
     const connections = (): Promise<number> =>
       new Promise((resolve, reject) =>

@@ -6,7 +6,7 @@ import type { Authorizer } from '../../../../src/access/authorizer.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/engine/types.ts';
 import type { AppParts } from '../../../../src/http/app.ts';
-import type { FileSender } from '../../../../src/http/front/file-sender.ts';
+import { ByteBudget } from '../../../../src/http/byte-budget.ts';
 import { createQueryService, type QueryService } from '../../../../src/http/query/service.ts';
 import { createLogger } from '../../../../src/logging.ts';
 import type { GatewayAddress } from '../../../../src/query/peers.ts';
@@ -28,7 +28,7 @@ export interface TestGateway {
   readonly registry: Registry;
 }
 
-/** An engine whose every broker is this endpoint. */
+/** An engine whose controller and brokers are this endpoint. */
 export function engineOf(endpoint: EngineEndpoint): Engine & KnownTables {
   return {
     controller: endpoint,
@@ -43,20 +43,19 @@ export interface GatewaysOptions {
   readonly engine: Engine & KnownTables;
   readonly store: (gateway: number) => Partial<ResultStoreSettings>;
   readonly authorizer?: Authorizer;
-  /** Who calls; Alice where absent. */
+  /** The caller; Alice where absent. */
   readonly principal?: () => Principal;
-  /** Epoch milliseconds; the system's clock where absent. */
+  /** Epoch milliseconds; the system clock where absent. */
   readonly now?: () => number;
   readonly settings?: () => PaginationSettings;
-  /** Told what the retention is to do every half minute. */
+  /** Receives the periodic retention callback, which is otherwise never called. */
   readonly every?: (call: () => void) => void;
-  /** Whether pages go the short way, and what sends their files then; the framework sends them where absent. */
-  readonly shortWay?: { readonly fileSender: FileSender | undefined };
-  /** Anything else of the app. */
+  readonly budget?: ByteBudget;
+  /** Overrides other parts of the app. */
   readonly parts?: Partial<AppParts>;
 }
 
-/** Gateways that know each other and listen on 127.0.0.1. */
+/** Starts gateways of one deployment on 127.0.0.1. */
 export async function startGateways(count: number, options: GatewaysOptions): Promise<TestGateway[]> {
   const ports = await freePorts(count);
   const addresses: GatewayAddress[] = ports.map((port) => ({ host: '127.0.0.1', port }));
@@ -83,13 +82,13 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
           },
         },
       });
-      const { principal, shortWay } = options;
+      const { principal, budget = new ByteBudget() } = options;
       const app = await testApp({
         authorizer: options.authorizer ?? allowAll,
         register: service.register,
         parts: {
           ...(principal && { authenticator: authenticatorOf(principal) }),
-          ...(shortWay && { ...shortWay, pageLane: { ...service.pages, uncounted: options.authorizer ?? allowAll } }),
+          dataPlane: { ...service.data, budget },
           ...options.parts,
         },
       });

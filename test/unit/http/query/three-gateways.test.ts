@@ -50,13 +50,13 @@ describe('three gateways with stores of their own', () => {
 
   it('passes the holder’s refusal on, and the caller’s credential to the holder', async () => {
     const { requestId } = await submit();
-    const past = await call(second, `/query/${requestId}/results?offset=10`);
-    expect(past.status).toBe(400);
-    expect(past.text).toContain('10 rows');
-    const nobody = await call(second, `/query/${requestId}/results?offset=0`, {
+    const beyondEnd = await call(second, `/query/${requestId}/results?offset=10`);
+    expect(beyondEnd.status).toBe(400);
+    expect(beyondEnd.text).toContain('10 rows');
+    const unauthenticated = await call(second, `/query/${requestId}/results?offset=0`, {
       headers: { authorization: 'Bearer wrong' },
     });
-    expect(nobody.status).toBe(401);
+    expect(unauthenticated.status).toBe(401);
   });
 
   it('follows no address but those of this deployment', async () => {

@@ -14,7 +14,7 @@ const all = { version: 'v1', statements: [{ effect: 'allow', resources: ['*'] }]
 describe('service tokens over REST', () => {
   it('shows a secret once, and lets the token in once it has a role', async () => {
     const { call, directory } = await testGateway();
-    const authenticator = new ServiceTokenAuthenticator(directory, () => NOW);
+    const authenticator = new ServiceTokenAuthenticator(directory, { now: () => NOW.getTime() });
     const made = await call('POST', '/service-tokens', {
       description: 'nightly',
       expiresAt: '2026-12-01T00:00:00+01:00',
@@ -134,7 +134,66 @@ describe('simulate-access', () => {
     });
   });
 
+  it('bounds what its answers repeat of the statements, and gives every answer a reason', async () => {
+    const { call } = await testGateway();
+    const table = (index: number) => ({
+      effect: 'allow',
+      actions: ['Query'],
+      resources: Array.from({ length: 20 }, () => `srn2:table#${'e'.repeat(index % 2)}${'*'.repeat(400)}`),
+    });
+    const { status, body } = await call('POST', '/simulate-access', {
+      subjectTypeToSubject: { 'user-email': 'nobody@example.com' },
+      policyDocument: { version: 'v1', statements: Array.from({ length: 100 }, (_, index) => table(index)) },
+      requests: Array.from({ length: 500 }, () => question),
+    });
+    expect(status).toBe(200);
+    const counts = body.results.map((result: { matchedStatements: unknown[] }) => result.matchedStatements.length);
+    expect(counts.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 100));
+    expect(counts.slice(10)).toEqual(Array.from({ length: 490 }, () => 1));
+    expect(body.results[0].matchedStatements[0].resources).toHaveLength(20);
+    expect(body.results[499]).toEqual({
+      ...question,
+      decision: 'ALLOW',
+      reason: 'allowed',
+      matchedStatements: [
+        {
+          role: null,
+          policy: null,
+          roleSrn: null,
+          policySrn: null,
+          statementIndex: expect.any(Number),
+          effect: 'allow',
+        },
+      ],
+    });
+    expect(JSON.stringify(body).length).toBeLessThan(600_000);
+  });
+
+  it('bounds the questions by the patterns that each is compared with', async () => {
+    const { call } = await testGateway();
+    const resources = Array.from({ length: 250 }, (_, index) => `srn2:table#t${index}*x`);
+    const ask = (questions: number) =>
+      call('POST', '/simulate-access', {
+        subjectTypeToSubject: { 'user-email': 'nobody@example.com' },
+        policyDocument: {
+          version: 'v1',
+          statements: Array.from({ length: 8 }, () => ({ effect: 'allow', resources })),
+        },
+        requests: Array.from({ length: questions }, () => question),
+      });
+    expect((await ask(100)).status).toBe(200);
+    const { status, body } = await ask(101);
+    expect([status, body.message]).toEqual([
+      400,
+      '`requests` has 101 entries: at most 100 are allowed for the 2000 resources with a `*` before their end that these roles and this policy have',
+    ]);
+  });
+
   it.each([
+    [
+      { subjectTypeToSubject: { group: 'a' }, ...question, resourceSrn2String: `srn2:table#${'t'.repeat(513)}` },
+      /at most 512/,
+    ],
     [{ subjectTypeToSubject: {}, ...question }, /needs at least one subject/],
     [{ subjectTypeToSubject: { grup: 'a' }, ...question }, /did you mean `group`/],
     [{ subjectTypeToSubject: { group: 'a' }, action: 'Query' }, /`resourceSrn2String` in the body: is missing/],
@@ -197,7 +256,7 @@ describe('rights', () => {
           '`srn2:user#alice@example.com` may not `GetRole` on `srn2:role#other`: no statement of its roles allows it',
       },
     });
-    // What may not be read is 403 whether it exists or not.
+    // 403 for unreadable objects must not reveal whether they exist.
     expect((await call('GET', `/roles/${inPath('role', 'none')}`)).status).toBe(403);
     expect((await call('GET', `/roles/${inPath('role', 'team-none')}`)).status).toBe(404);
     expect((await call('PUT', `/roles/${inPath('role', 'team-a')}`, { description: 'x' })).status).toBe(200);
@@ -253,17 +312,17 @@ describe('rights', () => {
         subjectType: 'email',
       }),
     ];
-    // Spelt out instead of by stars, it is the same.
+    // An enumeration of all patterns is equivalent to `*`.
     const letters = Array.from('abcdefghijklmnopqrstuvwxyz', (letter) => `${letter}*`);
     const actions = letters.filter((pattern) => matchesAnyAction(pattern));
     const resources = SRN_KINDS.map((kind) => `srn2:${kind}#*`);
-    const spelt = { version: 'v1', statements: [{ effect: 'allow', actions, resources }] };
-    refusals.push(await call('POST', '/policies', { name: 'p', policyDocument: spelt }));
+    const enumerated = { version: 'v1', statements: [{ effect: 'allow', actions, resources }] };
+    refusals.push(await call('POST', '/policies', { name: 'p', policyDocument: enumerated }));
     for (const { status, body } of refusals) {
       expect([status, body.message]).toEqual([403, expect.stringContaining('gives everything on everything')]);
     }
-    const harmless = { version: 'v1', statements: [{ effect: 'allow', actions: '*', resources: 'srn2:table#*' }] };
-    expect((await call('POST', '/policies', { name: 'p', policyDocument: harmless })).status).toBe(200);
+    const tablesOnly = { version: 'v1', statements: [{ effect: 'allow', actions: '*', resources: 'srn2:table#*' }] };
+    expect((await call('POST', '/policies', { name: 'p', policyDocument: tablesOnly })).status).toBe(200);
     const admin = await testGateway({ roles: ['system-admin'] });
     expect((await admin.call('POST', '/policies', { name: 'p', policyDocument: all })).status).toBe(200);
   });

@@ -14,7 +14,7 @@ export const NOW = new Date('2026-11-01T12:00:00Z');
 
 export interface Answer {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- what it holds is what the tests find out
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests check the shape
   readonly body: any;
   readonly headers: Readonly<Record<string, unknown>>;
 }
@@ -24,11 +24,11 @@ export interface TestGateway {
   readonly store: MemoryStore;
   readonly directory: Directory;
   readonly manager: RbacManager;
-  /** Calls `<method> <path under the base>` and gives status, body and headers. */
+  /** Sends `<method> <BASE><path>`. @returns status, parsed body and headers */
   readonly call: (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) => Promise<Answer>;
 }
 
-/** A gateway in memory whose caller has the given roles. */
+/** An in-memory gateway whose caller has the given roles. */
 export async function testGateway(
   options: { roles?: readonly string[]; principal?: Principal; store?: MemoryStore; parts?: Partial<AppParts> } = {},
 ): Promise<TestGateway> {
@@ -66,7 +66,7 @@ export async function testGateway(
   };
 }
 
-/** `srn2:<kind>#<name>` as it stands in a path. */
+/** `srn2:<kind>#<name>`, percent-encoded for a path. */
 export function inPath(kind: string, name: string): string {
   return `srn2:${kind}%23${name}`;
 }

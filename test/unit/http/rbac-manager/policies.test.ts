@@ -24,7 +24,7 @@ describe('policies over REST', () => {
       status: 200,
       body: {
         description: 'd',
-        // A missing effect is a deny, missing actions are all, a single resource is a list of one.
+        // Defaults: no effect is a deny, no actions means all, and a single resource is a list of one.
         policyDocument: { version: 'v1', statements: [{ effect: 'deny', resources: ['srn2:table#salaries'] }] },
       },
     });
@@ -42,7 +42,7 @@ describe('policies over REST', () => {
   });
 
   it.each([
-    ['{', /`policyDocumentJson`: is no JSON/],
+    ['{', /`policyDocumentJson`: invalid JSON at line 1, column 2: /],
     ['[]', /must be an object with `version` and `statements`/],
     ['{"version":"v2","statements":[]}', /version: `v2` is not known: it must be `v1`/],
     ['{"version":"v1","statements":[]}', /statements: .*at least/],
@@ -53,7 +53,7 @@ describe('policies over REST', () => {
     [statement({ actions: ['CreateTabel*'] }), /did you mean `CreateTable`/],
     [statement({ resources: ['srn2:tabel#x'] }), /names the kind `tabel`, which no resource has; known kinds are/],
     [statement({ resources: ['table#x'] }), /statements\[0\]\.resources\[0\]/],
-    [statement({ resources: undefined }), /statements\[0\]\.resources: is missing/],
+    [statement({ resources: undefined }), /statements\[0\]\.resources: is required/],
     [statement({ effect: 'permit' }), /`permit` is not one of allow, deny/],
     [statement({ conditions: {} }), /statements\[0\]\.conditions: is not supported/],
     [statement({ acions: ['Query'] }), /did you mean `actions`/],

@@ -67,8 +67,8 @@ describe('roles over REST', () => {
       serviceToken('by-git', {}, withMeta(metadata)),
     );
     const managed = { managedBy: ['argocd-controller'] };
-    const of = `/roles/${inPath('role', 'table-reader')}/assignments`;
-    expect((await call('GET', of)).body).toMatchObject([{ subject: 'data', ...managed }]);
+    const path = `/roles/${inPath('role', 'table-reader')}/assignments`;
+    expect((await call('GET', path)).body).toMatchObject([{ subject: 'data', ...managed }]);
     expect((await call('GET', '/service-tokens')).body).toMatchObject([managed]);
     await call('POST', `/roles/${inPath('role', 'health-reader')}/create-assignment`, {
       subject: 'data',
@@ -86,7 +86,7 @@ describe('roles over REST', () => {
   });
 
   it.each([
-    [{}, /`name` in the body: is missing/],
+    [{}, /`name` in the body: is required/],
     [{ name: 'a', descripton: 'x' }, /did you mean `description`/],
     [{ name: 7 }, /must be a string/],
   ])('refuses %j', async (body, message) => {

@@ -48,12 +48,13 @@ describe('who can', () => {
     const all = (await call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events')).body as unknown as {
       total: number;
     };
-    const cut = (await call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events&limit=1')).body as unknown as {
+    const limited = (await call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events&limit=1'))
+      .body as unknown as {
       total: number;
       subjects: unknown[];
     };
-    expect(cut.subjects).toHaveLength(1);
-    expect(cut.total).toBe(all.total);
+    expect(limited.subjects).toHaveLength(1);
+    expect(limited.total).toBe(all.total);
     expect(all.total).toBeGreaterThanOrEqual(2);
   });
 

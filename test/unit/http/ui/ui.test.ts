@@ -26,14 +26,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const NOBODY = { authorization: '' };
+const NO_CREDENTIAL = { authorization: '' };
 const COOKIE = `olap-warden-session=${TEST_TOKEN}`;
 
 describe('the dashboard', () => {
   it.each(['/ui/', '/ui/health?status=FAIL', '/ui/access'])(
     'serves its page at %s to anyone, under a strict policy',
     async (url) => {
-      const answer = await app.inject({ url, headers: NOBODY });
+      const answer = await app.inject({ url, headers: NO_CREDENTIAL });
       expect(answer.statusCode).toBe(200);
       expect(answer.body).toContain('<title>page</title>');
       expect(answer.headers['content-security-policy']).toContain("script-src 'self'");
@@ -42,18 +42,18 @@ describe('the dashboard', () => {
   );
 
   it.each(['/', '/ui'])('leads from %s to the dashboard', async (url) => {
-    const answer = await app.inject({ url, headers: NOBODY });
+    const answer = await app.inject({ url, headers: NO_CREDENTIAL });
     expect([answer.statusCode, answer.headers.location]).toEqual([302, '/ui/']);
   });
 
   it('serves its assets without a credential, to be kept for good', async () => {
-    const answer = await app.inject({ url: '/ui/assets/main-ABC.js', headers: NOBODY });
+    const answer = await app.inject({ url: '/ui/assets/main-ABC.js', headers: NO_CREDENTIAL });
     expect(answer.statusCode).toBe(200);
     expect(answer.headers['content-type']).toContain('javascript');
     expect(answer.headers['cache-control']).toContain('immutable');
-    expect((await app.inject({ url: '/ui/assets/absent.js', headers: NOBODY })).statusCode).toBe(404);
+    expect((await app.inject({ url: '/ui/assets/absent.js', headers: NO_CREDENTIAL })).statusCode).toBe(404);
     expect(
-      (await app.inject({ url: '/ui/assets/..%2findex.html', headers: NOBODY })).statusCode,
+      (await app.inject({ url: '/ui/assets/..%2findex.html', headers: NO_CREDENTIAL })).statusCode,
     ).toBeGreaterThanOrEqual(400);
   });
 
@@ -61,7 +61,7 @@ describe('the dashboard', () => {
     const opened = await app.inject({ method: 'POST', url: '/ui/session' });
     expect(opened.statusCode).toBe(204);
     expect(opened.headers['set-cookie']).toBe(`${COOKIE}; Path=/; HttpOnly; SameSite=Strict`);
-    const ended = await app.inject({ method: 'DELETE', url: '/ui/session', headers: NOBODY });
+    const ended = await app.inject({ method: 'DELETE', url: '/ui/session', headers: NO_CREDENTIAL });
     expect(ended.headers['set-cookie']).toContain('Max-Age=0');
   });
 
@@ -76,11 +76,11 @@ describe('the dashboard', () => {
   });
 
   it('takes the cookie beside the header that only its own pages send', async () => {
-    const mine = await app.inject({
+    const answer = await app.inject({
       url: '/who',
       headers: { authorization: '', cookie: `a=b; ${COOKIE}`, 'x-olap-warden-ui': '1' },
     });
-    expect(mine.json()).toEqual({ srn: 'srn2:user#alice@example.com' });
+    expect(answer.json()).toEqual({ srn: 'srn2:user#alice@example.com' });
   });
 
   it.each([
@@ -93,9 +93,9 @@ describe('the dashboard', () => {
   });
 
   it('says where no identity provider is set up', async () => {
-    expect((await app.inject({ url: '/ui/session/methods', headers: NOBODY })).json()).toEqual({ oidc: null });
+    expect((await app.inject({ url: '/ui/session/methods', headers: NO_CREDENTIAL })).json()).toEqual({ oidc: null });
     const body = { code: 'c', codeVerifier: 'v'.repeat(43), nonce: 'n', redirectUri: 'http://localhost/ui/signed-in' };
-    const answer = await app.inject({ method: 'POST', url: '/ui/session/oidc', headers: NOBODY, payload: body });
+    const answer = await app.inject({ method: 'POST', url: '/ui/session/oidc', headers: NO_CREDENTIAL, payload: body });
     expect(answer.statusCode).toBe(404);
   });
 });

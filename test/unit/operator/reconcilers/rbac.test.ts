@@ -25,13 +25,13 @@ async function run(...objects: ConstructorParameters<typeof FakeStore>) {
 }
 
 describe('a Policy', () => {
-  it('is ready when it can be enforced', async () => {
+  it('is ready if it is valid', async () => {
     const { store, ready } = await run(policy('read', { statements: [statement(), statement()] }));
-    expect(ready('Policy', 'read')).toBe('True Ready: everything is in place');
+    expect(ready('Policy', 'read')).toBe('True Ready: the resource is ready');
     expect(store.get('Policy', 'read')?.status).toMatchObject({ srn: 'srn2:policy#read', statementCount: 2 });
   });
 
-  it('is stalled when it cannot, and says where and why', async () => {
+  it('is stalled if it is invalid, with the errors', async () => {
     const bad = policy('bad', { statements: [statement({ actions: ['Quary'] })] });
     const { store, ready } = await run(bad);
     expect(ready('Policy', 'bad')).toMatch(/^False InvalidPolicy: .*statements\[0\]\.actions\[0\].*`?Query`?/);
@@ -40,29 +40,29 @@ describe('a Policy', () => {
 });
 
 describe('a Role', () => {
-  it('waits for its policies, whatever the order, and names those that are missing', async () => {
+  it('waits for its policies, created in any order, and names missing ones', async () => {
     const { store, ready, settle } = await run(role('analysts', { policies: ['read', 'write'] }));
     expect(ready('Role', 'analysts')).toBe(
-      'False PolicyNotFound: policies `read`, `write` not found: create them, or take them out of spec.policies',
+      'False PolicyNotFound: policies `read`, `write` not found: create them, or remove them from spec.policies',
     );
     await store.create('Policy', policy('read'));
     await settle();
     expect(ready('Role', 'analysts')).toMatch(/^False PolicyNotFound: policy `write` not found: create it/);
     await store.create('Policy', policy('write'));
     await settle();
-    expect(ready('Role', 'analysts')).toBe('True Ready: everything is in place');
+    expect(ready('Role', 'analysts')).toBe('True Ready: the resource is ready');
     await store.delete('Policy', 'read');
     await settle();
     expect(ready('Role', 'analysts')).toMatch(/^False PolicyNotFound: policy `read`/);
   });
 
-  it('is not ready while one of them cannot be enforced', async () => {
+  it('is not ready while one of them is invalid', async () => {
     const bad = policy('bad', { statements: [statement({ actions: ['Quary'] })] });
     const { store, ready, settle } = await run(role('analysts', { policies: ['bad'] }), bad);
-    expect(ready('Role', 'analysts')).toMatch(/^False InvalidPolicy: policy `bad` cannot be enforced/);
+    expect(ready('Role', 'analysts')).toMatch(/^False InvalidPolicy: policy `bad` is invalid/);
     await store.update('Policy', { ...store.get('Policy', 'bad')!, spec: policy('x').spec });
     await settle();
-    expect(ready('Role', 'analysts')).toBe('True Ready: everything is in place');
+    expect(ready('Role', 'analysts')).toBe('True Ready: the resource is ready');
   });
 
   it('counts its policies and, over all assignments, its subjects', async () => {
@@ -79,7 +79,7 @@ describe('a Role', () => {
     expect(store.get('Role', 'analysts')?.status).toMatchObject({ subjectCount: 1 });
   });
 
-  it('lists no more names than somebody would read', async () => {
+  it('limits the number of names in a message', async () => {
     const { ready } = await run(role('r', { policies: Array.from({ length: 12 }, (_, index) => `p${index}`) }));
     expect(ready('Role', 'r')).toContain('`p9` and 2 more not found');
   });
@@ -93,7 +93,7 @@ describe('a RoleAssignment', () => {
     expect(store.get('RoleAssignment', 'team')?.status).not.toHaveProperty('srn');
     await store.create('Role', role('analysts'));
     await settle();
-    expect(ready('RoleAssignment', 'team')).toBe('True Ready: everything is in place');
+    expect(ready('RoleAssignment', 'team')).toBe('True Ready: the resource is ready');
     await store.delete('Role', 'analysts');
     await settle();
     expect(ready('RoleAssignment', 'team')).toMatch(/^False RoleNotFound/);

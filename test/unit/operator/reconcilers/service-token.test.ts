@@ -39,7 +39,7 @@ function values(found: Secret | undefined): Record<string, string> {
   return Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 }
 
-/** The token that a program would read from its Secret works by the present hash, by the one before, or not. */
+/** Whether the token in the Secret matches the current hash, the previous one, or none. */
 function works(store: FakeStore, bearer: string): 'now' | 'still' | 'no' {
   const hashes = readHashSecret(store.get('Secret', 'job-hash')!)!;
   const keys = parseBearerToken(bearer)!;
@@ -60,7 +60,7 @@ async function annotate(store: FakeStore, value: string): Promise<void> {
 }
 
 describe('a first token', () => {
-  it('is written to the Secret that is named, its hash to another, both owned by the ServiceToken', async () => {
+  it('is written to the named Secret, its hash to another one, both owned by the ServiceToken', async () => {
     const { store, recorder } = await run(job());
     const given = values(store.get('Secret', 'job-token'));
     expect(given['accessKey']).toMatch(/^[a-z0-9]{16}$/);
@@ -78,9 +78,9 @@ describe('a first token', () => {
       accessKey: given['accessKey'],
       srn: 'srn2:service-token#job',
     });
-    expect(recorder.told[0]).toContain('Normal TokenCreated job');
+    expect(recorder.events[0]).toContain('Normal TokenCreated job');
     expect(
-      JSON.stringify([store.get('ServiceToken', 'job'), recorder.told, store.get('Secret', 'job-hash')]),
+      JSON.stringify([store.get('ServiceToken', 'job'), recorder.events, store.get('Secret', 'job-hash')]),
     ).not.toContain(given['secretKey']);
   });
 
@@ -98,7 +98,7 @@ describe('a first token', () => {
     expect(token(store).state).toBe('Active');
   });
 
-  it('does not overwrite a Secret of somebody else, whether the store shows it or not', async () => {
+  it('does not overwrite a foreign Secret, whether the store shows it or not', async () => {
     for (const labelled of [true, false]) {
       const foreign = secret('job-token', { password: 'theirs' });
       const { store } = await run(job(), foreign);
@@ -110,13 +110,13 @@ describe('a first token', () => {
     }
   });
 
-  it('may not be written over its own hash', async () => {
+  it('cannot be written to the Secret of its hash', async () => {
     const { store } = await run(serviceToken('job', { secretName: 'job-hash' }));
     expect(token(store).ready).toBe('False InvalidSecretName');
     expect(store.list('Secret')).toEqual([]);
   });
 
-  it('that was cut off before its hash was written gets its hash, and stays what it is', async () => {
+  it('gets its hash after an interruption before the hash was written, and does not change', async () => {
     const first = await run(job());
     await first.stop();
     const bearer = bearerOf(first.store);
@@ -127,7 +127,7 @@ describe('a first token', () => {
     expect(works(store, bearer)).toBe('now');
   });
 
-  it('whose Secret was deleted is made anew under the same access key; the lost one works for the grace period', async () => {
+  it('is generated again with the same access key after its Secret was deleted; the lost one is valid for the grace period', async () => {
     const { store, clock, settle } = await run(job());
     const lost = bearerOf(store);
     await store.delete('Secret', 'job-token');
@@ -141,7 +141,7 @@ describe('a first token', () => {
 });
 
 describe('a rotation', () => {
-  it('happens once for each new value of the annotation; both tokens work for the grace period', async () => {
+  it('happens once for each new value of the annotation; both tokens are valid for the grace period', async () => {
     const { store, clock, recorder, settle } = await run(job(), assign('a', 'job'));
     const old = bearerOf(store);
     await clock.advance(60_000);
@@ -155,7 +155,7 @@ describe('a rotation', () => {
       rotatedAt: '2026-01-01T00:01:00Z',
       ready: 'True Active',
     });
-    expect(recorder.told.filter((line) => line.includes('TokenRotated'))).toHaveLength(1);
+    expect(recorder.events.filter((line) => line.includes('TokenRotated'))).toHaveLength(1);
     await clock.advance(GRACE_MS - 1000);
     expect(works(store, old)).toBe('still');
     await clock.advance(1000);
@@ -166,7 +166,7 @@ describe('a rotation', () => {
     expect([works(store, fresh), bearerOf(store) === fresh]).toEqual(['still', false]);
   });
 
-  it('is not done for an annotation that was there before the token', async () => {
+  it('is not made for an annotation that is older than the token', async () => {
     const { store, settle } = await run(job({ annotations: { [ROTATE]: 'x' } }));
     const first = bearerOf(store);
     await settle();
@@ -218,17 +218,17 @@ describe('a rotation', () => {
   );
 });
 
-describe('a token made by REST', () => {
+describe('a token created through REST', () => {
   const owner = serviceToken('job', {}, withMeta({ uid: 'uid-1' }));
   const hash = buildHashSecret(owner, { accessKey: 'a'.repeat(16), secretHash: hashSecretKey('s'.repeat(32)) });
 
-  it('needs no Secret but that of its hash', async () => {
+  it('needs only the Secret of its hash', async () => {
     const { store } = await run(owner, hash, assign('a', 'a'.repeat(16)));
     expect(token(store)).toMatchObject({ ready: 'True Active', accessKey: 'a'.repeat(16) });
     expect(store.writes.filter((write) => write.includes('Secret'))).toEqual([]);
   });
 
-  it('has a minute to get its hash; then the user is told what to do', async () => {
+  it('is stalled if it has no hash after a minute', async () => {
     const { store, clock } = await run(owner);
     expect(store.get('ServiceToken', 'job')?.status?.conditions?.[1]?.type).toBe('Reconciling');
     await clock.advance(60_000);
@@ -236,18 +236,18 @@ describe('a token made by REST', () => {
     expect(token(store).ready).toBe('False NoSecretName');
   });
 
-  it('cannot be rotated, and is told so once', async () => {
+  it('cannot be rotated, and records one Event', async () => {
     const { store, recorder, settle } = await run(owner, hash, assign('a', 'job'));
     await annotate(store, 'now');
     await settle();
     await settle();
-    expect(recorder.told.filter((line) => line.includes('CannotRotate'))).toHaveLength(1);
+    expect(recorder.events.filter((line) => line.includes('CannotRotate'))).toHaveLength(1);
     expect(token(store)).toMatchObject({ ready: 'True Active', observedRotateAt: 'now' });
   });
 });
 
-describe('the end', () => {
-  it('comes at spec.expiresAt, to the second', async () => {
+describe('expiry and deletion', () => {
+  it('expires at spec.expiresAt, to the second', async () => {
     const spec = { secretName: 'job-token', expiresAt: '2026-01-01T01:00:00Z' };
     const { store, clock } = await run(serviceToken('job', spec), assign('a', 'job'));
     await clock.advance(3_599_999);
@@ -256,20 +256,20 @@ describe('the end', () => {
     expect(token(store)).toMatchObject({ state: 'Expired', ready: 'False Expired' });
   });
 
-  it('is there from the start for one that has expired: nothing is made', async () => {
+  it('creates nothing for a token that is expired from the start', async () => {
     const { store } = await run(serviceToken('job', { secretName: 'job-token', expiresAt: '2025-01-01T00:00:00Z' }));
     expect(token(store).state).toBe('Expired');
     expect(store.list('Secret')).toEqual([]);
   });
 
-  it('takes the Secrets along', async () => {
+  it('deletes the Secrets', async () => {
     const { store, settle } = await run(job(), secret('other'));
     await store.delete('ServiceToken', 'job');
     await settle();
     expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['other']);
   });
 
-  it('of one token gives another of the same name Secrets of its own', async () => {
+  it('gives a new token of the same name new Secrets', async () => {
     const { store, settle } = await run(job());
     const old = bearerOf(store);
     const [kept, hash] = [store.get('Secret', 'job-token')!, store.get('Secret', 'job-hash')!];

@@ -33,7 +33,7 @@ function walk(
   return { starts, rows: rows.rows, ended: rows.ended, used };
 }
 
-/** What JSON.parse sees: each row's text, found by the offsets. */
+/** Each row as parsed by JSON.parse, located by the offsets. */
 function rowsOf(text: string, walked: Walked): unknown[] {
   const bytes = Buffer.from(text);
   return walked.starts.map((start, i) => {
@@ -174,9 +174,9 @@ describe('both kernels', () => {
           const cuts = [cut % inner.length];
           const js = outcome(JS_KERNEL, inner, cuts);
           const wasm = outcome(WASM_KERNEL, inner, cuts);
-          // Of two faults in one block the two may name different ones; that there is a fault they agree on.
+          // With two errors in one block the kernels may report different ones, but both must report an error.
           if (typeof js === 'string') expect(wasm).toBeTypeOf('string');
-          // One reads on to the end of its block and may see damage that lies behind the rows; there must be some, then.
+          // The WebAssembly kernel reads to the end of its block and may report an error after the rows; then there must be one.
           else if (typeof wasm === 'string') expect(() => JSON.parse(`[${inner.toString()}`) as unknown).toThrow();
           else expect(wasm).toEqual(js);
         },

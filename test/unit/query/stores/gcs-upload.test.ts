@@ -7,14 +7,14 @@ import { GcsUpload } from '../../../../src/query/stores/gcs-upload.ts';
 
 const MB = 1024 * 1024;
 
-/** The session of a resumable upload, as GCS describes it; `mishaps` are taken one for each request that brings bytes. */
+/** A resumable upload session as documented by GCS; each request with bytes takes one entry of `mishaps`. */
 class Session {
   stored = Buffer.alloc(0);
   total: number | undefined;
   hash: string | undefined;
   deleted = false;
   requests = 0;
-  /** How many of the bytes are kept, and what is answered; `hang up` for nothing. */
+  /** How many of the bytes are kept, and the response status; `hang up` closes the connection. */
   readonly mishaps: { kept: number; status: number | 'hang up' }[] = [];
 
   async take(request: IncomingMessage): Promise<{ status: number | 'hang up'; range: string | undefined }> {
@@ -68,7 +68,7 @@ function upload(signal = AbortSignal.timeout(10_000), opened: Promise<void> = Pr
   return new GcsUpload({ start, dispatcher: agent, random: () => 0, signal });
 }
 
-/** Bytes that tell where they belong. */
+/** Bytes whose values depend on their position. */
 function bytes(length: number): Buffer {
   const all = Buffer.alloc(length);
   for (let at = 0; at + 4 <= length; at += 4) all.writeUInt32BE(at, at);

@@ -6,16 +6,16 @@ import type {
   UnfinishedUpload,
 } from '../../../../src/query/stores/object-client.ts';
 
-/** A bucket in memory whose calls can be made to fail. */
+/** An in-memory bucket with injectable failures. */
 export class MemoryBucket implements ObjectClient {
   readonly base = 'mem://bucket';
   readonly rights = { objects: ['List', 'Delete'], uploads: ['ListUploads', 'AbortUpload'] };
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly modifiedMs: number | undefined }>();
   readonly unfinished: UnfinishedUpload[] = [];
-  /** Reasons by call; `delete:<key>` for one key alone. */
+  /** Error messages by call; `delete:<key>` for a single key. */
   readonly failing = new Map<string, string>();
   readonly calls: string[] = [];
-  /** The order of listings. */
+  /** Order of listings. */
   order: 'sorted' | 'records last' = 'sorted';
   now = 0;
 

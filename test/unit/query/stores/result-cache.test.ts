@@ -3,7 +3,7 @@ import type { ResultRecord } from '../../../../src/query/result-store.ts';
 import { type CachedResult, ResultCache } from '../../../../src/query/stores/result-cache.ts';
 import { submission } from '../answers.ts';
 
-/** A record that counts as 1,512 bytes and a little. */
+/** A record with a size of slightly more than 1,512 bytes. */
 function cached(requestId: string, checkpoints = 125): CachedResult {
   const empty = {
     version: 1,

@@ -44,7 +44,7 @@ function Assign(props: { onChanged: () => void }): JSX.Element {
   );
 }
 
-/** Who has which role, over all roles. */
+/** The assignments of all roles. */
 export function AssignmentsTab(): JSX.Element {
   const { query } = useLocation();
   const list = useData('assignments', (signal) => call<RoleAssignment[]>(rbac('/assignments'), { signal }));

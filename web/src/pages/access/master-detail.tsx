@@ -6,16 +6,16 @@ import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Authored } from '../../lib/types.ts';
 import type { Data } from '../../lib/use-data.ts';
 
-/** Entries that a list without virtual scrolling bears. */
+/** Maximum entries of a list without virtual scrolling. */
 export const MAX_SHOWN = 300;
 
 export interface Item {
-  /** What stands in the address when it is chosen. */
+  /** The value in the URL when the item is selected. */
   readonly name: string;
   readonly note: string | undefined;
 }
 
-/** The search of a list; it stands in the address. */
+/** The search field of a list; its text is part of the URL. */
 export function Search(props: { what: string }): JSX.Element {
   const { query } = useLocation();
   return (
@@ -29,35 +29,35 @@ export function Search(props: { what: string }): JSX.Element {
   );
 }
 
-/** Said under a list that is empty, or longer than what is shown of it. */
+/** A note below a list that is empty or truncated. */
 export function ListEnd(props: { shown: number; loaded: boolean }): JSX.Element | null {
   if (props.loaded && props.shown === 0) return <p class="muted">Nothing found.</p>;
   if (props.shown <= MAX_SHOWN) return null;
   return (
     <p class="muted">
-      The first {whole(MAX_SHOWN)} of {whole(props.shown)} are shown: search for others.
+      Showing the first {whole(MAX_SHOWN)} of {whole(props.shown)}. Use the search to find others.
     </p>
   );
 }
 
-/** A searchable list at the left, what is chosen at the right, and a dialog that makes another one. */
+/** A searchable list, the details of the selected entry, and a dialog to create an entry. */
 export function MasterDetail<T>(props: {
-  /** Many of them, and one, as in `Roles` and `role`. */
+  /** Plural and singular, such as `Roles` and `role`. */
   what: string;
   one: string;
   list: Data<readonly T[]>;
   item: (entry: T) => Item;
-  /** The dialog; calls back with the name of what it made, or with undefined. */
-  make: (onDone: (name: string | undefined) => void) => ComponentChildren;
+  /** The dialog; calls back with the name of the created entry, or undefined when cancelled. */
+  renderNew: (onDone: (name: string | undefined) => void) => ComponentChildren;
   detail: (name: string) => ComponentChildren;
 }): JSX.Element {
   const { what, one, list } = props;
   const { query } = useLocation();
-  const [making, setMaking] = useState(false);
+  const [creating, setCreating] = useState(false);
   const chosen = query.get('name') ?? undefined;
   const detail = useRef<HTMLElement>(null);
   const picked = useRef(false);
-  // Where the detail is below the list, as on a phone, who has picked something is led there.
+  // On a phone the details are below the list: scroll to them after a selection.
   useEffect(() => {
     if (picked.current) detail.current?.scrollIntoView({ block: 'nearest' });
     picked.current = false;
@@ -71,7 +71,7 @@ export function MasterDetail<T>(props: {
       <section class="card master-list" aria-label={what}>
         <div class="row">
           <Search what={what} />
-          <button type="button" class="primary" onClick={() => setMaking(true)}>
+          <button type="button" class="primary" onClick={() => setCreating(true)}>
             New {one}
           </button>
         </div>
@@ -98,10 +98,10 @@ export function MasterDetail<T>(props: {
         <ListEnd shown={shown.length} loaded={list.value !== undefined} />
       </section>
       <section class="master-detail" aria-live="polite" ref={detail}>
-        {chosen === undefined ? <p class="muted">Choose a {one}, or make one.</p> : props.detail(chosen)}
-        {making &&
-          props.make((name) => {
-            setMaking(false);
+        {chosen === undefined ? <p class="muted">Select a {one} or create one.</p> : props.detail(chosen)}
+        {creating &&
+          props.renderNew((name) => {
+            setCreating(false);
             if (name === undefined) return;
             list.reload();
             setQuery({ name });
@@ -111,40 +111,40 @@ export function MasterDetail<T>(props: {
   );
 }
 
-/** The author of the roles and policies that olap-warden brings along; they cannot be changed. */
+/** Whether the role or policy is predefined. Predefined ones cannot be changed. */
 export const isPredefined = (resource: Authored): boolean => resource.createdBy === 'platform-rbac-manager';
 
-/** Warns before an edit of what something else writes, too. */
+/** Warning for a resource that is also managed by other tools. */
 export function ManagedNote(props: { by: readonly string[] | undefined }): JSX.Element | null {
   if (!props.by || props.by.length === 0) return null;
   return (
     <div class="note note-warn" role="note">
-      This resource is managed by {props.by.join(', ')}. What you change here may be changed back from there: better
-      change it at its source.
+      This resource is managed by {props.by.join(', ')}, which may revert changes made here. Change it at its source
+      instead.
     </div>
   );
 }
 
-/** The same for a row of a list. */
+/** The warning as a badge, for a row of a list. */
 export function ManagedBadge(props: { by: readonly string[] | undefined }): JSX.Element | null {
   if (!props.by || props.by.length === 0) return null;
   return (
-    <span title="What you change here may be changed back from there.">
+    <span title="Changes made here may be reverted by the managing tool.">
       <Badge tone="warn">managed by {props.by.join(', ')}</Badge>
     </span>
   );
 }
 
-/** Who made it and when, and whether something else manages it, so that an edit here may be undone by it. */
+/** Author and time of creation and last change, and other managers of the resource. */
 export function Authorship(props: { resource: Authored }): JSX.Element {
   const { resource } = props;
   return (
     <>
       <p class="muted">
-        made <When time={resource.createdAt} /> by {nameOf(resource.createdBy)} · changed{' '}
+        created <When time={resource.createdAt} /> by {nameOf(resource.createdBy)} · changed{' '}
         <When time={resource.lastUpdatedAt} /> by {nameOf(resource.lastUpdatedBy)}
       </p>
-      {isPredefined(resource) && <p class="muted">Predefined: it can be assigned and attached, not changed.</p>}
+      {isPredefined(resource) && <p class="muted">Predefined: it can be assigned and attached, but not changed.</p>}
       <ManagedNote by={resource.managedBy} />
     </>
   );

@@ -5,7 +5,7 @@ import { TextField } from '../../components/fields.tsx';
 import { rbac } from '../../lib/api.ts';
 import { useChange } from '../../lib/use-change.ts';
 
-/** A form in a dialog that makes something. What was typed is only discarded when that is asked for twice. */
+/** A dialog with a form that creates a resource. Closing it with input requires a confirmation. */
 export function NewDialog(props: {
   title: string;
   wide?: boolean;
@@ -15,8 +15,8 @@ export function NewDialog(props: {
   error: string | undefined;
   children: ComponentChildren;
 }): JSX.Element {
-  const [typed, setTyped] = useState(false);
-  const [leaving, setLeaving] = useState(false);
+  const [hasInput, setHasInput] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const create = async (): Promise<void> => {
     await props.onCreate();
   };
@@ -24,21 +24,21 @@ export function NewDialog(props: {
     <Dialog
       title={props.title}
       onClose={() => {
-        if (typed && !leaving) setLeaving(true);
+        if (hasInput && !confirming) setConfirming(true);
         else props.onClose();
       }}
       wide={props.wide === true}
     >
       <Form
         onInput={() => {
-          setTyped(true);
-          setLeaving(false);
+          setHasInput(true);
+          setConfirming(false);
         }}
       >
         {props.children}
-        {leaving && (
+        {confirming && (
           <p class="note note-warn" role="alert">
-            Close it once more to discard what you typed.
+            Close again to discard your input.
           </p>
         )}
         <ErrorNote message={props.error} />
@@ -50,20 +50,20 @@ export function NewDialog(props: {
   );
 }
 
-/** Makes a role or a policy: a name for good, a description, and what else it takes. */
+/** The dialog to create a role or a policy. */
 export function NewNamed(props: {
   title: string;
   path: string;
   onDone: (name: string | undefined) => void;
   wide?: boolean;
-  /** What is sent beside name and description. */
+  /** Fields of the request in addition to name and description. */
   body?: object;
-  /** Shown below; it is told what the gateway refused. */
-  children?: (refusal: string | undefined, forget: () => void) => ComponentChildren;
+  /** Further fields; gets the error of the last request. */
+  children?: (error: string | undefined, clearError: () => void) => ComponentChildren;
 }): JSX.Element {
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
-  const { error, send, forget } = useChange();
+  const { error, send, clearError } = useChange();
   return (
     <NewDialog
       title={props.title}
@@ -77,13 +77,13 @@ export function NewNamed(props: {
     >
       <TextField
         label="Name"
-        hint="Lower-case letters, digits, - and . ; it cannot be changed later"
+        hint="Lower-case letters, digits, - and . (cannot be changed later)"
         required
         value={name}
         onChange={setName}
       />
       <TextField label="Description" value={description} onChange={setDescription} />
-      {props.children?.(error, forget)}
+      {props.children?.(error, clearError)}
     </NewDialog>
   );
 }

@@ -19,13 +19,13 @@ const EXAMPLE = prettyJson({
   statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'] }],
 });
 
-/** The document as text, with completion and with errors at the line, ours and the gateway's. */
+/** The editor of a policy document, with completion and markers for syntax errors and errors of the gateway. */
 function DocumentEditor(props: {
   value: string;
   onChange: (value: string) => void;
-  refusal: string | undefined;
+  serverError: string | undefined;
 }): JSX.Element {
-  const { refusal } = props;
+  const { serverError } = props;
   return (
     <div class="field">
       <span class="label" aria-hidden="true">
@@ -37,8 +37,8 @@ function DocumentEditor(props: {
         label="Policy document"
         language="json"
         completions={completePolicy}
-        problem={refusal}
-        lint={(text) => (refusal === undefined ? [] : locate(text, refusal))}
+        problem={serverError}
+        lint={(text) => (serverError === undefined ? [] : locate(text, serverError))}
       />
     </div>
   );
@@ -48,21 +48,21 @@ function NewPolicy(props: { onDone: (name: string | undefined) => void }): JSX.E
   const [text, setText] = useState(EXAMPLE);
   return (
     <NewNamed title="New policy" path="/policies" wide body={{ policyDocumentJson: text }} onDone={props.onDone}>
-      {(refusal, forget) => (
+      {(serverError, clearError) => (
         <DocumentEditor
           value={text}
           onChange={(value) => {
             setText(value);
-            forget();
+            clearError();
           }}
-          refusal={refusal}
+          serverError={serverError}
         />
       )}
     </NewNamed>
   );
 }
 
-/** Two spaces a level, so that a line holds one thing and an error has a line. */
+/** Formats the document, so that each error has its own line. */
 function pretty(text: string): string {
   try {
     return prettyJson(JSON.parse(text));
@@ -76,7 +76,7 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
   const data = useData(path, (signal) => call<Policy>(path, { signal }));
   const [text, setText] = useDraft(`policy/${props.name}/document`);
   const [description, setDescription] = useDraft(`policy/${props.name}/description`);
-  const { error, send, forget } = useChange(props.onChanged);
+  const { error, send, clearError } = useChange(props.onChanged);
   const save = async (policy: Policy): Promise<void> => {
     const body = {
       description: description ?? policy.description ?? '',
@@ -100,9 +100,9 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
               value={text ?? pretty(policy.policyDocumentJson)}
               onChange={(value) => {
                 setText(value);
-                forget();
+                clearError();
               }}
-              refusal={error}
+              serverError={error}
             />
             <ErrorNote message={error} />
             <footer class="row">
@@ -119,7 +119,7 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
                   onClick={() => {
                     setText(undefined);
                     setDescription(undefined);
-                    forget();
+                    clearError();
                   }}
                 >
                   Discard changes
@@ -148,7 +148,7 @@ export function PoliciesTab(): JSX.Element {
       one="policy"
       list={list}
       item={({ name, description }) => ({ name, note: description })}
-      make={(onDone) => <NewPolicy onDone={onDone} />}
+      renderNew={(onDone) => <NewPolicy onDone={onDone} />}
       detail={(name) => <PolicyDetail key={name} name={name} onChanged={list.reload} />}
     />
   );

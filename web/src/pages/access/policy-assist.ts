@@ -1,7 +1,7 @@
 import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import type { Diagnostic } from '@codemirror/lint';
 
-/** What a policy document may hold, for completion: field names where a key stands, values where one of few fits. */
+/** Completions in a policy document: field names, and common values of fields. */
 const KEYS = ['version', 'statements', 'description', 'effect', 'actions', 'resources'];
 const EFFECTS = ['allow', 'deny'];
 export const COMMON_ACTIONS = [
@@ -52,12 +52,12 @@ const RESOURCES = [
   '*',
 ];
 
-/** Completion inside the quotes, by the field that stands before. */
+/** Completes a text in quotes, depending on the preceding field. */
 export function completePolicy(context: CompletionContext): CompletionResult | null {
   const word = context.matchBefore(/"[^"\n]*/);
   if (!word) return null;
   const before = context.state.sliceDoc(Math.max(0, word.from - 2000), word.from);
-  // A quote after an odd number of them on its line closes a text: nothing is written in quotes there.
+  // After an odd number of quotes on the line, this quote closes a text.
   const onLine = before.slice(before.lastIndexOf('\n') + 1);
   if ((onLine.replace(/\\./g, '').split('"').length - 1) % 2 === 1) return null;
   const fields = [...before.matchAll(/"(version|effect|actions|resources|description)"\s*:/g)];
@@ -79,14 +79,14 @@ export function completePolicy(context: CompletionContext): CompletionResult | n
 }
 
 /**
- * The place that a message of the gateway names, such as `statements[1].actions[0]`, as an error at that line.
- * @returns nothing where the place cannot be found in the text
+ * Converts an error message of the gateway with a path, such as `statements[1].actions[0]`, to an error marker in the text.
+ * @returns an empty list when the path is not found in the text
  */
 export function locate(text: string, message: string): Diagnostic[] {
   const path = /statements\[(\d+)\](?:\.(\w+))?/.exec(message);
   if (!path) return [];
   const opening = [...text.matchAll(/\{/g)].map((match) => match.index);
-  // The first brace opens the document; statement n is the (n+2)nd, since statements hold no objects of their own.
+  // The first brace opens the document. Statements contain no objects, so that brace n + 2 opens statement n.
   const start = opening[Number(path[1]) + 1];
   if (start === undefined) return [];
   const field = path[2] === undefined ? -1 : text.indexOf(`"${path[2]}"`, start);

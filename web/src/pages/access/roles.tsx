@@ -38,7 +38,7 @@ function RolePolicies(props: { base: string; fixed: boolean }): JSX.Element {
           </li>
         ))}
       </ul>
-      {held.value?.length === 0 && <p class="muted">This role holds no policy: it allows nothing.</p>}
+      {held.value?.length === 0 && <p class="muted">This role has no policies and allows nothing.</p>}
       <Picker
         label="Policy"
         action="Attach"
@@ -85,7 +85,7 @@ function RoleSubjects(props: { base: string }): JSX.Element {
           </li>
         ))}
       </ul>
-      {list.value?.length === 0 && <p class="muted">Nobody has this role.</p>}
+      {list.value?.length === 0 && <p class="muted">No subjects have this role.</p>}
       <Form class="columns">
         <SubjectFields value={subject} onChange={setSubject} />
         <BusyButton type="submit" onPress={assign} disabled={subject.subject === ''}>
@@ -154,7 +154,7 @@ export function RolesTab(): JSX.Element {
       one="role"
       list={list}
       item={({ name, description }) => ({ name, note: description })}
-      make={(onDone) => <NewNamed title="New role" path="/roles" onDone={onDone} />}
+      renderNew={(onDone) => <NewNamed title="New role" path="/roles" onDone={onDone} />}
       detail={(name) => <RoleDetail key={name} name={name} onChanged={list.reload} />}
     />
   );

@@ -21,24 +21,24 @@ import { useData } from '../../lib/use-data.ts';
 import { ManagedNote, MasterDetail } from './master-detail.tsx';
 import { NewDialog } from './new-resource.tsx';
 
-/** The only time that anybody can see it: it goes when somebody says so, not by Escape. */
-function MadeToken(props: { made: NewServiceToken; onClose: () => void }): JSX.Element {
-  const { made, onClose } = props;
+/** Shows the new token, which is not shown again. Escape does not close the dialog. */
+function CreatedToken(props: { token: NewServiceToken; onClose: () => void }): JSX.Element {
+  const { token, onClose } = props;
   return (
-    <Dialog title="The new token">
-      <p>Copy it now: it is shown only this once. It works as soon as a role is assigned to it.</p>
-      <pre class="secret">{made.bearerToken}</pre>
+    <Dialog title="New token">
+      <p>Copy the token now: it is not shown again. Assign a role to it before use.</p>
+      <pre class="secret">{token.bearerToken}</pre>
       <div class="row">
-        <CopyButton text={made.bearerToken} label="Copy the token" />
+        <CopyButton text={token.bearerToken} label="Copy token" />
         <button
           type="button"
           class="small"
-          onClick={() => download(`${made.accessKey}.txt`, 'text/plain', `${made.bearerToken}\n`)}
+          onClick={() => download(`${token.accessKey}.txt`, 'text/plain', `${token.bearerToken}\n`)}
         >
           Download
         </button>
         <button type="button" class="primary" onClick={onClose}>
-          I have kept it
+          I have saved it
         </button>
       </div>
     </Dialog>
@@ -48,9 +48,9 @@ function MadeToken(props: { made: NewServiceToken; onClose: () => void }): JSX.E
 function NewToken(props: { onDone: (accessKey: string | undefined) => void }): JSX.Element {
   const [description, setDescription] = useState('');
   const [expires, setExpires] = useState('');
-  const [made, setMade] = useState<NewServiceToken>();
+  const [created, setCreated] = useState<NewServiceToken>();
   const { error, attempt } = useChange();
-  if (made) return <MadeToken made={made} onClose={() => props.onDone(made.accessKey)} />;
+  if (created) return <CreatedToken token={created} onClose={() => props.onDone(created.accessKey)} />;
   return (
     <NewDialog
       title="New service token"
@@ -60,21 +60,21 @@ function NewToken(props: { onDone: (accessKey: string | undefined) => void }): J
         attempt(async () => {
           const expiresAt = expires === '' ? {} : { expiresAt: new Date(expires).toISOString() };
           const body = { description, ...expiresAt };
-          setMade(await call<NewServiceToken>(rbac('/service-tokens'), { method: 'POST', body }));
+          setCreated(await call<NewServiceToken>(rbac('/service-tokens'), { method: 'POST', body }));
         })
       }
       error={error}
     >
       <TextField
         label="Description"
-        hint="What the token is for"
+        hint="Purpose of the token"
         required
         value={description}
         onChange={setDescription}
       />
       <TextField
         label="Expires"
-        hint="Never, where nothing is chosen"
+        hint="Leave empty for a token that never expires"
         type="datetime-local"
         value={expires}
         onChange={setExpires}
@@ -97,7 +97,7 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
   return (
     <section aria-labelledby="token-roles">
       <h3 id="token-roles">Roles</h3>
-      {token.roles.length === 0 && <p class="muted">None yet: the token does not work.</p>}
+      {token.roles.length === 0 && <p class="muted">No roles: the token is rejected until a role is assigned.</p>}
       <ul class="rows">
         {token.roles.map((role) => (
           <li key={role.srn}>
@@ -133,11 +133,11 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
   return (
     <article class="card">
       <h2>
-        <code>{token.accessKey ?? 'being made'}</code> <Badge tone={TONES[token.status]}>{token.status}</Badge>
+        <code>{token.accessKey ?? 'being created'}</code> <Badge tone={TONES[token.status]}>{token.status}</Badge>
       </h2>
       <p>{token.description}</p>
       <p class="muted">
-        made <When time={token.createdAt} /> by {nameOf(token.createdBy)} ·{' '}
+        created <When time={token.createdAt} /> by {nameOf(token.createdBy)} ·{' '}
         {token.status === 'EXPIRED' ? 'expired' : 'expires'} <When time={token.expiresAt} />
       </p>
       <ManagedNote by={token.managedBy} />
@@ -145,7 +145,7 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
       <ErrorNote message={error} />
       <footer>
         <DangerButton
-          label="Revoke the token"
+          label="Revoke token"
           onConfirm={async () => {
             if (await send(rbac(`/service-tokens/${encodeSrn(token.srn)}`), 'DELETE')) setQuery({ name: undefined });
           }}
@@ -161,7 +161,7 @@ export function TokensTab(): JSX.Element {
   const detail = (name: string): JSX.Element | null => {
     const token = list.value?.find((item) => nameOfToken(item) === name);
     if (token) return <TokenDetail key={token.srn} token={token} onChanged={list.reload} />;
-    return list.loading ? <Loading what="the token" /> : <p class="muted">There is no such token.</p>;
+    return list.loading ? <Loading what="the token" /> : <p class="muted">Token not found.</p>;
   };
   return (
     <MasterDetail
@@ -169,7 +169,7 @@ export function TokensTab(): JSX.Element {
       one="token"
       list={list}
       item={(token) => ({ name: nameOfToken(token), note: token.description })}
-      make={(onDone) => <NewToken onDone={onDone} />}
+      renderNew={(onDone) => <NewToken onDone={onDone} />}
       detail={detail}
     />
   );

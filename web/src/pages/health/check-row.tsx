@@ -6,7 +6,7 @@ import { absolute, elapsed, fromUpper, whole } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/use-narrow.ts';
 import type { CheckDefinition, CheckEntry } from '../../lib/types.ts';
 
-/** Pixels of a finding: in one line of columns, and one below the other where the page is narrow. */
+/** Height of a finding in pixels: columns side by side, or below each other on a narrow page. */
 const ROW_HEIGHT = 64;
 const NARROW_ROW_HEIGHT = 132;
 const MAX_HEIGHT = 6 * ROW_HEIGHT;
@@ -45,14 +45,14 @@ function Findings(props: { check: CheckEntry }): JSX.Element | null {
       />
       {findingCount > findings.length && (
         <p class="muted">
-          {whole(findings.length)} of {whole(findingCount)} findings are shown.
+          Showing {whole(findings.length)} of {whole(findingCount)} findings.
         </p>
       )}
     </>
   );
 }
 
-/** What the check is, and what to do where it fails. */
+/** When the check fails, and what to do. */
 function Runbook(props: { check: CheckEntry; definition: CheckDefinition | undefined }): JSX.Element {
   const { check, definition } = props;
   const thresholds = Object.entries(definition?.defaultThresholds ?? {});
@@ -82,7 +82,7 @@ function Runbook(props: { check: CheckEntry; definition: CheckDefinition | undef
   );
 }
 
-/** A check of the report; open, its findings and what to do. */
+/** A check of the report, expandable to its findings and runbook. */
 export function CheckRow(props: {
   check: CheckEntry;
   definition: CheckDefinition | undefined;
@@ -93,7 +93,7 @@ export function CheckRow(props: {
   const failing = check.status === 'FAIL';
   const id = `check-${check.name}`;
   const row = useRef<HTMLLIElement>(null);
-  // Whoever follows a link to a check is led to it.
+  // Scroll to the check that the URL names.
   useEffect(() => {
     if (props.open) row.current?.scrollIntoView({ block: 'nearest' });
   }, [props.open]);

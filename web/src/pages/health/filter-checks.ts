@@ -1,6 +1,6 @@
 import type { CheckEntry, Finding } from '../../lib/types.ts';
 
-/** What a person looks for; an empty text lets everything through. */
+/** Filters of the report; an empty text matches everything. */
 export interface Filters {
   readonly status: string;
   readonly table: string;
@@ -15,7 +15,7 @@ function concerns(finding: Finding, kinds: ReadonlySet<string>, wanted: string):
   return kinds.has(finding.entityType.toLowerCase()) && finding.entity.toLowerCase().includes(wanted.toLowerCase());
 }
 
-/** The checks that the filters let through, each with the findings that they let through; failing ones first. */
+/** The matching checks with their matching findings; failed checks first. */
 export function filterChecks(checks: readonly CheckEntry[], filters: Filters): CheckEntry[] {
   const text = filters.text.toLowerCase();
   const shown: CheckEntry[] = [];

@@ -4,7 +4,7 @@ import { absolute, duration, elapsed } from '../../lib/format.ts';
 import { href, navigate } from '../../lib/router.ts';
 import type { CheckEntry, HealthReport } from '../../lib/types.ts';
 
-/** A report of which nobody should think that it tells of now. */
+/** An older report is marked as outdated. */
 const OLD_MS = 86_400_000;
 
 type State = 'unknown' | 'good' | 'bad';
@@ -16,7 +16,7 @@ function stateOf(report: HealthReport): State {
   return report.checks.some(({ status }) => status === 'FAIL') ? 'bad' : 'good';
 }
 
-/** Not well since the first of what fails began to; well since the last that failed ceased to. */
+/** Time of the state: since the first of the failing checks has failed, or since the last failure has ended. */
 function sinceOf(report: HealthReport, state: State): string | undefined {
   const checks = state === 'good' ? report.checks : report.checks.filter(({ status }) => status === 'FAIL');
   const times = checks.map((check) => check.since).filter((time) => time !== undefined);
@@ -25,12 +25,12 @@ function sinceOf(report: HealthReport, state: State): string | undefined {
 
 function headline(report: HealthReport, state: State): string {
   if (state === 'unknown') return 'No health report yet';
-  if (state === 'good') return 'The cluster is well';
+  if (state === 'good') return 'All checks pass';
   const failing = report.checks.filter(({ status }) => status === 'FAIL').length;
   return `${failing} of ${report.checks.length} checks ${failing === 1 ? 'fails' : 'fail'}`;
 }
 
-/** Each check as a mark, failing ones red: how much of the cluster is well. For the eye and the mouse: the list below says the same. */
+/** A coloured cell for each check. Hidden from screen readers, because the list below has the same content. */
 function Strip(props: { checks: readonly CheckEntry[] }): JSX.Element {
   return (
     <div class="strip" aria-hidden="true">
@@ -51,7 +51,7 @@ function Strip(props: { checks: readonly CheckEntry[] }): JSX.Element {
   );
 }
 
-/** Well or not well, since when, and how old the report is. */
+/** Summary of the report: state, duration of the state, age. */
 export function Glance(props: { report: HealthReport; running: boolean; onRun: () => Promise<void> }): JSX.Element {
   const { report } = props;
   const { runTimestamp, durationMs } = report;
@@ -66,17 +66,17 @@ export function Glance(props: { report: HealthReport; running: boolean; onRun: (
         <h1 aria-live="polite">{headline(report, state)}</h1>
         {since !== undefined && (
           <p>
-            {state === 'good' ? 'well' : 'not well'} for {elapsed(since)}, since{' '}
+            {state === 'good' ? 'passing' : 'failing'} for {elapsed(since)}, since{' '}
             <time dateTime={since}>{absolute(since)}</time>
           </p>
         )}
         <p>
           {runTimestamp === null ? (
-            'The first run begins soon after the start.'
+            'The first run starts soon.'
           ) : (
             <>
               checked <When time={runTimestamp} /> in {duration(durationMs ?? 0)}{' '}
-              {Date.now() - runTimestamp > OLD_MS && <Badge tone="warn">old</Badge>}
+              {Date.now() - runTimestamp > OLD_MS && <Badge tone="warn">outdated</Badge>}
             </>
           )}
         </p>

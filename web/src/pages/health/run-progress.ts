@@ -1,8 +1,6 @@
-import type { CheckDefinition, CheckEntry, HealthReport } from '../../lib/types.ts';
+import type { CheckDefinition, CheckEntry, Running } from '../../lib/types.ts';
 
-export type Running = NonNullable<HealthReport['running']>;
-
-/** A check of a run that is under way; without a status while it waits. */
+/** A check of the current run; without a status until it has completed. */
 export interface CheckProgress {
   readonly name: string;
   readonly title: string;
@@ -10,9 +8,9 @@ export interface CheckProgress {
 }
 
 /**
- * Every check of the run in an order that stays, so that nothing moves while they are decided.
- * @param report the checks of the latest report: where as many are decided now, the run is about the same ones
- * @param definitions every check that there is; empty while they are not known
+ * All checks of the run, in a stable order.
+ * @param report the checks of the latest report, used when the run has the same number of checks
+ * @param definitions all checks; empty before they are loaded
  */
 export function checksOfRun(
   running: Running,
@@ -27,10 +25,11 @@ export function checksOfRun(
   return [...listed, ...others.map(({ name, status }) => ({ name, title: name, status }))];
 }
 
-/** What is said of the run: `12 of 33 checks decided, 2 fail`. */
-export function sayProgress(running: Running): string {
+/** The progress as text: `12 of 33 checks completed, 2 failed`. */
+export function progressText(running: Running): string {
   const { checks, checksTotal } = running;
   const failing = checks.filter(({ status }) => status === 'FAIL').length;
-  const fails = failing === 0 ? 'none fails' : `${failing} ${failing === 1 ? 'fails' : 'fail'}`;
-  return checks.length === 0 ? 'no check decided yet' : `${checks.length} of ${checksTotal} checks decided, ${fails}`;
+  return checks.length === 0
+    ? 'no checks completed yet'
+    : `${checks.length} of ${checksTotal} checks completed, ${failing === 0 ? 'none' : failing} failed`;
 }

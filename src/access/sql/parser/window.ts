@@ -1,0 +1,35 @@
+import { sortItem } from './parts.ts';
+import type { Reader } from './reader.ts';
+
+/** After `OVER`: a window name or a window specification. */
+export function windowOrName(at: Reader): void {
+  if (at.key() === '(') windowSpecification(at);
+  else at.emit({ kind: 'name', parts: [at.name('a window')] });
+}
+
+/** `(PARTITION BY … ORDER BY … ROWS BETWEEN … AND …)` */
+export function windowSpecification(at: Reader): void {
+  at.parentheses(() => {
+    if (at.atName() && !frameAhead(at)) at.emit({ kind: 'name', parts: [at.name('a window')] });
+    if (at.take('PARTITION', 'BY')) at.list(() => at.expression());
+    if (at.take('ORDER', 'BY')) at.list(() => sortItem(at));
+    if (at.takeOne(['ROWS', 'RANGE']) !== undefined) frame(at);
+  });
+}
+
+function frameAhead(at: Reader): boolean {
+  return at.key() === 'ROWS' || at.key() === 'RANGE';
+}
+
+function frame(at: Reader): void {
+  if (!at.take('BETWEEN')) return bound(at);
+  bound(at);
+  at.expect('AND');
+  bound(at);
+}
+
+function bound(at: Reader): void {
+  if (at.take('CURRENT', 'ROW')) return;
+  if (!at.take('UNBOUNDED')) at.expression();
+  if (at.takeOne(['PRECEDING', 'FOLLOWING']) === undefined) throw at.unexpected('`PRECEDING` or `FOLLOWING`');
+}

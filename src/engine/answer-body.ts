@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import type { AnswerFlow, AnswerHead, AnswerSink, EngineResponse } from './types.ts';
+
+/** Maximum buffered bytes before backpressure is applied to the engine. */
+const HIGH_WATER_BYTES = 64 * 1024;
+
+/** A response body as a stream. */
+export class AnswerBody extends Readable implements AnswerSink {
+  head: AnswerHead | undefined;
+  #flow: AnswerFlow | undefined;
+
+  constructor() {
+    super({ highWaterMark: HIGH_WATER_BYTES });
+    // Readers observe failures in their own way. Without a listener, an `error` event would end the process.
+    this.on('error', () => undefined);
+  }
+
+  onAsked(flow: AnswerFlow): void {
+    this.#flow = flow;
+  }
+
+  onHeaders(head: AnswerHead): void {
+    this.head = head;
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.push(chunk);
+  }
+
+  onEnd(): void {
+    this.#flow = undefined;
+    this.push(null);
+  }
+
+  onBroken(error: Error): void {
+    this.#flow = undefined;
+    this.destroy(error);
+  }
+
+  override _read(): void {
+    this.#flow?.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#flow?.abort(error ?? new Error('the answer is not read any further'));
+    done(error);
+  }
+}
+
+/** Headers by lower-case name; a repeated header has an array of values. @param rawHeaders alternating names and values */
+export function headersByName(rawHeaders: readonly string[]): EngineResponse['headers'] {
+  const headers = Object.create(null) as Record<string, string | string[]>;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = rawHeaders[i + 1] as string;
+    const before = headers[name];
+    headers[name] = before === undefined ? value : [before, value].flat();
+  }
+  return headers;
+}

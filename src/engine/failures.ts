@@ -1,0 +1,85 @@
+import { errors } from 'undici';
+import { EngineError } from './types.ts';
+
+/** An EngineError with the information whether the request may have reached the engine. */
+export class EndpointError extends EngineError {
+  readonly reached: boolean;
+  constructor(code: EngineError['code'], message: string, options: { cause?: unknown; reached: boolean }) {
+    super(code, message, options);
+    this.reached = options.reached;
+  }
+}
+
+const NEVER_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+const NOT_HTTP = [
+  errors.HTTPParserError,
+  errors.HeadersOverflowError,
+  errors.ResponseContentLengthMismatchError,
+] as const;
+
+/** undici's messages for an unexpected `100 Continue` and for a protocol upgrade. */
+const BAD_RESPONSE = new Set(['bad response', 'bad upgrade']);
+
+/** Maps an undici error before the response headers. @param url of the endpoint */
+export function errorBeforeHeaders(error: unknown, url: string): EngineError {
+  if (error instanceof EngineError) return badAnswer(error, url);
+  const code = codeOf(error);
+  if (isBadHttp(error)) {
+    return new EndpointError('bad-answer', `${url} answered with invalid HTTP (${code})`, {
+      reached: true,
+      cause: error,
+    });
+  }
+  if (error instanceof errors.InvalidArgumentError) {
+    const message = `the request to ${url} is not valid HTTP: ${error.message}`;
+    return new EndpointError('bad-answer', message, { reached: false, cause: error });
+  }
+  const reached = !NEVER_CONNECTED.has(code);
+  const what = reached ? 'the connection broke before an answer came' : 'no connection could be made';
+  return new EndpointError('unreachable', `${url} is not reachable: ${what} (${code})`, { reached, cause: error });
+}
+
+/** Maps an undici error after the response headers. */
+export function errorAfterHeaders(error: unknown, url: string): EngineError {
+  if (error instanceof EngineError) return badAnswer(error, url);
+  if (error instanceof errors.BodyTimeoutError) {
+    return new EndpointError('timeout', `${url} stopped sending in the middle of its answer`, {
+      reached: true,
+      cause: error,
+    });
+  }
+  const what = error instanceof errors.HTTPParserError ? 'is not valid HTTP' : 'ended before its end';
+  const message = `the answer of ${url} ${what} (${codeOf(error)})`;
+  return new EndpointError('bad-answer', message, { reached: true, cause: error });
+}
+
+/** Whether the connection was lost before any response. The engine may have closed an idle connection just before the request. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = codeOf(error);
+  return (code === 'UND_ERR_SOCKET' && !isBadHttp(error)) || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+function badAnswer(error: EngineError, url: string): EngineError {
+  if (error instanceof EndpointError) return error;
+  return new EndpointError(error.code, `${url}: ${error.message}`, { reached: true, cause: error });
+}
+
+function isBadHttp(error: unknown): boolean {
+  if (error instanceof errors.SocketError) return BAD_RESPONSE.has(error.message);
+  return codeOf(error) === 'ERR_ASSERTION' || NOT_HTTP.some((kind) => error instanceof kind);
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  const { code, name } = error as { code?: string; name?: string };
+  return code ?? name ?? 'unknown';
+}

@@ -1,0 +1,15 @@
+import { defineCheck } from '../check.ts';
+import { clusterSkewOutcome } from './shared/cluster-skew.ts';
+
+export const clusterLevelConsumingPartitionSkew = defineCheck({
+  name: 'CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK',
+  title: 'Consuming segments by server',
+  description: 'The consuming segment count of a server exceeds 50 % of the cluster-wide average.',
+  category: 'skew',
+  severity: 'warning',
+  defaultThresholds: { maxExcessPercent: 50 },
+  remediation: 'Rebalance the realtime tables on that server with includeConsuming=true.',
+  needs: ['tables', 'enabled', 'instances', 'assignment'],
+  evaluate: ({ snapshot, thresholds: { maxExcessPercent } }) =>
+    clusterSkewOutcome(snapshot, { load: 'consuming', noun: 'consuming segment', maxExcessPercent }),
+});

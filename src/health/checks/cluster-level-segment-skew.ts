@@ -1,0 +1,15 @@
+import { defineCheck } from '../check.ts';
+import { clusterSkewOutcome } from './shared/cluster-skew.ts';
+
+export const clusterLevelSegmentSkew = defineCheck({
+  name: 'CLUSTER_LEVEL_SEGMENT_SKEW_CHECK',
+  title: 'Segments by server',
+  description: 'The segment count of a server exceeds 50 % of the cluster-wide average.',
+  category: 'skew',
+  severity: 'warning',
+  defaultThresholds: { maxExcessPercent: 50 },
+  remediation: 'Rebalance the tables with the most segments on that server.',
+  needs: ['tables', 'enabled', 'instances', 'assignment'],
+  evaluate: ({ snapshot, thresholds: { maxExcessPercent } }) =>
+    clusterSkewOutcome(snapshot, { load: 'segments', noun: 'segment', maxExcessPercent }),
+});

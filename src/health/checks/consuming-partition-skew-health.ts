@@ -1,0 +1,22 @@
+import { defineCheck } from '../check.ts';
+import { tableSkewOutcome } from './shared/table-skew.ts';
+
+export const consumingPartitionSkewHealth = defineCheck({
+  name: 'CONSUMING_PARTITION_SKEW_HEALTH_CHECK',
+  title: 'Consuming segments of a table by server',
+  description:
+    'For a table with more than 10 consuming segments, the consuming segment count of a server exceeds 50 % of the average across the servers of the table.',
+  category: 'skew',
+  severity: 'warning',
+  defaultThresholds: { minConsumingSegments: 10, maxExcessPercent: 50 },
+  remediation: 'Rebalance the table with includeConsuming=true.',
+  needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
+  evaluate: ({ snapshot, thresholds: { minConsumingSegments, maxExcessPercent } }) =>
+    tableSkewOutcome(snapshot, {
+      noun: 'consuming segment',
+      onServer: (load) => load.consuming,
+      inTable: (assignment) => assignment.consumingSegments,
+      minimum: minConsumingSegments,
+      maxExcessPercent,
+    }),
+});

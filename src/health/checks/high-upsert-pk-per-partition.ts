@@ -1,0 +1,32 @@
+import { defineCheck } from '../check.ts';
+import { counted, entityFinding, Findings, have } from './shared/findings.ts';
+import { NO_KEYED_TABLES, visitPrimaryKeys } from './shared/primary-keys.ts';
+
+export const highUpsertPkPerPartition = defineCheck({
+  name: 'HIGH_UPSERT_PK_PER_PARTITION_CHECK',
+  title: 'Many primary keys in a partition',
+  description: 'A partition on an instance has more than 500 million primary keys.',
+  category: 'upsert',
+  severity: 'warning',
+  defaultThresholds: { maxPrimaryKeys: 500_000_000 },
+  remediation: 'Add partitions to the stream, or let old keys expire with metadataTTL.',
+  needs: ['tables', 'enabled', 'instances', 'assignment', 'primaryKeys'],
+  evaluate({ snapshot, thresholds: { maxPrimaryKeys } }) {
+    const findings = new Findings();
+    const note = visitPrimaryKeys(snapshot, findings, (table, keys) => {
+      findings.examined();
+      for (const [partition, servers] of keys.partitions) {
+        for (const [server, count] of servers) {
+          if (count <= maxPrimaryKeys) continue;
+          const message = `partition ${partition} of \`${table.name}\` has ${counted(count, 'primary key')} on the server`;
+          findings.add(entityFinding('server', server, message, String(count), `at most ${maxPrimaryKeys}`));
+        }
+      }
+    });
+    return findings.outcome({
+      pass: `no partition on a server has more than ${maxPrimaryKeys} primary keys${note}`,
+      fail: (count) => have(count, 'partition', `more than ${maxPrimaryKeys} primary keys on a server${note}`),
+      notApplicable: NO_KEYED_TABLES,
+    });
+  },
+});

@@ -1,0 +1,44 @@
+import { defineCheck } from '../check.ts';
+import type { Instance, InstanceHealth } from '../snapshot.ts';
+import { counted, entityFinding, Findings, instancesOf } from './shared/findings.ts';
+
+export const instanceHealthApi = defineCheck({
+  name: 'INSTANCE_HEALTH_API_CHECK',
+  title: 'Health of instances',
+  description: 'The /health endpoint of a server or broker is not live.',
+  category: 'servers',
+  severity: 'critical',
+  defaultThresholds: {},
+  remediation: 'Check the process of the instance and its log; restart the instance if it is down.',
+  needs: ['instances', 'instanceHealth'],
+  evaluate({ snapshot }) {
+    const findings = new Findings();
+    for (const instance of instancesOf(snapshot, findings) ?? []) {
+      if ((instance.type !== 'server' && instance.type !== 'broker') || !instance.enabled) continue;
+      findings.examined();
+      examineInstance(instance, snapshot.instanceHealth.get(instance.id), findings);
+    }
+    return findings.outcome({
+      pass: 'every enabled server and broker reports that it is healthy',
+      fail: (count) => `${counted(count, 'instance')} ${count === 1 ? 'is' : 'are'} not live`,
+      notApplicable: 'not applicable: the cluster has no enabled server or broker',
+    });
+  },
+});
+
+function examineInstance({ id, type, live }: Instance, health: InstanceHealth | undefined, findings: Findings): void {
+  if (health === undefined) {
+    findings.couldNotRead(type, id, 'its health', 'its configuration has no host or port for `/health`');
+  } else if (!health.healthy) {
+    const observed = health.unreachable ? 'no answer' : health.detail;
+    findings.add(entityFinding(type, id, faultMessage(health, live), observed, 'OK'));
+  }
+}
+
+function faultMessage({ unreachable, url, detail }: InstanceHealth, live: boolean): string {
+  if (!unreachable) return `\`${url}\` answered \`${detail}\``;
+  const noAnswer = `\`${url}\` did not answer (${detail})`;
+  // From here a hanging process and a blocked network look the same.
+  if (live) return `${noAnswer}, but the instance is live in ZooKeeper: it hangs, or the network blocks the request`;
+  return `the instance is not live: ${noAnswer}`;
+}

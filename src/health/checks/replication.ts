@@ -1,0 +1,48 @@
+import { defineCheck, type Thresholds } from '../check.ts';
+import type { ClusterSnapshot, TableSnapshot } from '../snapshot.ts';
+import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
+
+const THRESHOLD_PROPERTY = 'controller.replication.threshold';
+
+export const replication = defineCheck({
+  name: 'REPLICATION_CHECK',
+  title: 'Replication',
+  description: 'The replication factor of a table is below the threshold of the controller, 3 if unspecified.',
+  category: 'tables',
+  severity: 'warning',
+  defaultThresholds: { minReplication: 3 },
+  remediation: 'Raise segmentsConfig.replication and rebalance the table.',
+  needs: ['tables', 'clusterConfig'],
+  clusterThresholds,
+  evaluate({ snapshot, thresholds: { minReplication } }) {
+    const findings = new Findings();
+    for (const table of tablesOf(snapshot, findings)) {
+      // A dimension table is on every server of its tenant; its replication has no effect.
+      if (table.config.isDimension) continue;
+      findings.examined();
+      examineTable(table, minReplication, findings);
+    }
+    return findings.outcome({
+      pass: `every table has a replication of at least ${minReplication}`,
+      fail: (count) => have(count, 'table', `a replication below ${minReplication}`),
+      notApplicable: 'not applicable: the cluster has no table',
+    });
+  },
+});
+
+function examineTable(table: TableSnapshot, minimum: number, findings: Findings): void {
+  const configured = table.config.replication;
+  const factor = Number(configured);
+  if (Number.isNaN(factor) || configured === '') {
+    const message = `the replication ${configured === undefined ? 'is not set' : `is \`${configured}\``}`;
+    findings.add(tableFinding(table, message, configured ?? 'not set', `at least ${minimum}`));
+  } else if (factor < minimum) {
+    findings.add(tableFinding(table, `the replication is ${factor}`, String(factor), `at least ${minimum}`));
+  }
+}
+
+function clusterThresholds({ clusterConfig }: ClusterSnapshot): Thresholds {
+  if (!clusterConfig.ok) return {};
+  const value = Number(clusterConfig.value[THRESHOLD_PROPERTY] ?? Number.NaN);
+  return Number.isInteger(value) && value > 0 ? { minReplication: value } : {};
+}

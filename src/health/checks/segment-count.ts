@@ -1,0 +1,28 @@
+import { defineCheck } from '../check.ts';
+import { counted, enabledTables, Findings, have, tableFinding } from './shared/findings.ts';
+
+export const segmentCount = defineCheck({
+  name: 'SEGMENT_COUNT_CHECK',
+  title: 'Segments of a table',
+  description: 'A table has more than 50,000 segments.',
+  category: 'segments',
+  severity: 'warning',
+  defaultThresholds: { maxSegments: 50_000 },
+  remediation: 'Merge small segments with a merge-rollup task, push larger ones, or shorten the retention.',
+  needs: ['tables', 'enabled', 'assignment'],
+  evaluate({ snapshot, thresholds: { maxSegments } }) {
+    const findings = new Findings();
+    for (const table of enabledTables(snapshot, findings)) {
+      findings.examined();
+      const assignment = findings.value(table.assignment, 'table', table.name, 'its ideal state');
+      if (assignment === undefined || assignment.segments <= maxSegments) continue;
+      const observed = counted(assignment.segments, 'segment');
+      findings.add(tableFinding(table, `the table has ${observed}`, observed, `at most ${maxSegments}`));
+    }
+    return findings.outcome({
+      pass: `no table has more than ${maxSegments} segments`,
+      fail: (count) => have(count, 'table', `more than ${maxSegments} segments`),
+      notApplicable: 'not applicable: the cluster has no enabled table',
+    });
+  },
+});

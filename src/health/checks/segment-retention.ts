@@ -1,0 +1,40 @@
+import { defineCheck } from '../check.ts';
+import type { TableConfig } from '../snapshot.ts';
+import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
+
+export const segmentRetention = defineCheck({
+  name: 'SEGMENT_RETENTION_CHECK',
+  title: 'Retention',
+  description: 'A table has no segment retention configured.',
+  category: 'tables',
+  severity: 'warning',
+  defaultThresholds: {},
+  remediation: 'Set segmentsConfig.retentionTimeUnit and retentionTimeValue in the table configuration.',
+  needs: ['tables'],
+  evaluate({ snapshot }) {
+    const findings = new Findings();
+    for (const table of tablesOf(snapshot, findings)) {
+      const { config } = table;
+      // Every push replaces all segments of such a table, so retention does not apply.
+      if (config.isRefresh || config.isDimension) continue;
+      findings.examined();
+      const fault = retentionFault(config);
+      if (fault === undefined) continue;
+      const observed = `${config.retentionTimeValue ?? 'no value'} ${config.retentionTimeUnit ?? 'no unit'}`;
+      const message = `the table has no segment retention: ${fault}`;
+      findings.add(tableFinding(table, message, observed, 'a retention time above 0'));
+    }
+    return findings.outcome({
+      pass: 'every table whose segments accumulate has a retention',
+      fail: (count) => have(count, 'table', 'no segment retention'),
+      notApplicable: 'not applicable: the cluster has no tables other than REFRESH and dimension tables',
+    });
+  },
+});
+
+function retentionFault({ retentionTimeUnit: unit, retentionTimeValue: value }: TableConfig): string | undefined {
+  if (unit === undefined && value === undefined) return '`retentionTimeUnit` and `retentionTimeValue` are not set';
+  if (unit === undefined) return '`retentionTimeUnit` is not set';
+  if (value === undefined) return '`retentionTimeValue` is not set';
+  return Number(value) > 0 ? undefined : `\`retentionTimeValue\` is \`${value}\`, expected a positive number`;
+}

@@ -1,0 +1,22 @@
+import { defineCheck } from '../check.ts';
+import { tableSkewOutcome } from './shared/table-skew.ts';
+
+export const segmentSkewHealth = defineCheck({
+  name: 'SEGMENT_SKEW_HEALTH_CHECK',
+  title: 'Segments of a table by server',
+  description:
+    'For a table with more than 50 segments, the segment count of a server exceeds 50 % of the average across the servers of the table.',
+  category: 'skew',
+  severity: 'warning',
+  defaultThresholds: { minSegments: 50, maxExcessPercent: 50 },
+  remediation: 'Rebalance the table.',
+  needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
+  evaluate: ({ snapshot, thresholds: { minSegments, maxExcessPercent } }) =>
+    tableSkewOutcome(snapshot, {
+      noun: 'segment',
+      onServer: (load) => load.segments,
+      inTable: (assignment) => assignment.segments,
+      minimum: minSegments,
+      maxExcessPercent,
+    }),
+});

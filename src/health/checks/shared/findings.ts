@@ -1,0 +1,126 @@
+import type { Finding } from '../../../resources/cluster-health-report.ts';
+import { MAX_FINDINGS, type CheckOutcome } from '../../check.ts';
+import type { ClusterSnapshot, Instance, Read, Sample, TableSnapshot } from '../../snapshot.ts';
+
+/** The messages of an outcome, one sentence each. */
+export interface OutcomeTexts {
+  readonly pass: string;
+  /** @param count number of faults found */
+  readonly fail: (count: number) => string;
+  /** The message of a PASS when no entity was examined; `pass` by default. */
+  readonly notApplicable?: string;
+}
+
+/** Collects the findings of one check: counts all of them and keeps the first MAX_FINDINGS. */
+export class Findings {
+  readonly #faults: Finding[] = [];
+  readonly #readFailures: Finding[] = [];
+  #faultCount = 0;
+  #readFailureCount = 0;
+  #examinedCount = 0;
+
+  /** Counts one examined entity. */
+  examined(): void {
+    this.#examinedCount += 1;
+  }
+
+  add(finding: Finding): void {
+    this.#faultCount += 1;
+    if (this.#faults.length < MAX_FINDINGS) this.#faults.push(finding);
+  }
+
+  /** Records that data which the check needs could not be read. */
+  couldNotRead(entityType: string, entity: string, what: string, error: string): void {
+    this.#readFailureCount += 1;
+    if (this.#readFailures.length < MAX_FINDINGS) {
+      this.#readFailures.push({ entityType, entity, message: `could not read ${what}: ${error}` });
+    }
+  }
+
+  /** The value of a read, or undefined after recording its failure. */
+  value<T>(read: Read<T>, entityType: string, entity: string, what: string): T | undefined {
+    if (read.ok) return read.value;
+    this.couldNotRead(entityType, entity, what, read.error);
+    return undefined;
+  }
+
+  /** PASS without findings, else FAIL; a FAIL with read failures only is marked `couldNotEvaluate`. */
+  outcome(texts: OutcomeTexts): CheckOutcome {
+    const findings = [...this.#faults, ...this.#readFailures].slice(0, MAX_FINDINGS);
+    const findingCount = this.#faultCount + this.#readFailureCount;
+    if (findingCount === 0) {
+      const message = this.#examinedCount === 0 ? (texts.notApplicable ?? texts.pass) : texts.pass;
+      return { status: 'PASS', message, findingCount, findings, couldNotEvaluate: false };
+    }
+    return {
+      status: 'FAIL',
+      message: this.#failMessage(texts),
+      findingCount,
+      findings,
+      couldNotEvaluate: this.#faultCount === 0,
+    };
+  }
+
+  #failMessage({ fail }: OutcomeTexts): string {
+    const unread = `${counted(this.#readFailureCount, 'part')} of the cluster could not be read`;
+    if (this.#faultCount === 0) return `could not evaluate: ${unread}`;
+    return fail(this.#faultCount) + (this.#readFailureCount === 0 ? '' : `; ${unread}`);
+  }
+}
+
+/** The PASS of a check that does not apply to this cluster. */
+export function notApplicable(message: string): CheckOutcome {
+  return { status: 'PASS', message, findingCount: 0, findings: [], couldNotEvaluate: false };
+}
+
+/** A fault of one entity, with the observed value and the expected one. */
+export function entityFinding(
+  entityType: string,
+  entity: string,
+  message: string,
+  observed: string,
+  threshold: string,
+): Finding {
+  return { entityType, entity, message, observed, threshold };
+}
+
+export function tableFinding(table: TableSnapshot, message: string, observed: string, threshold: string): Finding {
+  return entityFinding('table', table.name, message, observed, threshold);
+}
+
+/** All tables; an empty list, with a finding, if they could not be read. */
+export function tablesOf(snapshot: ClusterSnapshot, findings: Findings): readonly TableSnapshot[] {
+  return findings.value(snapshot.tables, 'cluster', snapshot.clusterName, 'the table configurations') ?? [];
+}
+
+/** All tables but disabled ones, which intentionally serve nothing. */
+export function enabledTables(snapshot: ClusterSnapshot, findings: Findings): readonly TableSnapshot[] {
+  return tablesOf(snapshot, findings).filter((table) => table.enabled);
+}
+
+/** All instances; undefined, with a finding, if they could not be read. */
+export function instancesOf(snapshot: ClusterSnapshot, findings: Findings): readonly Instance[] | undefined {
+  return findings.value(snapshot.instances, 'cluster', snapshot.clusterName, 'the instances');
+}
+
+/** `1 table`, `2 tables`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `1 table has …`, `2 tables have …`. */
+export function have(count: number, noun: string, rest: string): string {
+  return `${counted(count, noun)} ${count === 1 ? 'has' : 'have'} ${rest}`;
+}
+
+/** ` (such as \`a\`, \`b\`)` with up to three names; empty for an empty sample. */
+export function examples({ count, names }: Sample): string {
+  if (names.length === 0) return '';
+  const shown = names.slice(0, 3).map((name) => `\`${name}\``);
+  return ` (${count > shown.length ? 'such as ' : ''}${shown.join(', ')})`;
+}
+
+/** A number with at most `digits` decimals, without trailing zeros. */
+export function rounded(value: number, digits = 2): string {
+  return String(Number(value.toFixed(digits)));
+}

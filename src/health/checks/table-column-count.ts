@@ -1,0 +1,28 @@
+import { defineCheck } from '../check.ts';
+import { counted, entityFinding, Findings, have } from './shared/findings.ts';
+
+export const tableColumnCount = defineCheck({
+  name: 'TABLE_COLUMN_COUNT_CHECK',
+  title: 'Columns of a schema',
+  description: 'A schema has more than 500 columns.',
+  category: 'tables',
+  severity: 'info',
+  defaultThresholds: { maxColumns: 500 },
+  remediation: 'Move rarely used fields into a JSON column, or split the table.',
+  needs: ['schemas'],
+  evaluate({ snapshot, thresholds: { maxColumns } }) {
+    const findings = new Findings();
+    const schemas = findings.value(snapshot.schemas, 'cluster', snapshot.clusterName, 'the schemas');
+    for (const [name, { columns }] of schemas ?? []) {
+      findings.examined();
+      if (columns <= maxColumns) continue;
+      const observed = counted(columns, 'column');
+      findings.add(entityFinding('schema', name, `the schema has ${observed}`, observed, `at most ${maxColumns}`));
+    }
+    return findings.outcome({
+      pass: `no schema has more than ${maxColumns} columns`,
+      fail: (count) => have(count, 'schema', `more than ${maxColumns} columns`),
+      notApplicable: 'not applicable: the cluster has no schema',
+    });
+  },
+});

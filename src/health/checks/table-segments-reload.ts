@@ -1,0 +1,40 @@
+import { defineCheck } from '../check.ts';
+import type { ReloadSummary } from '../snapshot.ts';
+import { counted, enabledTables, examples, Findings, have, tableFinding } from './shared/findings.ts';
+
+export const tableSegmentsReload = defineCheck({
+  name: 'TABLE_SEGMENTS_RELOAD_CHECK',
+  title: 'Segments that need a reload',
+  description: 'A table has segments that need a reload to follow its configuration and schema.',
+  category: 'segments',
+  severity: 'warning',
+  defaultThresholds: {},
+  remediation: 'Reload the segments of the table: POST /segments/{tableNameWithType}/reload.',
+  needs: ['tables', 'enabled', 'assignment', 'externalView', 'reload'],
+  evaluate({ snapshot }) {
+    const findings = new Findings();
+    for (const table of enabledTables(snapshot, findings)) {
+      findings.examined();
+      const reload = findings.value(table.reload, 'table', table.name, 'the reload status of its segments');
+      if (reload === undefined) continue;
+      const { needed, unit, silent } = reload;
+      if (needed.count > 0) {
+        findings.add(tableFinding(table, reloadMessage(reload), counted(needed.count, unit), `0 ${unit}s`));
+      }
+      for (const server of silent) {
+        findings.couldNotRead('table', table.name, `the reload status of its segments on \`${server}\``, 'no answer');
+      }
+    }
+    return findings.outcome({
+      pass: 'no segment needs a reload',
+      fail: (count) => have(count, 'table', 'segments that need a reload'),
+      notApplicable: 'not applicable: the cluster has no enabled table',
+    });
+  },
+});
+
+function reloadMessage({ needed, unit }: ReloadSummary): string {
+  const observed = counted(needed.count, unit);
+  if (unit === 'server') return `its segments need a reload on ${observed}${examples(needed)}`;
+  return `${observed} ${needed.count === 1 ? 'needs' : 'need'} a reload${examples(needed)}`;
+}

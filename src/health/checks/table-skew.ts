@@ -1,0 +1,15 @@
+import { defineCheck } from '../check.ts';
+import { clusterSkewOutcome } from './shared/cluster-skew.ts';
+
+export const tableSkew = defineCheck({
+  name: 'TABLE_SKEW_CHECK',
+  title: 'Tables by server',
+  description: 'The table count of a server exceeds 50 % of the average across servers.',
+  category: 'skew',
+  severity: 'warning',
+  defaultThresholds: { maxExcessPercent: 50 },
+  remediation: 'Spread the tables: rebalance those on few servers, or widen their instance assignment.',
+  needs: ['tables', 'enabled', 'instances', 'assignment'],
+  evaluate: ({ snapshot, thresholds: { maxExcessPercent } }) =>
+    clusterSkewOutcome(snapshot, { load: 'tables', noun: 'table', maxExcessPercent }),
+});

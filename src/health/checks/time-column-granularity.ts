@@ -1,0 +1,50 @@
+import { defineCheck } from '../check.ts';
+import type { TableSnapshot } from '../snapshot.ts';
+import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
+
+const FINE_UNITS = new Set(['MILLISECONDS', 'MICROSECONDS', 'NANOSECONDS']);
+
+export const timeColumnGranularity = defineCheck({
+  name: 'TIME_COLUMN_GRANULARITY_CHECK',
+  title: 'Granularity of time columns',
+  description: 'A table has a time column with granularity MILLISECONDS, MICROSECONDS or NANOSECONDS.',
+  category: 'tables',
+  severity: 'info',
+  defaultThresholds: {},
+  remediation: 'Add a coarser column with an ingestion transform and make it the time column of the table.',
+  needs: ['tables', 'schemas'],
+  evaluate({ snapshot }) {
+    const findings = new Findings();
+    const tables = tablesOf(snapshot, findings);
+    const schemas = findings.value(snapshot.schemas, 'cluster', snapshot.clusterName, 'the schemas');
+    for (const table of schemas === undefined ? [] : tables) {
+      const { timeColumn } = table.config;
+      if (timeColumn === undefined) continue;
+      findings.examined();
+      const schema = schemas?.get(table.rawName) ?? schemas?.get(schemaName(table));
+      if (schema === undefined) {
+        findings.couldNotRead('table', table.name, 'its schema', `schema \`${schemaName(table)}\` not found`);
+        continue;
+      }
+      const granularity = schema.granularities.get(timeColumn);
+      if (granularity === undefined || !FINE_UNITS.has(unitOf(granularity))) continue;
+      const message = `the granularity of its time column \`${timeColumn}\` is \`${granularity}\``;
+      findings.add(tableFinding(table, message, granularity, 'SECONDS or coarser'));
+    }
+    return findings.outcome({
+      pass: 'no time column has a granularity finer than seconds',
+      fail: (count) => have(count, 'table', 'a time column with a granularity finer than seconds'),
+      notApplicable: 'not applicable: no table has a time column',
+    });
+  },
+});
+
+/** The unit of `1:MILLISECONDS`, of the newer `MILLISECONDS|1`, or of a bare `MILLISECONDS`. */
+function unitOf(granularity: string): string {
+  const parts = granularity.split(/[:|]/u).map((part) => part.trim().toUpperCase());
+  return parts.find((part) => /^[A-Z]+$/u.test(part)) ?? '';
+}
+
+function schemaName(table: TableSnapshot): string {
+  return table.config.schemaName ?? table.rawName;
+}

@@ -1,0 +1,84 @@
+import type { MonotonicClock } from '../platform/clock.ts';
+import type { RunningRun } from '../resources/cluster-health-report.ts';
+import {
+  PREBUILT_SNAPSHOT_PROPERTY,
+  type CheckDefinition,
+  type CheckOutcome,
+  type Need,
+  type Thresholds,
+} from './check.ts';
+import type { CheckSettings } from './settings.ts';
+import type { ClusterSnapshot } from './snapshot.ts';
+
+export interface CheckResult {
+  readonly name: string;
+  readonly outcome: CheckOutcome;
+  readonly durationMs: number;
+}
+
+/** Name and status of a check that the current run has evaluated. */
+export type EvaluatedCheck = RunningRun['checks'][number];
+
+interface Evaluation {
+  readonly result: CheckResult;
+  readonly tableCount: number;
+}
+
+/**
+ * Evaluates the checks of one run while the snapshot is being read. Each check is evaluated on complete parts only, so the results
+ * equal those of evaluating all checks at the end.
+ */
+export class CheckEvaluator {
+  readonly #settings: CheckSettings;
+  readonly #clock: MonotonicClock;
+  readonly #evaluations = new Map<CheckDefinition, Evaluation>();
+
+  constructor(settings: CheckSettings, clock: MonotonicClock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** Evaluates the checks whose needs have become complete, in the order of the catalogue. */
+  evaluateReady(snapshot: ClusterSnapshot, complete: ReadonlySet<Need>): EvaluatedCheck[] {
+    return this.#settings.checks
+      .filter((check) => !this.#evaluations.has(check) && check.needs.every((need) => complete.has(need)))
+      .map((check) => {
+        const { name, outcome } = this.#evaluate(check, snapshot);
+        return { name, status: outcome.status };
+      });
+  }
+
+  /** The results of all checks on the complete snapshot. */
+  finish(snapshot: ClusterSnapshot): CheckResult[] {
+    const tableCount = countTables(snapshot);
+    return this.#settings.checks.map((check) => {
+      const evaluation = this.#evaluations.get(check);
+      // A table that was deleted during the run changes averages too, so the check is evaluated again without it.
+      return evaluation?.tableCount === tableCount ? evaluation.result : this.#evaluate(check, snapshot);
+    });
+  }
+
+  #evaluate(check: CheckDefinition, snapshot: ClusterSnapshot): CheckResult {
+    const startedAt = this.#clock.monotonic();
+    const { overrides, prebuiltSnapshotProperty } = this.#settings;
+    const outcome = evaluateCheck(check, snapshot, overrides[check.name], prebuiltSnapshotProperty);
+    const result = { name: check.name, outcome, durationMs: this.#clock.monotonic() - startedAt };
+    this.#evaluations.set(check, { result, tableCount: countTables(snapshot) });
+    return result;
+  }
+}
+
+function countTables({ tables }: ClusterSnapshot): number {
+  return tables.ok ? tables.value.length : -1;
+}
+
+/** Evaluates one check. Precedence of thresholds, highest first: overrides, the cluster's configuration, the check's defaults. */
+export function evaluateCheck(
+  check: CheckDefinition,
+  snapshot: ClusterSnapshot,
+  overrides: Thresholds = {},
+  prebuiltSnapshotProperty: string = PREBUILT_SNAPSHOT_PROPERTY,
+): CheckOutcome {
+  const thresholds = { ...check.defaultThresholds, ...check.clusterThresholds?.(snapshot), ...overrides };
+  return check.evaluate({ snapshot, thresholds, prebuiltSnapshotProperty });
+}

@@ -1,0 +1,163 @@
+import { GatewayProcess } from '../../support/gateway-process.ts';
+import { type RawAnswer, RawClient } from '../../support/raw-client.ts';
+import { fuzzCase, type FuzzCase } from './cases.ts';
+import { fuzzEngine } from './engine.ts';
+import { judge, type JudgeContext, type Outcome } from './judge.ts';
+import { engineBody, markerOf } from './markers.ts';
+import type { FuzzContext } from './requests.ts';
+
+export interface FuzzOptions {
+  readonly seed: number;
+  /** The first case. */
+  readonly from: number;
+  readonly count: number;
+  /** After each batch. @param done cases so far */
+  readonly onBatch?: (done: number) => void;
+}
+
+export interface FuzzReport {
+  readonly cases: number;
+  /** How many answers had each status. */
+  readonly statuses: ReadonlyMap<number, number>;
+  /** Each with the number and kind of its case. */
+  readonly violations: readonly string[];
+}
+
+const BATCH = 250;
+const AT_ONCE = 16;
+/** Where a spoilt request leaves the gateway waiting for more, nothing comes. A shorter time makes other cases end early, none fail. */
+const IDLE_MS = 500;
+const MAX_VIOLATIONS = 200;
+
+/**
+ * Sends raw requests to a gateway process with an engine that answers everything, and judges what comes back. The cases depend on the seed
+ * and their numbers alone.
+ */
+export async function fuzzHttp(options: FuzzOptions): Promise<FuzzReport> {
+  const { engine, takeWrongs } = fuzzEngine();
+  await engine.listen();
+  const gateway = await GatewayProcess.start({ controllers: engine.url });
+  const statuses = new Map<number, number>();
+  const violations: string[] = [];
+  let ended = false;
+  void gateway.program.exited.then(() => {
+    ended = true;
+  });
+  try {
+    const { fuzz, page } = await prepare(gateway);
+    const cases = Array.from({ length: options.count }, (_, i) => fuzzCase(options.seed, options.from + i, fuzz));
+    const context: JudgeContext = { page, ids: new Set(cases.map(({ id }) => id)) };
+    for (let at = 0; at < cases.length && violations.length < MAX_VIOLATIONS; at += BATCH) {
+      const batch = cases.slice(at, at + BATCH);
+      await eachOf(batch, async (one) => {
+        if (ended) return;
+        const outcome = await play(gateway.port, one);
+        for (const { status } of outcome.answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        violations.push(...judge(one, outcome, context).map((text) => `case ${one.number} (${one.kind}): ${text}`));
+      });
+      const numbers = `cases ${batch[0]?.number} to ${batch.at(-1)?.number}`;
+      violations.push(...takeWrongs().map((text) => `${numbers}: ${text}`));
+      violations.push(...(await plainQuery(gateway, fuzz)).map((text) => `after ${numbers}: ${text}`));
+      if (ended) throw new Error(`the gateway ended within ${numbers}:\n${gateway.program.output.slice(-4_000)}`);
+      options.onBatch?.(at + batch.length);
+    }
+    return { cases: cases.length, statuses, violations };
+  } finally {
+    await gateway.stop();
+    await engine.close();
+  }
+}
+
+/** The marker of what is no case. */
+const PLAIN = markerOf('000000000000', 0);
+const RESOURCES = ['srn2:table#orders', 'srn2:table#fz*'];
+
+/** A token for the fuzzer, and a stored result whose page it reads. */
+async function prepare(gateway: GatewayProcess): Promise<{ fuzz: FuzzContext; page: string }> {
+  const { bearerToken } = await gateway.tokenFor('fuzzer', [
+    { effect: 'allow', actions: ['Query', 'GetSchema'], resources: RESOURCES },
+  ]);
+  const authorization = `Bearer ${bearerToken}`;
+  const submitted = await gateway.once({
+    target: '/query/sql?doPaginate=true&numRows=2',
+    headers: [
+      ['Authorization', authorization],
+      ['Content-Type', 'application/json'],
+    ],
+    body: JSON.stringify({ sql: `SELECT a FROM orders WHERE a = '${PLAIN}'` }),
+  });
+  if (submitted.status !== 200) throw new Error(`submission: ${submitted.status}`);
+  const { requestId } = JSON.parse(submitted.body.toString()) as { requestId: string };
+  const pageTarget = `/query/${requestId}/results?offset=0&numRows=2`;
+  const page = await gateway.once({ target: pageTarget, headers: [['Authorization', authorization]] });
+  return { fuzz: { authorization, pageTarget }, page: page.body.toString() };
+}
+
+/** Runs some at once. */
+async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const worker = async () => {
+    for (const item of rest) await run(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+/** Sends a case, and reads all answers until the gateway closes the connection. */
+async function play(port: number, fuzz: FuzzCase): Promise<Outcome> {
+  const answers: RawAnswer[] = [];
+  let client: RawClient;
+  try {
+    client = await RawClient.open(port);
+  } catch (failure) {
+    return { answers, failure };
+  }
+  try {
+    const places = [0, ...fuzz.cuts, fuzz.bytes.length];
+    for (let i = 1; i < places.length && !client.ended; i++) {
+      client.send(fuzz.bytes.subarray(places[i - 1], places[i]));
+      // A write of its own for each piece.
+      await new Promise(setImmediate);
+    }
+    if (fuzz.ending === 'early close') return { answers, failure: undefined };
+    if (fuzz.ending === 'early reset') {
+      client.reset();
+      return { answers, failure: undefined };
+    }
+    const next = () => client.answer(answers.length === fuzz.head ? 'HEAD' : 'GET');
+    // An HTTP server may drop answers when a client ends its side, so that comes last.
+    const wanted = fuzz.expected?.length ?? Number.POSITIVE_INFINITY;
+    while (
+      fuzz.ending === 'half-close' &&
+      answers.length < wanted &&
+      (await client.hasMore(fuzz.expected === undefined ? IDLE_MS : undefined))
+    ) {
+      answers.push(await next());
+    }
+    client.halfClose();
+    while (await client.hasMore()) answers.push(await next());
+    return { answers, failure: undefined };
+  } catch (failure) {
+    return { answers, failure };
+  } finally {
+    client.destroy();
+  }
+}
+
+/** The gateway goes on: a plain query is answered. */
+async function plainQuery(gateway: GatewayProcess, { authorization }: FuzzContext): Promise<string[]> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const answer = await gateway
+      .once({
+        target: `/query/sql?sql=${encodeURIComponent(`SELECT a FROM orders WHERE a = '${PLAIN}'`)}`,
+        headers: [['Authorization', authorization]],
+      })
+      .catch((error: unknown) => String(error));
+    if (typeof answer === 'string')
+      return [`a plain query was not answered: ${answer}\n${gateway.program.output.slice(-2_000)}`];
+    if (answer.status === 503 && Date.now() < deadline) continue;
+    return answer.body.toString() === engineBody(PLAIN)
+      ? []
+      : [`a plain query: ${answer.status} ${answer.body.subarray(0, 300).toString()}`];
+  }
+}

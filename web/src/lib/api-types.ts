@@ -1,0 +1,391 @@
+// Generated from the OpenAPI document by `make generate`; do not edit.
+
+export type CreateRoleRequest = {
+  readonly name: string;
+  readonly description?: string;
+};
+
+export type Role = {
+  readonly srn: string;
+  readonly name: string;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly lastUpdatedAt: string;
+  readonly createdBy: string;
+  readonly lastUpdatedBy: string;
+  readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type Error = {
+  readonly timestamp: string;
+  readonly status: number;
+  readonly error: string;
+  readonly message: string;
+  readonly path: string;
+};
+
+export type UpdateRoleRequest = {
+  readonly description?: string;
+  readonly name?: string;
+};
+
+export type AttachPolicyRequest = {
+  readonly policySrn: string;
+};
+
+export type PolicySummary = {
+  readonly srn: string;
+  readonly name: string;
+  readonly description: string;
+};
+
+export type AssignmentRequest = {
+  readonly subject: string;
+  readonly subjectType: 'user-email' | 'email' | 'group' | 'domain' | 'service-token';
+};
+
+export type Assignment = {
+  readonly subject: string;
+  readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
+  readonly createdAt?: string;
+  readonly createdBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type AssignmentOfRole = {
+  readonly role: string;
+  readonly subject: string;
+  readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
+  readonly createdAt?: string;
+  readonly createdBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type CreatePolicyRequest = {
+  readonly name: string;
+  readonly description?: string;
+  readonly policyDocumentJson?: string;
+  readonly policyDocument?: Readonly<Record<string, unknown>>;
+};
+
+export type PolicyDocument = {
+  readonly version: 'v1';
+  readonly statements: ReadonlyArray<{
+    readonly description?: string;
+    readonly effect: 'allow' | 'deny';
+    readonly actions?: ReadonlyArray<string>;
+    readonly resources: ReadonlyArray<string>;
+  }>;
+};
+
+export type Policy = {
+  readonly srn: string;
+  readonly name: string;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly lastUpdatedAt: string;
+  readonly createdBy: string;
+  readonly lastUpdatedBy: string;
+  readonly managedBy?: ReadonlyArray<string>;
+  readonly policyDocumentJson: string;
+  readonly policyDocument: PolicyDocument;
+};
+
+export type UpdatePolicyRequest = {
+  readonly name?: string;
+  readonly description?: string;
+  readonly policyDocumentJson?: string;
+  readonly policyDocument?: Readonly<Record<string, unknown>>;
+};
+
+export type CreateServiceTokenRequest = {
+  readonly description?: string;
+  readonly expiresAt?: string | null;
+};
+
+export type IssuedServiceToken = {
+  readonly srn: string;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly expiresAt: string | null;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly bearerToken: string;
+};
+
+export type ServiceToken = {
+  readonly srn: string;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly expiresAt: string | null;
+  readonly accessKey?: string;
+  readonly roles: ReadonlyArray<{
+    readonly name: string;
+    readonly srn: string;
+  }>;
+  readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
+  readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type WhoAmI = {
+  readonly srn: string;
+  readonly kind: 'user' | 'service-token';
+  readonly authenticator: string;
+  readonly subjects: ReadonlyArray<{
+    readonly subject: string;
+    readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
+  }>;
+  readonly roles: ReadonlyArray<{
+    readonly name: string;
+    readonly srn: string;
+  }>;
+  readonly policies: ReadonlyArray<{
+    readonly name: string;
+    readonly srn: string;
+  }>;
+};
+
+export type SimulateAccessRequest = {
+  readonly policyDocumentJson?: string;
+  readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly subjectTypeToSubject: {
+    readonly 'user-email'?: string | ReadonlyArray<string>;
+    readonly email?: string | ReadonlyArray<string>;
+    readonly group?: string | ReadonlyArray<string>;
+    readonly domain?: string | ReadonlyArray<string>;
+    readonly 'service-token'?: string | ReadonlyArray<string>;
+  };
+  readonly resourceSrn2String?: string;
+  readonly action?: string;
+  readonly requests?: ReadonlyArray<{
+    readonly resourceSrn2String: string;
+    readonly action: string;
+  }>;
+};
+
+export type SimulateAccessResponse = {
+  readonly principal: {
+    readonly subjects: ReadonlyArray<{
+      readonly subject: string;
+      readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
+    }>;
+    readonly roles: ReadonlyArray<{
+      readonly name: string;
+      readonly srn: string;
+    }>;
+  };
+  readonly decision?: 'ALLOW' | 'DENY';
+  readonly reason?: 'allowed' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+  readonly matchedStatements?: ReadonlyArray<{
+    readonly role: string | null;
+    readonly policy: string | null;
+    readonly roleSrn: string | null;
+    readonly policySrn: string | null;
+    readonly statementIndex: number;
+    readonly effect: 'allow' | 'deny';
+    readonly description?: string;
+    readonly actions?: ReadonlyArray<string>;
+    readonly resources?: ReadonlyArray<string>;
+  }>;
+  readonly results?: ReadonlyArray<{
+    readonly resourceSrn2String: string;
+    readonly action: string;
+    readonly decision: 'ALLOW' | 'DENY';
+    readonly reason: 'allowed' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+    readonly matchedStatements: ReadonlyArray<{
+      readonly role: string | null;
+      readonly policy: string | null;
+      readonly roleSrn: string | null;
+      readonly policySrn: string | null;
+      readonly statementIndex: number;
+      readonly effect: 'allow' | 'deny';
+      readonly description?: string;
+      readonly actions?: ReadonlyArray<string>;
+      readonly resources?: ReadonlyArray<string>;
+    }>;
+  }>;
+};
+
+export type WhoCan = {
+  readonly total: number;
+  readonly subjects: ReadonlyArray<{
+    readonly subject: string;
+    readonly subjectType: string;
+    readonly role: string;
+    readonly policy: string;
+  }>;
+};
+
+export type HealthCheckEntry = {
+  readonly name: string;
+  readonly title: string;
+  readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
+  readonly status: 'PASS' | 'FAIL';
+  readonly couldNotEvaluate?: boolean;
+  readonly since?: string;
+  readonly message: string;
+  readonly findings: ReadonlyArray<{
+    readonly entityType: string;
+    readonly entity: string;
+    readonly message: string;
+    readonly observed?: string;
+    readonly threshold?: string;
+  }>;
+  readonly findingCount: number;
+  readonly remediation: string;
+  readonly durationMs: number;
+};
+
+export type ClusterHealth = {
+  readonly runTimestamp: number | null;
+  readonly durationMs: number | null;
+  readonly status: 'PASS' | 'FAIL' | null;
+  readonly summary: {
+    readonly pass: number;
+    readonly fail: number;
+  };
+  readonly checks: ReadonlyArray<HealthCheckEntry>;
+  readonly healthCheckResult: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, {
+    readonly pass: boolean;
+  }>>>>>>;
+  readonly running: {
+    readonly taskId: string;
+    readonly step: string;
+    readonly done?: number;
+    readonly total?: number;
+    readonly checks: ReadonlyArray<{
+      readonly name: string;
+      readonly status: 'PASS' | 'FAIL';
+    }>;
+    readonly checksTotal: number;
+  } | null;
+};
+
+export type HealthCheckType = {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
+  readonly defaultThresholds: Readonly<Record<string, number>>;
+};
+
+export type TaskRun = {
+  readonly taskId: string;
+  readonly isSuccessful: boolean;
+  readonly message: string;
+};
+
+export type QueryMetadata = {
+  readonly requestId: string;
+  readonly brokerId: string;
+  readonly exceptions: ReadonlyArray<unknown>;
+  readonly segmentStatistics: ReadonlyArray<unknown>;
+  readonly traceInfo: Readonly<Record<string, unknown>>;
+  readonly numGroupsLimitReached: boolean;
+  readonly maxRowsInJoinReached: boolean;
+  readonly partialResult: boolean;
+  readonly numServersQueried: number;
+  readonly numServersResponded: number;
+  readonly numSegmentsQueried: number;
+  readonly numSegmentsProcessed: number;
+  readonly numSegmentsMatched: number;
+  readonly numConsumingSegmentsQueried: number;
+  readonly numConsumingSegmentsProcessed: number;
+  readonly numConsumingSegmentsMatched: number;
+  readonly numDocsScanned: number;
+  readonly numEntriesScannedInFilter: number;
+  readonly numEntriesScannedPostFilter: number;
+  readonly totalDocs: number;
+  readonly timeUsedMs: number;
+  readonly offlineThreadCpuTimeNs: number;
+  readonly realtimeThreadCpuTimeNs: number;
+  readonly offlineSystemActivitiesCpuTimeNs: number;
+  readonly realtimeSystemActivitiesCpuTimeNs: number;
+  readonly offlineResponseSerializationCpuTimeNs: number;
+  readonly realtimeResponseSerializationCpuTimeNs: number;
+  readonly offlineTotalCpuTimeNs: number;
+  readonly realtimeTotalCpuTimeNs: number;
+  readonly brokerReduceTimeMs: number;
+  readonly numRowsResultSet: number;
+  readonly minConsumingFreshnessTimeMs: number;
+  readonly explainPlanNumEmptyFilterSegments: number;
+  readonly explainPlanNumMatchAllFilterSegments: number;
+  readonly numSegmentsPrunedByServer: number;
+  readonly numSegmentsPrunedInvalid: number;
+  readonly numSegmentsPrunedByLimit: number;
+  readonly numSegmentsPrunedByValue: number;
+  readonly numSegmentsPrunedByBroker: number;
+};
+
+export type StoredResultListing = {
+  readonly resultMetadataList: ReadonlyArray<{
+    readonly requestId: string;
+    readonly brokerId: string;
+    readonly submissionTimeMs: number;
+    readonly expirationTimeMs: number;
+    readonly responseMetadata: ReadonlyArray<{
+      readonly type: string;
+      readonly numRows: number;
+      readonly dataFile: string;
+      readonly metadataFile: string;
+    }>;
+    readonly owner: string;
+    readonly bytes: number;
+  }>;
+};
+
+export type ResultStoreUsage = {
+  readonly usedBytes: number;
+  readonly capacityBytes: number | null;
+  readonly cleanerEnabled: boolean;
+  readonly quotaBytes: number;
+  readonly criticalPercent: number;
+  readonly targetPercent: number;
+};
+
+export type GatewayInfo = {
+  readonly version: string;
+  readonly brokerId: string;
+  readonly startedAt: string;
+  readonly store: {
+    readonly kind: string;
+    readonly synced: boolean;
+    readonly ageMs: number;
+    readonly lastError: string | null;
+  };
+  readonly engine: {
+    readonly url: string;
+    readonly reachable: boolean;
+    readonly message: string | null;
+  };
+  readonly instances: ReadonlyArray<{
+    readonly brokerId: string;
+    readonly host: string;
+    readonly port: number;
+    readonly self: boolean;
+  }>;
+  readonly pagination: {
+    readonly protocol: string;
+  };
+};
+
+export type CursorResponse = {
+  readonly resultTable: {
+    readonly dataSchema: {
+      readonly columnNames: ReadonlyArray<string>;
+      readonly columnDataTypes: ReadonlyArray<string>;
+    };
+    readonly rows: ReadonlyArray<ReadonlyArray<unknown>>;
+  };
+  readonly requestId: string;
+  readonly brokerId: string;
+  readonly numRowsResultSet: number;
+  readonly offset: number;
+  readonly numRows: number;
+  readonly nextOffsetParams?: string;
+  readonly exceptions: ReadonlyArray<unknown>;
+  readonly brokerHost?: string;
+  readonly brokerPort?: number;
+};
