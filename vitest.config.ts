@@ -3,7 +3,11 @@ import { defineConfig } from 'vitest/config';
 // Three projects: `unit` needs Node alone and ends in about a minute; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores), one file at a time because the machine's memory is shared by them; `e2e` runs whole programs.
 // They run one after another, so that what measures time is not disturbed by another project.
-const parts = { setupFiles: ['src/fetch.ts'], globalSetup: ['test/support/global-setup.ts'], fileParallelism: false };
+const parts = {
+  setupFiles: ['src/platform/fetch.ts'],
+  globalSetup: ['test/support/global-setup.ts'],
+  fileParallelism: false,
+};
 
 export default defineConfig({
   test: {
@@ -11,7 +15,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          setupFiles: ['src/fetch.ts', 'test/support/property-seed.ts'],
+          setupFiles: ['src/platform/fetch.ts', 'test/support/property-seed.ts'],
           include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/contract/**/*.unit.test.ts'],
           testTimeout: 10_000,
           // By itself it leaves a core unused, of the two that small machines have.

@@ -1,4 +1,4 @@
-import './fetch.ts';
+import './platform/fetch.ts';
 import { run } from './commands/run.ts';
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);

@@ -1,7 +1,7 @@
 import { newEnforcer, newModelFromString, type Enforcer } from 'casbin';
-import { compileGlob, globMatches } from '../../src/access/glob.ts';
+import { compileGlob, globMatches } from '../../src/access/policy/glob.ts';
 import type { PolicySpec } from '../../src/resources/policy.ts';
-import type { Srn } from '../../src/access/srn.ts';
+import type { Srn } from '../../src/access/policy/srn.ts';
 
 const MODEL = `
 [request_definition]

@@ -1,6 +1,12 @@
 import { preparsePolicySet, statefulIsAuthorized } from '@cedar-policy/cedar-wasm/nodejs';
 import type { PolicySpec, Statement } from '../../src/resources/policy.ts';
-import { completeSrn, parseSrnPattern, type Deployment, type Srn, type SrnPatternLevel } from '../../src/access/srn.ts';
+import {
+  completeSrn,
+  parseSrnPattern,
+  type Deployment,
+  type Srn,
+  type SrnPatternLevel,
+} from '../../src/access/policy/srn.ts';
 
 /** A completed resource has at most so many levels in what is compared. */
 const MAX_DEPTH = 4;

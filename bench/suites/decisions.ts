@@ -1,6 +1,6 @@
-import { DecisionEngine } from '../../src/access/decision.ts';
+import { DecisionEngine } from '../../src/access/policy/decision.ts';
 import { Directory } from '../../src/access/directory.ts';
-import type { Deployment } from '../../src/access/srn.ts';
+import type { Deployment } from '../../src/access/policy/srn.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
 import { MemoryStore } from '../../test/unit/access/memory-store.ts';

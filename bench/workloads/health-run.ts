@@ -1,6 +1,6 @@
-import { createEngine } from '../../src/engine/connection.ts';
-import { deliver } from '../../src/engine/delivery.ts';
-import type { Engine, EngineEndpoint } from '../../src/engine/types.ts';
+import { createEngine } from '../../src/pinot/connection.ts';
+import { deliver } from '../../src/pinot/delivery.ts';
+import type { Engine, EngineEndpoint } from '../../src/pinot/types.ts';
 import { createGather } from '../../src/health/gather/gather.ts';
 import { runChecks } from '../../src/health/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';

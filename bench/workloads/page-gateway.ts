@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import { ByteBudget } from '../../src/http/byte-budget.ts';
-import { createQueryService } from '../../src/http/query/service.ts';
-import { createLogger } from '../../src/logging.ts';
-import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../src/query/settings.ts';
-import { systemTimers } from '../../src/query/retention-loop.ts';
+import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
+import { createQueryService } from '../../src/api/queries/service.ts';
+import { createLogger } from '../../src/platform/logging.ts';
+import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../src/results/settings.ts';
+import { systemTimers } from '../../src/results/retention/retention-loop.ts';
 import { TEST_HEADERS, testApp } from '../../test/support/app.ts';
 import { endpointOf } from './result.ts';
 

@@ -1,6 +1,7 @@
-import { ACTIONS, TABLE_ACTIONS } from '../../src/access/actions.ts';
+import { ACTIONS } from '../../src/access/policy/actions.ts';
+import { TABLE_ACTIONS } from '../../src/pinot/action-names.ts';
 import type { Principal } from '../../src/access/principal.ts';
-import { tableResource, type Srn } from '../../src/access/srn.ts';
+import { tableResource, type Srn } from '../../src/access/policy/srn.ts';
 import type { PolicySpec, Statement } from '../../src/resources/policy.ts';
 
 export interface Question {

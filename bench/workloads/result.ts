@@ -1,4 +1,4 @@
-import type { EngineEndpoint, EngineResponse } from '../../src/engine/types.ts';
+import type { EngineEndpoint, EngineResponse } from '../../src/pinot/types.ts';
 import { Readable } from 'node:stream';
 
 const CITIES = ['New York', 'Zürich', 'São Paulo', '"quoted", Inc', '東京'].map((city) => JSON.stringify(city));

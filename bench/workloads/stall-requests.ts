@@ -1,4 +1,4 @@
-import { ACTIONS } from '../../src/access/actions.ts';
+import { ACTIONS } from '../../src/access/policy/actions.ts';
 import { SQL_LIMITS } from '../../src/access/sql/limits.ts';
 
 /** A request that costs the gateway as much as its limits allow. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { requestPieces } from '../../src/engine/pieces.ts';
-import type { EngineEndpoint, EngineRequest } from '../../src/engine/types.ts';
-import type { ResultStore } from '../../src/query/result-store.ts';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/query/settings.ts';
-import { createResultStore } from '../../src/query/stores/create-store.ts';
-import { storeAnswer } from '../../src/query/submit.ts';
+import { requestPieces } from '../../src/pinot/pieces.ts';
+import type { EngineEndpoint, EngineRequest } from '../../src/pinot/types.ts';
+import type { ResultStore } from '../../src/results/result-store.ts';
+import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/results/settings.ts';
+import { createResultStore } from '../../src/results/stores/create-store.ts';
+import { storeAnswer } from '../../src/results/submit.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const TIMEOUT_MS = 600_000;

@@ -1,5 +1,5 @@
 import type { Principal } from './principal.ts';
-import type { Srn } from './srn.ts';
+import type { Srn } from './policy/srn.ts';
 
 export type DecisionReason = 'allowed' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
 

@@ -2,12 +2,12 @@ import type { RoleAssignment } from '../resources/kinds.ts';
 import type { Subject } from '../resources/role-assignment.ts';
 import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
-import { DecisionEngine } from './decision.ts';
-import type { GrantSet } from './grant-set.ts';
+import { DecisionEngine } from './policy/decision.ts';
+import type { GrantSet } from './policy/grant-set.ts';
 import type { Principal } from './principal.ts';
-import { srnText, type Deployment, type Srn } from './srn.ts';
+import { srnText, type Deployment, type Srn } from './policy/srn.ts';
 import { SubjectIndex, userSubjects } from './subjects.ts';
-import { TokenIndex, type KnownToken } from './token-index.ts';
+import { TokenIndex, type KnownToken } from './authenticators/token-index.ts';
 
 export interface DirectoryOptions {
   /** Whether a service token's Secret is matched by the token's name only: see TokenIndex. */

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Registry } from 'prom-client';
 import { stringify } from 'yaml';
-import { createEngine, type EngineOptions } from '../engine/connection.ts';
-import { credentialFromFile } from '../engine/credential.ts';
+import { createEngine, type EngineOptions } from '../pinot/connection.ts';
+import { credentialFromFile } from '../pinot/credential.ts';
 import { CATALOGUE, findCheck } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
 import { createGather } from '../health/gather/gather.ts';
@@ -12,7 +12,7 @@ import { countsOf, renderJunit, renderMarkdown, renderTable } from '../health/re
 import { buildStatus } from '../health/report.ts';
 import { runChecks, type RunProgress, type RunResult } from '../health/run.ts';
 import { parseInterval, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
-import { clusterHealth } from '../http/cluster-health/report.ts';
+import { clusterHealth } from '../api/health/report.ts';
 import { systemClock } from '../platform/clock.ts';
 
 /** What the command uses of its process. */

@@ -1,13 +1,13 @@
 import { SettingsError } from '../config/keys.ts';
-import { endSignals } from '../http/lifecycle.ts';
-import { ListenError } from '../http/server.ts';
+import { endSignals } from '../platform/lifecycle.ts';
+import { ListenError } from '../api/server/server.ts';
 import { nearest } from '../resources/nearest.ts';
 import { StoreError } from '../store/resource-store.ts';
 import type { runCheck as RunCheck } from './check.ts';
-import { EXIT, type CommandContext } from './context.ts';
+import { EXIT, type CommandContext } from '../app/context.ts';
 import { COMMANDS, serviceHelp, USAGE, type CommandName } from './help.ts';
-import { VERSION } from './version.ts';
-import { startService, type ServiceDefinition } from './wiring/service.ts';
+import { VERSION } from '../app/version.ts';
+import { startService, type ServiceDefinition } from '../app/service.ts';
 
 const DEFAULT_WIDTH = 100;
 
@@ -15,9 +15,9 @@ type Command = (context: CommandContext) => Promise<number>;
 
 /** Each command's modules are loaded only when it runs. */
 const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
-  standalone: async () => asCommand((await import('./standalone.ts')).standalone),
-  gateway: async () => asCommand((await import('./gateway.ts')).gateway),
-  operator: async () => asCommand((await import('./operator.ts')).operator),
+  standalone: async () => asCommand((await import('../app/standalone.ts')).standalone),
+  gateway: async () => asCommand((await import('../app/gateway.ts')).gateway),
+  operator: async () => asCommand((await import('../app/operator.ts')).operator),
   check: async () => {
     const { runCheck } = await import('./check.ts');
     return (context) => checkCommand(runCheck, context);

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { LOG_LEVELS } from '../logging.ts';
+import { LOG_LEVELS } from '../platform/logging.ts';
 import { keysOf } from './keys.ts';
 import { choice, duration, flag, integer, text, texts } from './value.ts';
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { srnText, type SrnKind } from '../access/srn.ts';
+import { srnText, type SrnKind } from '../access/policy/srn.ts';
 import { generateTokenKeys } from '../access/service-token.ts';
 import type { CustomKind, ResourceByKind } from '../resources/kinds.ts';
 import type { Condition } from '../resources/meta.ts';
 import { StoreError, type ResourceStore, type StoreEvent } from '../store/resource-store.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { EventRecorder } from './events.ts';
+import type { EventRecorder } from '../kubernetes/events.ts';
 import { execute } from './executor.ts';
 import { NotLeaderError } from './fenced-store.ts';
 import type { ControllerMetrics, OperatorMetrics } from './metrics.ts';

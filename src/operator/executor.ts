@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../resources/kinds.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
-import type { EventRecorder, EventSubject } from './events.ts';
+import type { EventRecorder, EventSubject } from '../kubernetes/events.ts';
 import { StalledError } from './outcome.ts';
 import type { Action } from './plan.ts';
 

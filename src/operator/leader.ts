@@ -1,26 +1,7 @@
 import type { Logger } from 'pino';
 import { sleep, type Clock } from '../platform/clock.ts';
+import type { LeaseRecord, Leases } from '../kubernetes/leases.ts';
 import { StoreError } from '../store/resource-store.ts';
-
-/** The fields of a coordination.k8s.io Lease that leader election uses. */
-export interface LeaseRecord {
-  /** Undefined before the lease is created. */
-  readonly resourceVersion: string | undefined;
-  /** Identity of the holder; empty if there is none. */
-  readonly holder: string;
-  readonly durationSeconds: number;
-  readonly acquiredAt: Date;
-  readonly renewedAt: Date;
-  /** Number of changes of the holder. */
-  readonly transitions: number;
-}
-
-/** Storage of the lease. Each call ends within `timeoutMs`. @throws {StoreError} conflict, already-exists, unavailable … */
-export interface Leases {
-  read(timeoutMs: number, signal: AbortSignal): Promise<LeaseRecord | undefined>;
-  /** Creates the lease if the record has no resourceVersion, else replaces that version. */
-  write(record: LeaseRecord, timeoutMs: number, signal: AbortSignal): Promise<LeaseRecord>;
-}
 
 export interface LeaderTimes {
   /** Time after the last renewal before another candidate may take the lease. */

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { systemClock, type Clock } from '../platform/clock.ts';
-import type { KubernetesTransport } from '../store/kubernetes/transport.ts';
+import type { KubernetesTransport } from '../kubernetes/transport.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { Controller, type ControllerPorts } from './controller-loop.ts';
-import { KubernetesEvents, NO_EVENTS, type EventRecorder } from './events.ts';
+import { KubernetesEvents, NO_EVENTS, type EventRecorder } from '../kubernetes/events.ts';
 import { fencedStore } from './fenced-store.ts';
 import { LeaderElector, type LeaderTimes } from './leader.ts';
-import { kubernetesLeases } from './lease-client.ts';
+import { kubernetesLeases } from '../kubernetes/leases.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { keepPredefined } from './predefined.ts';
 import { policyReconciler } from './reconcilers/policy.ts';
@@ -81,7 +81,9 @@ export const LEASE_NAME = 'olap-warden-operator';
 export function startOperator(options: OperatorOptions): Operator {
   const { store, transport, log, metrics, clock = systemClock } = options;
   const identity = options.identity ?? `${hostname()}_${randomBytes(4).toString('hex')}`;
-  const recorder = transport ? new KubernetesEvents({ transport, clock, metrics, log, instance: identity }) : NO_EVENTS;
+  const recorder = transport
+    ? new KubernetesEvents({ transport, clock, onDropped: () => metrics.eventDropped(), log, instance: identity })
+    : NO_EVENTS;
   const stopping = new AbortController();
 
   const lead = async (signal: AbortSignal, mayWrite: () => boolean): Promise<void> => {

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { isPredefined, PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../access/predefined.ts';
+import { isPredefined, PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../access/policy/predefined.ts';
 import type { Policy, Role } from '../resources/kinds.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ANNOTATIONS } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { execute } from './executor.ts';
-import type { EventRecorder } from './events.ts';
+import type { EventRecorder } from '../kubernetes/events.ts';
 import { NotLeaderError } from './fenced-store.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import type { Action } from './plan.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import type { GatewayClient } from '../query/gateway-client.ts';
-import type { GatewayAddress } from '../query/peers.ts';
+import type { GatewayClient } from '../results/peers/gateway-client.ts';
+import type { GatewayAddress } from '../results/peers/peers.ts';
 import { sleep, type Clock } from '../platform/clock.ts';
 import type { LeaderTask } from './operator.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { FolderStore } from '../../src/store/folder-store.ts';
+import { FolderStore } from '../../src/store/folder/folder-store.ts';
 import { describeResourceStore, type StoreFixture } from './resource-store.contract.ts';
 
 async function start(): Promise<StoreFixture> {

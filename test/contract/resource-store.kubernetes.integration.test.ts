@@ -1,7 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { beforeAll, expect, test } from 'vitest';
-import { KubernetesStore } from '../../src/store/kubernetes/kubernetes-store.ts';
-import { KubernetesTransport } from '../../src/store/kubernetes/transport.ts';
+import { KubernetesStore } from '../../src/kubernetes/kubernetes-store.ts';
+import { KubernetesTransport } from '../../src/kubernetes/transport.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../support/control-plane.ts';
 import { describeResourceStore, type StoreFixture } from './resource-store.contract.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { ResultStore } from '../../src/query/result-store.ts';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/query/settings.ts';
-import { createResultStore } from '../../src/query/stores/create-store.ts';
+import type { ResultStore } from '../../src/results/result-store.ts';
+import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/results/settings.ts';
+import { createResultStore } from '../../src/results/stores/create-store.ts';
 import { type GcsServer, startGcs } from '../support/gcs.ts';
 import { type S3Server, startS3 } from '../support/s3.ts';
 import { GATEWAY_ID, resultStoreContract, type StoreUnderTest } from './result-store.ts';

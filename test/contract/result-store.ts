@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readPage } from '../../src/query/page.ts';
-import { newRequestId } from '../../src/query/request-id.ts';
-import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/query/result-store.ts';
-import { storeAnswer } from '../../src/query/submit.ts';
-import { answerText, collect, responseOf, rowTexts, submission } from '../unit/query/answers.ts';
+import { readPage } from '../../src/results/page.ts';
+import { newRequestId } from '../../src/results/request-id.ts';
+import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/results/result-store.ts';
+import { storeAnswer } from '../../src/results/submit.ts';
+import { answerText, collect, responseOf, rowTexts, submission } from '../unit/results/answers.ts';
 
 export const GATEWAY_ID = 'Broker_gateway-0_8080';
 

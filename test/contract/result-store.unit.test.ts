@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { holderTag } from '../../src/query/request-id.ts';
-import { FileStore } from '../../src/query/stores/file.ts';
-import { MemoryStore } from '../../src/query/stores/memory.ts';
+import { holderTag } from '../../src/results/request-id.ts';
+import { FileStore } from '../../src/results/stores/file/file.ts';
+import { MemoryStore } from '../../src/results/stores/memory.ts';
 import { GATEWAY_ID, resultStoreContract } from './result-store.ts';
 
 const folders: string[] = [];

@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import lightMyRequest, { type InjectOptions } from 'light-my-request';
-import type { AuthenticationResult, Authenticator, Credential } from '../../src/access/authenticator.ts';
+import type { AuthenticationResult, Authenticator, Credential } from '../../src/access/authenticators/authenticator.ts';
 import type { Authorizer, Decision } from '../../src/access/authorizer.ts';
 import type { Principal } from '../../src/access/principal.ts';
-import type { Srn } from '../../src/access/srn.ts';
-import type { Engine, KnownTables } from '../../src/engine/types.ts';
-import { ByteBudget } from '../../src/http/byte-budget.ts';
-import type { DataPlaneParts } from '../../src/http/data-plane/parts.ts';
-import { PaginatedQueries } from '../../src/query/paginated-queries.ts';
-import { DEFAULT_PAGINATION_SETTINGS } from '../../src/query/settings.ts';
-import { MemoryStore } from '../../src/query/stores/memory.ts';
-import { buildApp, type AppParts, type RegisterRoutes } from '../../src/http/app.ts';
-import { createLogger } from '../../src/logging.ts';
+import type { Srn } from '../../src/access/policy/srn.ts';
+import type { Engine, KnownTables } from '../../src/pinot/types.ts';
+import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
+import type { DataPlaneParts } from '../../src/api/queries/data-plane/parts.ts';
+import { PaginatedQueries } from '../../src/results/paginated-queries.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
+import { MemoryStore } from '../../src/results/stores/memory.ts';
+import { buildApp, type AppParts, type RegisterRoutes } from '../../src/api/server/app.ts';
+import { createLogger } from '../../src/platform/logging.ts';
 
 const ALLOWED: Decision = { allowed: true, reason: 'allowed', matchedStatements: [] };
 const DENIED: Decision = { allowed: false, reason: 'implicitDeny', matchedStatements: [] };

@@ -1,4 +1,4 @@
-import type { ObjectStoreSettings } from '../../src/query/settings.ts';
+import type { ObjectStoreSettings } from '../../src/results/settings.ts';
 import { type ObjectServer, startObjectServer } from './object-servers.ts';
 
 export interface GcsServer extends ObjectServer {

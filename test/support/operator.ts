@@ -3,8 +3,8 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { prometheusMetrics } from '../../src/operator/metrics.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/operator.ts';
-import { KubernetesStore } from '../../src/store/kubernetes/kubernetes-store.ts';
-import { KubernetesTransport } from '../../src/store/kubernetes/transport.ts';
+import { KubernetesStore } from '../../src/kubernetes/kubernetes-store.ts';
+import { KubernetesTransport } from '../../src/kubernetes/transport.ts';
 
 /** A store on a real kube-apiserver, with the rights of a kubeconfig. */
 export interface Connection {

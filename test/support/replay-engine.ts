@@ -7,7 +7,7 @@ import {
   type EngineEndpoint,
   type EngineRequest,
   type EngineResponse,
-} from '../../src/engine/types.ts';
+} from '../../src/pinot/types.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures');
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import type { ObjectStoreSettings } from '../../src/query/settings.ts';
+import type { ObjectStoreSettings } from '../../src/results/settings.ts';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { type ObjectServer, startObjectServer } from './object-servers.ts';
 

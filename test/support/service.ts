@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { standalone } from '../../src/commands/standalone.ts';
-import { startService, type ServiceDefinition } from '../../src/commands/wiring/service.ts';
+import { standalone } from '../../src/app/standalone.ts';
+import { startService, type ServiceDefinition } from '../../src/app/service.ts';
 
 export interface TestService {
   /** Of the REST interfaces, without a trailing slash. */

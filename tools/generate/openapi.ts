@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { standalone } from '../../src/commands/standalone.ts';
-import { startService } from '../../src/commands/wiring/service.ts';
+import { standalone } from '../../src/app/standalone.ts';
+import { startService } from '../../src/app/service.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 let document: Promise<string> | undefined;

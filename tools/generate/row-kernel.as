@@ -3,9 +3,9 @@
 // Sixty-four bytes at a time become bit masks (one bit a byte): quotes, backslashes, opening and closing brackets. A
 // prefix xor over the quotes tells what lies inside strings, so that only brackets outside of them are looked at one by
 // one: two a row where no column is an array. The technique is that of simdjson (Langdale and Lemire, 2019).
-// src/query/scanner/kernel-js.ts is the same machine byte by byte, and the oracle that this one is tested against.
+// src/results/scanner/kernel-js.ts is the same machine byte by byte, and the oracle that this one is tested against.
 
-// Layout of the memory, agreed with src/query/scanner/kernel-wasm.ts: input, 64 bytes of padding, offsets of rows.
+// Layout of the memory, agreed with src/results/scanner/kernel-wasm.ts: input, 64 bytes of padding, offsets of rows.
 const INPUT: usize = 1024;
 export const CAPACITY: i32 = 65536;
 const OUTPUT: usize = INPUT + 65536 + 64;
@@ -24,7 +24,7 @@ export let limit: i32 = i32.MAX_VALUE; // stop behind this many rows of this cal
 export let rows: i32 = 0; // rows begun
 export let offsets: i32 = 0; // offsets written
 export let ended: i32 = 0; // 1: the `]` of `rows` was met; 2: `limit` rows are complete
-export let error: i32 = 0; // see ROW_ERRORS in src/query/scanner/row-kernel.ts
+export let error: i32 = 0; // see ROW_ERRORS in src/results/scanner/row-kernel.ts
 export let errorAt: i32 = 0;
 
 function fail(code: i32, at: i32): i32 {

@@ -15,7 +15,7 @@ interface Kernel {
 export const generateRowKernel: Generator = () =>
   compiled({
     source: 'row-kernel.as',
-    target: 'src/query/scanner/row-kernel-binary.ts',
+    target: 'src/results/scanner/row-kernel-binary.ts',
     constant: 'ROW_KERNEL_BINARY',
   });
 

@@ -1,6 +1,6 @@
 import type { WallClock } from '../../platform/clock.ts';
-import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
-import { srnText } from '../srn.ts';
+import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
+import { srnText } from '../policy/srn.ts';
 import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
 
 /** The fields of a TokenReview's status that are used. */

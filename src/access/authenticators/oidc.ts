@@ -1,7 +1,7 @@
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import type { WallClock } from '../../platform/clock.ts';
-import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
-import { srnText } from '../srn.ts';
+import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
+import { srnText } from '../policy/srn.ts';
 import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
 
 export interface OidcAuthenticatorOptions {

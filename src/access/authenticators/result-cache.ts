@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { WallClock } from '../../platform/clock.ts';
 import { ExpiringLruCache } from '../../platform/lru.ts';
-import type { AuthenticationResult } from '../authenticator.ts';
+import type { AuthenticationResult } from './authenticator.ts';
 
 const MAX_ENTRIES = 10_000;
 

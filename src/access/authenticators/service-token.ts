@@ -1,6 +1,6 @@
 import type { WallClock } from '../../platform/clock.ts';
 import { LruCache } from '../../platform/lru.ts';
-import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
+import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { tokenPrincipal, type Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import {
@@ -13,7 +13,7 @@ import {
   secretHashMatches,
   type TokenKeys,
 } from '../service-token.ts';
-import type { KnownToken } from '../token-index.ts';
+import type { KnownToken } from './token-index.ts';
 
 /** The same message for an unknown key and a wrong secret, so that it does not reveal which access keys exist. */
 const NO_SUCH_TOKEN = 'the service token is unknown, was revoked, or its secret is wrong';

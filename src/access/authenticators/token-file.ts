@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { WallClock } from '../../platform/clock.ts';
-import type { AuthenticationResult, Authenticator, Credential } from '../authenticator.ts';
+import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import type { Principal } from '../principal.ts';
-import { srnText } from '../srn.ts';
+import { srnText } from '../policy/srn.ts';
 import { emailDomain } from './result-cache.ts';
 
 /** A line of the token file. It contains the hash, not the token. */

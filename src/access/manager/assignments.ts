@@ -6,7 +6,7 @@ import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { sameSubject, subjectKey } from '../subjects.ts';
 import type { ResourceEditor } from './editor.ts';
-import { isStoreError, ManagerError } from './errors.ts';
+import { isStoreError, ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
 

@@ -3,7 +3,7 @@ import type { CustomKind, ResourceByKind } from '../../resources/kinds.ts';
 import { ANNOTATIONS, LABELS, NAME_MAX_LENGTH, NAME_PATTERN, type ObjectMeta } from '../../resources/meta.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Principal } from '../principal.ts';
-import { isStoreError, ManagerError } from './errors.ts';
+import { isStoreError, ManagerError } from '../errors.ts';
 
 /** An edit fails after this many conflicts; with the pauses below that is about three seconds. */
 const MAX_ATTEMPTS = 14;

@@ -1,8 +1,8 @@
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { SYSTEM_ADMIN } from '../predefined.ts';
-import { compilePolicy } from '../compiled-policy.ts';
-import { ManagerError } from './errors.ts';
+import { SYSTEM_ADMIN } from '../policy/predefined.ts';
+import { compilePolicy } from '../policy/compiled-policy.ts';
+import { ManagerError } from '../errors.ts';
 
 /**
  * Prevents privilege escalation: creating, attaching or assigning a policy that allows everything requires that the caller is allowed everything

@@ -1,11 +1,11 @@
 import type { Role } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
-import { isPredefined } from '../predefined.ts';
+import { isPredefined } from '../policy/predefined.ts';
 import type { Principal } from '../principal.ts';
-import { policyResource, roleResource } from '../srn.ts';
+import { policyResource, roleResource } from '../policy/srn.ts';
 import { label, requireName, type ResourceEditor } from './editor.ts';
-import { ManagerError } from './errors.ts';
+import { ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
 import { policySummary, roleView, type PolicySummary, type RoleView } from './views.ts';
 

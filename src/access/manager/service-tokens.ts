@@ -9,10 +9,10 @@ import {
   hashSecretKey,
   hashSecretName,
 } from '../service-token.ts';
-import { serviceTokenResource, srnText } from '../srn.ts';
+import { serviceTokenResource, srnText } from '../policy/srn.ts';
 import type { AssignmentManager } from './assignments.ts';
 import type { ResourceEditor } from './editor.ts';
-import { isStoreError, ManagerError } from './errors.ts';
+import { isStoreError, ManagerError } from '../errors.ts';
 import { createdAt, createdBy, managedBy, reference, type TokenStatus, type TokenView } from './views.ts';
 
 export interface NewServiceToken {

@@ -1,9 +1,9 @@
 import type { Policy, Role } from '../../resources/kinds.ts';
 import { ANNOTATIONS, PLATFORM_AUTHOR, UNKNOWN_AUTHOR, type ObjectMeta } from '../../resources/meta.ts';
 import type { SubjectType } from '../../resources/role-assignment.ts';
-import { toPolicyDocument, type PolicyDocument } from '../policy-document.ts';
-import { isPredefined } from '../predefined.ts';
-import { srnText } from '../srn.ts';
+import { toPolicyDocument, type PolicyDocument } from '../policy/policy-document.ts';
+import { isPredefined } from '../policy/predefined.ts';
+import { srnText } from '../policy/srn.ts';
 
 /** Name and SRN of a role or policy. */
 export interface Reference {

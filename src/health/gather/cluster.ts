@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/types.ts';
+import type { Engine } from '../../pinot/types.ts';
 import type { Instance, InstanceHealth } from '../snapshot.ts';
 import {
   objectOf,

@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/types.ts';
+import type { Engine } from '../../pinot/types.ts';
 import type { Assignment, PrimaryKeys, QueryOutcome, RebalanceSummary, ReloadSummary } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
 import { objectOf, type SchemaEntry, type TableEntry } from './configs.ts';

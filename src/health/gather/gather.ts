@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/types.ts';
+import type { Engine } from '../../pinot/types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
 import { ClusterCalls } from './cluster.ts';

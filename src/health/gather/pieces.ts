@@ -1,4 +1,4 @@
-import { deliver } from '../../engine/delivery.ts';
+import { deliver } from '../../pinot/delivery.ts';
 import {
   EngineError,
   type AnswerFlow,
@@ -6,7 +6,7 @@ import {
   type AnswerSink,
   type EngineEndpoint,
   type EngineRequest,
-} from '../../engine/types.ts';
+} from '../../pinot/types.ts';
 
 /** Receives the body of an answer in pieces. */
 export interface PieceConsumer<T> {

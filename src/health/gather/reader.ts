@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../engine/types.ts';
+import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../pinot/types.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import type { CallOutcome, HealthMetrics } from '../metrics.ts';
 import { readFailed, readOk, type Read } from '../snapshot.ts';

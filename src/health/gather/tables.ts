@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/types.ts';
+import type { Engine } from '../../pinot/types.ts';
 import type { Need } from '../check.ts';
 import type { GatherRequest } from '../run.ts';
 import { NOT_READ, readOk, type Assignment, type ClusterSnapshot, type QueryOutcome, type Read } from '../snapshot.ts';

@@ -1,4 +1,4 @@
-import { validatePolicySpec } from '../../access/policy-document.ts';
+import { validatePolicySpec } from '../../access/policy/policy-document.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import { describeErrors } from '../../resources/validate.ts';
 import { READY, type Outcome } from '../outcome.ts';

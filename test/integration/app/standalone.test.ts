@@ -5,7 +5,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { standalone } from '../../../src/commands/standalone.ts';
+import { standalone } from '../../../src/app/standalone.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
 
 const SLOW = { timeout: 15_000 };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/predefined.ts';
+import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
 import { CUSTOM_KINDS, KINDS } from '../../../src/resources/kinds.ts';
 import { GROUP } from '../../../src/resources/meta.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { judgeSql, type JudgedSql } from '../../../src/access/sql/judge.ts';
-import { tableNames } from '../../../src/access/sql-tables.ts';
+import { tableNames } from '../../../src/access/sql/table-names.ts';
 import { startOracles, type Oracle, type Oracles, type Reading } from './oracle.ts';
 import { commented, Grammar, lookalike, mutation, Random, WORDS } from './texts.ts';
 
@@ -18,8 +18,8 @@ interface Group {
   readonly refused?: boolean;
 }
 
-const groups = parse(readFileSync(join(ROOT, 'test/unit/access/sql-tables/corpus.yaml'), 'utf8')) as Group[];
-const ordinary = parse(readFileSync(join(ROOT, 'test/unit/access/sql-tables/ordinary.yaml'), 'utf8')) as Group[];
+const groups = parse(readFileSync(join(ROOT, 'test/unit/access/sql/corpus.yaml'), 'utf8')) as Group[];
+const ordinary = parse(readFileSync(join(ROOT, 'test/unit/access/sql/ordinary.yaml'), 'utf8')) as Group[];
 const corpus = [...groups, ...ordinary].flatMap(({ texts }) => texts);
 
 let oracles: Oracles;

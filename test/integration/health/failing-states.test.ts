@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEngine } from '../../../src/engine/connection.ts';
-import type { Engine } from '../../../src/engine/types.ts';
+import { createEngine } from '../../../src/pinot/connection.ts';
+import type { Engine } from '../../../src/pinot/types.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { createGather } from '../../../src/health/gather/gather.ts';
 import { runChecks } from '../../../src/health/run.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEngine } from '../../../src/engine/connection.ts';
-import type { Engine } from '../../../src/engine/types.ts';
+import { createEngine } from '../../../src/pinot/connection.ts';
+import type { Engine } from '../../../src/pinot/types.ts';
 import { HealthStates, smallSchema } from '../../support/health-states.ts';
 import { startPinot, type Pinot } from '../../support/pinot.ts';
 

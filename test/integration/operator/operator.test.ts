@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readHashSecret, parseBearerToken, secretKeyMatches } from '../../../src/access/service-token.ts';
-import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/predefined.ts';
+import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
 import type { Condition } from '../../../src/resources/meta.ts';
 import type { Secret } from '../../../src/resources/kinds.ts';
 import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';

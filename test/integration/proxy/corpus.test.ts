@@ -13,7 +13,7 @@ interface Group {
   readonly refused?: boolean;
 }
 
-const CORPUS = join(import.meta.dirname, '../../unit/access/sql-tables/corpus.yaml');
+const CORPUS = join(import.meta.dirname, '../../unit/access/sql/corpus.yaml');
 const groups = parse(readFileSync(CORPUS, 'utf8')) as Group[];
 const textsOf = (refused: boolean) =>
   groups.filter((group) => (group.refused ?? false) === refused).flatMap((group) => group.texts);

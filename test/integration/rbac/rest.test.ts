@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tableResource } from '../../../src/access/srn.ts';
+import { tableResource } from '../../../src/access/policy/srn.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { API_VERSION } from '../../../src/resources/meta.ts';
 import { sharedControlPlane } from '../../support/control-plane.ts';
@@ -107,7 +107,7 @@ describe.each([
     for (const { serviceTokens } of others) {
       await within(1000, async () => expect((await serviceTokens.authenticate(credential)).outcome).toBe('rejected'));
     }
-    expect(first.store.list('Secret')).toEqual([]);
+    await within(1000, async () => expect(first.store.list('Secret')).toEqual([]));
   });
 
   it('tells of a role that kubectl manages', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { buildHashSecret } from '../../../src/access/service-token.ts';
-import { tableResource } from '../../../src/access/srn.ts';
+import { tableResource } from '../../../src/access/policy/srn.ts';
 import { policy, role, roleAssignment, serviceToken, statement, stored } from '../../builders/resources.ts';
 import { MemoryStore } from './memory-store.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ACTIONS } from '../../../src/access/actions.ts';
-import { parsePolicyDocument, validatePolicySpec } from '../../../src/access/policy-document.ts';
-import { PREDEFINED_POLICIES } from '../../../src/access/predefined.ts';
-import { parseSrnPattern } from '../../../src/access/srn.ts';
+import { ACTIONS } from '../../../src/access/policy/actions.ts';
+import { parsePolicyDocument, validatePolicySpec } from '../../../src/access/policy/policy-document.ts';
+import { PREDEFINED_POLICIES } from '../../../src/access/policy/predefined.ts';
+import { parseSrnPattern } from '../../../src/access/policy/srn.ts';
 
 const page = readFileSync(new URL('../../../docs/rbac.md', import.meta.url), 'utf8');
 const blocks = (language: string): string[] =>

@@ -1,4 +1,4 @@
-import type { LeaseRecord, Leases } from '../../../src/operator/leader.ts';
+import type { LeaseRecord, Leases } from '../../../src/kubernetes/leases.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import type { FakeClock } from './fakes.ts';
 

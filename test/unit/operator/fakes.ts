@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Clock } from '../../../src/platform/clock.ts';
-import type { EventRecorder } from '../../../src/operator/events.ts';
+import type { EventRecorder } from '../../../src/kubernetes/events.ts';
 import { prometheusMetrics, type OperatorMetrics } from '../../../src/operator/metrics.ts';
 import type { ResourceByKind, ResourceKind } from '../../../src/resources/kinds.ts';
 import type { ObjectMeta } from '../../../src/resources/meta.ts';

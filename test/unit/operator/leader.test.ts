@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LeaderElector, type Leases } from '../../../src/operator/leader.ts';
+import type { Leases } from '../../../src/kubernetes/leases.ts';
+import { LeaderElector } from '../../../src/operator/leader.ts';
 import { FakeLeases } from './fake-leases.ts';
 import { FakeClock, settle, silent } from './fakes.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/predefined.ts';
+import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
 import { keepPredefined } from '../../../src/operator/predefined.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { policy } from '../../builders/resources.ts';

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { createLogger } from '../../../src/logging.ts';
+import { createLogger } from '../../../src/platform/logging.ts';
 import { LeaderElector } from '../../../src/operator/leader.ts';
 import type { LeaderTaskPorts } from '../../../src/operator/operator.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type ResultCleanerOptions,
 } from '../../../src/operator/result-cleaner.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import type { GatewayClient } from '../../../src/query/gateway-client.ts';
+import type { GatewayClient } from '../../../src/results/peers/gateway-client.ts';
 import { FakeLeases } from './fake-leases.ts';
 import { FakeClock, silent } from './fakes.ts';
 

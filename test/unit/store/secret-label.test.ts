@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Secret } from '../../../src/resources/kinds.ts';
 import { LABELS } from '../../../src/resources/meta.ts';
 import { SERVICE_TOKEN_PART, SERVICE_TOKEN_SECRET_PART, withPartLabel } from '../../../src/store/secret-label.ts';
-import { apiResource } from '../../../src/store/kubernetes/objects.ts';
+import { apiResource } from '../../../src/kubernetes/objects.ts';
 
 function secret(part?: string): Secret {
   const labels = part === undefined ? {} : { labels: { [LABELS.part]: part } };

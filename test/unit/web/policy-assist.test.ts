@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CompletionContext } from '@codemirror/autocomplete';
-import { ACTIONS } from '../../../src/access/actions.ts';
+import { ACTIONS } from '../../../src/access/policy/actions.ts';
 import { prettyJson } from '../../../web/src/lib/format.ts';
 import { COMMON_ACTIONS, completePolicy, locate } from '../../../web/src/pages/access/policy-assist.ts';
 

@@ -4,7 +4,7 @@ import {
   type KubernetesAuthenticatorOptions,
   type TokenReviewStatus,
 } from '../../../../src/access/authenticators/kubernetes.ts';
-import type { AuthenticationResult } from '../../../../src/access/authenticator.ts';
+import type { AuthenticationResult } from '../../../../src/access/authenticators/authenticator.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 

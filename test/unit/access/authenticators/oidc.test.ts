@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT, createLocalJWKSet, UnsecuredJWT, type JWTPayload } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { OidcAuthenticator, type OidcAuthenticatorOptions } from '../../../../src/access/authenticators/oidc.ts';
-import type { AuthenticationResult } from '../../../../src/access/authenticator.ts';
+import type { AuthenticationResult } from '../../../../src/access/authenticators/authenticator.ts';
 
 const ISSUER = 'https://issuer.example.com';
 const NOW = new Date('2026-01-01T00:00:00Z');

@@ -1,0 +1,84 @@
+import { CLUSTER_ACTIONS, TABLE_ACTIONS } from '../../pinot/action-names.ts';
+import { nearest } from '../../resources/nearest.ts';
+import { compileGlob, globMatches } from './glob.ts';
+
+/** Actions of the RBAC manager, on `role`, `policy` and `service-token` resources; `SimulateAccess` on the cluster. */
+export const RBAC_ACTIONS = [
+  'CreateRole',
+  'GetRole',
+  'UpdateRole',
+  'DeleteRole',
+  'CreatePolicy',
+  'GetPolicy',
+  'UpdatePolicy',
+  'DeletePolicy',
+  'CreateServiceToken',
+  'GetServiceToken',
+  'UpdateServiceToken',
+  'DeleteServiceToken',
+  'AttachPolicy',
+  'DetachPolicy',
+  'CreateAssignment',
+  'GetAssignment',
+  'DeleteAssignment',
+  'SimulateAccess',
+] as const;
+
+export type RbacAction = (typeof RBAC_ACTIONS)[number];
+
+/** All action names without duplicates, sorted. */
+export const ACTIONS: readonly string[] = [
+  ...new Set<string>([...CLUSTER_ACTIONS, ...TABLE_ACTIONS, ...RBAC_ACTIONS]),
+].sort();
+
+const LOWER: readonly string[] = ACTIONS.map((action) => action.toLowerCase());
+
+/** Letters of each action as bits: most patterns contain a letter that most actions do not. */
+const LETTERS: readonly number[] = LOWER.map(lettersOf);
+const MAX_CACHED_PATTERNS = 4096;
+const MAX_CACHED_LENGTH = 128;
+/** Cache: a policy is validated several times before it is stored. */
+const matching = new Map<string, readonly number[]>();
+
+function lettersOf(text: string): number {
+  let letters = 0;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charCodeAt(at) - 97;
+    if (letter >= 0 && letter < 26) letters |= 1 << letter;
+  }
+  return letters;
+}
+
+/** Indexes in ACTIONS that a pattern matches, case-insensitive. */
+export function actionsMatching(pattern: string): readonly number[] {
+  const lower = pattern.toLowerCase();
+  const known = matching.get(lower);
+  if (known) return known;
+  const found = matchesOf(lower);
+  if (matching.size >= MAX_CACHED_PATTERNS) matching.clear();
+  if (lower.length <= MAX_CACHED_LENGTH) matching.set(lower, found);
+  return found;
+}
+
+function matchesOf(lower: string): number[] {
+  const glob = compileGlob(lower);
+  const letters = lettersOf(lower);
+  const found: number[] = [];
+  for (const [index, action] of LOWER.entries()) {
+    if ((letters & ~LETTERS[index]!) === 0 && globMatches(glob, action)) found.push(index);
+  }
+  return found;
+}
+
+/** Whether a pattern matches any known action, case-insensitive. */
+export function matchesAnyAction(pattern: string): boolean {
+  return actionsMatching(pattern).length > 0;
+}
+
+/** Describes why an action pattern is invalid, with a suggestion; undefined if it is valid. */
+export function actionProblem(pattern: string): string | undefined {
+  if (matchesAnyAction(pattern)) return undefined;
+  const meant = nearest(pattern.replaceAll('*', ''), ACTIONS);
+  const hint = meant ? `did you mean \`${meant}\`?` : 'docs/rbac.md lists all actions';
+  return `\`${pattern}\` matches no action; ${hint}`;
+}

@@ -1,0 +1,205 @@
+import { askAction } from './action-set.ts';
+import type { Authorizer, Decision } from '../authorizer.ts';
+import { compilePolicy, type CompiledPolicy } from './compiled-policy.ts';
+import { GrantSet, type HeldPolicy } from './grant-set.ts';
+import type { Principal } from '../principal.ts';
+import type { Deployment, Srn } from './srn.ts';
+import { Question } from './statement-index.ts';
+
+/** Maps principals to roles. */
+export interface RoleLookup {
+  /** Names of all roles of all subjects of the principal, without duplicates. */
+  rolesOf(principal: Principal): readonly string[];
+}
+
+/** Approximate memory cost of a statement in an index relative to a list. */
+const INDEXED_WEIGHT = 16;
+const LISTED_LIMIT = 128;
+/** Limits the memory of all grant sets to some tens of megabytes; the oldest is evicted first. */
+const MAX_WEIGHT = 1_000_000;
+
+/**
+ * Decides from policies and roles in memory.
+ *
+ * Policies are compiled lazily. The grants of a caller's roles are merged into one GrantSet, shared by all callers with the same
+ * roles and cached until one of these roles or policies changes. A change only invalidates the sets that contain it.
+ */
+export class DecisionEngine implements Authorizer {
+  readonly #asked: Question;
+  readonly #lookup: RoleLookup;
+  readonly #policies = new Map<string, { readonly spec: unknown; compiled?: CompiledPolicy }>();
+  readonly #roles = new Map<string, readonly string[]>();
+  /** Roles that reference a policy, whether it exists or not. */
+  readonly #holders = new Map<string, Set<string>>();
+  readonly #grantSets = new Map<string, GrantSet>();
+  readonly #setsByRole = new Map<string, Set<GrantSet>>();
+  #weight = 0;
+  #generation = 0;
+  /** By identity: principal objects are immutable, and most callers reuse the same one. */
+  readonly #byPrincipal = new WeakMap<Principal, { generation: number; grants: GrantSet }>();
+
+  constructor(deployment: Deployment, lookup: RoleLookup) {
+    this.#asked = new Question(deployment);
+    this.#lookup = lookup;
+  }
+
+  isAllowed(principal: Principal, action: string, resource: Srn): boolean {
+    return this.grantsOf(principal).isAllowed(this.#question(action, resource));
+  }
+
+  decide(principal: Principal, action: string, resource: Srn): Decision {
+    return this.grantsOf(principal).decide(this.#question(action, resource));
+  }
+
+  /**
+   * Grants of the roles together with an unsaved policy, for `decideWith`.
+   * @param unsaved spec of that policy; undefined for none
+   */
+  simulatedGrants(roles: readonly string[], unsaved: unknown): GrantSet {
+    const stored = this.#grantsForRoles(roles);
+    if (unsaved === undefined) return stored;
+    const extra = { policy: compilePolicy(undefined, unsaved), roles: [] };
+    return new GrantSet(stored.key, stored.roles, [...stored.policies, extra]);
+  }
+
+  decideWith(grants: GrantSet, action: string, resource: Srn): Decision {
+    return grants.decide(this.#question(action, resource));
+  }
+
+  /** Current grants of the principal's roles. */
+  grantsOf(principal: Principal): GrantSet {
+    const cached = this.#byPrincipal.get(principal);
+    if (cached && cached.generation === this.#generation && !cached.grants.stale) return cached.grants;
+    const grants = this.#grantsForRoles(this.#lookup.rolesOf(principal));
+    this.#byPrincipal.set(principal, { generation: this.#generation, grants });
+    return grants;
+  }
+
+  /** @param spec as stored; an invalid one denies everything to the roles with the policy */
+  setPolicy(name: string, spec: unknown): void {
+    this.#policies.set(name, { spec });
+    this.#policyChanged(name);
+  }
+
+  removePolicy(name: string): void {
+    this.#policies.delete(name);
+    this.#policyChanged(name);
+  }
+
+  setRole(name: string, policies: readonly string[]): void {
+    this.#unlinkRole(name);
+    const distinct = [...new Set(policies)];
+    this.#roles.set(name, distinct);
+    for (const policy of distinct) {
+      const holders = this.#holders.get(policy);
+      if (holders) holders.add(name);
+      else this.#holders.set(policy, new Set([name]));
+    }
+    this.#roleChanged(name);
+  }
+
+  removeRole(name: string): void {
+    this.#unlinkRole(name);
+    this.#roles.delete(name);
+    this.#roleChanged(name);
+  }
+
+  /** Call this when the results of `rolesOf` may have changed. */
+  rolesReassigned(): void {
+    this.#generation++;
+  }
+
+  /** Names of the roles with a policy, sorted. */
+  rolesHolding(policy: string): readonly string[] {
+    return [...(this.#holders.get(policy) ?? [])].sort();
+  }
+
+  /** Whether the stored policy has a statement that allows everything on everything, in any spelling. */
+  policyAllowsEverything(name: string): boolean {
+    return this.#compiled(name)?.amountsToEverything ?? false;
+  }
+
+  #question(action: string, resource: Srn): Question {
+    return this.#asked.ask(askAction(action), resource);
+  }
+
+  #unlinkRole(name: string): void {
+    for (const policy of this.#roles.get(name) ?? []) {
+      const holders = this.#holders.get(policy);
+      holders?.delete(name);
+      if (holders?.size === 0) this.#holders.delete(policy);
+    }
+  }
+
+  #policyChanged(name: string): void {
+    for (const role of this.#holders.get(name) ?? []) this.#roleChanged(role);
+  }
+
+  #roleChanged(name: string): void {
+    for (const grants of this.#setsByRole.get(name) ?? []) this.#forget(grants);
+  }
+
+  #grantsForRoles(roles: readonly string[]): GrantSet {
+    const sorted = roles.toSorted();
+    const key = sorted.join(' ');
+    const known = this.#grantSets.get(key);
+    if (known) return known;
+    const grants = new GrantSet(key, sorted, this.#held(sorted));
+    this.#remember(grants);
+    return grants;
+  }
+
+  #held(roles: readonly string[]): HeldPolicy[] {
+    const rolesByPolicy = new Map<string, string[]>();
+    for (const role of roles) {
+      for (const policy of this.#roles.get(role) ?? []) {
+        const holding = rolesByPolicy.get(policy);
+        if (holding) holding.push(role);
+        else rolesByPolicy.set(policy, [role]);
+      }
+    }
+    const held: HeldPolicy[] = [];
+    for (const [name, holding] of rolesByPolicy) {
+      const policy = this.#compiled(name);
+      // A missing policy grants nothing; the role's status reports it.
+      if (policy) held.push({ policy, roles: holding });
+    }
+    return held;
+  }
+
+  #compiled(name: string): CompiledPolicy | undefined {
+    const entry = this.#policies.get(name);
+    if (!entry) return undefined;
+    return (entry.compiled ??= compilePolicy(name, entry.spec));
+  }
+
+  #remember(grants: GrantSet): void {
+    this.#grantSets.set(grants.key, grants);
+    this.#weight += weightOf(grants);
+    for (const role of grants.roles) {
+      const sets = this.#setsByRole.get(role);
+      if (sets) sets.add(grants);
+      else this.#setsByRole.set(role, new Set([grants]));
+    }
+    for (const oldest of this.#grantSets.values()) {
+      if (this.#weight <= MAX_WEIGHT || oldest === grants) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(grants: GrantSet): void {
+    grants.stale = true;
+    this.#grantSets.delete(grants.key);
+    this.#weight -= weightOf(grants);
+    for (const role of grants.roles) {
+      const sets = this.#setsByRole.get(role);
+      sets?.delete(grants);
+      if (sets?.size === 0) this.#setsByRole.delete(role);
+    }
+  }
+}
+
+function weightOf(grants: GrantSet): number {
+  const { statementCount: count, roles } = grants;
+  return 16 + roles.length + count * (count > LISTED_LIMIT ? INDEXED_WEIGHT : 1);
+}

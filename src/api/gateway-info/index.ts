@@ -1,0 +1,103 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { Type, type Static } from 'typebox';
+import { clusterResource } from '../../access/policy/srn.ts';
+import type { Engine } from '../../pinot/types.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
+import { requireAllowed } from '../server/context.ts';
+import { ErrorBody } from '../server/errors.ts';
+
+const Instance = Type.Object({
+  brokerId: Type.String(),
+  host: Type.String(),
+  port: Type.Integer(),
+  self: Type.Boolean({ description: 'True for the gateway that answered.' }),
+});
+
+export const GatewayInfo = Type.Object(
+  {
+    version: Type.String(),
+    brokerId: Type.String({ description: 'The id under which this gateway holds results.' }),
+    startedAt: Type.String({ format: 'date-time' }),
+    store: Type.Object({
+      kind: Type.String({ description: 'Where the resources live: kubernetes or folder.' }),
+      synced: Type.Boolean(),
+      ageMs: Type.Number({ description: 'Milliseconds since the view of the resources was last known to be current.' }),
+      lastError: Type.Union([Type.String(), Type.Null()]),
+    }),
+    engine: Type.Object({
+      url: Type.String(),
+      reachable: Type.Boolean(),
+      message: Type.Union([Type.String(), Type.Null()]),
+    }),
+    instances: Type.Array(Instance, { description: 'The gateways of this deployment that this one knows.' }),
+    pagination: Type.Object({
+      protocol: Type.String({ description: 'Where stored results lie: memory, file, s3 or gcs.' }),
+    }),
+  },
+  { $id: 'GatewayInfo' },
+);
+export type GatewayInfo = Static<typeof GatewayInfo>;
+
+export interface GatewayInfoOptions {
+  readonly version: string;
+  readonly brokerId: string;
+  readonly startedAt: Date;
+  readonly store: ResourceStore;
+  readonly storeKind: 'kubernetes' | 'folder';
+  readonly engine: Engine;
+  readonly instances: () => readonly { brokerId: string; host: string; port: number; self: boolean }[];
+  readonly paginationProtocol: () => string;
+}
+
+const PROBE_TIMEOUT_MS = 3000;
+
+async function probe(engine: Engine): Promise<{ reachable: boolean; message: string | null }> {
+  try {
+    const answer = await engine.controller.request({
+      method: 'GET',
+      path: '/health',
+      headersTimeoutMs: PROBE_TIMEOUT_MS,
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    });
+    answer.body.destroy();
+    return answer.status === 200
+      ? { reachable: true, message: null }
+      : { reachable: false, message: `the controller's /health answered ${answer.status}` };
+  } catch (error) {
+    return { reachable: false, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** `GET /api/v1/gateway`: version, age of the store's view, and whether the engine is reachable. Needs `GetHealth` on the cluster. */
+export async function gatewayInfo(app: FastifyInstance, options: GatewayInfoOptions): Promise<void> {
+  app.get(
+    '/api/v1/gateway',
+    {
+      schema: {
+        operationId: 'getGateway',
+        tags: ['gateway'],
+        summary: 'What this gateway is, how fresh its view of the resources is, and whether it reaches the engine.',
+        response: { 200: GatewayInfo, 401: ErrorBody, 403: ErrorBody },
+      },
+    },
+    async (request): Promise<GatewayInfo> => {
+      requireAllowed(request, 'GetHealth', clusterResource);
+      const health = options.store.health();
+      return {
+        version: options.version,
+        brokerId: options.brokerId,
+        startedAt: options.startedAt.toISOString(),
+        store: {
+          kind: options.storeKind,
+          synced: health.synced,
+          ageMs: health.ageMs,
+          lastError: health.lastError ?? null,
+        },
+        engine: { url: options.engine.controller.url, ...(await probe(options.engine)) },
+        instances: [...options.instances()],
+        pagination: { protocol: options.paginationProtocol() },
+      };
+    },
+  );
+}

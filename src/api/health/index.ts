@@ -1,0 +1,185 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type, type Static } from 'typebox';
+import { clusterResource } from '../../access/policy/srn.ts';
+import type { Engine } from '../../pinot/types.ts';
+import { CATALOGUE, findCheck } from '../../health/catalogue.ts';
+import { unknownCheck } from '../../health/settings.ts';
+import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
+import { requireAllowed } from '../server/context.ts';
+import { credentialRefused, ErrorBody, HttpError } from '../server/errors.ts';
+import { engineTaskNames, runEngineTask } from './engine-tasks.ts';
+import { clusterHealth } from './report.ts';
+import { ClusterHealth, HealthCheckType, HealthQuery, RunQuery, StateQuery, TaskRun } from './schemas.ts';
+import { awaitRun, requestRun, setSuspend, TASK_NAME, type TaskPorts } from './task.ts';
+
+export interface ClusterHealthOptions extends TaskPorts {
+  readonly engine: Engine;
+  /** Maximum wait of `wait=true` in milliseconds. */
+  readonly maxWaitMs?: number;
+}
+
+const MAX_WAIT_MS = 5 * 60_000;
+const errors = { 401: ErrorBody, 403: ErrorBody };
+const route = (operationId: string, summary: string) => ({ operationId, summary, tags: ['cluster health'] });
+
+/** The cluster health API: the latest report, the list of checks, and the periodic task. */
+export async function clusterHealthRoutes(app: FastifyInstance, options: ClusterHealthOptions): Promise<void> {
+  const { store } = options;
+
+  app.get<{ Querystring: HealthQuery }>(
+    '/clusterHealth',
+    {
+      schema: {
+        ...route('getClusterHealth', 'The latest report of the health checks.'),
+        querystring: HealthQuery,
+        response: { 200: ClusterHealth, 400: ErrorBody, ...errors },
+      },
+    },
+    async (request): Promise<ClusterHealth> => {
+      requireAllowed(request, 'GetHealth', clusterResource);
+      const { check } = request.query;
+      if (check !== undefined && findCheck(check.toUpperCase()) === undefined) {
+        throw new HttpError(400, `\`check\` in the query string: ${unknownCheck(check)}`);
+      }
+      return clusterHealth(store.get('ClusterHealthReport', REPORT_NAME)?.status, request.query);
+    },
+  );
+
+  app.put<{ Querystring: Static<typeof StateQuery> }>(
+    '/clusterHealth',
+    {
+      schema: {
+        ...route('setClusterHealthState', 'Switches the periodic runs of the health checks on or off.'),
+        querystring: StateQuery,
+        response: { 200: Type.Object({ state: Type.String(), message: Type.String() }), 400: ErrorBody, ...errors },
+      },
+    },
+    async (request) => {
+      requireAllowed(request, 'ExecuteTask', clusterResource, { write: true });
+      const enable = request.query.state === 'ENABLE';
+      await setSuspend(store, !enable, request.signal);
+      return {
+        state: enable ? 'ENABLED' : 'DISABLED',
+        message: `the periodic runs of ${TASK_NAME} are ${enable ? 'enabled' : 'disabled'}`,
+      };
+    },
+  );
+
+  app.get(
+    '/clusterHealth/list',
+    {
+      schema: {
+        ...route('listHealthChecks', 'All health checks there are, in order.'),
+        response: { 200: Type.Array(HealthCheckType), ...errors },
+      },
+    },
+    async (request) => {
+      requireAllowed(request, 'GetHealth', clusterResource);
+      return CATALOGUE.map(({ name, title, description, category, defaultThresholds }) => ({
+        name,
+        title,
+        description,
+        category,
+        defaultThresholds,
+      }));
+    },
+  );
+
+  taskRoutes(app, options);
+}
+
+function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
+  app.get(
+    '/periodictask/names',
+    {
+      schema: {
+        ...route('getPeriodicTaskNames', 'Names of the periodic tasks, those of the engine included.'),
+        response: { 200: Type.Array(Type.String()), ...errors },
+      },
+    },
+    async (request) => {
+      requireAllowed(request, 'GetHealth', clusterResource);
+      return knownTasks(options.engine, request);
+    },
+  );
+
+  app.get<{ Querystring: RunQuery }>(
+    '/periodictask/run',
+    {
+      schema: {
+        ...route('runPeriodicTask', 'Runs a periodic task at once, or joins its run that is under way.'),
+        querystring: RunQuery,
+        response: {
+          200: TaskRun,
+          400: ErrorBody,
+          404: ErrorBody,
+          502: ErrorBody,
+          503: ErrorBody,
+          504: ErrorBody,
+          ...errors,
+        },
+      },
+    },
+    async (request, reply) => {
+      requireAllowed(request, 'ExecuteTask', clusterResource, { write: true });
+      const taskName = request.query.taskName ?? request.query.taskname;
+      if (taskName === undefined) {
+        throw new HttpError(400, `\`taskName\` in the query string is missing; such as \`${TASK_NAME}\``);
+      }
+      if (taskName === TASK_NAME) return runHealthTask(request, options);
+      return forwardTask(request, reply, { ...request.query, taskName }, options.engine);
+    },
+  );
+}
+
+async function runHealthTask(
+  request: FastifyRequest<{ Querystring: RunQuery }>,
+  options: ClusterHealthOptions,
+): Promise<TaskRun> {
+  const { taskId, joined } = await requestRun(options, request.signal);
+  if (request.query.wait !== true) {
+    const message = joined ? `${TASK_NAME} is queued or under way already` : `${TASK_NAME} was queued`;
+    return { taskId, isSuccessful: true, message };
+  }
+  const limit = AbortSignal.timeout(options.maxWaitMs ?? MAX_WAIT_MS);
+  const report = await awaitRun(options.store, taskId, AbortSignal.any([limit, request.signal]));
+  if (report === undefined) {
+    throw new HttpError(
+      504,
+      `the run \`${taskId}\` of ${TASK_NAME} is not over yet; GET /clusterHealth will tell of it`,
+    );
+  }
+  const { pass = 0, fail = 0 } = report.status ?? {};
+  return { taskId, isSuccessful: true, message: `${TASK_NAME} ran: ${pass} checks passed, ${fail} failed` };
+}
+
+async function forwardTask(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parameters: { taskName: string; tableName?: string | undefined; type?: string | undefined },
+  engine: Engine,
+): Promise<FastifyReply> {
+  const answer = await runEngineTask(engine, parameters, request.signal);
+  if (answer.status === 401) throw credentialRefused();
+  if (answer.status === 404) {
+    const known = (await knownTasks(engine, request)).map((name) => `\`${name}\``).join(', ');
+    throw new HttpError(404, `there is no periodic task \`${parameters.taskName}\`; known are ${known}`);
+  }
+  // The engine's response, unchanged.
+  return reply
+    .code(answer.status)
+    .type('application/json; charset=utf-8')
+    .serializer((body: unknown) => String(body))
+    .send(answer.body);
+}
+
+/** The health task and the engine's tasks; only the health task while the engine does not respond. */
+async function knownTasks(engine: Engine, request: FastifyRequest): Promise<string[]> {
+  try {
+    return [TASK_NAME, ...((await engineTaskNames(engine, request.signal)) ?? [])];
+  } catch (error) {
+    request.log.warn({ err: error }, 'the engine did not tell the names of its periodic tasks');
+    return [TASK_NAME];
+  }
+}

@@ -1,0 +1,203 @@
+import type { ServerResponse } from 'node:http';
+import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
+import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
+import { cutAnswer } from '../server/logs/access-log.ts';
+import { TablesGuard, UnexpectedTables } from './tables-guard.ts';
+import { credentialRefused, HttpError } from '../server/errors.ts';
+import { RowCounter, TooManyRows } from './row-limit.ts';
+
+/** Reading from the engine pauses above this many buffered bytes. A lower value would pause after almost every chunk, which costs CPU. */
+export const HIGH_WATER_BYTES = 256 * 1024;
+/** A client that reads nothing for this long is disconnected, to free the engine connection. */
+const STALL_MS = 120_000;
+/** Status in the access record of a response that the engine did not complete. */
+const BAD_GATEWAY = 502;
+
+/** Limits on the content of a response. */
+export interface AnswerBounds {
+  /** Tables that `tablesQueried` may name; not checked where absent. */
+  readonly tables?: readonly string[] | undefined;
+  /** Maximum rows; not counted where absent. */
+  readonly maxRows?: number | undefined;
+}
+
+/** The client side of a response. */
+export interface AnswerTarget {
+  readonly raw: ServerResponse;
+  /** Request method. */
+  readonly method: string;
+  readonly log: {
+    warn(subject: object, message: string): void;
+    error(subject: object, message: string): void;
+  };
+  /**
+   * Called once, right before the writer sends the response head; only the writer may use the response afterwards.
+   * @returns the gateway's own headers: lower-case name, value, name, value, …
+   */
+  beginResponse(): readonly string[];
+}
+
+/**
+ * Streams a response of the engine to the client. The head is sent together with the first bytes. Until then `started` may reject, and the caller
+ * can send an error response. After that, a failure closes the client's connection.
+ */
+export class AnswerWriter implements AnswerSink {
+  readonly #target: AnswerTarget;
+  readonly #bounds: AnswerBounds;
+  readonly #started = Promise.withResolvers<void>();
+  #guard: TablesGuard | undefined;
+  #rows: RowCounter | undefined;
+  #flow: AnswerFlow | undefined;
+  #head: AnswerHead | undefined;
+  #sending = false;
+  #paused = false;
+  #failed = false;
+  /** Runs while the client does not read. */
+  #stallTimer: NodeJS.Timeout | undefined;
+
+  constructor(target: AnswerTarget, bounds: AnswerBounds) {
+    this.#target = target;
+    this.#bounds = bounds;
+    // Avoids an unhandled rejection where the caller fails before it awaits this.
+    this.#started.promise.catch(() => undefined);
+  }
+
+  /** Resolves when the response head is written. Rejects where nothing was sent; the caller can then send an error response. */
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  onAsked(flow: AnswerFlow): void {
+    this.#flow = flow;
+    if (this.#target.raw.destroyed) this.onClosed();
+  }
+
+  onHeaders(head: AnswerHead): void {
+    this.#head = head;
+    if (head.status === 401) return this.#fail(credentialRefused());
+    const { tables, maxRows } = this.#bounds;
+    const coding = codingOf(head);
+    if (maxRows !== undefined && coding !== 'identity') {
+      return this.#fail(new HttpError(502, 'the engine compressed its response, so its rows cannot be counted'));
+    }
+    if (maxRows !== undefined && head.status === 200) this.#rows = new RowCounter(maxRows);
+    if (tables === undefined) return;
+    if (coding !== 'identity' && coding !== 'gzip') {
+      const why =
+        'the engine sent a content coding that was not requested, so the tables in its response cannot be checked';
+      return this.#fail(new HttpError(502, why));
+    }
+    this.#guard = new TablesGuard(tables, coding === 'gzip', () => this.#resume());
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#failed) return true;
+    const tooMany = this.#rows?.push(chunk);
+    if (tooMany !== undefined) {
+      this.#fail(tooMany);
+      return true;
+    }
+    if (this.#guard === undefined) this.#write(chunk);
+    else for (const ready of this.#guard.push(chunk)) this.#write(ready);
+    const { raw } = this.#target;
+    if (raw.writableLength > HIGH_WATER_BYTES) this.#pauseUntilDrained();
+    else this.#paused = this.#guard?.needsDrain ?? false;
+    return !this.#paused;
+  }
+
+  onEnd(): void {
+    if (this.#guard === undefined) return this.#finish([]);
+    this.#guard.finish((unexpected, rest) => {
+      if (unexpected === undefined) this.#finish(rest);
+      else this.#fail(unexpected);
+    });
+  }
+
+  onBroken(error: Error): void {
+    if (this.#sending || error instanceof HttpError || error instanceof EngineError) return this.#fail(error);
+    const why = `the engine's response ended unexpectedly: ${error.message}`;
+    this.#fail(new HttpError(BAD_GATEWAY, why, { cause: error }));
+  }
+
+  #pauseUntilDrained(): void {
+    this.#paused = true;
+    if (this.#stallTimer !== undefined) return;
+    const { raw } = this.#target;
+    this.#stallTimer = setTimeout(() => raw.destroy(), STALL_MS);
+    raw.once('drain', () => {
+      clearTimeout(this.#stallTimer);
+      this.#stallTimer = undefined;
+      this.#resume();
+    });
+  }
+
+  /** Resumes reading from the engine once both the client and the decompression have drained. */
+  #resume(): void {
+    if (!this.#paused || this.#guard?.needsDrain || this.#stallTimer !== undefined) return;
+    this.#paused = false;
+    this.#flow?.resume();
+  }
+
+  /** @param length body length, if known */
+  #begin(length?: number): void {
+    if (this.#sending || this.#head === undefined) return;
+    this.#sending = true;
+    const { status, rawHeaders } = this.#head;
+    const headers = responseHeaderList(rawHeaders, this.#target.beginResponse());
+    // Chunked engine responses that are complete by now get a `Content-Length`.
+    const { method } = this.#target;
+    const announced =
+      method === 'HEAD' || status === 204 || status === 304 || headerOf(headers, 'content-length') !== undefined;
+    if (length !== undefined && !announced) headers.push('content-length', String(length));
+    this.#target.raw.writeHead(status, headers);
+    this.#started.resolve();
+  }
+
+  /** Call it when the response closes. Aborts the engine request if the response is incomplete. */
+  onClosed(): void {
+    clearTimeout(this.#stallTimer);
+    // After end() the whole response is handed over to Node.
+    if (!this.#target.raw.writableEnded) this.#flow?.abort(new Error('the client disconnected'));
+  }
+
+  #write(chunk: Buffer): void {
+    this.#begin();
+    this.#target.raw.write(chunk);
+  }
+
+  #finish(rest: readonly Buffer[]): void {
+    this.#guard?.close();
+    const { raw } = this.#target;
+    if (raw.destroyed) return this.#fail(new Error('the client disconnected'));
+    this.#begin(rest.reduce((sum, { length }) => sum + length, 0));
+    const last = rest.at(-1);
+    if (last === undefined) return void raw.end();
+    // Not corked: Node 24 ends a corked chunked response before its last chunk.
+    for (const chunk of rest.slice(0, -1)) this.#write(chunk);
+    raw.end(last);
+  }
+
+  #fail(error: Error): void {
+    // The abort below is reported through onBroken() again.
+    if (this.#failed) return;
+    this.#failed = true;
+    this.#guard?.close();
+    if (error instanceof UnexpectedTables) {
+      const tables = { tables: error.tables, allowed: this.#bounds.tables };
+      this.#target.log.error(tables, 'defect: a query read tables that its caller was not asked about');
+    } else if (error instanceof TooManyRows) {
+      this.#target.log.warn({ max: error.max }, 'an answer was cut: it holds more rows than its caller may get');
+    } else if (this.#sending && !this.#target.raw.destroyed) {
+      this.#target.log.warn({ err: error }, "the engine's response ended unexpectedly");
+    }
+    this.#started.reject(error);
+    if (this.#sending && !this.#target.raw.destroyed) {
+      cutAnswer(this.#target.raw, error instanceof HttpError ? error.statusCode : BAD_GATEWAY);
+    }
+    this.#flow?.abort(error);
+  }
+}
+
+function codingOf({ rawHeaders }: AnswerHead): string {
+  return headerOf(rawHeaders, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
+}

@@ -1,0 +1,92 @@
+import { HttpError } from '../server/errors.ts';
+
+/** The names in a JSON body for the controller, unchanged. */
+export interface BodyTables {
+  /** Tables and schemas that are created, changed or checked. */
+  readonly named: readonly string[];
+  /** Physical tables of a logical table. The caller needs `Query` on them. */
+  readonly read: readonly string[];
+  /** Schemas that a table configuration refers to. */
+  readonly schemas: readonly string[];
+  /** Whether a task of the table runs SQL. The SQL is not parsed. */
+  readonly runsSql: boolean;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Fields of a body that hold a table configuration or a schema. */
+const PARTS = ['schema', 'offline', 'realtime', 'tableConfig'] as const;
+const NAMES = ['tableName', 'schemaName'] as const;
+const REFERENCES = ['refOfflineTableName', 'refRealtimeTableName'] as const;
+const READ_FIELDS = [...PARTS, ...NAMES, ...REFERENCES, 'instancePartitionsName', 'physicalTableConfigMap'] as const;
+const SPELLING: ReadonlyMap<string, string> = new Map(READ_FIELDS.map((name) => [name.toLowerCase(), name]));
+const PARTITIONS_SUFFIX = /_(?:OFFLINE|REALTIME|CONSUMING|COMPLETED)(?:__.*)?$/;
+
+/**
+ * Finds all tables in a body: a table configuration, `{tableName, schema, offline, realtime}`, a schema, a logical table, instance partitions or an
+ * ad-hoc task.
+ * @param body result of `parseStrictJson`
+ * @throws {HttpError} 400 for a name that is not a string (the engine would convert `1` to `"1"`), and for more than 1,000 names
+ */
+export function tablesOfBody(body: unknown): BodyTables {
+  if (!isObject(body)) return { named: [], read: [], schemas: [], runsSql: false };
+  const parts = [body, ...PARTS.map((name) => objectAt(body, name))];
+  for (const part of parts) requireSpelling(part);
+  const partitions = textAt(body, 'instancePartitionsName')?.replace(PARTITIONS_SUFFIX, '');
+  const task = objectAt(body, 'taskConfigs');
+  const named = parts.flatMap((part) => NAMES.map((name) => textAt(part, name)));
+  const ofTask = ['tableName', 'tableNameWithType', 'rawTableName'].map((name) => textAt(task, name));
+  return {
+    named: distinctNames([...named, partitions, ...ofTask]),
+    read: distinctNames([
+      ...Object.keys(objectAt(body, 'physicalTableConfigMap')),
+      ...REFERENCES.map((name) => textAt(body, name)),
+    ]),
+    schemas: distinctNames(parts.map((part) => textAt(objectAt(part, 'segmentsConfig'), 'schemaName'))),
+    runsSql: [task, ...parts.flatMap(taskConfigs)].some(holdsSql),
+  };
+}
+
+function taskConfigs(part: Json): Json[] {
+  return Object.values(objectAt(objectAt(part, 'task'), 'taskTypeConfigsMap')).filter(isObject);
+}
+
+function holdsSql(task: Json): boolean {
+  return Object.keys(task).some((key) => /sql|query/i.test(key));
+}
+
+function requireSpelling(part: Json): void {
+  for (const key of Object.keys(part)) {
+    const spelling = SPELLING.get(key.toLowerCase());
+    if (spelling !== undefined && spelling !== key) {
+      throw new HttpError(400, `unknown field \`${key}\` in the body: did you mean \`${spelling}\`?`);
+    }
+  }
+}
+
+function textAt(part: Json, name: string): string | undefined {
+  const value = part[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string' && value !== '') return value;
+  throw new HttpError(400, `\`${name}\` in the body must be a non-empty string`);
+}
+
+function objectAt(part: Json, name: string): Json {
+  const value = part[name];
+  if (value === undefined || value === null) return {};
+  if (isObject(value)) return value;
+  throw new HttpError(400, `\`${name}\` in the body must be an object`);
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** High enough for logical tables, which name each of their physical tables. */
+const MAX_NAMES = 1000;
+
+function distinctNames(names: readonly (string | undefined)[]): string[] {
+  const distinct = [...new Set(names.filter((name) => name !== undefined))];
+  if (distinct.length <= MAX_NAMES) return distinct;
+  throw new HttpError(400, `the body names ${distinct.length} tables: at most ${MAX_NAMES} are allowed`);
+}

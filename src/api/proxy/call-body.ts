@@ -1,0 +1,57 @@
+import type { FastifyRequest } from 'fastify';
+import type { EngineCall } from '../../pinot/call-actions.ts';
+import { parseStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
+import { HttpError } from '../server/errors.ts';
+import { readBody } from '../server/request/read-body.ts';
+import { tablesOfBody, type BodyTables } from './body-tables.ts';
+import { bodyType } from './call-headers.ts';
+
+/*
+ * A body that affects authorization is forwarded as the validated bytes, not serialized again: JavaScript numbers lose digits of a LONG above 2^53
+ * and of decimals. The bytes are unambiguous, because the strict parser accepts only valid UTF-8 without byte order mark, one value in the JSON
+ * grammar of RFC 8259, unique keys (compared after decoding of escapes) and bounded depth. The gateway sets the charset in `Content-Type`, and the
+ * body is never compressed. Parsers differ only in how they read numbers, and no number affects authorization; a number in place of a name is rejected.
+ */
+
+export type JudgedBody =
+  /** Absent, or its content does not affect authorization. It is streamed to the controller. */
+  | { readonly kind: 'stream' }
+  /** A form or a file that the gateway does not parse. The caller needs the actions on the cluster. */
+  | { readonly kind: 'unread' }
+  | { readonly kind: 'read'; readonly bytes: Buffer; readonly tables: BodyTables };
+
+/**
+ * Reads the body of a call where its content affects authorization.
+ * @throws {HttpError} 400, 413, 415
+ */
+export async function judgedBody(
+  request: FastifyRequest,
+  call: EngineCall,
+  limits: StrictJsonLimits & { readonly maxBytes: number },
+): Promise<JudgedBody> {
+  const media = bodyType(request.headers)?.media;
+  if (!hasBody(request)) return { kind: call.body === 'tables' ? 'unread' : 'stream' };
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    throw new HttpError(400, `a \`${request.method}\` must not have a body`);
+  }
+  if (call.body === 'nothing') return { kind: 'stream' };
+  if (media === 'multipart/form-data') return { kind: 'unread' };
+  const bytes = await readBody(request.raw, limits.maxBytes);
+  return { kind: 'read', bytes, tables: tablesOfBody(bytes.length === 0 ? undefined : strictJson(bytes, limits)) };
+}
+
+/** `Content-Type` of bodies that were parsed as JSON, independent of the client's header. */
+export const JSON_HEADER = 'application/json; charset=utf-8';
+
+function strictJson(bytes: Buffer, limits: StrictJsonLimits): unknown {
+  try {
+    return parseStrictJson(bytes, limits);
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    throw new HttpError(400, `the body must be JSON in UTF-8 with each key once: ${error.message}`, { cause: error });
+  }
+}
+
+export function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

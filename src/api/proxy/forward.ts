@@ -1,0 +1,102 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { deliver } from '../../pinot/delivery.ts';
+import { responseHeaders } from '../../pinot/headers.ts';
+import { type AnswerBounds, AnswerWriter, type AnswerTarget } from './answer-writer.ts';
+import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../pinot/types.ts';
+
+export interface ForwardOptions {
+  /** Path and query string, as they were judged. */
+  readonly path: string;
+  /** Validated headers to send. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, where it was read already; the request stream where absent. */
+  readonly body?: EngineRequest['body'];
+  readonly headersTimeoutMs?: number;
+}
+
+/** Aborts when the client disconnects before the response is complete. */
+export function clientSignal({ raw }: { readonly raw: ServerResponse }): AbortSignal {
+  const controller = new AbortController();
+  const onClose = () => {
+    // After end() the whole response is handed over to Node.
+    if (!raw.writableEnded) controller.abort();
+  };
+  if (raw.destroyed) controller.abort();
+  else raw.once('close', onClose);
+  return controller.signal;
+}
+
+/**
+ * Streams a request to the engine and the response back. Status, end-to-end headers and encoding are unchanged.
+ * The engine request is aborted when the client disconnects. Return the promise from the handler.
+ * @throws {EngineError} where no response arrived; nothing was sent to the client then
+ */
+export async function forwardToEngine(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  endpoint: EngineEndpoint,
+  options: ForwardOptions,
+): Promise<FastifyReply> {
+  await passAnswer(targetOf(request, reply), endpoint, engineRequest(request, options), { maxRows: request.maxRows });
+  return reply;
+}
+
+/**
+ * Sends a request to the engine and streams the response to the client. Resolves when the response head is written.
+ * @throws {EngineError} where no response arrived; {HttpError} where it must not be sent. Nothing was sent to the client then
+ */
+export async function passAnswer(
+  target: AnswerTarget,
+  endpoint: EngineEndpoint,
+  request: EngineRequest,
+  bounds: AnswerBounds,
+): Promise<void> {
+  const writer = new AnswerWriter(target, bounds);
+  target.raw.once('close', () => writer.onClosed());
+  await deliver(endpoint, request, writer);
+  await writer.started;
+}
+
+function targetOf({ method, log }: FastifyRequest, reply: FastifyReply): AnswerTarget {
+  return {
+    raw: reply.raw,
+    method,
+    log,
+    beginResponse() {
+      const headers = headerList(reply.getHeaders());
+      // The response hooks of fastify still run.
+      reply.hijack();
+      return headers;
+    },
+  };
+}
+
+/** Flattens headers to name, value, name, value, … */
+function headerList(headers: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]));
+}
+
+function engineRequest(request: FastifyRequest, options: ForwardOptions): EngineRequest {
+  const { path, headers, body = ownBody(request), headersTimeoutMs = request.queryTimeoutMs } = options;
+  return {
+    method: request.method,
+    path,
+    // Rows can be counted only in an uncompressed response.
+    headers: request.maxRows === undefined ? headers : { ...headers, 'accept-encoding': 'identity' },
+    ...(body === undefined ? {} : { body }),
+    ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),
+  };
+}
+
+/** Undefined where the request has no body: an empty stream would be sent chunked. */
+function ownBody(request: FastifyRequest): EngineRequest['body'] {
+  const { headers, raw } = request;
+  if (headers['transfer-encoding'] !== undefined) return raw;
+  return Number(headers['content-length'] ?? 0) > 0 ? raw : undefined;
+}
+
+/** Streams a response of the engine. Fastify destroys either stream when the other one fails. */
+export function sendAnswer(reply: FastifyReply, answer: EngineResponse): FastifyReply {
+  return reply.code(answer.status).headers(responseHeaders(answer.headers)).send(answer.body);
+}

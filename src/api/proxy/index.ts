@@ -1,0 +1,178 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { engineCall, type EngineCall } from '../../pinot/call-actions.ts';
+import { clusterResource, tableResource } from '../../access/policy/srn.ts';
+import { readBody } from '../../pinot/controller.ts';
+import { responseHeaders } from '../../pinot/headers.ts';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
+import { classOf } from '../server/request/classify.ts';
+import { requireAllowed } from '../server/context.ts';
+import type { JsonLimits } from '../server/request/json-bodies.ts';
+import { credentialRefused, HttpError } from '../server/errors.ts';
+import { clientSignal, forwardToEngine } from './forward.ts';
+import { databaseOf } from '../server/request/request-headers.ts';
+import type { BodyTables } from './body-tables.ts';
+import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
+import { callHeaders, fetchesSegment } from './call-headers.ts';
+import { canonicalPath, judgedTableNames } from './canonical-call.ts';
+import { addressOf, rewriteOf, visibleTo, type Address, type Rewrite } from './lists.ts';
+import { singleParameter, type Target } from '../server/request/target.ts';
+
+export interface EngineProxyOptions {
+  readonly engine: Engine & KnownTables;
+  /** Address under which clients reach the gateway as a broker; taken from the `Host` header where absent. */
+  readonly brokerAddress?: Address;
+  /** Maximum bytes of a body that is read before forwarding, such as a schema or table configuration. 2 MiB by default. */
+  readonly maxBodyBytes?: number;
+  /** JSON limits of such a body. */
+  readonly json?: JsonLimits;
+}
+
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
+/** Maximum size of lists of tables and of brokers. */
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Catch-all route `/*` for the rest of the engine's API: authorizes requests and forwards them to the controller. Register it last.
+ */
+export async function engineProxy(app: FastifyInstance, options: EngineProxyOptions): Promise<void> {
+  app.removeAllContentTypeParsers();
+  // No body parsing: most bodies are streamed.
+  app.addContentTypeParser('*', (_request, _body, done) => done(null));
+  app.all('/*', { schema: { hide: true } }, (request, reply) => forwardCall(request, reply, options));
+}
+
+async function forwardCall(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: EngineProxyOptions,
+): Promise<unknown> {
+  const target = classOf(request.raw);
+  const call = engineCall(request.method, target.segments, (name) => singleParameter(target.parameters, name));
+  const judged = await judge(request, call, target, options);
+  const rewrite = rewriteOf(request.method, target.segments);
+  if (rewrite !== undefined) return passRewritten(request, reply, { rewrite, judged }, options);
+  return forwardToEngine(request, reply, options.engine.controller, judged);
+}
+
+interface JudgedCall {
+  /** Path and query string for the controller. */
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  /** The body, where it was read; the client's stream is forwarded where absent. */
+  readonly body?: Buffer;
+}
+
+/**
+ * Authorizes a request.
+ * @returns the validated request for the controller
+ * @throws {HttpError} 400, 403, 413, 415
+ */
+async function judge(
+  request: FastifyRequest,
+  call: EngineCall,
+  target: Target,
+  options: EngineProxyOptions,
+): Promise<JudgedCall> {
+  const path = canonicalPath(target);
+  const headers = callHeaders(request.headers, { upload: call.upload, streamed: hasBody(request) });
+  if (!call.filtered) await requireCall(request, call, options);
+  const body = await judgedBody(request, call, {
+    ...options.json,
+    maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+  });
+  if (body.kind === 'unread') requireOnCluster(request, call.onTable, call);
+  if (body.kind !== 'read') return { path, headers };
+  await requireBody(request, call, body.tables, options);
+  return { path, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
+}
+
+/** Authorizes path, parameters and headers. */
+async function requireCall(request: FastifyRequest, call: EngineCall, options: EngineProxyOptions): Promise<void> {
+  requireOnCluster(request, call.onCluster, call);
+  // The engine fetches from any URI that it can reach, as for `/ingestFromURI`.
+  if (call.upload && fetchesSegment(request.headers)) requireOnCluster(request, ['IngestFile'], call);
+  await requireOnTables(request, call.onTable, call.tables, { changes: call.changes, known: options.engine });
+}
+
+async function requireBody(
+  request: FastifyRequest,
+  call: EngineCall,
+  { named, read, schemas, runsSql }: BodyTables,
+  options: EngineProxyOptions,
+): Promise<void> {
+  const rest = { changes: call.changes, known: options.engine };
+  if (call.body === 'tables' && named.length === 0) requireOnCluster(request, call.onTable, call);
+  await requireOnTables(request, call.onTable, named, rest);
+  await requireOnTables(request, ['Query'], read, rest);
+  const ownNames = new Set([...call.tables, ...named].map(rawName));
+  const otherSchemas = schemas.filter((name) => !ownNames.has(rawName(name)));
+  await requireOnTables(request, ['GetSchema'], otherSchemas, rest);
+  // The SQL of tasks is not parsed, so it could read any table.
+  if (runsSql) requireOnCluster(request, ['Query'], call);
+}
+
+function rawName(name: string): string {
+  return name.replace(/_(?:OFFLINE|REALTIME)$/, '');
+}
+
+function requireOnCluster(
+  request: FastifyRequest,
+  actions: readonly string[],
+  { changes }: { changes: boolean },
+): void {
+  const write = changes || isWrite(request);
+  for (const action of actions) requireAllowed(request, action, clusterResource, { write });
+}
+
+async function requireOnTables(
+  request: FastifyRequest,
+  actions: readonly string[],
+  tables: readonly string[],
+  { changes, known }: { readonly changes: boolean; readonly known: KnownTables },
+): Promise<void> {
+  const write = changes || isWrite(request);
+  const database = databaseOf(request.headers);
+  for (const table of tables) {
+    const names = judgedTableNames(table, database);
+    for (const name of new Set([...names, ...(await known.actualTables(names))])) {
+      for (const action of actions) requireAllowed(request, action, tableResource(name), { write });
+    }
+  }
+}
+
+function isWrite({ method }: FastifyRequest): boolean {
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+/** Fetches a list and sends the entries that the caller may see. */
+async function passRewritten(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { rewrite, judged }: { readonly rewrite: Rewrite; readonly judged: JudgedCall },
+  options: EngineProxyOptions,
+): Promise<FastifyReply> {
+  const answer = await options.engine.controller.request({
+    method: 'GET',
+    path: judged.path,
+    // Only an uncompressed list can be filtered.
+    headers: { ...judged.headers, 'accept-encoding': 'identity' },
+    signal: clientSignal(reply),
+  });
+  if (answer.status === 401) {
+    answer.body.destroy();
+    throw credentialRefused();
+  }
+  const bytes = await readBody(answer.body, MAX_LIST_BYTES, `\`GET ${judged.path}\` of the engine`);
+  const headers = responseHeaders(answer.headers);
+  delete headers['content-length'];
+  reply.code(answer.status).headers(headers);
+  if (answer.status !== 200) return reply.send(bytes);
+  let list: unknown;
+  try {
+    list = JSON.parse(bytes.toString());
+  } catch (error) {
+    throw new HttpError(502, 'the engine answered with a list that is not JSON', { cause: error });
+  }
+  const context = { visible: visibleTo(request), broker: options.brokerAddress ?? addressOf(request) };
+  return reply.type('application/json').send(JSON.stringify(rewrite(list, context)));
+}

@@ -1,0 +1,141 @@
+import type { FastifyRequest } from 'fastify';
+import { tableNames } from '../../access/sql/table-names.ts';
+import { clusterResource, tableResource } from '../../access/policy/srn.ts';
+
+/** Address under which the client reaches the gateway as a broker. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Changes a JSON response of the controller before it is sent to the client. */
+export type Rewrite = (answer: unknown, context: RewriteContext) => unknown;
+
+export interface RewriteContext {
+  /** Whether the caller may see a table name from the response. */
+  readonly visible: (table: string) => boolean;
+  /** Replaces the broker addresses, so that clients connect to the gateway; undefined to keep them. */
+  readonly broker: Address | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const names: Rewrite = (answer, { visible }) =>
+  Array.isArray(answer) ? answer.filter((name) => typeof name === 'string' && visible(name)) : [];
+
+/** `{tables: [name, …], …}` */
+const tablesField: Rewrite = (answer, context) => ({
+  ...object(answer),
+  tables: names(object(answer)['tables'], context),
+});
+
+/** `{<table>: brokers, …}` */
+const byTable: Rewrite = (answer, context) =>
+  Object.fromEntries(
+    Object.entries(object(answer))
+      .filter(([table]) => context.visible(table))
+      .map(([table, list]) => [table, brokers(list, context)]),
+  );
+
+/** `{<tenant>: brokers, …}` */
+const byTenant: Rewrite = (answer, context) =>
+  Object.fromEntries(Object.entries(object(answer)).map(([tenant, list]) => [tenant, brokers(list, context)]));
+
+/** `{tenants: …, tables: …}` */
+const tenantsAndTables: Rewrite = (answer, context) => ({
+  tenants: byTenant(object(answer)['tenants'], context),
+  tables: byTable(object(answer)['tables'], context),
+});
+
+/** Brokers as names (`Broker_<host>_<port>`) or as `{host, port, instanceName}`, replaced by the gateway. */
+const brokers: Rewrite = (answer, { broker }) => {
+  if (broker === undefined || !Array.isArray(answer) || answer.length === 0) return answer;
+  const instanceName = `Broker_${broker.host}_${broker.port}`;
+  const [first] = answer as unknown[];
+  // The gateway has no gRPC port.
+  return typeof first === 'string' ? [instanceName] : [{ ...broker, instanceName, grpcPort: -1 }];
+};
+
+/** `{schemasInfo: [{schemaName, …}, …]}` */
+const schemasInfo: Rewrite = (answer, { visible }) => {
+  const { schemasInfo } = object(answer);
+  const list = Array.isArray(schemasInfo) ? (schemasInfo as unknown[]) : [];
+  return {
+    ...object(answer),
+    schemasInfo: list.filter((info) => {
+      const { schemaName } = object(info);
+      return typeof schemaName === 'string' && visible(schemaName);
+    }),
+  };
+};
+
+/** `{leadControllerEntryMap: {<resource>: {leadControllerId, tableNames}}}` */
+const leaders: Rewrite = (answer, context) => ({
+  ...object(answer),
+  leadControllerEntryMap: Object.fromEntries(
+    Object.entries(object(object(answer)['leadControllerEntryMap'])).map(([resource, entry]) => [
+      resource,
+      { ...object(entry), tableNames: names(object(entry)['tableNames'], context) },
+    ]),
+  ),
+});
+
+const REWRITES: Readonly<Record<string, Rewrite>> = {
+  '/tables': tablesField,
+  '/schemas': names,
+  '/tableConfigs': names,
+  '/logicalTables': names,
+  '/schemas/info': schemasInfo,
+  '/leader/tables': leaders,
+  '/tenants/*/tables': tablesField,
+  '/tables/livebrokers': byTable,
+  '/tables/*/livebrokers': brokers,
+  '/brokers': tenantsAndTables,
+  '/brokers/tables': byTable,
+  '/brokers/tables/*': brokers,
+  '/brokers/tenants': byTenant,
+  '/brokers/tenants/*': brokers,
+  '/v2/brokers': tenantsAndTables,
+  '/v2/brokers/tables': byTable,
+  '/v2/brokers/tables/*': brokers,
+  '/v2/brokers/tenants': byTenant,
+  '/v2/brokers/tenants/*': brokers,
+};
+
+/** How to rewrite the response; undefined to forward it unchanged. */
+export function rewriteOf(method: string, segments: readonly string[]): Rewrite | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  const exact = REWRITES[`/${segments.join('/')}`];
+  if (exact !== undefined || segments.length < 3) return exact;
+  const last = segments.length - 1;
+  const parent = REWRITES[`/${[...segments.slice(0, last), '*'].join('/')}`];
+  return parent ?? REWRITES[`/${[segments[0], '*', ...segments.slice(2)].join('/')}`];
+}
+
+/** Each of these actions on a table makes it visible in lists. */
+const VISIBILITY_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
+
+/** Tables that the caller may see in lists: all with `GetTable` on the cluster, otherwise those with a visibility action. */
+export function visibleTo(request: FastifyRequest): (table: string) => boolean {
+  const { principal, server } = request;
+  const { authorizer } = server;
+  const all = authorizer.isAllowed(principal, 'GetTable', clusterResource);
+  return (table) =>
+    all ||
+    (tableNames(table, undefined) ?? [table]).every((name) =>
+      VISIBILITY_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))),
+    );
+}
+
+const AUTHORITY = /^([\w.-]+|\[[0-9a-fA-F:]+\])(?::(\d{1,5}))?$/;
+
+/** The gateway address in the `Host` header. */
+export function addressOf(request: FastifyRequest): Address | undefined {
+  const [, host, port] = AUTHORITY.exec(request.headers.host ?? '') ?? [];
+  if (host === undefined) return undefined;
+  return { host, port: port === undefined ? (request.protocol === 'https' ? 443 : 80) : Number(port) };
+}
+
+function object(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}

@@ -1,0 +1,59 @@
+import { AnswerScanner } from '../../results/scanner/answer-scanner.ts';
+import { HttpError } from '../server/errors.ts';
+
+/** The row limits in the SQL text of a query. */
+export interface AskedRows {
+  /** The outermost `LIMIT`; undefined where there is none. */
+  readonly limit: number | undefined;
+  /** Whether the multi-stage engine is selected, which has no default row limit. */
+  readonly multistage: boolean;
+}
+
+/** An error message where the query text exceeds the row limit; undefined otherwise. The rows of the response are counted in any case. */
+export function tooManyAsked({ limit, multistage }: AskedRows, max: number): string | undefined {
+  if (limit !== undefined && limit > max) {
+    return `the query asks for ${limit} rows, and this caller may get ${max} a query: write \`LIMIT ${max}\` or less at its end`;
+  }
+  if (limit === undefined && multistage) {
+    return `the query does not bound its rows, and this caller may get ${max} a query: write \`LIMIT ${max}\` or less at its end`;
+  }
+  return undefined;
+}
+
+/** A response with more rows than the caller's limit. */
+export class TooManyRows extends HttpError {
+  readonly max: number;
+  constructor(max: number) {
+    super(
+      400,
+      `the answer holds more than the ${max} rows that this caller may get a query: write \`LIMIT ${max}\` or less at its end`,
+    );
+    this.max = max;
+  }
+}
+
+/** Counts the rows of a streamed response. */
+export class RowCounter {
+  readonly #max: number;
+  readonly #scanner = new AnswerScanner();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @returns the error where the chunk must not be sent; otherwise undefined */
+  push(piece: Uint8Array): Error | undefined {
+    try {
+      this.#scanner.push(piece);
+    } catch (error) {
+      return new HttpError(
+        502,
+        'the rows of the answer cannot be counted, and this caller may not get any number of them',
+        {
+          cause: error,
+        },
+      );
+    }
+    return this.#scanner.rows > this.#max ? new TooManyRows(this.#max) : undefined;
+  }
+}

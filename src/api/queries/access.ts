@@ -1,0 +1,22 @@
+import { clusterResource, tableResource } from '../../access/policy/srn.ts';
+import type { ResultRecord } from '../../results/result-store.ts';
+import { requireAllowed, type RequestContext } from '../server/context.ts';
+
+/** @throws {HttpError} 403 unless the caller may query every one of the tables */
+export function requireQuery(request: RequestContext, tables: readonly string[]): void {
+  for (const table of tables) requireAllowed(request, 'Query', tableResource(table));
+}
+
+/**
+ * Allows the owner of a stored result, and callers with `GetResponseStore` on the cluster. Both still need `Query` on the tables.
+ * @throws {HttpError} 403
+ */
+export function requireRead(request: RequestContext, record: ResultRecord): void {
+  if (record.owner !== request.principal.srn) requireAllowed(request, 'GetResponseStore', clusterResource);
+  requireQuery(request, record.tables);
+}
+
+/** @throws {HttpError} 403 */
+export function requireDelete(request: RequestContext, owner: string): void {
+  if (owner !== request.principal.srn) requireAllowed(request, 'DeleteResponseStore', clusterResource, { write: true });
+}

@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Authentication } from '../../server/authentication.ts';
+import type { RequestClass, RequestKind, SqlPath } from '../../server/request/classify.ts';
+import type { JsonLimits } from '../../server/request/json-bodies.ts';
+import { countRequest, type Limits } from '../../server/bounds/limits.ts';
+import { Exchange, type ExchangeParts } from './exchange.ts';
+import { JudgedTexts } from './judged-texts.ts';
+import { sendResultPage } from './page.ts';
+import type { DataPlaneParts } from './parts.ts';
+import { passQuery } from './pass.ts';
+import { type JudgedQuery, type QueryReading, readQuery } from './query.ts';
+import { submitQuery } from './submit.ts';
+
+/** Checks that every request passes before it is served. */
+export interface Checks {
+  readonly authentication: Authentication;
+  readonly limits: Limits | undefined;
+  /** @throws {HttpError} 503 while the gateway is overloaded */
+  readonly refuseOverload: () => void;
+  /** Maximum bytes of a request body. */
+  readonly bodyBytes: number;
+  readonly json: JsonLimits;
+}
+
+const PAGE_ROUTE = '/query/:requestId/results';
+
+/** Whether the data plane serves requests of this kind. */
+export function isData(kind: RequestKind): boolean {
+  return kind === 'submit' || kind === 'pass' || kind === 'page';
+}
+
+/** Serves queries and pages with plain Node handlers, without fastify. */
+export class DataPlane {
+  readonly #parts: DataPlaneParts;
+  readonly #checks: Checks;
+  readonly #exchange: ExchangeParts;
+  readonly #reading: QueryReading;
+
+  constructor(parts: DataPlaneParts, checks: Checks, exchange: ExchangeParts) {
+    this.#parts = parts;
+    this.#checks = checks;
+    this.#exchange = exchange;
+    const { bodyBytes, json } = checks;
+    this.#reading = { engine: parts.engine, texts: new JudgedTexts(parts.sqlLimits), bodyBytes, json };
+  }
+
+  /** Serves a request for which `isData` holds. */
+  serve(request: IncomingMessage, response: ServerResponse, requestClass: RequestClass): void {
+    const exchange = new Exchange(request, response, requestClass.sql?.path ?? PAGE_ROUTE, this.#exchange);
+    this.#run(exchange, requestClass).catch((error: unknown) => exchange.fail(error));
+  }
+
+  /** Reads the query. A body counts against the byte budget while it is read. */
+  async #read(exchange: Exchange, requestClass: RequestClass & { readonly sql: SqlPath }): Promise<JudgedQuery> {
+    const reading = this.#reading;
+    const { bodyBytes } = reading;
+    if (exchange.method === 'GET') return readQuery(exchange, requestClass, reading);
+    const length = Math.min(Number(exchange.headers['content-length'] ?? bodyBytes), bodyBytes);
+    const lease = await this.#parts.budget.acquire(exchange.principal.srn, length, exchange.signal);
+    try {
+      return await readQuery(exchange, requestClass, reading);
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #run(exchange: Exchange, requestClass: RequestClass): Promise<void> {
+    const { authentication, limits, refuseOverload } = this.#checks;
+    refuseOverload();
+    await authentication.authenticate(exchange);
+    if (limits !== undefined) countRequest(limits, exchange, requestClass.kind, (call) => exchange.onClose(call));
+    const { sql } = requestClass;
+    if (sql === undefined) return sendResultPage(exchange, requestClass, this.#parts);
+    const query = await this.#read(exchange, { ...requestClass, sql });
+    return requestClass.kind === 'submit'
+      ? submitQuery(exchange, query, this.#parts)
+      : passQuery(exchange, query, this.#parts);
+  }
+}

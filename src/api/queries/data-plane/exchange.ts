@@ -1,0 +1,114 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Principal } from '../../../access/principal.ts';
+import { type AccessLog, cutAnswer } from '../../server/logs/access-log.ts';
+import type { AnswerTarget } from '../../proxy/answer-writer.ts';
+import { errorAnswer, knownError } from '../../server/app-errors.ts';
+import { clientAddress, type Trust } from '../../server/request/client-address.ts';
+import type { RequestContext } from '../../server/context.ts';
+import { requestIdOf } from '../../server/request/request-id.ts';
+import { RequestLog } from '../../server/logs/request-log.ts';
+
+/** Dependencies that all exchanges share. */
+export interface ExchangeParts {
+  readonly server: RequestContext['server'];
+  readonly logger: Logger;
+  /** Common response headers, with lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The same as alternating names and values. */
+  readonly headerList: readonly string[];
+  readonly record: AccessLog;
+  readonly trust: Trust | undefined;
+  readonly now: () => Date;
+}
+
+/** A request that is served without fastify, and its response. */
+export class Exchange implements RequestContext, AnswerTarget {
+  readonly id: string;
+  readonly ip: string;
+  readonly request: IncomingMessage;
+  readonly raw: ServerResponse;
+  readonly log: RequestContext['log'];
+  readonly routeOptions: { readonly url: string };
+  principal = null as unknown as Principal;
+  queryTimeoutMs: number | undefined;
+  maxRows: number | undefined;
+  readonly #parts: ExchangeParts;
+  readonly #closers: (() => void)[] = [];
+  #closed = false;
+  #abortController: AbortController | undefined;
+
+  /** @param route route pattern, for logs and metrics */
+  constructor(request: IncomingMessage, response: ServerResponse, route: string, parts: ExchangeParts) {
+    this.request = request;
+    this.raw = response;
+    this.routeOptions = { url: route };
+    this.#parts = parts;
+    this.id = requestIdOf(request.headers);
+    this.ip = clientAddress(request, parts.trust);
+    this.log = new RequestLog(parts.logger, { reqId: this.id }, {});
+    const startedAt = performance.now();
+    response.once('close', () => {
+      const { id, method, url, ip: clientAddress } = this;
+      const principal = (this.principal as Principal | null)?.srn;
+      parts.record({ id, method, url, route, principal, clientAddress, startedAt }, response);
+      this.#closed = true;
+      for (const call of this.#closers) call();
+    });
+  }
+
+  /** Calls back when the response closes, complete or not; immediately where it is closed already. */
+  onClose(call: () => void): void {
+    if (this.#closed) call();
+    else this.#closers.push(call);
+  }
+
+  /** Aborts when the client disconnects before the response is complete. */
+  get signal(): AbortSignal {
+    if (this.#abortController === undefined) {
+      const controller = new AbortController();
+      this.#abortController = controller;
+      this.onClose(() => {
+        if (!this.raw.writableEnded) controller.abort();
+      });
+    }
+    return this.#abortController.signal;
+  }
+
+  get method(): string {
+    return this.request.method ?? '';
+  }
+
+  get url(): string {
+    return this.request.url ?? '';
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
+  }
+
+  get server(): RequestContext['server'] {
+    return this.#parts.server;
+  }
+
+  /** The gateway's own response headers. */
+  get ownHeaders(): Readonly<Record<string, string>> {
+    return { ...this.#parts.headers, 'x-request-id': this.id };
+  }
+
+  beginResponse(): readonly string[] {
+    return [...this.#parts.headerList, 'x-request-id', this.id];
+  }
+
+  /** Sends an error response. Closes the connection where the response head was sent already. */
+  fail(error: unknown): void {
+    const { raw } = this;
+    const known = knownError(error);
+    if (raw.destroyed || raw.writableEnded) return;
+    if (known.statusCode >= 500) this.log.error({ err: known.cause ?? known }, 'the request failed');
+    if (raw.headersSent) return cutAnswer(raw, known.statusCode);
+    const { status, headers, body } = errorAnswer(known, this.url, this.#parts.now());
+    raw.writeHead(status, { ...this.ownHeaders, ...headers, 'content-length': Buffer.byteLength(body) });
+    raw.end(body);
+  }
+}

@@ -1,0 +1,139 @@
+import type { FastifySchema } from 'fastify';
+import { type Static, Type, type TSchema } from 'typebox';
+import { validatorCompiler } from '../../server/app-validation.ts';
+import { singleParameters } from '../../server/request/target.ts';
+import { ErrorBody } from '../../server/errors.ts';
+import {
+  CursorResponse,
+  ForwardHeaders,
+  NoQuerystring,
+  PageQuerystring,
+  RequestIdParams,
+  SqlBody,
+  SqlQuerystring,
+  SqlTextQuerystring,
+  SubmitQuerystring,
+} from '../schemas.ts';
+
+/** An operation of the data plane in the OpenAPI document. */
+export interface Operation {
+  readonly method: 'GET' | 'POST';
+  /** Route pattern in fastify syntax. */
+  readonly url: string;
+  readonly schema: FastifySchema;
+}
+
+const TAGS = ['paginated queries'];
+
+/** Errors of reading a result. They include engine errors, because the engine may store the result. */
+export const READ_ERRORS = {
+  400: ErrorBody,
+  401: ErrorBody,
+  403: ErrorBody,
+  404: ErrorBody,
+  501: ErrorBody,
+  502: ErrorBody,
+  503: ErrorBody,
+  504: ErrorBody,
+};
+
+const SUBMIT_RESPONSES = {
+  200: CursorResponse,
+  400: ErrorBody,
+  401: ErrorBody,
+  403: ErrorBody,
+  501: ErrorBody,
+  502: ErrorBody,
+  503: ErrorBody,
+  504: ErrorBody,
+  507: ErrorBody,
+};
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    method: 'POST',
+    url: '/query/sql',
+    schema: {
+      operationId: 'submitQuery',
+      tags: TAGS,
+      summary: 'Runs a query; with `doPaginate=true` stores its whole result and answers the first page.',
+      querystring: SubmitQuerystring,
+      body: SqlBody,
+      response: SUBMIT_RESPONSES,
+    },
+  },
+  {
+    method: 'GET',
+    url: '/query/sql',
+    schema: {
+      operationId: 'submitQueryByGet',
+      tags: TAGS,
+      summary: 'The same with the query in the address.',
+      querystring: SqlQuerystring,
+      response: SUBMIT_RESPONSES,
+    },
+  },
+  {
+    method: 'GET',
+    url: '/query/:requestId/results',
+    schema: {
+      operationId: 'getQueryResults',
+      tags: TAGS,
+      summary: 'One page of a stored result.',
+      params: RequestIdParams,
+      headers: ForwardHeaders,
+      querystring: PageQuerystring,
+      response: { 200: CursorResponse, ...READ_ERRORS },
+    },
+  },
+];
+
+type Validate = (data: unknown) => { value?: unknown; error?: Error };
+
+/** Validates data against the schema that the OpenAPI document has. @throws {RequestValidationError} 400 */
+function reader<S extends TSchema>(
+  schema: S,
+  httpPart: 'body' | 'querystring' | 'params',
+): (data: unknown) => Static<S> {
+  let validate: Validate | undefined;
+  return (data) => {
+    // Compiled on first use to shorten startup.
+    validate ??= validatorCompiler({ schema, httpPart, method: '', url: '' }) as Validate;
+    const { value, error } = validate(data);
+    if (error !== undefined) throw error;
+    return value as Static<S>;
+  };
+}
+
+function parameterReader<S extends TSchema>(schema: S): (parameters: URLSearchParams) => Static<S> {
+  const read = reader(schema, 'querystring');
+  return (parameters) => read(singleParameters(parameters));
+}
+
+/** Paging parameters of a submission. */
+export interface Paging {
+  readonly doPaginate?: boolean;
+  readonly getCursor?: boolean;
+  readonly numRows?: number;
+}
+
+/** A query as sent by the caller. */
+export interface WrittenQuery {
+  readonly sql: string;
+  readonly queryOptions?: string;
+  readonly trace?: boolean | 'true' | 'false';
+  readonly debugOptions?: string;
+  readonly ignoreCase?: boolean;
+}
+
+export const readPaging = parameterReader(SubmitQuerystring);
+export const readNoParameters = parameterReader(NoQuerystring);
+export const readPagedText = parameterReader(SqlQuerystring);
+export const readText = parameterReader(SqlTextQuerystring);
+export const readPageParameters = parameterReader(PageQuerystring);
+export const readRequestId = reader(RequestIdParams, 'params');
+export const readSqlBody = reader(SqlBody, 'body');
+export const readValidationBody = reader(
+  Type.Object({ ...SqlBody.properties, ignoreCase: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
+  'body',
+);

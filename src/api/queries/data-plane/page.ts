@@ -1,0 +1,68 @@
+import { WHOLE_PAGE_BYTES, type Page, type PageRequest } from '../../../results/page.ts';
+import type { ResultReader, ResultRecord } from '../../../results/result-store.ts';
+import type { RequestClass } from '../../server/request/classify.ts';
+import { HttpError } from '../../server/errors.ts';
+import { requireRead } from '../access.ts';
+import { holderOf } from '../peer-routing.ts';
+import type { DataPlaneParts } from './parts.ts';
+import type { Exchange } from './exchange.ts';
+import { readPageParameters, readRequestId } from './operations.ts';
+import { isWhole, sendAnswer, sendPage } from './send.ts';
+
+/** Memory of a page that is streamed. */
+const STREAMED_PAGE_BYTES = 512 * 1024;
+/** Allowance for the head, the tail and read buffers of a page. */
+const FRAME_BYTES = 64 * 1024;
+
+/** Serves one page of a stored result, from this gateway or from the one that stores it. */
+export async function sendResultPage(
+  exchange: Exchange,
+  requestClass: RequestClass,
+  parts: DataPlaneParts,
+): Promise<void> {
+  if (exchange.method !== 'GET') {
+    throw new HttpError(405, `\`${exchange.method}\` is not allowed here, but GET`, { headers: { allow: 'GET' } });
+  }
+  const { queries, peers } = parts;
+  const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
+  const { offset, numRows } = readPageParameters(requestClass.parameters);
+  const { signal } = exchange;
+  const holder = await holderOf(exchange, requestId, peers);
+  if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
+  const reader = await queries.open(requestId, signal);
+  let sent = false;
+  try {
+    requireRead(exchange, reader.record);
+    const { pageSize, maxPageSize } = parts.settings();
+    const range = { offset, numRows: Math.min(numRows ?? pageSize, maxPageSize) };
+    sent = await readAndSend(exchange, reader, range, parts, signal);
+  } finally {
+    await reader.close(sent);
+  }
+}
+
+/** Waits for byte budget, then reads and sends a page. @returns as `writePage` */
+export async function readAndSend(
+  exchange: Exchange,
+  reader: ResultReader,
+  range: PageRequest,
+  { queries, budget }: Pick<DataPlaneParts, 'queries' | 'budget'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const lease = await budget.acquire(exchange.principal.srn, estimate(reader.record, range), signal);
+  exchange.onClose(() => lease.release());
+  const page = await queries.page(reader, range, signal);
+  lease.resize(memoryOf(page));
+  return sendPage(exchange, page);
+}
+
+/** Memory of a page in bytes. */
+export function memoryOf(page: Page): number {
+  return isWhole(page) ? page.length : STREAMED_PAGE_BYTES;
+}
+
+/** Estimates the memory of a page before it is read, from the average row size. */
+function estimate({ rowBytes, rowCount }: ResultRecord, { numRows }: PageRequest): number {
+  const rows = Math.ceil((rowBytes / Math.max(1, rowCount)) * Math.min(numRows, rowCount));
+  return Math.min(WHOLE_PAGE_BYTES, rows) + FRAME_BYTES;
+}

@@ -1,0 +1,18 @@
+import type { SqlLimits } from '../../../access/sql/limits.ts';
+import type { Engine, KnownTables } from '../../../pinot/types.ts';
+import type { PaginatedQueries } from '../../../results/paginated-queries.ts';
+import type { PaginationSettings } from '../../../results/settings.ts';
+import type { ByteBudget } from '../../server/bounds/byte-budget.ts';
+import type { PeerRouting } from '../peer-routing.ts';
+
+/** Dependencies of the data plane. */
+export interface DataPlaneParts {
+  readonly engine: Engine & KnownTables;
+  readonly queries: PaginatedQueries;
+  readonly settings: () => PaginationSettings;
+  /** The other gateways; absent for a single gateway. */
+  readonly peers?: PeerRouting | undefined;
+  readonly budget: ByteBudget;
+  /** Default: `SQL_LIMITS`. */
+  readonly sqlLimits?: SqlLimits | undefined;
+}

@@ -1,0 +1,21 @@
+import { HIGH_WATER_BYTES } from '../../proxy/answer-writer.ts';
+import { passAnswer } from '../../proxy/forward.ts';
+import type { DataPlaneParts } from './parts.ts';
+import type { Exchange } from './exchange.ts';
+import { engineRequest, type JudgedQuery } from './query.ts';
+import { tableHints } from './table-hints.ts';
+
+/** Maximum memory of a response that is streamed: the write buffer and the end that is held back for the check. */
+const PASS_BYTES = HIGH_WATER_BYTES + 128 * 1024;
+
+/** Runs a query and streams the response. */
+export async function passQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
+  const { engine, budget } = parts;
+  const { tables, path } = query;
+  const served = tableHints(exchange, tables);
+  const { signal } = exchange;
+  const endpoint = path.runner === 'broker' ? await engine.brokerFor(served, signal) : engine.controller;
+  const lease = await budget.acquire(exchange.principal.srn, PASS_BYTES, signal);
+  exchange.onClose(() => lease.release());
+  await passAnswer(exchange, endpoint, engineRequest(query, exchange), { tables, maxRows: exchange.maxRows });
+}

@@ -1,0 +1,150 @@
+import type { JudgedSql } from '../../../access/sql/judge.ts';
+import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
+import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
+import { HttpError } from '../../server/errors.ts';
+import { type JsonLimits, readJsonBody } from '../../server/request/json-bodies.ts';
+import { readBody } from '../../server/request/read-body.ts';
+import { requireQuery } from '../access.ts';
+import { databaseOf } from '../../server/request/request-headers.ts';
+import { tooManyAsked } from '../../proxy/row-limit.ts';
+import type { Exchange } from './exchange.ts';
+import type { JudgedTexts } from './judged-texts.ts';
+import {
+  type Paging,
+  readNoParameters,
+  readPagedText,
+  readPaging,
+  readSqlBody,
+  readText,
+  readValidationBody,
+  type WrittenQuery,
+} from './operations.ts';
+
+/** An authorized query, in the form that is sent to the engine. */
+export interface JudgedQuery {
+  readonly path: SqlPath;
+  readonly paging: Paging;
+  /** Raw table names in the engine's spelling. */
+  readonly tables: readonly string[];
+  /** Fields of the JSON body for the engine. */
+  readonly fields: Readonly<Record<string, string | boolean>>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Dependencies of `readQuery`. */
+export interface QueryReading {
+  readonly engine: KnownTables;
+  readonly texts: JudgedTexts;
+  /** Maximum bytes of a request body. */
+  readonly bodyBytes: number;
+  readonly json: JsonLimits;
+}
+
+/**
+ * Parses and authorizes the query of a request.
+ * @throws {HttpError} 400, 403, 405, 413, 415; {RequestValidationError} 400
+ */
+export async function readQuery(
+  exchange: Exchange,
+  requestClass: RequestClass & { readonly sql: SqlPath },
+  reading: QueryReading,
+): Promise<JudgedQuery> {
+  requireMethod(exchange, requestClass.sql);
+  const { query, paging } = await readWrittenQuery(exchange, requestClass, reading);
+  const headers = engineHeaders(exchange);
+  const { sql, queryOptions } = query;
+  const judged = reading.texts.judge(sql, { database: headers['database'], queryOptions });
+  if (!judged.ok) throw new HttpError(400, `the query is refused: ${judged.reason}`);
+  requireBoundedRows(exchange, judged);
+  const tables = judged.tables.length === 0 ? [] : await reading.engine.actualTables(judged.tables);
+  requireQuery(exchange, tables);
+  return { path: requestClass.sql, paging, tables, fields: bodyFields(query, judged), headers };
+}
+
+/**
+ * The engine request of a query. It is always a POST of JSON, which all engine versions support.
+ * @param cursorRows if set, the engine stores the result and returns this many rows
+ */
+export function engineRequest(
+  { path: { path }, fields, headers }: JudgedQuery,
+  { queryTimeoutMs }: Exchange,
+  cursorRows?: number,
+): EngineRequest {
+  return {
+    method: 'POST',
+    path: cursorRows === undefined ? path : `${path}?getCursor=true&numRows=${cursorRows}`,
+    headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify(fields),
+    // A retry could make the engine store the result twice.
+    repeatable: cursorRows === undefined,
+    ...(queryTimeoutMs === undefined ? {} : { headersTimeoutMs: queryTimeoutMs }),
+  };
+}
+
+function requireMethod({ method }: Exchange, { methods }: SqlPath): void {
+  if ((methods as readonly string[]).includes(method)) return;
+  const allow = methods.join(', ');
+  throw new HttpError(405, `\`${method}\` is not allowed here, but ${allow}`, { headers: { allow } });
+}
+
+async function readWrittenQuery(
+  exchange: Exchange,
+  { sql: { path }, parameters }: RequestClass & { readonly sql: SqlPath },
+  { bodyBytes, json }: QueryReading,
+): Promise<{ query: WrittenQuery; paging: Paging }> {
+  const supportsPaging = path === '/query/sql';
+  if (exchange.method === 'GET') {
+    if (!supportsPaging) return { query: readText(parameters), paging: {} };
+    const query = readPagedText(parameters);
+    return { query, paging: query };
+  }
+  const paging = supportsPaging ? readPaging(parameters) : readNoParameters(parameters);
+  const body = readJsonBody(exchange, await readBody(exchange.request, bodyBytes), json);
+  return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging };
+}
+
+function requireBoundedRows({ maxRows }: Exchange, judged: JudgedSql): void {
+  const tooMany = maxRows === undefined ? undefined : tooManyAsked(judged, maxRows);
+  if (tooMany !== undefined) throw new HttpError(400, tooMany);
+}
+
+function bodyFields(query: WrittenQuery, { text, queryOptions }: JudgedSql): Record<string, string | boolean> {
+  const { trace, debugOptions, ignoreCase } = query;
+  return {
+    sql: text,
+    ...(queryOptions !== undefined && { queryOptions }),
+    ...(trace !== undefined && { trace: trace === true || trace === 'true' }),
+    ...(debugOptions !== undefined && { debugOptions }),
+    ...(ignoreCase !== undefined && { ignoreCase }),
+  };
+}
+
+const TRACE_HEADERS: Readonly<Record<string, RegExp>> = {
+  traceparent: /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/,
+  tracestate: /^[\x20-\x7e]{1,512}$/,
+};
+
+/** The request headers for the engine, with validated values. */
+function engineHeaders({ id, headers, maxRows }: Exchange): Record<string, string> {
+  const database = databaseOf(headers);
+  // Rows can be counted only in an uncompressed response.
+  const gzip = maxRows === undefined && acceptsGzip(headers['accept-encoding'] ?? '');
+  const sent: Record<string, string> = { 'accept-encoding': gzip ? 'gzip' : 'identity', 'x-request-id': id };
+  if (database !== undefined) sent['database'] = database;
+  const errors = headers['pinot-use-http-status-for-errors'];
+  if (errors !== undefined) sent['pinot-use-http-status-for-errors'] = String(/^true$/i.test(String(errors)));
+  for (const [name, form] of Object.entries(TRACE_HEADERS)) {
+    const value = headers[name];
+    if (typeof value === 'string' && form.test(value)) sent[name] = value;
+  }
+  return sent;
+}
+
+/** @param value of `Accept-Encoding` */
+function acceptsGzip(value: string): boolean {
+  return value.split(',').some((part) => {
+    const [coding, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='));
+    return (coding === 'gzip' || coding === 'x-gzip') && Number(quality?.slice(2) ?? 1) > 0;
+  });
+}

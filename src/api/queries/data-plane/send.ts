@@ -1,0 +1,81 @@
+import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { responseHeaders } from '../../../pinot/headers.ts';
+import type { EngineResponse } from '../../../pinot/types.ts';
+import type { Page, WholePage } from '../../../results/page.ts';
+import type { Exchange } from './exchange.ts';
+
+const JSON_TYPE = 'application/json';
+/** A client that reads nothing for this long is disconnected, to free its memory for others. */
+const STALL_MS = 120_000;
+
+export function isWhole(page: Page): page is WholePage {
+  return Array.isArray(page.rows);
+}
+
+/** Sends a page. @returns as `writePage` */
+export async function sendPage(exchange: Exchange, page: Page): Promise<boolean> {
+  const raw = begin(exchange, page.length);
+  if (isWhole(page)) return writePage(raw, page);
+  await sendPieces(exchange, joined(page.head, page.rows as AsyncIterable<Uint8Array>, page.tail));
+  return false;
+}
+
+/**
+ * Writes a page after its headers. Resolves when the last byte is handed to the operating system or the connection is closed.
+ * @param stallMs milliseconds without progress after which the client is disconnected
+ * @returns true when the whole page was written, so that its buffers can be reused
+ */
+export function writePage(raw: ServerResponse, page: WholePage, stallMs = STALL_MS): Promise<boolean> {
+  if (raw.destroyed) return Promise.resolve(false);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  raw.once('close', () => resolve(raw.writableFinished));
+  // Corked: one gather write without copying the page.
+  raw.cork();
+  raw.write(page.head);
+  for (const piece of page.rows) raw.write(piece);
+  raw.end(page.tail);
+  raw.uncork();
+  // Usually everything has been written by now, and no timer is needed.
+  if (raw.writableLength > 0) raw.setTimeout(stallMs, () => raw.destroy());
+  return promise;
+}
+
+/** Streams a response of known length, with back-pressure. */
+export async function sendStream(exchange: Exchange, length: number, body: AsyncIterable<Uint8Array>): Promise<void> {
+  begin(exchange, length);
+  await sendPieces(exchange, body);
+}
+
+/** Streams a response of the engine or of another gateway. */
+export async function sendAnswer(exchange: Exchange, answer: EngineResponse): Promise<void> {
+  exchange.raw.writeHead(answer.status, { ...exchange.ownHeaders, ...responseHeaders(answer.headers) });
+  await sendPieces(exchange, answer.body);
+}
+
+function begin({ raw, ownHeaders }: Exchange, length: number): ServerResponse {
+  raw.writeHead(200, { ...ownHeaders, 'content-type': JSON_TYPE, 'content-length': length });
+  return raw;
+}
+
+/** A failure closes the connection before the announced length, so that clients detect the incomplete response. */
+async function sendPieces({ raw, log }: Exchange, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  raw.setTimeout(STALL_MS, () => raw.destroy());
+  try {
+    await pipeline(pieces, raw);
+  } catch (error) {
+    if (isPrematureClose(error)) return;
+    log.error({ err: error }, 'failed to send the response');
+  }
+}
+
+async function* joined(head: Uint8Array, rows: AsyncIterable<Uint8Array>, tail: Uint8Array): AsyncIterable<Uint8Array> {
+  yield head;
+  yield* rows;
+  yield tail;
+}
+
+function isPrematureClose(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'EPIPE';
+}

@@ -1,0 +1,98 @@
+import { requestPieces } from '../../../pinot/pieces.ts';
+import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
+import type { ResultRecord } from '../../../results/result-store.ts';
+import type { RawField } from '../../../results/scanner/fields.ts';
+import { UnexpectedTables, unexpectedTables } from '../../proxy/tables-guard.ts';
+import { credentialRefused, HttpError } from '../../server/errors.ts';
+import { TooManyRows } from '../../proxy/row-limit.ts';
+import type { DataPlaneParts } from './parts.ts';
+import type { Exchange } from './exchange.ts';
+import { memoryOf, readAndSend } from './page.ts';
+import { engineRequest, type JudgedQuery } from './query.ts';
+import { sendAnswer, sendPage, sendStream } from './send.ts';
+import { tableHints } from './table-hints.ts';
+
+const DELETE_TIMEOUT_MS = 10_000;
+
+/** Runs a query, stores its result, and responds with the first page. */
+export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
+  const { engine, queries } = parts;
+  const { tables, paging } = query;
+  const { signal } = exchange;
+  const endpoint = await engine.brokerFor(tableHints(exchange, tables), signal);
+  const { pageSize, maxPageSize } = parts.settings();
+  const numRows = Math.min(paging.numRows ?? pageSize, maxPageSize);
+  const outcome = await queries.submit(
+    (_, cursorRows) => requestQuery(endpoint, query, exchange, signal, cursorRows),
+    { owner: exchange.principal.srn, tables, numRows },
+    signal,
+    (fields) => requireExpected(exchange, fields, tables),
+  );
+  if (outcome.kind === 'refused') {
+    if (outcome.response.status === 401) {
+      outcome.response.body.destroy();
+      throw credentialRefused();
+    }
+    return sendAnswer(exchange, outcome.response);
+  }
+  if (outcome.kind === 'engine-answer') {
+    try {
+      return await sendStream(exchange, outcome.length, outcome.body);
+    } finally {
+      await outcome.close();
+    }
+  }
+  const { reader, page } = outcome;
+  let sent = false;
+  try {
+    await requireRows(exchange, reader.record, parts);
+    if (page === undefined) sent = await readAndSend(exchange, reader, { offset: 0, numRows }, parts, signal);
+    else {
+      const lease = await parts.budget.acquire(exchange.principal.srn, memoryOf(page), signal);
+      exchange.onClose(() => lease.release());
+      sent = await sendPage(exchange, page);
+    }
+  } finally {
+    await reader.close(sent);
+  }
+}
+
+/** Sends the query. The response includes the broker URL, because only that broker has a result that the engine stores. */
+async function requestQuery(
+  endpoint: EngineEndpoint,
+  query: JudgedQuery,
+  exchange: Exchange,
+  signal: AbortSignal,
+  cursorRows: number | undefined,
+): Promise<EngineResponse> {
+  try {
+    const request = engineRequest(query, exchange, cursorRows);
+    // Compression costs more CPU than it saves on the network to the engine.
+    const uncompressed = { ...request, headers: { ...request.headers, 'accept-encoding': 'identity' }, signal };
+    // The URL matters only where the broker stores the result; such a response is small.
+    const response = await (cursorRows === undefined
+      ? requestPieces(endpoint, uncompressed)
+      : endpoint.request(uncompressed));
+    return { ...response, url: response.url ?? endpoint.url };
+  } catch (error) {
+    throw signal.aborted ? new HttpError(499, 'the client disconnected', { cause: error }) : error;
+  }
+}
+
+/** Deletes a stored result with more rows than the caller's limit. @throws {TooManyRows} */
+async function requireRows({ maxRows }: Exchange, record: ResultRecord, { queries }: DataPlaneParts): Promise<void> {
+  if (maxRows === undefined || record.rowCount <= maxRows) return;
+  // Independent of the client's signal: the result is deleted also when the client has disconnected.
+  await queries.delete(record, AbortSignal.timeout(DELETE_TIMEOUT_MS));
+  throw new TooManyRows(maxRows);
+}
+
+/** Compares `tablesQueried` with the authorized tables. A difference is a defect of the check, and the result is not returned. */
+function requireExpected(exchange: Exchange, fields: readonly RawField[], allowed: readonly string[]): void {
+  const queried = fields.find(({ name }) => name === 'tablesQueried');
+  if (queried === undefined) return;
+  const tables = unexpectedTables(Buffer.from(`"tablesQueried":${queried.value}`), allowed);
+  if (tables.length === 0) return;
+  exchange.log.error({ tables, allowed }, 'defect: a query read tables that its caller was not asked about');
+  throw new UnexpectedTables(tables);
+}

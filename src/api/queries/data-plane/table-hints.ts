@@ -1,0 +1,24 @@
+import { HttpError } from '../../server/errors.ts';
+import { requireQuery } from '../access.ts';
+import type { Exchange } from './exchange.ts';
+
+const MAX_TABLE_HINTS = 64;
+
+/**
+ * The tables of a query, plus those in `FORWARD_TABLE` headers, which the broker must serve, too. Both are authorized in the same way.
+ * @throws {HttpError} 400, 403
+ */
+export function tableHints(exchange: Exchange, tables: readonly string[]): readonly string[] {
+  const header = exchange.headers['forward_table'];
+  if (header === undefined) return tables;
+  const hints = [header]
+    .flat()
+    .flatMap((value) => value.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (hints.length > MAX_TABLE_HINTS) {
+    throw new HttpError(400, `\`FORWARD_TABLE\` names more than ${MAX_TABLE_HINTS} tables`);
+  }
+  requireQuery(exchange, hints);
+  return [...new Set([...tables, ...hints])];
+}

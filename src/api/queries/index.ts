@@ -1,0 +1,118 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { clusterResource } from '../../access/policy/srn.ts';
+import { listingItem, metadataJson } from '../../results/metadata.ts';
+import { requireAllowed } from '../server/context.ts';
+import { ErrorBody } from '../server/errors.ts';
+import { clientSignal, sendAnswer } from '../proxy/forward.ts';
+import { READ_ERRORS } from './data-plane/operations.ts';
+import { classOf } from '../server/request/classify.ts';
+import type { PaginatedQueries } from '../../results/paginated-queries.ts';
+import { requireDelete, requireRead } from './access.ts';
+import { gatewayIdentity, holderOf, type PeerRouting } from './peer-routing.ts';
+import { ForwardHeaders, QueryMetadata, RequestIdParams, ResultStoreUsage, StoredResultListing } from './schemas.ts';
+
+export interface PaginatedQueriesOptions {
+  readonly queries: PaginatedQueries;
+  /** The other gateways; absent for a single gateway. */
+  readonly peers?: PeerRouting | undefined;
+}
+
+const TAGS = ['paginated queries'];
+/** `/query/…`: metadata, listing and deletion of stored results. Queries and pages are served by the data plane. */
+export async function paginatedQueries(app: FastifyInstance, options: PaginatedQueriesOptions): Promise<void> {
+  gatewayIdentity(app, options.queries.brokerId);
+  reading(app, options);
+  administration(app, options);
+}
+
+function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
+  const { queries, peers } = options;
+  app.get<{ Params: RequestIdParams }>(
+    '/query/:requestId/metadata',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getQueryMetadata',
+        tags: TAGS,
+        summary: 'What the engine told about a query beside its rows.',
+        params: RequestIdParams,
+        headers: ForwardHeaders,
+        response: { 200: Type.Array(QueryMetadata), ...READ_ERRORS },
+      },
+    },
+    async (request, reply) => {
+      const signal = clientSignal(reply);
+      const holder = await holderOf(request, request.params.requestId, peers);
+      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+      const reader = await queries.open(request.params.requestId, signal);
+      try {
+        requireRead(request, reader.record);
+        return await reply.type('application/json').send(metadataJson(await queries.described(reader, signal)));
+      } finally {
+        await reader.close();
+      }
+    },
+  );
+}
+
+function administration(app: FastifyInstance, options: PaginatedQueriesOptions): void {
+  const { queries, peers } = options;
+  app.get(
+    '/query/resultStore',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'listStoredResults',
+        tags: TAGS,
+        summary: 'Every stored result, in order of submission.',
+        response: { 200: StoredResultListing, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      requireAllowed(request, 'GetResponseStore', clusterResource);
+      const results = await queries.list(clientSignal(reply));
+      return { resultMetadataList: results.map(listingItem) };
+    },
+  );
+  app.get(
+    '/query/resultStore/usage',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getResultStoreUsage',
+        tags: TAGS,
+        summary: 'How much of its quota the results of this gateway take up.',
+        response: { 200: ResultStoreUsage, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      requireAllowed(request, 'GetResponseStore', clusterResource);
+      return queries.usage(clientSignal(reply));
+    },
+  );
+  app.delete<{ Params: RequestIdParams }>(
+    '/query/resultStore/:requestId',
+    {
+      schema: {
+        operationId: 'deleteStoredResult',
+        tags: TAGS,
+        summary: 'Deletes a stored result.',
+        params: RequestIdParams,
+        headers: ForwardHeaders,
+        response: { 200: Type.String(), ...READ_ERRORS },
+      },
+    },
+    async (request, reply) => {
+      const { requestId } = request.params;
+      const signal = clientSignal(reply);
+      const holder = await holderOf(request, requestId, peers);
+      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+      const record = await queries.recordOf(requestId, signal);
+      requireDelete(request, record.owner);
+      await queries.delete(record, signal);
+      return reply.type('text/plain').send(`Query Results for ${requestId} deleted.`);
+    },
+  );
+}

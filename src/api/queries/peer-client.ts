@@ -1,0 +1,99 @@
+import { Agent } from 'undici';
+import type { EngineResponse } from '../../pinot/types.ts';
+import { FORWARDED_HEADER, type GatewayAddress } from '../../results/peers/peers.ts';
+import type { RequestContext } from '../server/context.ts';
+import { printTarget, type Target } from '../server/request/target.ts';
+import { HttpError } from '../server/errors.ts';
+
+export interface PeerClientOptions {
+  /** Protocol of the gateways; `http` by default. */
+  readonly scheme?: 'http' | 'https';
+  /** CA certificates for the gateways' certificates, PEM. */
+  readonly ca?: string;
+}
+
+const CONNECTIONS = 32;
+const CONNECT_TIMEOUT_MS = 2_000;
+const HEADERS_TIMEOUT_MS = 60_000;
+const BODY_TIMEOUT_MS = 60_000;
+const IDENTIFY_TIMEOUT_MS = 2_000;
+const IDENTITY_BYTES = 4096;
+
+/** Forwarded request headers: the credential, and the headers that dashboard sessions require. */
+const PASSED_HEADERS = ['authorization', 'cookie', 'x-olap-warden-ui', 'sec-fetch-site'] as const;
+
+/** HTTP client for the other gateways. Close it. */
+export class PeerClient {
+  readonly #agent: Agent;
+  readonly #scheme: string;
+
+  constructor(options: PeerClientOptions = {}) {
+    this.#scheme = options.scheme ?? 'http';
+    this.#agent = new Agent({
+      connections: CONNECTIONS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      bodyTimeout: BODY_TIMEOUT_MS,
+      connect: { timeout: CONNECT_TIMEOUT_MS, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    });
+  }
+
+  /**
+   * Forwards a request to a peer, with the caller's credential.
+   * @throws {HttpError} 503 where the peer does not respond
+   */
+  async forward(
+    { headers: received, id, method }: RequestContext,
+    target: Target,
+    peer: GatewayAddress,
+    signal: AbortSignal,
+  ): Promise<EngineResponse> {
+    const headers: Record<string, string> = { [FORWARDED_HEADER]: '1', 'x-request-id': id };
+    for (const name of PASSED_HEADERS) {
+      const value = received[name];
+      if (typeof value === 'string') headers[name] = value;
+    }
+    try {
+      const options = {
+        origin: this.#origin(peer),
+        path: printTarget(target),
+        method: method as 'GET' | 'DELETE',
+        headers,
+        signal,
+      };
+      const { statusCode: status, headers: responseHeaders, body } = await this.#agent.request(options);
+      return { status, headers: responseHeaders, body };
+    } catch (error) {
+      throw new HttpError(503, `the gateway \`${peer.host}:${peer.port}\`, which holds the result, does not answer`, {
+        headers: { 'retry-after': '5' },
+        cause: error,
+      });
+    }
+  }
+
+  /** The `brokerId` of a gateway; undefined where no gateway responds. */
+  async identify(address: GatewayAddress): Promise<string | undefined> {
+    try {
+      const { statusCode, body } = await this.#agent.request({
+        origin: this.#origin(address),
+        path: '/query/gateway',
+        method: 'GET',
+        signal: AbortSignal.timeout(IDENTIFY_TIMEOUT_MS),
+      });
+      const text = Buffer.from(await body.arrayBuffer()).toString('utf8', 0, IDENTITY_BYTES);
+      if (statusCode !== 200) return undefined;
+      const { brokerId } = JSON.parse(text) as { brokerId?: unknown };
+      return typeof brokerId === 'string' ? brokerId : undefined;
+    } catch {
+      // Not running or not a gateway. The next refresh retries.
+      return undefined;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  #origin({ host, port }: GatewayAddress): string {
+    return `${this.#scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+}

@@ -1,0 +1,61 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { EngineResponse } from '../../pinot/types.ts';
+import { FORWARDED_HEADER, type PeerDirectory } from '../../results/peers/peers.ts';
+import type { RequestContext } from '../server/context.ts';
+import type { Target } from '../server/request/target.ts';
+import { HttpError } from '../server/errors.ts';
+import type { PeerClient } from './peer-client.ts';
+
+export interface PeerRouting {
+  readonly directory: PeerDirectory;
+  readonly client: PeerClient;
+}
+
+/** The gateway that stores a result. */
+export interface Holder {
+  /** @throws {HttpError} 503 where it does not respond */
+  forward(request: RequestContext, target: Target, signal: AbortSignal): Promise<EngineResponse>;
+}
+
+/**
+ * Finds the gateway that stores a result.
+ * @returns undefined where this gateway handles the request
+ * @throws {HttpError} 400 where the caller names an unknown gateway
+ */
+export async function holderOf(
+  request: RequestContext,
+  requestId: string,
+  peers: PeerRouting | undefined,
+): Promise<Holder | undefined> {
+  // A request is forwarded only once, to prevent loops between gateways with different routing data.
+  if (peers === undefined || request.headers[FORWARDED_HEADER] !== undefined) return undefined;
+  const route = await peers.directory.route(requestId, forwardHeaders(request));
+  if (route.kind === 'refused') throw new HttpError(400, route.message);
+  if (route.kind === 'local') return undefined;
+  return { forward: (incoming, target, signal) => peers.client.forward(incoming, target, route.peer, signal) };
+}
+
+function forwardHeaders({ headers }: RequestContext): { host?: string; port?: string } {
+  const { forward_host: host, forward_port: port } = headers;
+  return { ...(typeof host === 'string' && { host }), ...(typeof port === 'string' && { port }) };
+}
+
+/** `GET /query/gateway`: the `brokerId` of this gateway. Other gateways verify addresses with it. It needs no credential, because pages contain the same id. */
+export function gatewayIdentity(app: FastifyInstance, brokerId: string): void {
+  app.get(
+    '/query/gateway',
+    {
+      config: { public: true },
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getGatewayIdentity',
+        tags: ['paginated queries'],
+        summary: 'The `brokerId` of the gateway that answers; how gateways recognise each other.',
+        security: [],
+        response: { 200: Type.Object({ brokerId: Type.String() }) },
+      },
+    },
+    async () => ({ brokerId }),
+  );
+}

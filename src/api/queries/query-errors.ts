@@ -1,0 +1,24 @@
+import type { QueryError, QueryErrorCode } from '../../results/errors.ts';
+import { HttpError } from '../server/errors.ts';
+
+const STATUS: Readonly<Record<QueryErrorCode, number>> = {
+  'bad-answer': 502,
+  'store-full': 507,
+  'store-unavailable': 503,
+  'not-found': 404,
+  'bad-page': 400,
+  // Caused by the configuration, so a retry does not help.
+  'no-cursors': 501,
+  busy: 503,
+  // The client has disconnected; the access log must not count it as a server error.
+  aborted: 499,
+};
+
+const RETRY_AFTER_SECONDS = '2';
+
+/** Maps an error of a paginated query to a response. */
+export function queryHttpError(error: QueryError): HttpError {
+  const status = STATUS[error.code];
+  const headers: Record<string, string> = status === 503 ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
+  return new HttpError(status, error.message, { headers, cause: error.cause ?? error });
+}

@@ -1,0 +1,157 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { METADATA_FIELDS } from '../../results/metadata.ts';
+
+const MAX_SQL_LENGTH = 1_000_000;
+
+const CLOSED = { additionalProperties: false } as const;
+
+export const NoQuerystring = Type.Object({}, CLOSED);
+
+export const SubmitQuerystring = Type.Object(
+  {
+    doPaginate: Type.Optional(
+      Type.Boolean({ description: 'True stores the whole result and answers its first page.' }),
+    ),
+    getCursor: Type.Optional(Type.Boolean({ description: "The engine's own spelling of `doPaginate`." })),
+    numRows: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Rows in the first page; `olap.broker.query.page.size` when omitted.' }),
+    ),
+  },
+  CLOSED,
+);
+
+const QUERY_FIELDS = {
+  sql: Type.String({ minLength: 1, maxLength: MAX_SQL_LENGTH, description: 'The query.' }),
+  queryOptions: Type.Optional(
+    Type.String({ description: 'Options of the engine beside the query, `key=value;key=value`.' }),
+  ),
+  debugOptions: Type.Optional(Type.String({ description: 'Debug options of the engine, `key=value;key=value`.' })),
+};
+
+/** A query in the query string, on paths without pagination. */
+export const SqlTextQuerystring = Type.Object(
+  { ...QUERY_FIELDS, trace: Type.Optional(Type.Boolean({ description: 'Asks the engine for a trace.' })) },
+  CLOSED,
+);
+
+export const SqlQuerystring = Type.Object(
+  { ...SubmitQuerystring.properties, ...SqlTextQuerystring.properties },
+  CLOSED,
+);
+
+export const SqlBody = Type.Object(
+  {
+    ...QUERY_FIELDS,
+    trace: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Literal('true'), Type.Literal('false')], {
+        description: 'Asks the engine for a trace. The Go client writes it as a string.',
+      }),
+    ),
+  },
+  CLOSED,
+);
+
+export const PageQuerystring = Type.Object(
+  {
+    offset: Type.Integer({ minimum: 0, description: 'The first row of the page, from 0.' }),
+    numRows: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Rows in the page; clipped at the end of the result.' }),
+    ),
+  },
+  CLOSED,
+);
+export type PageQuerystring = Static<typeof PageQuerystring>;
+
+export const RequestIdParams = Type.Object({
+  requestId: Type.String({ maxLength: 200, description: 'The id that the submission answered.' }),
+});
+export type RequestIdParams = Static<typeof RequestIdParams>;
+
+/** The gateway that stores a local result: `brokerHost` and `brokerPort` of the submission response. */
+export const ForwardHeaders = Type.Object({
+  forward_host: Type.Optional(
+    Type.String({ description: '`brokerHost` of the submission: the gateway that holds the result.' }),
+  ),
+  forward_port: Type.Optional(Type.String({ description: '`brokerPort` of the submission.' })),
+});
+
+const ResultTable = Type.Object({
+  dataSchema: Type.Object({
+    columnNames: Type.Array(Type.String()),
+    columnDataTypes: Type.Array(Type.String()),
+  }),
+  rows: Type.Array(Type.Array(Type.Unknown()), {
+    description: "Rows of values in the columns' order, as the engine spelled them.",
+  }),
+});
+
+export const CursorResponse = Type.Object(
+  {
+    resultTable: ResultTable,
+    requestId: Type.String({ description: 'The id of the query in later paths.' }),
+    brokerId: Type.String({ description: 'The gateway that holds the result.' }),
+    numRowsResultSet: Type.Integer({ description: 'Rows in the whole result.' }),
+    offset: Type.Integer({ description: 'The first row of this page.' }),
+    numRows: Type.Integer({ description: 'Rows in this page.' }),
+    nextOffsetParams: Type.Optional(
+      Type.String({ description: 'The query string of the next page; absent on the last.' }),
+    ),
+    exceptions: Type.Array(Type.Unknown()),
+    brokerHost: Type.Optional(Type.String({ description: 'Present where only this gateway can serve further pages.' })),
+    brokerPort: Type.Optional(Type.Integer()),
+  },
+  { $id: 'CursorResponse', description: "One page of a result. The engine's statistics follow as further fields." },
+);
+
+const EXAMPLES: Readonly<Record<string, TSchema>> = {
+  '""': Type.String(),
+  '[]': Type.Array(Type.Unknown()),
+  '{}': Type.Object({}, { additionalProperties: true }),
+  false: Type.Boolean(),
+  '0': Type.Integer(),
+};
+
+export const QueryMetadata = Type.Object(
+  Object.fromEntries(METADATA_FIELDS.map(([name, empty]) => [name, EXAMPLES[empty] ?? Type.Unknown()])),
+  { $id: 'QueryMetadata', description: 'What the engine told about a query beside its rows.' },
+);
+
+export const StoredResultListing = Type.Object(
+  {
+    resultMetadataList: Type.Array(
+      Type.Object({
+        requestId: Type.String(),
+        brokerId: Type.String(),
+        submissionTimeMs: Type.Integer({ description: 'Epoch milliseconds.' }),
+        expirationTimeMs: Type.Integer({ description: 'Epoch milliseconds.' }),
+        responseMetadata: Type.Array(
+          Type.Object({
+            type: Type.String(),
+            numRows: Type.Integer(),
+            dataFile: Type.String({ description: 'Where the rows lie.' }),
+            metadataFile: Type.String({ description: 'Where everything else of the answer lies.' }),
+          }),
+        ),
+        owner: Type.String({ description: 'SRN of the principal that submitted the query.' }),
+        bytes: Type.Integer({ description: 'Bytes that the result takes up.' }),
+      }),
+    ),
+  },
+  { $id: 'StoredResultListing' },
+);
+
+export const ResultStoreUsage = Type.Object(
+  {
+    usedBytes: Type.Integer({ description: 'Bytes of the results that this gateway stored.' }),
+    capacityBytes: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Bytes that the store itself can hold at the most; null where it knows no bound.',
+    }),
+    cleanerEnabled: Type.Boolean({
+      description: 'Whether the storage cleaner keeps the quota; without it nothing does.',
+    }),
+    quotaBytes: Type.Integer({ description: 'Bytes that they may take up where the storage cleaner is enabled.' }),
+    criticalPercent: Type.Number({ description: 'Percent of the quota beyond which results are deleted for room.' }),
+    targetPercent: Type.Number({ description: 'Percent of the quota at which that ends.' }),
+  },
+  { $id: 'ResultStoreUsage' },
+);

@@ -1,0 +1,103 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
+import { CursorBrokers } from '../../results/cursors/brokers.ts';
+import { cursorStore } from '../../results/cursors/store.ts';
+import { prometheusQueryMetrics } from '../../results/metrics.ts';
+import { type GatewayIdentity, PaginatedQueries } from '../../results/paginated-queries.ts';
+import { type GatewayAddress, type Peer, PeerDirectory } from '../../results/peers/peers.ts';
+import { Retention } from '../../results/retention/retention.ts';
+import { type RetentionTimers, startRetention } from '../../results/retention/retention-loop.ts';
+import type { PaginationSettings, ResultStoreSettings } from '../../results/settings.ts';
+import { createResultStore } from '../../results/stores/create-store.ts';
+import { measuredStore } from '../../results/stores/measured.ts';
+import type { RegisterRoutes } from '../server/app.ts';
+import type { DataPlaneParts } from './data-plane/parts.ts';
+import { paginatedQueries } from './index.ts';
+import { PeerClient, type PeerClientOptions } from './peer-client.ts';
+
+export interface QueryServiceOptions {
+  readonly engine: Engine & KnownTables;
+  readonly identity: GatewayIdentity;
+  readonly store: ResultStoreSettings;
+  readonly settings: () => PaginationSettings;
+  /** The gateways of the deployment; absent for a single gateway. */
+  readonly gateways?: () => Promise<readonly GatewayAddress[]>;
+  readonly peerClient?: PeerClientOptions;
+  /** True where no operator deletes expired results. */
+  readonly cleansItself?: boolean;
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+  /** Cryptographically secure bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+  readonly timers: RetentionTimers;
+}
+
+export interface QueryService {
+  readonly register: RegisterRoutes;
+  /** For the data plane. */
+  readonly data: Omit<DataPlaneParts, 'budget'>;
+  /** The other gateways, as of the last refresh. */
+  readonly peers: () => readonly Peer[];
+  close(): Promise<void>;
+}
+
+/** Time-out of the first listing of an object store. A slower store could not serve queries either. */
+const STORE_START_MS = 30_000;
+
+/**
+ * Creates the paginated queries of one gateway: result store, retention, peer routing and routes.
+ * @throws {TypeError} for invalid store settings; {QueryError} where the store cannot be used
+ */
+export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
+  const { engine, identity, settings, gateways, log, now, monotonic } = options;
+  const metrics = prometheusQueryMetrics(options.registry);
+  const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
+  const plain = await createResultStore(options.store, { gatewayId: identity.id, now, onProblem });
+  await plain.start(AbortSignal.timeout(STORE_START_MS));
+  const { native } = options.store;
+  const brokers = new CursorBrokers({ engine, metrics, monotonic, onProblem });
+  const store = cursorStore({ store: measuredStore(plain, metrics, monotonic), brokers, native, now, onProblem });
+  const cursors = { brokers, native };
+  const queries = new PaginatedQueries({ store, settings, identity, now, random: options.random, metrics, cursors });
+  const retention = new Retention({
+    store,
+    gatewayId: identity.id,
+    settings,
+    now,
+    metrics,
+    deletesExpired: options.cleansItself === true || plain.protocol === 'memory',
+    isBeingRead: (requestId) => queries.isBeingRead(requestId),
+    onNotice: (message) => log.info({ part: 'result store' }, message),
+  });
+  const stopRetention = startRetention(retention, options.timers, (error) =>
+    log.error({ err: error }, 'the quota of stored results could not be checked; it is tried again'),
+  );
+  const client = new PeerClient(options.peerClient);
+  // With a shared store every gateway can serve every page, so no peer routing is needed.
+  const directory =
+    gateways === undefined || !store.local
+      ? undefined
+      : new PeerDirectory({
+          self: identity,
+          addresses: gateways,
+          identify: (address) => client.identify(address),
+          now: monotonic,
+          onProblem: (message) => log.warn({ part: 'gateways' }, message),
+        });
+  const peers = directory && { directory, client };
+  return {
+    register: (app) => paginatedQueries(app, { queries, peers }),
+    data: { engine, queries, settings, peers },
+    peers: () => directory?.peers ?? [],
+    async close() {
+      stopRetention();
+      await client.close();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,164 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { actionProblem } from '../../access/policy/actions.ts';
+import { ANY_ACTION } from '../../pinot/action-names.ts';
+import type { Decision, MatchedStatement } from '../../access/authorizer.ts';
+import type { RbacManager } from '../../access/manager/manager.ts';
+import { requireDocument } from '../../access/manager/policies.ts';
+import { reference } from '../../access/manager/views.ts';
+import { subjectTypeOf, type SimulatedRequest } from '../../access/policy/simulate.ts';
+import { clusterResource, parseSrn, srnText } from '../../access/policy/srn.ts';
+import type { PolicySpec, Statement } from '../../resources/policy.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import { requireAllowed } from '../server/context.ts';
+import { HttpError } from '../server/errors.ts';
+import { SimulateAccessRequest, SimulateAccessResponse, WhoAmI, type MatchedStatement as Matched } from './schemas.ts';
+import { answers } from './support.ts';
+
+interface Question {
+  readonly resourceSrn2String: string;
+  readonly action: string;
+}
+
+type Answer = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>>;
+
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['access'] });
+
+export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
+  app.get(
+    '/whoami',
+    {
+      schema: {
+        ...describe('whoAmI', 'The caller, its subjects, and the roles and policies that it has by them.'),
+        response: answers(WhoAmI),
+      },
+    },
+    async (request) => {
+      const { subjects, ...rest } = manager.whoAmI(request.principal);
+      return { ...rest, subjects: subjects.map(subjectView) };
+    },
+  );
+
+  app.post<{ Body: SimulateAccessRequest }>(
+    '/simulate-access',
+    {
+      schema: {
+        ...describe('simulateAccess', 'What would be decided for somebody, and by which statements.'),
+        body: SimulateAccessRequest,
+        response: answers(SimulateAccessResponse, 400),
+      },
+    },
+    async (request): Promise<SimulateAccessResponse> => {
+      requireAllowed(request, 'SimulateAccess', clusterResource);
+      return simulateAccess(manager, request.body);
+    },
+  );
+}
+
+/** Maximum statements, and characters of statement texts, in one simulation response. */
+const MAX_LISTED_STATEMENTS = 1000;
+const MAX_LISTED_CHARACTERS = 256 * 1024;
+
+/** Remaining statements and characters of a simulation response. Without it, 1,000 results could repeat the same long policy. */
+interface Remaining {
+  statements: number;
+  characters: number;
+}
+
+async function simulateAccess(manager: RbacManager, body: SimulateAccessRequest): Promise<SimulateAccessResponse> {
+  const unsaved =
+    body.policyDocumentJson === undefined && body.policyDocument === undefined ? undefined : requireDocument(body);
+  const questions = questionsOf(body);
+  const simulation = await manager.simulate(subjectsOf(body), unsaved, questions.map(parseQuestion));
+  const { subjects, roles, decisions } = simulation;
+  const remaining: Remaining = { statements: MAX_LISTED_STATEMENTS, characters: MAX_LISTED_CHARACTERS };
+  const answered = decisions.map((decision) => answerView(manager, decision, unsaved, remaining));
+  const principal = { subjects: subjects.map(subjectView), roles: roles.map((role) => reference('role', role)) };
+  if (!body.requests) return { principal, ...answered[0] };
+  return { principal, results: answered.map((answer, index) => Object.assign(answer, questions[index])) };
+}
+
+function questionsOf(body: SimulateAccessRequest): readonly Question[] {
+  const { resourceSrn2String, action, requests } = body;
+  if (requests) {
+    if (resourceSrn2String === undefined && action === undefined) return requests;
+    throw new HttpError(400, 'the body: send either `requests`, or `resourceSrn2String` and `action`, not both');
+  }
+  if (resourceSrn2String === undefined) throw missing('resourceSrn2String', 'srn2:table#events');
+  if (action === undefined) throw missing('action', 'Query');
+  return [{ resourceSrn2String, action }];
+}
+
+function missing(field: string, example: string): HttpError {
+  return new HttpError(
+    400,
+    `\`${field}\` in the body: is missing, such as \`${example}\`; or send \`requests\` for many`,
+  );
+}
+
+function parseQuestion({ resourceSrn2String, action }: Question): SimulatedRequest {
+  const resource = parseSrn(resourceSrn2String);
+  if (!resource.ok) throw new HttpError(400, `\`resourceSrn2String\` in the body: ${resource.message}`);
+  const problem = action === ANY_ACTION ? undefined : actionProblem(action);
+  if (problem !== undefined) throw new HttpError(400, `\`action\` in the body: ${problem}`);
+  return { action, resource: resource.value };
+}
+
+function subjectsOf({ subjectTypeToSubject }: SimulateAccessRequest): Subject[] {
+  const subjects: Subject[] = [];
+  for (const [key, ids] of Object.entries(subjectTypeToSubject)) {
+    const type = subjectTypeOf(key);
+    if (type === undefined || ids === undefined) continue;
+    for (const name of [ids].flat()) subjects.push({ type, name });
+  }
+  if (subjects.length > 0) return subjects;
+  throw new HttpError(
+    400,
+    '`subjectTypeToSubject` in the body: needs at least one subject, such as `{"user-email": "ada@example.com"}`',
+  );
+}
+
+function answerView(
+  manager: RbacManager,
+  decision: Decision,
+  unsaved: PolicySpec | undefined,
+  remaining: Remaining,
+): Answer {
+  const listed = decision.matchedStatements.slice(0, Math.max(1, remaining.statements));
+  remaining.statements -= listed.length;
+  return {
+    decision: decision.allowed ? 'ALLOW' : 'DENY',
+    reason: decision.reason,
+    matchedStatements: listed.map((matched) => statementView(manager, matched, unsaved, remaining)),
+  };
+}
+
+function statementView(
+  manager: RbacManager,
+  { role, policy, statementIndex, effect }: MatchedStatement,
+  unsaved: PolicySpec | undefined,
+  remaining: Remaining,
+): Matched {
+  const spec = policy === undefined ? unsaved : manager.policies.specOf(policy);
+  const statement = spec?.statements?.[statementIndex];
+  return {
+    role: role ?? null,
+    policy: policy ?? null,
+    roleSrn: role === undefined ? null : srnText('role', role),
+    policySrn: policy === undefined ? null : srnText('policy', policy),
+    statementIndex,
+    effect,
+    ...(statement === undefined ? {} : textOf(statement, remaining)),
+  };
+}
+
+function textOf({ description, actions, resources }: Statement, remaining: Remaining): Partial<Matched> {
+  const characters = [description ?? '', ...(actions ?? []), ...resources].reduce((sum, { length }) => sum + length, 0);
+  if (characters > remaining.characters) return {};
+  remaining.characters -= characters;
+  return { ...(description !== undefined && { description }), ...(actions && { actions }), resources };
+}
+
+function subjectView({ type, name }: Subject) {
+  return { subject: name, subjectType: type };
+}

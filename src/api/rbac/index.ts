@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify';
+import type { RbacManager } from '../../access/manager/manager.ts';
+import { accessRoutes } from './access.ts';
+import { policyRoutes } from './policies.ts';
+import { roleRoutes } from './roles.ts';
+import { serviceTokenRoutes } from './service-tokens.ts';
+import { whoCanRoutes } from './who-can.ts';
+
+export const RBAC_MANAGER_PATH = '/api/v1/rbac-manager';
+
+export interface RbacManagerOptions {
+  readonly manager: RbacManager;
+}
+
+/** The REST API of the RBAC manager, under `/api/v1/rbac-manager`. */
+export async function rbacManager(app: FastifyInstance, { manager }: RbacManagerOptions): Promise<void> {
+  await app.register(
+    async (scope) => {
+      roleRoutes(scope, manager);
+      policyRoutes(scope, manager);
+      serviceTokenRoutes(scope, manager);
+      accessRoutes(scope, manager);
+      whoCanRoutes(scope, manager);
+    },
+    { prefix: RBAC_MANAGER_PATH },
+  );
+}

@@ -1,0 +1,223 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import type { RbacManager } from '../../access/manager/manager.ts';
+import { roleSortKey, sortKey } from '../../access/manager/assignments.ts';
+import { subjectTypeOf } from '../../access/policy/simulate.ts';
+import { roleResource } from '../../access/policy/srn.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import { requireAllowed } from '../server/context.ts';
+import { HttpError } from '../server/errors.ts';
+import {
+  Assignment,
+  AssignmentOfRole,
+  AssignmentRequest,
+  AttachPolicyRequest,
+  CreateRoleRequest,
+  ListQuery,
+  PolicySummary,
+  Role,
+  RoleParams,
+  UpdateRoleRequest,
+} from './schemas.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
+
+interface ByRole {
+  Params: { roleSrn: string };
+}
+
+const nameOf = (request: { params: { roleSrn: string } }): string =>
+  nameFromPath('role', 'roleSrn', request.params.roleSrn);
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['roles'] });
+
+export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { roles } = manager;
+
+  app.post<{ Body: Static<typeof CreateRoleRequest> }>(
+    '/roles',
+    {
+      schema: {
+        ...describe('createRole', 'Makes a role that holds no policy yet.'),
+        body: CreateRoleRequest,
+        response: answers(Role, 400, 409),
+      },
+    },
+    (request) =>
+      write(request, 'CreateRole', roleResource(request.body.name), () =>
+        roles.create(request.principal, request.body),
+      ),
+  );
+
+  app.get<{ Querystring: ListQuery }>(
+    '/roles',
+    {
+      schema: {
+        ...describe('listRoles', 'The roles that the caller may read, by name.'),
+        querystring: ListQuery,
+        response: answers(listOf(Role), 400),
+      },
+    },
+    async (request, reply) => page(request, reply, roles.list(request.principal), ({ name }) => name),
+  );
+
+  app.get<ByRole>(
+    '/roles/:roleSrn',
+    { schema: { ...describe('getRole', 'One role.'), params: RoleParams, response: answers(Role, 400, 404) } },
+    async (request) => {
+      const name = nameOf(request);
+      requireAllowed(request, 'GetRole', roleResource(name));
+      return roles.get(name);
+    },
+  );
+
+  app.put<ByRole & { Body: Static<typeof UpdateRoleRequest> }>(
+    '/roles/:roleSrn',
+    {
+      schema: {
+        ...describe('updateRole', 'Changes the description of a role.'),
+        params: RoleParams,
+        body: UpdateRoleRequest,
+        response: answers(Role, 400, 404, 409),
+      },
+    },
+    (request) => {
+      const name = nameOf(request);
+      return write(request, 'UpdateRole', roleResource(name), () =>
+        roles.update(request.principal, name, request.body),
+      );
+    },
+  );
+
+  app.delete<ByRole>(
+    '/roles/:roleSrn',
+    {
+      schema: {
+        ...describe('deleteRole', 'Deletes a role that nobody is assigned to.'),
+        params: RoleParams,
+        response: answers(Empty, 400, 404, 409),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(name));
+      return reply.send();
+    },
+  );
+
+  attachmentRoutes(app, manager);
+  assignmentRoutes(app, manager);
+}
+
+function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
+  type Attach = ByRole & { Body: Static<typeof AttachPolicyRequest> };
+  const schema = { params: RoleParams, body: AttachPolicyRequest, response: answers(Role, 400, 404, 409) };
+  const policyOf = (body: Attach['Body']): string => nameFrom('policy', '`policySrn` in the body', body.policySrn);
+
+  app.post<Attach>(
+    '/roles/:roleSrn/attach-policy',
+    { schema: { ...describe('attachPolicy', 'Gives a role a policy; again is no error.'), ...schema } },
+    (request) => {
+      const name = nameOf(request);
+      const policy = policyOf(request.body);
+      return write(request, 'AttachPolicy', roleResource(name), () => roles.attach(request.principal, name, policy));
+    },
+  );
+
+  app.post<Attach>(
+    '/roles/:roleSrn/detach-policy',
+    { schema: { ...describe('detachPolicy', 'Takes a policy from a role; again is no error.'), ...schema } },
+    (request) => {
+      const name = nameOf(request);
+      const policy = policyOf(request.body);
+      return write(request, 'DetachPolicy', roleResource(name), () => roles.detach(request.principal, name, policy));
+    },
+  );
+
+  app.get<ByRole & { Querystring: ListQuery }>(
+    '/roles/:roleSrn/policies',
+    {
+      schema: {
+        ...describe('listRolePolicies', 'The policies of a role that the caller may read, by name.'),
+        params: RoleParams,
+        querystring: ListQuery,
+        response: answers(listOf(PolicySummary), 400, 404),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      requireAllowed(request, 'GetRole', roleResource(name));
+      return page(request, reply, roles.policies(request.principal, name), (policy) => policy.name);
+    },
+  );
+}
+
+function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): void {
+  type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
+  const schema = { params: RoleParams, body: AssignmentRequest, response: answers(Assignment, 400, 404, 409) };
+
+  app.post<Assign>(
+    '/roles/:roleSrn/create-assignment',
+    { schema: { ...describe('createAssignment', 'Gives a subject the role; again is no error.'), ...schema } },
+    (request) => {
+      const name = nameOf(request);
+      const subject = subjectOf(request.body);
+      return write(request, 'CreateAssignment', roleResource(name), () =>
+        assignments.create(request.principal, name, subject),
+      );
+    },
+  );
+
+  app.post<Assign>(
+    '/roles/:roleSrn/delete-assignment',
+    { schema: { ...describe('deleteAssignment', 'Takes the role from a subject; again is no error.'), ...schema } },
+    (request) => {
+      const name = nameOf(request);
+      const subject = subjectOf(request.body);
+      return write(request, 'DeleteAssignment', roleResource(name), () =>
+        assignments.delete(request.principal, name, subject),
+      );
+    },
+  );
+
+  app.get<ByRole & { Querystring: ListQuery }>(
+    '/roles/:roleSrn/assignments',
+    {
+      schema: {
+        ...describe('listAssignments', 'Who has the role.'),
+        params: RoleParams,
+        querystring: ListQuery,
+        response: answers(listOf(Assignment), 400, 404),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      requireAllowed(request, 'GetAssignment', roleResource(name));
+      return page(request, reply, assignments.list(name), sortKey);
+    },
+  );
+
+  app.get<{ Querystring: ListQuery }>(
+    '/assignments',
+    {
+      schema: {
+        ...describe(
+          'listAllAssignments',
+          'Who has which role, for the roles whose assignments the caller may read; by role.',
+        ),
+        querystring: ListQuery,
+        response: answers(listOf(AssignmentOfRole), 400),
+      },
+    },
+    async (request, reply) => {
+      const readable = (role: string): boolean =>
+        request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
+      return page(request, reply, assignments.listAll(readable), roleSortKey);
+    },
+  );
+}
+
+function subjectOf({ subject, subjectType }: Static<typeof AssignmentRequest>): Subject {
+  const type = subjectTypeOf(subjectType);
+  if (type === undefined) throw new HttpError(400, `\`subjectType\` in the body: \`${subjectType}\` is not known`);
+  return { type, name: subject };
+}

@@ -1,0 +1,86 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import type { RbacManager } from '../../access/manager/manager.ts';
+import { serviceTokenResource } from '../../access/policy/srn.ts';
+import { requireAllowed } from '../server/context.ts';
+import { CreateServiceTokenRequest, IssuedServiceToken, ListQuery, ServiceToken, TokenParams } from './schemas.ts';
+import { answers, Empty, listOf, nameFromPath, page, write } from './support.ts';
+
+interface ByToken {
+  Params: { tokenSrn: string };
+}
+
+/** A new token has no name yet, so creation needs the permission on all tokens. */
+const ANY_TOKEN = serviceTokenResource('*');
+
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['service-tokens'] });
+
+export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: RbacManager): void {
+  const nameOf = (request: { params: { tokenSrn: string } }): string =>
+    serviceTokens.objectName(nameFromPath('service-token', 'tokenSrn', request.params.tokenSrn));
+
+  app.post<{ Body: Static<typeof CreateServiceTokenRequest> }>(
+    '/service-tokens',
+    {
+      schema: {
+        ...describe('createServiceToken', 'Makes a service token; the answer alone shows its secret.'),
+        body: CreateServiceTokenRequest,
+        response: answers(IssuedServiceToken, 400),
+      },
+    },
+    async (request, reply) => {
+      const issued = await write(request, 'CreateServiceToken', ANY_TOKEN, () =>
+        serviceTokens.create(request.principal, request.body),
+      );
+      void reply.header('cache-control', 'no-store');
+      return issued;
+    },
+  );
+
+  app.get<{ Querystring: ListQuery }>(
+    '/service-tokens',
+    {
+      schema: {
+        ...describe('listServiceTokens', 'The service tokens that the caller may read, without their secrets.'),
+        querystring: ListQuery,
+        response: answers(listOf(ServiceToken), 400),
+      },
+    },
+    async (request, reply) => page(request, reply, serviceTokens.list(request.principal), ({ srn }) => srn),
+  );
+
+  app.get<ByToken>(
+    '/service-tokens/:tokenSrn',
+    {
+      schema: {
+        ...describe('getServiceToken', 'One service token, without its secret.'),
+        params: TokenParams,
+        response: answers(ServiceToken, 400, 404),
+      },
+    },
+    async (request) => {
+      const name = nameOf(request);
+      requireAllowed(request, 'GetServiceToken', serviceTokenResource(name));
+      return serviceTokens.get(name);
+    },
+  );
+
+  app.delete<ByToken>(
+    '/service-tokens/:tokenSrn',
+    {
+      schema: {
+        ...describe('deleteServiceToken', 'Revokes a service token at once.'),
+        params: TokenParams,
+        response: answers(Empty, 400, 404, 409),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      await write(request, 'DeleteServiceToken', serviceTokenResource(name), () =>
+        serviceTokens.remove(request.principal, name),
+      );
+      return reply.send();
+    },
+  );
+}

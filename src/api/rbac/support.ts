@@ -1,0 +1,101 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type, type TSchema } from 'typebox';
+import type { Srn, SrnKind } from '../../access/policy/srn.ts';
+import { parseSrnOf } from '../../access/policy/srn.ts';
+import { StoreError } from '../../store/resource-store.ts';
+import { requireAllowed } from '../server/context.ts';
+import { ErrorBody, HttpError } from '../server/errors.ts';
+import type { ListQuery } from './schemas.ts';
+
+/** The documented responses of a route: 200, 401, 403 and the given errors. */
+export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409)[]) {
+  const documented = Object.fromEntries(errors.map((status) => [status, ErrorBody]));
+  return { 200: ok, 401: ErrorBody, 403: ErrorBody, ...documented };
+}
+
+/** A 200 without a body. */
+export const Empty = Type.Null({ description: 'Done; the body is empty.' });
+
+/** Schema of a list with pagination by `limit`. */
+export function listOf(item: TSchema) {
+  return Type.Array(item, {
+    headers: {
+      link: {
+        type: 'string',
+        description: 'With `limit`: the address of the next part, `rel="next"`; absent on the last.',
+      },
+    },
+  });
+}
+
+/** The name in a path parameter. @throws {HttpError} 400 */
+export function nameFromPath(kind: SrnKind, parameter: string, text: string): string {
+  return nameFrom(kind, `\`${parameter}\` in the path`, text);
+}
+
+/** @throws {HttpError} 400 */
+export function nameFrom(kind: SrnKind, place: string, text: string): string {
+  const parsed = parseSrnOf(kind, text);
+  if (!parsed.ok) throw new HttpError(400, `${place}: ${parsed.message}`);
+  return parsed.value;
+}
+
+/**
+ * Authorizes and runs a write. Denials by the manager itself, such as an attempt to grant more than the caller has, are audited like all others.
+ */
+export async function write<T>(
+  request: FastifyRequest,
+  action: string,
+  resource: Srn,
+  work: () => Promise<T>,
+): Promise<T> {
+  requireAllowed(request, action, resource, { write: true });
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'forbidden') {
+      request.server.audit(request, action, resource, {
+        allowed: false,
+        reason: 'implicitDeny',
+        matchedStatements: [],
+      });
+    }
+    throw error;
+  }
+}
+
+/**
+ * One page of a list. The continue token holds the key of the last entry, so that concurrent inserts and deletes neither repeat nor skip entries.
+ * @param items in ascending order of their keys
+ */
+export function page<T>(
+  request: FastifyRequest<{ Querystring: ListQuery }>,
+  reply: FastifyReply,
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): T[] {
+  const { limit, continue: token } = request.query;
+  const after = token === undefined ? undefined : decodeContinue(token);
+  const rest = after === undefined ? items : items.filter((item) => keyOf(item) > after);
+  const part = rest.slice(0, limit ?? rest.length);
+  const last = part.at(-1);
+  if (last !== undefined && part.length < rest.length) {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const query = new URLSearchParams({ limit: String(limit), continue: encodeContinue(keyOf(last)) });
+    void reply.header('link', `<${path}?${query.toString()}>; rel="next"`);
+  }
+  return part;
+}
+
+function encodeContinue(key: string): string {
+  return Buffer.from(`after:${key}`).toString('base64url');
+}
+
+function decodeContinue(token: string): string {
+  const text = Buffer.from(token, 'base64url').toString('utf8');
+  if (text.startsWith('after:')) return text.slice('after:'.length);
+  throw new HttpError(400, '`continue` in the query string is not what an answer gave: take it from the `Link` header');
+}
+
+/** Maximum bytes of a body with a policy document. Larger ones would block the event loop for more than 50 ms. */
+export const POLICY_BODY_BYTES = 512 * 1024;

@@ -1,0 +1,143 @@
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { EngineError } from '../../pinot/types.ts';
+import { QueryError } from '../../results/errors.ts';
+import { StoreError, type StoreErrorCode } from '../../store/resource-store.ts';
+import { errorBody, HttpError } from './errors.ts';
+import { queryHttpError } from '../queries/query-errors.ts';
+
+const STORE_STATUS: Readonly<Record<StoreErrorCode, number>> = {
+  'not-found': 404,
+  'already-exists': 409,
+  conflict: 409,
+  invalid: 400,
+  forbidden: 403,
+  unavailable: 503,
+};
+
+const ENGINE_STATUS: Readonly<Record<EngineError['code'], number>> = {
+  unreachable: 502,
+  timeout: 504,
+  aborted: 503,
+  'no-broker': 503,
+  overloaded: 503,
+  'bad-answer': 502,
+};
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** Public message of internal errors; the cause is only logged. */
+const INTERNAL_MESSAGE = 'an internal error happened; the log tells more under this request id';
+
+const FRAMEWORK_MESSAGES: Readonly<Record<string, (request: FastifyRequest) => string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (request) =>
+    `the body is too large: at most ${request.routeOptions.bodyLimit} bytes are allowed`,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) =>
+    `the content type \`${request.headers['content-type'] ?? ''}\` is not supported here: send \`application/json\``,
+};
+
+/** Maps any error of a fastify route to the status and message for the client. */
+export function toHttpError(error: unknown, request: FastifyRequest): HttpError {
+  return fromDomainError(error) ?? fromFramework(error, request);
+}
+
+/** Maps errors outside fastify to the status and message for the client. */
+export function knownError(error: unknown): HttpError {
+  return fromDomainError(error) ?? new HttpError(500, INTERNAL_MESSAGE, { cause: error });
+}
+
+function fromDomainError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  if (error instanceof StoreError) {
+    const status = STORE_STATUS[error.code];
+    const seconds = Math.ceil((error.retryAfterMs ?? RETRY_AFTER_SECONDS * 1000) / 1000);
+    return new HttpError(status, error.message, {
+      headers: status === 503 ? { 'retry-after': String(seconds) } : {},
+      cause: error,
+    });
+  }
+  if (error instanceof QueryError) return queryHttpError(error);
+  if (error instanceof EngineError) {
+    const status = ENGINE_STATUS[error.code];
+    const headers: Record<string, string> = status === 503 ? { 'retry-after': String(RETRY_AFTER_SECONDS) } : {};
+    return new HttpError(status, error.message, { headers, cause: error });
+  }
+  return undefined;
+}
+
+function fromFramework(error: unknown, request: FastifyRequest): HttpError {
+  if (!(error instanceof Error)) return new HttpError(500, INTERNAL_MESSAGE, { cause: error });
+  const { statusCode, code } = error as Partial<FastifyError>;
+  if (statusCode === undefined || statusCode < 400 || statusCode > 499)
+    return new HttpError(500, INTERNAL_MESSAGE, { cause: error });
+  const messageOf = FRAMEWORK_MESSAGES[code ?? ''];
+  return new HttpError(statusCode, messageOf ? messageOf(request) : error.message, { cause: error });
+}
+
+/** An error response, for both planes. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: string;
+}
+
+/** @param url request URL; its path becomes the `path` of the error body */
+export function errorAnswer(error: HttpError, url: string, now: Date): ErrorAnswer {
+  const { statusCode: status, message } = error;
+  const headers = { ...error.headers, 'content-type': 'application/json; charset=utf-8' };
+  return { status, headers, body: JSON.stringify(errorBody(status, message, url, now)) };
+}
+
+function send(reply: FastifyReply, error: HttpError, url: string, now: Date): FastifyReply {
+  const { status, headers, body } = errorAnswer(error, url, now);
+  return reply
+    .code(status)
+    .headers(headers)
+    .serializer((text: string) => text)
+    .send(body);
+}
+
+/** 404 for a request without a route. */
+export function notFound(request: Pick<FastifyRequest, 'method' | 'url'>): HttpError {
+  return new HttpError(404, `there is no \`${request.method} ${request.url.split('?', 1)[0] ?? ''}\``);
+}
+
+/** Sends thrown errors, 404s and framework errors of `app` as Error bodies. */
+export function registerErrors(app: FastifyInstance, now: () => Date): void {
+  app.setErrorHandler((error, request, reply) => {
+    const answer = toHttpError(error, request);
+    if (answer.statusCode >= 500) request.log.error({ err: answer.cause ?? answer }, 'the request failed');
+    return send(reply, answer, request.url, now());
+  });
+  app.setNotFoundHandler((request, reply) => {
+    return send(reply, notFound(request), request.url, now());
+  });
+}
+
+/** Handles requests that fail before routing: an invalid URL or a path parameter that is too long. */
+export function frameworkError(now: () => Date) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    void send(reply, toHttpError(error, request), request.url, now());
+  };
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: [431, 'the headers of the request are too large'],
+};
+
+/** Handles bytes that are not valid HTTP. Node has no response object for them, so the response is written to the socket. */
+export function clientError(now: () => Date) {
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'the request is not valid HTTP/1.1'];
+    const body = JSON.stringify(errorBody(status, message, '/', now()));
+    socket.end(
+      `HTTP/1.1 ${status} ${errorBody(status, '', '/', now()).error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  };
+}

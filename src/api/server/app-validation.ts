@@ -1,0 +1,61 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import formatsModule from 'ajv-formats';
+import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import { toValidationError } from '../../resources/validation-message.ts';
+import { HttpError } from './errors.ts';
+
+/** A request that does not match its schema: 400. */
+export class RequestValidationError extends HttpError {
+  constructor(message: string) {
+    super(400, message);
+    this.name = 'RequestValidationError';
+  }
+}
+
+const FORMATS = ['date-time', 'uri', 'email', 'int64'] as const;
+
+function compiler(coerceTypes: false | 'array'): Ajv {
+  const ajv = new Ajv({ coerceTypes, useDefaults: true, removeAdditional: false, strict: false, verbose: true });
+  // The package is CommonJS: its function is the `default` property of the import.
+  formatsModule.default(ajv, [...FORMATS]);
+  return ajv;
+}
+
+/** Values in paths and query strings are text and need coercion; JSON values have types. */
+const coercingAjv = compiler('array');
+const strictAjv = compiler(false);
+
+const PLACES: Readonly<Record<string, string>> = {
+  body: 'the body',
+  querystring: 'the query string',
+  params: 'the path',
+  headers: 'the headers',
+};
+
+/** `$id` names schemas in the OpenAPI document. Ajv rejects repeated names, so they are removed. */
+function withoutIds(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutIds);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key, value]) => !(key === '$id' && typeof value === 'string'))
+      .map(([key, value]) => [key, withoutIds(value)]),
+  );
+}
+
+/** Compiles the schemas of a route. Errors name the field, the problem and the allowed values. */
+export const validatorCompiler: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
+  const validate = (httpPart === 'body' ? strictAjv : coercingAjv).compile(withoutIds(schema) as object);
+  const place = PLACES[httpPart ?? ''] ?? 'the request';
+  return (data: unknown) => {
+    if (validate(data)) return { value: data };
+    return { error: new RequestValidationError(describe(place, validate.errors ?? [])) };
+  };
+};
+
+function describe(place: string, errors: readonly (ErrorObject | FastifySchemaValidationError)[]): string {
+  const [first] = errors as ErrorObject[];
+  if (!first) return `${place} is not valid`;
+  const { path, message } = toValidationError(first, false);
+  return path ? `\`${path}\` in ${place}: ${message}` : `${place}: ${message}`;
+}

@@ -1,0 +1,131 @@
+import type { FastifyInstance } from 'fastify';
+import type { Authenticator, Credential } from '../../access/authenticators/authenticator.ts';
+import type { Principal } from '../../access/principal.ts';
+import type { RequestContext } from './context.ts';
+import { HttpError } from './errors.ts';
+import { FailedAttempts } from './failed-attempts.ts';
+import { sessionToken } from '../ui/session-cookie.ts';
+
+export interface AuthenticationOptions {
+  readonly authenticator: Authenticator;
+  /** Failed logins per client address per minute before further failures get 429. */
+  readonly maxFailuresPerMinute?: number;
+  readonly now?: () => Date;
+}
+
+const MAX_FAILURES_PER_MINUTE = 20;
+const MINUTE_MS = 60_000;
+const RETRY_AFTER_SECONDS = '5';
+/** Longer than any real token. Longer headers are rejected before hashing or a call to an authority. */
+const MAX_CREDENTIAL_LENGTH = 16_384;
+
+const BEARER = 'Bearer realm="olap-warden"';
+const BASIC = 'Basic realm="olap-warden", charset="UTF-8"';
+
+const HOW_TO_AUTHENTICATE = 'send `Authorization: Bearer <token>`, or a service token as Basic credentials';
+
+type ExtractedCredential = Credential | { readonly problem: 'none' | 'malformed'; readonly message: string };
+
+/** The credential of a request: its `Authorization` header, otherwise the dashboard session. */
+export function extractCredential(request: Pick<RequestContext, 'headers'>): ExtractedCredential {
+  const header = request.headers.authorization;
+  if (header === undefined || header === '') {
+    const token = sessionToken(request);
+    return token === undefined
+      ? { problem: 'none', message: `no credential was sent: ${HOW_TO_AUTHENTICATE}` }
+      : { scheme: 'bearer', token };
+  }
+  return credentialOf(header);
+}
+
+function credentialOf(header: string): ExtractedCredential {
+  if (header.length > MAX_CREDENTIAL_LENGTH)
+    return {
+      problem: 'malformed',
+      message: `the Authorization header is longer than ${MAX_CREDENTIAL_LENGTH} characters`,
+    };
+  const [, scheme = '', value = ''] = /^(\S+) +(\S+) *$/.exec(header) ?? [];
+  if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', token: value };
+  if (scheme.toLowerCase() === 'basic') return basicCredential(value);
+  return { problem: 'malformed', message: `the Authorization header is of no known form: ${HOW_TO_AUTHENTICATE}` };
+}
+
+function basicCredential(value: string): ExtractedCredential {
+  const decoded = Buffer.from(value, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  if (colon < 0) return { problem: 'malformed', message: 'the Basic credentials hold no `user:password` in base64' };
+  return { scheme: 'basic', username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
+}
+
+function unauthorized(request: RequestContext, message: string): HttpError {
+  // A Basic challenge would make the browser open its own login dialog over the dashboard.
+  const challenges = request.headers['x-olap-warden-ui'] === undefined ? [BEARER, BASIC] : [BEARER];
+  return new HttpError(401, message, { headers: { 'www-authenticate': challenges } });
+}
+
+/** Authenticates requests. */
+export class Authentication {
+  readonly #authenticator: Authenticator;
+  readonly #attempts: FailedAttempts;
+
+  constructor(options: AuthenticationOptions) {
+    const { now = () => new Date() } = options;
+    this.#authenticator = options.authenticator;
+    this.#attempts = new FailedAttempts({
+      limit: options.maxFailuresPerMinute ?? MAX_FAILURES_PER_MINUTE,
+      windowMs: MINUTE_MS,
+      now: () => now().getTime(),
+    });
+  }
+
+  /**
+   * Sets `request.principal`.
+   * @throws {HttpError} 401 for a missing or invalid credential, 429 after too many failures of one address, 503 where the authority is unavailable
+   */
+  async authenticate(request: RequestContext): Promise<void> {
+    const attempts = this.#attempts;
+    const credential = extractCredential(request);
+    if ('problem' in credential) {
+      if (credential.problem === 'malformed') attempts.failed(request.ip);
+      throw unauthorized(request, credential.message);
+    }
+    const text = textOf(credential);
+    refuseAfterFailures(attempts, request.ip, text);
+    const result = await this.#authenticator.authenticate(credential);
+    if (result.outcome === 'authenticated') {
+      attempts.succeeded(request.ip, text);
+      request.principal = result.principal;
+      return;
+    }
+    if (result.outcome === 'unavailable') {
+      throw new HttpError(503, `the credential cannot be checked now: ${result.message}`, {
+        headers: { 'retry-after': RETRY_AFTER_SECONDS },
+      });
+    }
+    attempts.failed(request.ip);
+    const why = result.outcome === 'rejected' ? result.message : 'the credential is of no known kind';
+    request.log.info({ clientAddress: request.ip, reason: why }, 'authentication failed');
+    throw unauthorized(request, why);
+  }
+}
+
+/** Authenticates all requests of `app` to routes that are not public. */
+export function registerAuthentication(app: FastifyInstance, authentication: Authentication): void {
+  app.decorateRequest('principal', null as unknown as Principal);
+  app.addHook('onRequest', async (request) => {
+    if (request.is404 || request.routeOptions.config.public === true) return;
+    await authentication.authenticate(request);
+  });
+}
+
+function textOf(credential: Credential): string {
+  return credential.scheme === 'bearer' ? credential.token : `${credential.username}:${credential.password}`;
+}
+
+function refuseAfterFailures(attempts: FailedAttempts, address: string, credential: string): void {
+  const wait = attempts.retryAfterSeconds(address, credential);
+  if (wait === 0) return;
+  throw new HttpError(429, `too many failed attempts from this address: try again in ${wait} s`, {
+    headers: { 'retry-after': String(wait) },
+  });
+}

@@ -1,0 +1,232 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../../../access/principal.ts';
+import { classOf, type RequestKind, runsQuery } from '../request/classify.ts';
+import type { RequestContext } from '../context.ts';
+import { HttpError } from '../errors.ts';
+
+/** Limits of one caller. */
+export interface CallerLimits {
+  /** Sustained requests per second. Bursts of up to ten seconds' worth are allowed. 0 for no limit. */
+  readonly requestsPerSecond: number;
+  /** Concurrent queries. 0 for no limit. */
+  readonly concurrentQueries: number;
+  /** Milliseconds until the response headers of a query must arrive. 0 for the default of the engine connection. */
+  readonly queryTimeoutMs: number;
+  /** Maximum rows in a query response. 0 for no limit. */
+  readonly rowsPerQuery: number;
+}
+
+/** High enough for people and dashboards. They bound the load of faulty scripts. */
+export const DEFAULT_CALLER_LIMITS: CallerLimits = {
+  requestsPerSecond: 200,
+  concurrentQueries: 64,
+  queryTimeoutMs: 0,
+  rowsPerQuery: 0,
+};
+
+export interface LimitsOptions {
+  /** For callers without an entry in `byRole` or `byCaller`. */
+  readonly defaults?: Partial<CallerLimits>;
+  /** By role name. A caller with several roles gets the highest value of each limit. */
+  readonly byRole?: Readonly<Record<string, Partial<CallerLimits>>>;
+  /** By service token name or user id. Overrides `byRole`. */
+  readonly byCaller?: Readonly<Record<string, Partial<CallerLimits>>>;
+  readonly rolesOf: (principal: Principal) => readonly string[];
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+export interface AdmittedQuery {
+  /** Limits of the caller. */
+  readonly limits: CallerLimits;
+  /** Call it when the query is finished. */
+  readonly end: () => void;
+}
+
+const BURST_SECONDS = 10;
+/** Maximum callers with counters; the least recently active one is removed first. */
+const MAX_CALLERS = 10_000;
+
+interface Caller {
+  /** Token bucket content at time `at`. */
+  tokens: number;
+  at: number;
+  queries: number;
+}
+
+/** Counts requests and running queries per caller, and rejects those above the limits. */
+export class Limits {
+  readonly #options: LimitsOptions;
+  readonly #callers = new Map<string, Caller>();
+  /** Most recent caller, which is also the last map entry. */
+  #last: Caller | undefined;
+  readonly #base: CallerLimits;
+  readonly #hasRoles: boolean;
+
+  constructor(options: LimitsOptions) {
+    this.#options = options;
+    this.#base = { ...DEFAULT_CALLER_LIMITS, ...options.defaults };
+    this.#hasRoles = Object.keys(options.byRole ?? {}).length > 0;
+  }
+
+  /** Current limits of a caller. */
+  of(principal: Principal): CallerLimits {
+    const { byCaller, byRole = {}, rolesOf } = this.#options;
+    const own = byCaller !== undefined && Object.hasOwn(byCaller, principal.id) ? byCaller[principal.id] : undefined;
+    if (own === undefined && !this.#hasRoles) return this.#base;
+    const roles = this.#hasRoles ? rolesOf(principal) : [];
+    const ofRoles = roles.map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
+    return { ...this.#base, ...highestLimits(ofRoles), ...own };
+  }
+
+  /**
+   * Counts a request that runs a query. The query counts as running until `end` is called.
+   * @throws {HttpError} 429
+   */
+  admitQuery(principal: Principal): AdmittedQuery {
+    const limits = this.of(principal);
+    this.countRequest(principal, limits);
+    return { limits, end: this.beginQuery(principal, limits) };
+  }
+
+  /** @throws {HttpError} 429 */
+  countRequest(principal: Principal, { requestsPerSecond: rate } = this.of(principal)): void {
+    if (rate === 0) return;
+    const caller = this.#caller(principal.srn, rate);
+    const now = this.#options.now();
+    caller.tokens = Math.min(rate * BURST_SECONDS, caller.tokens + ((now - caller.at) / 1000) * rate);
+    caller.at = now;
+    if (caller.tokens < 1) {
+      throw tooMany(`request rate limit (${rate} per second) exceeded`, Math.ceil((1 - caller.tokens) / rate));
+    }
+    caller.tokens -= 1;
+  }
+
+  /**
+   * Counts a running query.
+   * @returns ends the query; further calls do nothing
+   * @throws {HttpError} 429
+   */
+  beginQuery(
+    principal: Principal,
+    { concurrentQueries: max, requestsPerSecond: rate } = this.of(principal),
+  ): () => void {
+    const caller = this.#caller(principal.srn, rate);
+    if (max !== 0 && caller.queries >= max) throw tooMany(`concurrent query limit (${max}) exceeded`, 1);
+    caller.queries++;
+    let ended = false;
+    return () => {
+      if (!ended) caller.queries--;
+      ended = true;
+    };
+  }
+
+  #caller(srn: string, rate: number): Caller {
+    const known = this.#callers.get(srn);
+    if (known !== undefined && known === this.#last) return known;
+    const caller = known ?? { tokens: rate * BURST_SECONDS, at: this.#options.now(), queries: 0 };
+    // Map order is the order of last use.
+    this.#callers.delete(srn);
+    this.#callers.set(srn, caller);
+    this.#last = caller;
+    if (this.#callers.size > MAX_CALLERS) this.#evictOne();
+    return caller;
+  }
+
+  #evictOne(): void {
+    for (const [srn, { queries }] of this.#callers) {
+      // Counters with running queries must stay until these queries end.
+      if (queries > 0) continue;
+      this.#callers.delete(srn);
+      return;
+    }
+  }
+}
+
+/** Takes the highest value of each limit. 0 means no limit and therefore wins. */
+function highestLimits(list: readonly Partial<CallerLimits>[]): Partial<CallerLimits> {
+  const highest: { -readonly [Key in keyof CallerLimits]?: number } = {};
+  for (const limits of list) {
+    for (const [key, value] of Object.entries(limits) as [keyof CallerLimits, number][]) {
+      const known = highest[key];
+      highest[key] = known === undefined ? value : known === 0 || value === 0 ? 0 : Math.max(known, value);
+    }
+  }
+  return highest;
+}
+
+const LIMIT_OF_SETTING: Readonly<Record<string, keyof CallerLimits>> = {
+  'max-requests-per-second': 'requestsPerSecond',
+  'max-concurrent-queries': 'concurrentQueries',
+  'query-timeout-ms': 'queryTimeoutMs',
+  'max-rows-per-query': 'rowsPerQuery',
+};
+
+/**
+ * Parses a setting with limits of roles or callers.
+ * @param entries each `<name>:<limit>=<integer>`, with a limit of `LIMIT_OF_SETTING`
+ * @param whose used in error messages, such as `role`
+ * @throws {TypeError} for invalid and duplicate entries
+ */
+export function parseLimits(
+  entries: readonly string[],
+  whose: string,
+): Readonly<Record<string, Partial<CallerLimits>>> {
+  const byName = new Map<string, { -readonly [Key in keyof CallerLimits]?: number }>();
+  for (const entry of entries) {
+    // A name may contain colons.
+    const [, owner = '', name = '', value] = /^(.+):([a-z-]+)=(\d{1,9})$/.exec(entry) ?? [];
+    const limit = LIMIT_OF_SETTING[name];
+    if (limit === undefined) {
+      const names = Object.keys(LIMIT_OF_SETTING).join('`, `');
+      throw new TypeError(
+        `\`${entry}\` must be \`${whose}:limit=number\`, such as \`analysts:max-concurrent-queries=8\`, with a limit of \`${names}\``,
+      );
+    }
+    const limits = byName.get(owner) ?? {};
+    if (limits[limit] !== undefined) throw new TypeError(`\`${name}\` of the ${whose} \`${owner}\` is given twice`);
+    limits[limit] = Number(value);
+    byName.set(owner, limits);
+  }
+  return Object.fromEntries(byName);
+}
+
+function tooMany(what: string, seconds: number): HttpError {
+  return new HttpError(429, `${what}: try again in ${seconds} s`, {
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+/**
+ * Counts an authenticated request against the limits of its caller, and sets the query limits of the request. Queries count until the response closes.
+ * @throws {HttpError} 429
+ */
+export function countRequest(
+  limits: Limits,
+  request: RequestContext,
+  kind: RequestKind,
+  onClose: (call: () => void) => void,
+): void {
+  if (!runsQuery(kind)) return limits.countRequest(request.principal);
+  const admitted = limits.admitQuery(request.principal);
+  const { queryTimeoutMs, rowsPerQuery } = admitted.limits;
+  if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
+  if (rowsPerQuery > 0) request.maxRows = rowsPerQuery;
+  onClose(admitted.end);
+}
+
+/** Counts every authenticated request of `app`. Register it on the root, after authentication and before the routes. */
+export function registerLimits(app: FastifyInstance, limits: Limits | undefined): void {
+  app.decorateRequest('queryTimeoutMs', undefined);
+  app.decorateRequest('maxRows', undefined);
+  if (limits === undefined) return;
+  app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
+    // Public routes have no principal, despite the type.
+    if ((request.principal as Principal | null) === null) return;
+    countRequest(limits, request, classOf(request.raw).kind, (call) => {
+      // The client may have left while its credential was checked.
+      if (reply.raw.destroyed) call();
+      else reply.raw.once('close', call);
+    });
+  });
+}

@@ -1,0 +1,75 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Authorizer, Decision } from '../../access/authorizer.ts';
+import type { Principal } from '../../access/principal.ts';
+import { formatSrn, type Srn } from '../../access/policy/srn.ts';
+import { HttpError } from './errors.ts';
+
+/** Writes the audit record of a denied request, or of a decision on a write. */
+export type Audit = (request: RequestContext, action: string, resource: Srn, decision: Decision) => void;
+
+/** The parts of a request that authentication, limits, authorization and audit use. Fastify requests and data plane exchanges implement it. */
+export interface RequestContext {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Client address, from `X-Forwarded-For` where the proxy is trusted. */
+  readonly ip: string;
+  readonly log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
+  /** Set by authentication. It is null before that, despite its type. */
+  principal: Principal;
+  /** `url` is the route pattern. */
+  readonly routeOptions: { readonly url?: string | undefined };
+  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit };
+  /** Milliseconds until the response headers of a query must arrive. Undefined: the default of the engine connection. */
+  queryTimeoutMs?: number | undefined;
+  /** Maximum rows in the query response; undefined for no limit. */
+  maxRows?: number | undefined;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the authentication hook before the handlers of routes that are not public. */
+    principal: Principal;
+    queryTimeoutMs?: number | undefined;
+    maxRows?: number | undefined;
+  }
+  interface FastifyInstance {
+    authorizer: Authorizer;
+    audit: Audit;
+  }
+  interface FastifyContextConfig {
+    /** True for routes that need no credential. */
+    public?: boolean;
+  }
+}
+
+/**
+ * Throws unless the caller's roles allow `action` on `resource`.
+ * @param options.write true for requests that change something: allowed decisions are audited, too
+ * @throws {HttpError} 403
+ */
+export function requireAllowed(
+  request: RequestContext,
+  action: string,
+  resource: Srn,
+  options: { write?: boolean } = {},
+): void {
+  const { authorizer, audit } = request.server;
+  if (!options.write && authorizer.isAllowed(request.principal, action, resource)) return;
+  const decision = authorizer.decide(request.principal, action, resource);
+  audit(request, action, resource, decision);
+  if (!decision.allowed) throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+}
+
+function deniedMessage(principal: Principal, action: string, resource: Srn, decision: Decision): string {
+  const target = resource.levels.length === 0 ? 'the cluster' : `\`${formatSrn(resource)}\``;
+  const why =
+    decision.reason === 'explicitDeny'
+      ? 'a statement of its roles denies it'
+      : decision.reason === 'invalidPolicy'
+        ? 'a policy of its roles cannot be read, and such a policy denies everything'
+        : 'no statement of its roles allows it';
+  return `\`${principal.srn}\` may not \`${action}\` on ${target}: ${why}`;
+}

@@ -1,0 +1,41 @@
+import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { notFound } from './app-errors.ts';
+import { classOf, type RequestClass } from './request/classify.ts';
+import { type DataPlane, isData } from '../queries/data-plane/data-plane.ts';
+import { Exchange, type ExchangeParts } from '../queries/data-plane/exchange.ts';
+import { type Listener, serveSequentially } from './bounds/pipelining.ts';
+import { checkHeaders } from './request/request-headers.ts';
+
+export interface DispatcherParts {
+  /** Absent where no queries are served, as in tests of other routes. */
+  readonly dataPlane: DataPlane | undefined;
+  /** Serves everything else: fastify. */
+  readonly controlPlane: Listener;
+  readonly exchange: ExchangeParts;
+}
+
+/** Route label of requests that are rejected before routing. */
+const NO_ROUTE = 'none';
+
+/** Log, limits, streams and time-outs each add listeners to a response; Node warns above 10. */
+const MAX_LISTENERS = 24;
+
+/** Entry point of all requests: classifies each one, rejects ambiguous ones, and passes the rest to the data or control plane. */
+export function createDispatcher({ dataPlane, controlPlane, exchange }: DispatcherParts): Listener {
+  return serveSequentially((request: IncomingMessage, response: ServerResponse) => {
+    response.setMaxListeners(MAX_LISTENERS);
+    let requestClass: RequestClass;
+    try {
+      requestClass = classOf(request);
+      checkHeaders(request);
+    } catch (error) {
+      return new Exchange(request, response, NO_ROUTE, exchange).fail(error);
+    }
+    if (!isData(requestClass.kind)) controlPlane(request, response);
+    else if (dataPlane !== undefined) dataPlane.serve(request, response, requestClass);
+    else {
+      const rejected = new Exchange(request, response, NO_ROUTE, exchange);
+      rejected.fail(notFound(rejected));
+    }
+  });
+}

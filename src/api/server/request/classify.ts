@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http';
+import { readTarget, type Target } from './target.ts';
+
+/** Purpose of a request. The plane, limits, time-outs, authorization, audit and metrics follow from this value. */
+export type RequestKind =
+  /** A query whose result is stored for paging. */
+  | 'submit'
+  /** A query whose response is streamed to the client. */
+  | 'pass'
+  | 'page'
+  | 'metadata'
+  | 'result-list'
+  | 'result-delete'
+  | 'identity'
+  | 'rbac'
+  | 'health'
+  | 'task'
+  | 'info'
+  | 'docs'
+  | 'ui'
+  /** A path below the gateway's own prefixes without a route. */
+  | 'unknown'
+  /** A query in a language other than SQL, which the controller runs. */
+  | 'other-query'
+  /** Any other request to the controller. */
+  | 'controller';
+
+/** A path of the engine that accepts SQL. */
+export interface SqlPath {
+  /** The path in the engine. */
+  readonly path: '/query/sql' | '/query' | '/sql' | '/query/sql/queryFingerprint' | '/validateMultiStageQuery';
+  readonly runner: 'broker' | 'controller';
+  readonly methods: readonly ('GET' | 'POST')[];
+}
+
+export interface RequestClass extends Target {
+  readonly kind: RequestKind;
+  /** Set for `submit` and `pass`. */
+  readonly sql: SqlPath | undefined;
+}
+
+const GET_AND_POST = ['GET', 'POST'] as const;
+
+const SQL_PATHS: Readonly<Record<string, SqlPath>> = {
+  'query/sql': { path: '/query/sql', runner: 'broker', methods: GET_AND_POST },
+  query: { path: '/query', runner: 'broker', methods: GET_AND_POST },
+  sql: { path: '/sql', runner: 'controller', methods: GET_AND_POST },
+  'query/sql/queryFingerprint': { path: '/query/sql/queryFingerprint', runner: 'broker', methods: ['POST'] },
+  validateMultiStageQuery: { path: '/validateMultiStageQuery', runner: 'controller', methods: ['POST'] },
+};
+
+const EXACT: Readonly<Record<string, RequestKind>> = {
+  '': 'ui',
+  'query/gateway': 'identity',
+  'query/resultStore': 'result-list',
+  'query/resultStore/usage': 'result-list',
+  'api/v1/gateway': 'info',
+  'openapi.json': 'docs',
+  clusterHealth: 'health',
+  'clusterHealth/list': 'health',
+  'periodictask/run': 'task',
+  'periodictask/names': 'task',
+};
+
+/** By first path segment. */
+const PREFIXES: Readonly<Record<string, RequestKind>> = {
+  docs: 'docs',
+  ui: 'ui',
+  timeseries: 'other-query',
+};
+
+/** Either parameter makes the gateway store the result. */
+const PAGING = ['doPaginate', 'getCursor'] as const;
+
+/** @throws {HttpError} 400 for an ambiguous URL */
+export function classify(method: string, url: string): RequestClass {
+  const target = readTarget(url);
+  const path = target.segments.join('/');
+  const sql = Object.hasOwn(SQL_PATHS, path) ? SQL_PATHS[path] : undefined;
+  return { ...target, sql, kind: sql === undefined ? kindOf(method, target, path) : sqlKind(sql, target) };
+}
+
+function sqlKind({ path }: SqlPath, { parameters }: Target): RequestKind {
+  const paged = PAGING.some((name) => parameters.has(name) && parameters.get(name) !== 'false');
+  return path === '/query/sql' && paged ? 'submit' : 'pass';
+}
+
+function kindOf(method: string, { segments }: Target, path: string): RequestKind {
+  if (Object.hasOwn(EXACT, path)) return EXACT[path] as RequestKind;
+  const [first = '', second] = segments;
+  if (first === 'query') return storedResultKind(method, segments);
+  if (first === 'api' && second === 'v1') return segments[2] === 'rbac-manager' ? 'rbac' : 'unknown';
+  return Object.hasOwn(PREFIXES, first) ? (PREFIXES[first] as RequestKind) : 'controller';
+}
+
+/** Paths of stored results below `/query`. */
+function storedResultKind(method: string, segments: readonly string[]): RequestKind {
+  const [, second, third] = segments;
+  if (segments.length === 3) {
+    if (second === 'resultStore') return 'result-delete';
+    if (third === 'results') return 'page';
+    if (third === 'metadata') return 'metadata';
+  }
+  return method === 'POST' ? 'other-query' : 'controller';
+}
+
+/** Whether requests of this kind run a query in the engine. */
+export function runsQuery(kind: RequestKind): boolean {
+  return kind === 'submit' || kind === 'pass' || kind === 'other-query';
+}
+
+const classes = new WeakMap<IncomingMessage, RequestClass>();
+
+/** Classifies a request once and caches the result. @throws {HttpError} 400 */
+export function classOf(request: IncomingMessage): RequestClass {
+  let known = classes.get(request);
+  if (known === undefined) classes.set(request, (known = classify(request.method ?? '', request.url ?? '')));
+  return known;
+}

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { parseStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
+import { contentTypeOf, requireUncompressed, requireUtf8 } from './content-type.ts';
+import { HttpError } from '../errors.ts';
+
+/** Limits of a JSON body other than its size. Defaults: those of `parseStrictJson`. */
+export type JsonLimits = Omit<StrictJsonLimits, 'maxBytes'>;
+
+interface WithHeaders {
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Pinot clients send JSON with any of these content types, and some without one. */
+const JSON_TYPES = ['application/json', 'text/plain', 'application/x-www-form-urlencoded'] as const;
+
+/** Parses bodies of the gateway's own routes, which accept `application/json` only. */
+export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    try {
+      done(null, readJson(request, body, limits));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/**
+ * Parses a body that must be a JSON object.
+ * @throws {HttpError} 400, 415
+ */
+export function readJsonBody(request: WithHeaders, body: Buffer, limits: JsonLimits): object {
+  const value = readJson(request, body, limits);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new HttpError(400, 'the body must be a JSON object');
+}
+
+/** Parses an uncompressed JSON body in UTF-8. @throws {HttpError} 400, 415 */
+function readJson({ headers }: WithHeaders, body: Buffer, limits: JsonLimits): unknown {
+  requireUncompressed(headers);
+  requireUtf8(contentTypeOf(headers, JSON_TYPES)?.parameters ?? []);
+  if (body.length === 0) throw new HttpError(400, 'the body is empty: send a JSON document, or no `Content-Type`');
+  try {
+    // The size limit was applied when the body was read.
+    return parseStrictJson(body, { ...limits, maxBytes: body.length });
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    throw new HttpError(400, `the body is refused: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,14 @@
+import type { FastifyInstance } from 'fastify';
+import { NoQuerystring } from '../../queries/schemas.ts';
+
+/**
+ * Makes documented routes that are registered later reject unknown query parameters. Otherwise a misspelled parameter would be ignored silently.
+ */
+export function refuseUnknownParameters(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { schema } = route;
+    if (schema === undefined || schema.hide === true) return;
+    const querystring = schema.querystring ?? NoQuerystring;
+    route.schema = { ...schema, querystring: { ...querystring, additionalProperties: false } };
+  });
+}

@@ -1,0 +1,181 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { decodeJwt } from 'jose';
+import { request as httpRequest } from 'undici';
+import { Type, type Static } from 'typebox';
+import { ErrorBody, HttpError } from '../server/errors.ts';
+import { MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
+
+/** Sign-in with an identity provider: the authorization code flow with PKCE. */
+export interface OidcSignIn {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Undefined for a public client. */
+  readonly clientSecret: string | undefined;
+  /** `openid email`, plus the scopes of the group claims. */
+  readonly scope: string;
+  /** Which of the provider's tokens the gateway's OIDC authenticator accepts. */
+  readonly token: 'id_token' | 'access_token';
+}
+
+interface Discovery {
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+}
+
+const TIMEOUT_MS = 10_000;
+const DISCOVERY_TTL_MS = 300_000;
+const MAX_ANSWER_BYTES = 262_144;
+
+async function readJson(
+  url: string,
+  init: { method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string },
+): Promise<Record<string, unknown>> {
+  const answer = await httpRequest(url, {
+    ...init,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  let text = '';
+  for await (const chunk of answer.body.setEncoding('utf8')) {
+    text += String(chunk);
+    if (text.length > MAX_ANSWER_BYTES) throw new Error(`${url} sent more than ${MAX_ANSWER_BYTES} bytes`);
+  }
+  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`);
+  const body: unknown = JSON.parse(text);
+  if (typeof body !== 'object' || body === null) throw new Error(`${url} did not answer with a JSON object`);
+  return { ...body };
+}
+
+function discoverer(issuer: string): () => Promise<Discovery> {
+  let known: { value: Discovery; until: number } | undefined;
+  return async () => {
+    if (known && known.until > Date.now()) return known.value;
+    const { authorization_endpoint, token_endpoint } = await readJson(
+      `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+      { method: 'GET' },
+    );
+    if (typeof authorization_endpoint !== 'string' || typeof token_endpoint !== 'string')
+      throw new Error('the discovery document names no endpoints');
+    known = { value: { authorization_endpoint, token_endpoint }, until: Date.now() + DISCOVERY_TTL_MS };
+    return known.value;
+  };
+}
+
+const Methods = Type.Object({
+  oidc: Type.Union([
+    Type.Null(),
+    Type.Object({ authorizationEndpoint: Type.String(), clientId: Type.String(), scope: Type.String() }),
+  ]),
+});
+
+const Exchange = Type.Object(
+  {
+    code: Type.String({ minLength: 1, maxLength: 4096 }),
+    codeVerifier: Type.String({ minLength: 43, maxLength: 128 }),
+    nonce: Type.String({ minLength: 1, maxLength: 128, description: 'What the authorization request sent along.' }),
+    redirectUri: Type.String({ maxLength: 2048, pattern: '/ui/signed-in$' }),
+  },
+  { additionalProperties: false },
+);
+
+function exchangeRequest(
+  oidc: OidcSignIn,
+  body: Static<typeof Exchange>,
+): { method: 'POST'; headers: Record<string, string>; body: string } {
+  const form = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code: body.code,
+    code_verifier: body.codeVerifier,
+    redirect_uri: body.redirectUri,
+    client_id: oidc.clientId,
+  });
+  const headers: Record<string, string> = { 'content-type': 'application/x-www-form-urlencoded' };
+  if (oidc.clientSecret !== undefined) {
+    const credentials = `${encodeURIComponent(oidc.clientId)}:${encodeURIComponent(oidc.clientSecret)}`;
+    headers['authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
+  }
+  return { method: 'POST', headers, body: form.toString() };
+}
+
+/**
+ * Checks that the ID token belongs to the sign-in of this browser window (OpenID Connect Core, 3.1.3.7). The signature is verified when the session
+ * is used, as for all tokens.
+ */
+function requireNonce(idToken: unknown, nonce: string): void {
+  if (typeof idToken !== 'string') return;
+  let claimed: unknown;
+  try {
+    claimed = decodeJwt(idToken)['nonce'];
+  } catch (error) {
+    throw new HttpError(401, 'the identity provider sent an `id_token` that is no JWT', { cause: error });
+  }
+  if (claimed !== nonce)
+    throw new HttpError(401, 'the answer of the identity provider is not for this sign-in: its `nonce` differs');
+}
+
+/**
+ * `GET /ui/session/methods` returns the sign-in methods. `POST /ui/session/oidc` exchanges the provider's code for a token and opens the session.
+ * The gateway makes the exchange, so that no script has access to the token.
+ */
+export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | undefined): void {
+  const discover = oidc && discoverer(oidc.issuer);
+  app.get(
+    '/ui/session/methods',
+    {
+      config: { public: true },
+      schema: {
+        operationId: 'signInMethods',
+        tags: ['dashboard'],
+        summary: 'How people may sign in to the dashboard.',
+        response: { 200: Methods, 502: ErrorBody },
+      },
+    },
+    async (request) => {
+      if (!oidc || !discover) return { oidc: null };
+      try {
+        const { authorization_endpoint } = await discover();
+        return { oidc: { authorizationEndpoint: authorization_endpoint, clientId: oidc.clientId, scope: oidc.scope } };
+      } catch (error) {
+        request.log.warn({ err: error }, 'the identity provider cannot be reached');
+        return { oidc: null };
+      }
+    },
+  );
+  app.post<{ Body: Static<typeof Exchange> }>(
+    '/ui/session/oidc',
+    {
+      config: { public: true },
+      schema: {
+        operationId: 'openOidcSession',
+        tags: ['dashboard'],
+        summary: 'Opens a session with a code of the identity provider.',
+        body: Exchange,
+        response: { 204: Type.Null(), 400: ErrorBody, 401: ErrorBody, 404: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      if (!oidc || !discover) throw new HttpError(404, 'no identity provider is configured: sign in with a token');
+      let answer: Record<string, unknown>;
+      try {
+        const { token_endpoint } = await discover();
+        answer = await readJson(token_endpoint, exchangeRequest(oidc, request.body));
+      } catch (error) {
+        request.log.warn({ err: error }, 'the identity provider did not exchange the code');
+        throw new HttpError(401, 'the identity provider did not accept the sign-in: try again', { cause: error });
+      }
+      requireNonce(answer['id_token'], request.body.nonce);
+      const token = answer[oidc.token];
+      if (typeof token !== 'string')
+        throw new HttpError(
+          401,
+          `the identity provider sent no \`${oidc.token}\`: check the scope and the audience in its settings`,
+        );
+      if (Buffer.byteLength(encodeURIComponent(token)) > MAX_COOKIE_BYTES)
+        throw new HttpError(413, 'the token of the identity provider does not fit into a cookie');
+      setSession(request, reply, token);
+      return reply.code(204).send();
+    },
+  );
+}

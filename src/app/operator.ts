@@ -1,0 +1,31 @@
+import { observeStore } from '../api/server/metrics.ts';
+import { SECRET_PARTS } from '../store/secret-label.ts';
+import type { Boot } from './boot.ts';
+import { openEngine } from './engine.ts';
+import { openKubernetesStore, openTransport } from './kubernetes.ts';
+import { composeOperator } from './operator-parts.ts';
+import { resultCleaner } from './queries.ts';
+import type { ServiceDefinition } from './service.ts';
+
+/** Reconciles the custom resources and runs the health checks and the cleaner, on one elected replica. */
+export const operator: ServiceDefinition = { name: 'operator', defaultHost: '0.0.0.0', compose };
+
+/** `/readyz` fails after this time without contact to the API server. */
+const MAX_AGE_MS = 60_000;
+
+async function compose(boot: Boot): Promise<undefined> {
+  const { settings, log, closers, readiness, registry } = boot;
+  const transport = await openTransport(settings);
+  closers.defer('transport', () => transport.close());
+  const store = openKubernetesStore(transport, log, SECRET_PARTS);
+  closers.defer('store', () => store.close());
+  observeStore(registry, () => store.health());
+  const engine = await openEngine(settings, log);
+  closers.defer('engine', () => engine.close());
+  const running = composeOperator(boot, { store, engine, transport, tasks: await resultCleaner(boot) });
+  readiness.set('resources', () => {
+    const { ageMs, lastError } = store.health();
+    if (!running.ready()) return `not synced${lastError === undefined ? '' : `: ${lastError}`}`;
+    return ageMs > MAX_AGE_MS ? `no contact to the Kubernetes API for ${Math.round(ageMs / 1000)} s` : undefined;
+  });
+}

@@ -1,0 +1,172 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../platform/clock.ts';
+import type { ObjectMeta } from '../resources/meta.ts';
+import { kubernetesMicroTime } from '../resources/time.ts';
+import type { KubernetesTransport } from './transport.ts';
+
+/** The object that an Event regards. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Readonly<ObjectMeta>;
+}
+
+/** Records Kubernetes Events, which `kubectl describe` shows. Calls never block and never fail. */
+export interface EventRecorder {
+  record(subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** Sends pending Events for at most three seconds; drops and counts the rest. */
+  close(): Promise<void>;
+}
+
+/** Drops all Events: for standalone mode, without a Kubernetes API. */
+export const NO_EVENTS: EventRecorder = { record: () => {}, close: async () => {} };
+
+export interface EventRecorderPorts {
+  readonly transport: KubernetesTransport;
+  readonly clock: Clock;
+  /** Called for each Event that is not sent: the queue is full, or the API server rejects it. */
+  readonly onDropped: () => void;
+  readonly log: Logger;
+  /** `reportingInstance` of the Events: the name of this process. */
+  readonly instance: string;
+}
+
+/** A repeated Event within this time increases the count of its series (as in client-go's correlator). */
+const SERIES_MS = 6 * 60_000;
+/** Limits of pending Events and of known series, which bound the memory. */
+const MAX_PENDING = 1_000;
+const MAX_SERIES = 1_000;
+const SEND_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 3_000;
+/** The API server's limit. */
+const MAX_NOTE = 1_024;
+
+interface Series {
+  readonly name: string;
+  count: number;
+  lastAt: number;
+}
+
+interface Pending {
+  readonly subject: EventSubject;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** Sends Events of events.k8s.io/v1 in the background, one after the other. */
+export class KubernetesEvents implements EventRecorder {
+  readonly #ports: EventRecorderPorts;
+  readonly #path: string;
+  readonly #pending = new Map<string, Pending>();
+  /** In the order of their last use: the first is evicted first. */
+  readonly #series = new Map<string, Series>();
+  #sending: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+  #counter = 0;
+
+  constructor(ports: EventRecorderPorts) {
+    this.#ports = ports;
+    this.#path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(ports.transport.namespace)}/events`;
+  }
+
+  record(subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const note = message.slice(0, MAX_NOTE);
+    const key = JSON.stringify([subject.metadata.uid, type, reason, note]);
+    if (!this.#pending.has(key) && this.#pending.size >= MAX_PENDING) {
+      this.#drop(reason, `more than ${MAX_PENDING} pending events`);
+      return;
+    }
+    this.#pending.set(key, { subject, type, reason, note });
+    this.#sending ??= this.#sendAll();
+  }
+
+  async close(): Promise<void> {
+    const cancel = this.#ports.clock.schedule(() => {
+      this.#closing.abort(new Error('the operator is stopping'));
+    }, CLOSE_TIMEOUT_MS);
+    await this.#sending;
+    cancel();
+  }
+
+  async #sendAll(): Promise<void> {
+    for (const [key, pending] of this.#pending) {
+      this.#pending.delete(key);
+      try {
+        this.#closing.signal.throwIfAborted();
+        await this.#send(key, pending);
+      } catch (error) {
+        this.#drop(pending.reason, (error as Error).message);
+      }
+    }
+    this.#sending = undefined;
+  }
+
+  async #send(key: string, pending: Pending): Promise<void> {
+    const { transport, clock } = this.#ports;
+    const series = this.#series.get(key);
+    this.#series.delete(key);
+    if (series && clock.now() - series.lastAt < SERIES_MS) {
+      series.count++;
+      series.lastAt = clock.now();
+      const body = { series: { count: series.count, lastObservedTime: kubernetesMicroTime(new Date(series.lastAt)) } };
+      await transport.request('PATCH', `${this.#path}/${encodeURIComponent(series.name)}`, {
+        body,
+        contentType: 'application/merge-patch+json',
+        timeoutMs: SEND_TIMEOUT_MS,
+        signal: this.#closing.signal,
+      });
+      this.#addSeries(key, series);
+      return;
+    }
+    const name = this.#nameFor(pending.subject);
+    await transport.request('POST', this.#path, {
+      body: this.#event(name, pending),
+      timeoutMs: SEND_TIMEOUT_MS,
+      signal: this.#closing.signal,
+    });
+    this.#addSeries(key, { name, count: 1, lastAt: clock.now() });
+  }
+
+  #addSeries(key: string, series: Series): void {
+    this.#series.set(key, series);
+    const oldest = this.#series.keys().next().value;
+    if (this.#series.size > MAX_SERIES && oldest !== undefined) this.#series.delete(oldest);
+  }
+
+  /** A name as client-go gives it: the object's name and a unique number. */
+  #nameFor(subject: EventSubject): string {
+    this.#counter++;
+    const unique = (this.#ports.clock.now() * 1000 + (this.#counter % 1000)).toString(16);
+    return `${subject.metadata.name.slice(0, 230)}.${unique}`;
+  }
+
+  #event(name: string, { subject, type, reason, note }: Pending): object {
+    const { apiVersion, kind, metadata } = subject;
+    return {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name, namespace: this.#ports.transport.namespace },
+      eventTime: kubernetesMicroTime(new Date(this.#ports.clock.now())),
+      reportingController: 'olapwarden.io/operator',
+      reportingInstance: this.#ports.instance.slice(0, 128),
+      action: 'Reconcile',
+      reason,
+      note,
+      type,
+      regarding: {
+        apiVersion,
+        kind,
+        name: metadata.name,
+        namespace: metadata.namespace ?? this.#ports.transport.namespace,
+        uid: metadata.uid,
+        resourceVersion: metadata.resourceVersion,
+      },
+    };
+  }
+
+  #drop(reason: string, error: string): void {
+    this.#ports.onDropped();
+    this.#ports.log.warn({ reason, error }, 'event dropped');
+  }
+}

@@ -1,0 +1,214 @@
+import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
+import { systemClock, type Clock } from '../platform/clock.ts';
+import { assertObjectName, assertVersion, isObjectName, notFound } from '../store/preconditions.ts';
+import type { DeleteOptions, ResourceStore, StoreEvent, StoreHealth, WriteOptions } from '../store/resource-store.ts';
+import { SECRET_PARTS, withPartLabel, type SecretPart } from '../store/secret-label.ts';
+import { STORED_KINDS, Views } from '../store/views.ts';
+import { KindCache } from './kind-cache.ts';
+import { apiResource, fromApi, toApi, type ApiResource, type RawObject } from './objects.ts';
+import { Reflector, type ReflectorTuning } from './reflector.ts';
+import type { HttpMethod, KubernetesTransport } from './transport.ts';
+
+/** The part of KubernetesTransport that a store uses. */
+export type StoreTransport = Pick<KubernetesTransport, 'request' | 'stream' | 'namespace'>;
+
+export interface KubernetesStoreOptions {
+  /** Owned by the caller: close() of the store does not close it. */
+  readonly transport: StoreTransport;
+  readonly clock?: Clock;
+  /** Label values of the Secrets in the store; all of olap-warden's by default. */
+  readonly secretParts?: readonly SecretPart[];
+  readonly tuning?: Partial<ReflectorTuning>;
+  /** For the log: called with failures from which the store recovers (lists, watches) and with errors of listeners. */
+  readonly onError?: (error: unknown, context: { readonly kind: ResourceKind; readonly during: string }) => void;
+}
+
+const WRITE_TIMEOUT_MS = 15_000;
+
+/** The parts of the store for one kind. */
+interface Slot<K extends ResourceKind> {
+  readonly resource: ApiResource<K>;
+  readonly cache: KindCache<K>;
+  readonly reflector: Reflector<ResourceByKind[K]>;
+}
+
+/** The resources of one namespace of a Kubernetes API. Watches them from construction to close(). */
+export class KubernetesStore implements ResourceStore {
+  readonly #transport: StoreTransport;
+  readonly #clock: Clock;
+  readonly #views: Views;
+  readonly #secretParts: readonly SecretPart[];
+  readonly #slots: { readonly [K in ResourceKind]: Slot<K> };
+
+  constructor(options: KubernetesStoreOptions) {
+    const { transport, clock = systemClock, secretParts = SECRET_PARTS, tuning, onError } = options;
+    this.#transport = transport;
+    this.#clock = clock;
+    this.#secretParts = secretParts;
+    const views = new Views((error, kind) => onError?.(error, { kind, during: 'a listener' }));
+    this.#views = views;
+    const slot = <K extends ResourceKind>(kind: K): Slot<K> => {
+      const resource = apiResource(kind, transport.namespace, secretParts);
+      const cache = new KindCache(views.of(kind));
+      const reflector = new Reflector<ResourceByKind[K]>({
+        transport,
+        clock,
+        tuning,
+        name: resource.name,
+        path: resource.path,
+        labelSelector: resource.labelSelector,
+        sink: cache,
+        convert: (raw) => fromApi(raw, resource),
+        onError: (error) => onError?.(error, { kind, during: 'list and watch' }),
+      });
+      return { resource, cache, reflector };
+    };
+    this.#slots = {
+      Policy: slot('Policy'),
+      Role: slot('Role'),
+      RoleAssignment: slot('RoleAssignment'),
+      ServiceToken: slot('ServiceToken'),
+      ClusterHealthReport: slot('ClusterHealthReport'),
+      Secret: slot('Secret'),
+    };
+    for (const { reflector } of this.#reflectors()) reflector.start();
+  }
+
+  async synced(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal?.reason as Error);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([
+        Promise.all(this.#reflectors().map(async ({ reflector }) => reflector.synced)),
+        aborted.promise,
+      ]);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  get<K extends ResourceKind>(kind: K, name: string): ResourceByKind[K] | undefined {
+    return this.#views.get(kind, name);
+  }
+
+  list<K extends ResourceKind>(kind: K): readonly ResourceByKind[K][] {
+    return this.#views.list(kind);
+  }
+
+  subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
+    return this.#views.subscribe(kind, listener);
+  }
+
+  async create<K extends ResourceKind>(
+    kind: K,
+    object: ResourceByKind[K],
+    options: WriteOptions = {},
+  ): Promise<ResourceByKind[K]> {
+    const { name } = object.metadata;
+    assertObjectName(kind, name);
+    const labelled = withPartLabel(kind, object, this.#secretParts);
+    const metadata = { ...labelled.metadata };
+    delete metadata.resourceVersion; // the API server rejects both fields in a create
+    delete metadata.uid;
+    return this.#write({ method: 'POST', kind, path: '', object: { ...labelled, metadata }, options });
+  }
+
+  async update<K extends ResourceKind>(
+    kind: K,
+    object: ResourceByKind[K],
+    options: WriteOptions = {},
+  ): Promise<ResourceByKind[K]> {
+    const { name } = object.metadata;
+    if (!isObjectName(name)) throw notFound(kind, name);
+    assertVersion(kind, object.metadata);
+    return this.#write({
+      method: 'PUT',
+      kind,
+      path: `/${name}`,
+      object: withPartLabel(kind, object, this.#secretParts),
+      options,
+    });
+  }
+
+  async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(
+    kind: K,
+    object: ResourceByKind[K],
+    options: WriteOptions = {},
+  ): Promise<ResourceByKind[K]> {
+    const { name } = object.metadata;
+    if (!isObjectName(name)) throw notFound(kind, name);
+    assertVersion(kind, object.metadata);
+    return this.#write({ method: 'PUT', kind, path: `/${name}/status`, object, options });
+  }
+
+  async delete(kind: ResourceKind, name: string, options: DeleteOptions = {}): Promise<void> {
+    if (!isObjectName(name)) throw notFound(kind, name);
+    await this.#delete(this.#slot(kind), name, options);
+  }
+
+  health(): StoreHealth {
+    const all = this.#reflectors().map(({ reflector }) => reflector.health());
+    return {
+      synced: all.every(({ synced }) => synced),
+      ageMs: Math.max(0, this.#clock.monotonic() - Math.min(...all.map(({ lastContactAt }) => lastContactAt))),
+      lastError: all.find(({ lastError }) => lastError !== undefined)?.lastError,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#views.close();
+    await Promise.all(this.#reflectors().map(async ({ reflector }) => reflector.stop()));
+  }
+
+  async #write<K extends ResourceKind>(write: {
+    method: HttpMethod;
+    kind: K;
+    path: string;
+    object: ResourceByKind[K];
+    options: WriteOptions;
+  }): Promise<ResourceByKind[K]> {
+    const { resource, cache } = this.#slot(write.kind);
+    const { body } = await this.#transport.request<RawObject>(write.method, `${resource.path}${write.path}`, {
+      body: toApi(write.object, resource),
+      signal: write.options.signal,
+      timeoutMs: WRITE_TIMEOUT_MS,
+    });
+    const written = fromApi(body, resource);
+    // Removing the last finalizer of an object that is being deleted deletes the object.
+    const { deletionTimestamp, finalizers = [], uid, name } = written.metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0) cache.deleted(name, uid);
+    else cache.written(written);
+    return written;
+  }
+
+  async #delete<K extends ResourceKind>(
+    { resource, cache }: Slot<K>,
+    name: string,
+    { uid, resourceVersion, signal }: DeleteOptions,
+  ): Promise<void> {
+    const { body } = await this.#transport.request<RawObject>('DELETE', `${resource.path}/${name}`, {
+      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
+      signal,
+      timeoutMs: WRITE_TIMEOUT_MS,
+    });
+    // The response is a Status when the object is deleted, and the object itself while it has finalizers.
+    const pending = body['kind'] !== 'Status' && (body.metadata?.finalizers ?? []).length > 0;
+    if (pending) cache.written(fromApi(body, resource));
+    else cache.deleted(name, uidOf(body));
+  }
+
+  #slot<K extends ResourceKind>(kind: K): Slot<K> {
+    return this.#slots[kind];
+  }
+
+  #reflectors(): { readonly reflector: Pick<Reflector<unknown>, 'start' | 'stop' | 'synced' | 'health'> }[] {
+    return STORED_KINDS.map((kind) => this.#slots[kind]);
+  }
+}
+
+function uidOf(body: RawObject): string | undefined {
+  if (body['kind'] !== 'Status') return body.metadata?.uid;
+  return (body['details'] as { uid?: string } | undefined)?.uid;
+}

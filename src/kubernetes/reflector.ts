@@ -1,0 +1,253 @@
+import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
+import { sleep, systemClock, type Clock } from '../platform/clock.ts';
+import { isNewer } from './resource-version.ts';
+import { errorFromStatus, KubernetesApiError } from './api-error.ts';
+import { listAll } from './list.ts';
+import type { RawObject } from './objects.ts';
+import type { KubernetesTransport, Query } from './transport.ts';
+
+/** Receives the changes that a reflector reads, in order. */
+export interface ReflectorSink<T> {
+  /** A list begins. Its content will be at least as new as the state at this moment. */
+  listStarted(): void;
+  /** All objects of the collection at `version`. */
+  replace(objects: readonly T[], version: string): void;
+  upsert(object: T): void;
+  /** @param object the last state, with the resource version of the deletion */
+  remove(object: T): void;
+  /** There are no other changes up to `version`. */
+  bookmark(version: string): void;
+}
+
+export interface ReflectorTuning {
+  readonly pageSize: number;
+  /** Range of the random duration of a watch. Ending watches redistributes the connections over the API servers. */
+  readonly watchSeconds: readonly [min: number, max: number];
+  /** A watch that lasts this much longer than its duration is aborted. */
+  readonly watchGraceMs: number;
+  /** A watch without any bytes for this long is aborted. The server sends a bookmark about every minute. */
+  readonly idleMs: number;
+  readonly listTimeoutMs: number;
+  readonly backoff: BackoffOptions;
+}
+
+/** As client-go's reflector: 0.8 s, doubled up to 30 s. The minimum keeps a random delay near 0 from becoming a busy loop. */
+const REFLECTOR_BACKOFF: BackoffOptions = { baseMs: 800, maxMs: 30_000, minMs: 50 };
+
+export const DEFAULT_TUNING: ReflectorTuning = {
+  pageSize: 500,
+  watchSeconds: [300, 600],
+  watchGraceMs: 30_000,
+  idleMs: 180_000,
+  listTimeoutMs: 60_000,
+  backoff: REFLECTOR_BACKOFF,
+};
+
+export interface ReflectorOptions<T> {
+  readonly transport: Pick<KubernetesTransport, 'request' | 'stream'>;
+  /** For messages, such as `roles.olapwarden.io`. */
+  readonly name: string;
+  /** Path of the collection. */
+  readonly path: string;
+  readonly labelSelector?: string | undefined;
+  readonly sink: ReflectorSink<T>;
+  readonly convert: (raw: RawObject) => T;
+  /** Called with every failure. The reflector continues on its own. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly tuning?: Partial<ReflectorTuning> | undefined;
+}
+
+export interface ReflectorHealth {
+  readonly synced: boolean;
+  /** Monotonic time of the last data from the server, milliseconds; before the first data, the time of construction. */
+  readonly lastContactAt: number;
+  readonly lastError: string | undefined;
+}
+
+interface WatchEvent {
+  readonly type?: unknown;
+  readonly object?: RawObject;
+}
+
+/** Upper limit of the delay while the CRD is not installed. */
+const MISSING_KIND_MAX_WAIT_MS = 5000;
+/** A shorter watch without any event counts as a failure. Otherwise a broken proxy would cause a busy loop. */
+const SHORT_WATCH_MS = 1000;
+
+/**
+ * Follows one collection of the Kubernetes API: lists it, then watches it from the version of the list, until stop().
+ *
+ * No failure of the server or the network ends it. After 410 it lists again; after any other failure it continues from the last version
+ * seen, after a backoff with jitter.
+ */
+export class Reflector<T> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #tuning: ReflectorTuning;
+  readonly #clock: Clock;
+  readonly #backoff: Backoff;
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #done: Promise<void> | undefined;
+  #isSynced = false;
+  /** The version from which the next watch starts; undefined when a list is needed. */
+  #version: string | undefined;
+  /** The version before an unreadable event. The second unreadable event at the same version causes a list. */
+  #unreadableAfter: string | undefined;
+  #lastContactAt: number;
+  #lastError: string | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#tuning = { ...DEFAULT_TUNING, ...options.tuning };
+    this.#clock = options.clock ?? systemClock;
+    this.#backoff = new Backoff(this.#clock, this.#tuning.backoff);
+    this.#lastContactAt = this.#clock.monotonic();
+  }
+
+  /** Resolves after the first complete list. Stays pending when stop() comes first. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  start(): void {
+    this.#done ??= this.#run();
+  }
+
+  /** Resolves when all timers, connections and calls to the sink have ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error(`the reflector of ${this.#options.name} was stopped`));
+    await this.#done;
+  }
+
+  health(): ReflectorHealth {
+    return { synced: this.#isSynced, lastContactAt: this.#lastContactAt, lastError: this.#lastError };
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        this.#version ??= await this.#list();
+        await this.#watch(this.#version);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error);
+      }
+    }
+  }
+
+  async #list(): Promise<string> {
+    const { sink, transport, path, labelSelector, convert } = this.#options;
+    sink.listStarted();
+    const { pageSize, listTimeoutMs: timeoutMs } = this.#tuning;
+    const { signal } = this.#stop;
+    const { items, version } = await listAll(transport, path, { labelSelector, pageSize, timeoutMs, signal, convert });
+    signal.throwIfAborted();
+    sink.replace(items, version);
+    this.#recordContact();
+    this.#lastError = undefined;
+    if (!this.#isSynced) {
+      this.#isSynced = true;
+      this.#synced.resolve();
+    }
+    return version;
+  }
+
+  async #watch(from: string): Promise<void> {
+    const startedAt = this.#clock.monotonic();
+    const [min, max] = this.#tuning.watchSeconds;
+    const timeoutSeconds = Math.round(min + this.#clock.random() * (max - min));
+    // Aborts a stream that the server does not end.
+    const overdue = new AbortController();
+    const endWatch = () => overdue.abort(this.#stop.signal.reason);
+    const cancel = this.#clock.schedule(endWatch, timeoutSeconds * 1000 + this.#tuning.watchGraceMs);
+    this.#stop.signal.addEventListener('abort', endWatch, { once: true });
+    let events = 0;
+    try {
+      const query: Query = {
+        watch: true,
+        allowWatchBookmarks: true,
+        resourceVersion: from,
+        timeoutSeconds,
+        labelSelector: this.#options.labelSelector,
+      };
+      const { idleMs } = this.#tuning;
+      const lines = await this.#options.transport.stream(this.#options.path, { query, idleMs, signal: overdue.signal });
+      this.#recordContact();
+      this.#lastError = undefined;
+      for await (const line of lines) {
+        this.#stop.signal.throwIfAborted();
+        this.#recordContact();
+        this.#handle(line);
+        if (events++ === 0) this.#backoff.reset();
+      }
+    } catch (error) {
+      if (this.#stop.signal.aborted || !overdue.signal.aborted) throw error;
+      throw new KubernetesApiError('unavailable', `the watch of ${this.#options.name} exceeded its duration`, {
+        cause: error,
+      });
+    } finally {
+      cancel();
+      this.#stop.signal.removeEventListener('abort', endWatch);
+    }
+    if (events === 0 && this.#clock.monotonic() - startedAt < SHORT_WATCH_MS)
+      throw new KubernetesApiError(
+        'unavailable',
+        `the watch of ${this.#options.name} ended at once, without any event`,
+      );
+    this.#backoff.reset();
+  }
+
+  #handle(line: string): void {
+    const { type, object } = this.#parse(line);
+    if (type === 'ERROR') throw errorFromStatus(0, object, { request: `the watch of ${this.#options.name}` });
+    const version = object?.metadata?.resourceVersion;
+    if (object === undefined || version === undefined) throw this.#unreadable('missing resource version');
+    const { sink, convert } = this.#options;
+    if (type === 'ADDED' || type === 'MODIFIED') sink.upsert(convert(object));
+    else if (type === 'DELETED') sink.remove(convert(object));
+    else if (type === 'BOOKMARK') sink.bookmark(version);
+    else throw this.#unreadable(`unknown type \`${String(type).slice(0, 40)}\``);
+    if (isNewer(version, this.#version)) this.#version = version;
+  }
+
+  #parse(line: string): WatchEvent {
+    try {
+      const event: unknown = JSON.parse(line);
+      if (typeof event === 'object' && event !== null) return event;
+    } catch {
+      throw this.#unreadable('not JSON');
+    }
+    throw this.#unreadable('not an object');
+  }
+
+  #unreadable(why: string): Error {
+    const again = this.#unreadableAfter === this.#version;
+    this.#unreadableAfter = this.#version;
+    if (again) this.#version = undefined;
+    return new KubernetesApiError('unavailable', `cannot read an event of the watch of ${this.#options.name}: ${why}`);
+  }
+
+  /** Records the failure and waits before the next attempt. */
+  async #recover(failure: unknown): Promise<void> {
+    const missing = failure instanceof KubernetesApiError && failure.status === 404;
+    if (failure instanceof KubernetesApiError && failure.expired) this.#version = undefined;
+    // The CRD was removed. A new one starts with new resource versions, so that a list is needed.
+    if (missing) this.#version = undefined;
+    this.#lastError = missing ? `${this.#options.name} is not served: are the CRDs installed?` : messageOf(failure);
+    this.#options.onError?.(failure);
+    const retryAfterMs = failure instanceof KubernetesApiError ? failure.retryAfterMs : undefined;
+    const waitMs = this.#backoff.next(retryAfterMs, missing ? MISSING_KIND_MAX_WAIT_MS : undefined);
+    // Rejects only after stop(), which the loop checks.
+    await sleep(this.#clock, waitMs, this.#stop.signal).catch(() => {});
+  }
+
+  #recordContact(): void {
+    this.#lastContactAt = this.#clock.monotonic();
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

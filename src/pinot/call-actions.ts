@@ -1,0 +1,182 @@
+import { ANY_ACTION } from './action-names.ts';
+import { FILTERED, ON_CLUSTER, ON_CLUSTER_AND_TABLE, ON_TABLE, ON_TABLE_OF_BODY, UPLOADS } from './call-list.ts';
+
+/** Query parameters from which the controller reads a table. */
+export const TABLE_PARAMETERS = ['tableName', 'tableNameWithType', 'schemaName'] as const;
+
+/** Parameters used for the access decision. They must occur once, in this spelling. */
+export const DECIDING_PARAMETERS: ReadonlySet<string> = new Set([...TABLE_PARAMETERS, 'state']);
+
+export interface EngineCall {
+  /** Required on the cluster; all are needed. */
+  readonly onCluster: readonly string[];
+  /** Required on every table named in path, parameters and body; all are needed. */
+  readonly onTable: readonly string[];
+  /** Table names in path and parameters, with their spelling. */
+  readonly tables: readonly string[];
+  /**
+   * How the body is used. `nothing`: it is not read and may be streamed. `more-tables`: a table that it names is checked too.
+   * `tables`: it names the tables; if it names none, `onTable` is required on the cluster.
+   */
+  readonly body: 'nothing' | 'more-tables' | 'tables';
+  /** Whether the response is a list of tables that must be filtered. */
+  readonly filtered: boolean;
+  /** Whether the call uploads segments. */
+  readonly upload: boolean;
+  /** Whether the call is known to change something, even with `GET`. */
+  readonly changes: boolean;
+}
+
+interface Rule {
+  readonly segments: readonly string[];
+  /** Query parameter that names the table. */
+  readonly parameter: string | undefined;
+  readonly onCluster: readonly string[];
+  readonly onTable: readonly string[];
+  /** Where the table is named; undefined for calls only on the cluster. */
+  readonly tableIn: 'path' | 'parameter' | 'body' | undefined;
+  /** Number of characters outside placeholders: like in the engine, the rule with the most wins. */
+  readonly literal: number;
+}
+
+const RULES: ReadonlyMap<string, readonly Rule[]> = compile();
+const FILTERED_CALLS = callSet(FILTERED);
+const UPLOAD_CALLS = callSet(UPLOADS);
+
+/** Version 0.11 changes the state of tables, segments and tenants with `GET …?state=`. */
+const TABLE_STATE_ACTIONS = ['EnableTable', 'DisableTable', 'DeleteTable', 'DeleteSegment'] as const;
+const TENANT_STATE_ACTIONS = ['UpdateTenant', 'DeleteTenant'] as const;
+
+/** Actions that only read. A `GET` with another action changes something, such as `/periodictask/run`. */
+const READS = /^(?:Get|Download|Debug)/;
+
+/** An unknown call may do anything, including reading any table. Requiring these actions keeps policies that deny them effective. */
+const UNKNOWN_CALL: EngineCall = {
+  onCluster: [ANY_ACTION, 'Query', 'DownloadSegment', 'GetResponseStore'],
+  onTable: [],
+  tables: [],
+  body: 'nothing',
+  filtered: false,
+  upload: false,
+  changes: false,
+};
+
+/**
+ * Permissions that a controller call requires. An unknown call requires `*` on the cluster and every action that reads data.
+ * @param segments decoded path segments, none empty
+ * @param parameter returns the value of a query parameter
+ */
+export function engineCall(
+  method: string,
+  segments: readonly string[],
+  parameter: (name: string) => string | undefined,
+): EngineCall {
+  // The engine handles HEAD like GET.
+  const asked = method === 'HEAD' ? 'GET' : method;
+  const rule = ruleFor(asked, segments);
+  if (rule === undefined) return UNKNOWN_CALL;
+  const call = `${asked} /${segments.join('/')}`;
+  const state = asked === 'GET' && parameter('state') !== undefined;
+  const common = {
+    filtered: FILTERED_CALLS.has(call),
+    upload: UPLOAD_CALLS.has(call),
+    changes: asked !== 'GET' || state || ![...rule.onCluster, ...rule.onTable].every((action) => READS.test(action)),
+  };
+  const actions = state ? stateActions(rule, segments) : rule;
+  return { ...common, ...checkedTables(rule, actions, segments, parameter) };
+}
+
+function stateActions(rule: Rule, segments: readonly string[]): Pick<EngineCall, 'onCluster' | 'onTable'> {
+  const { onCluster, onTable, tableIn } = rule;
+  if (segments[0] === 'tables' && tableIn === 'path') return { onCluster, onTable: TABLE_STATE_ACTIONS };
+  return { onCluster: segments[0] === 'tenants' ? [...onCluster, ...TENANT_STATE_ACTIONS] : onCluster, onTable };
+}
+
+function checkedTables(
+  rule: Rule,
+  actions: Pick<EngineCall, 'onCluster' | 'onTable'>,
+  segments: readonly string[],
+  parameter: (name: string) => string | undefined,
+): Pick<EngineCall, 'onCluster' | 'onTable' | 'tables' | 'body'> {
+  const { onCluster, onTable } = actions;
+  if (rule.tableIn === undefined) return { onCluster, onTable, tables: [], body: 'nothing' };
+  const tables = TABLE_PARAMETERS.map(parameter).filter((name) => name !== undefined && name !== '') as string[];
+  if (rule.tableIn === 'body') return { onCluster, onTable, tables, body: 'tables' };
+  if (rule.tableIn === 'path') {
+    return {
+      onCluster,
+      onTable,
+      tables: [segments[rule.segments.indexOf('{table}')] as string, ...tables],
+      body: 'more-tables',
+    };
+  }
+  if (parameter(rule.parameter as string)) return { onCluster, onTable, tables, body: 'nothing' };
+  // The engine reads the table name from the uploaded file, so it is unknown here.
+  return { onCluster: [...onCluster, ...onTable], onTable, tables, body: 'nothing' };
+}
+
+function ruleFor(method: string, segments: readonly string[]): Rule | undefined {
+  let best: Rule | undefined;
+  for (const rule of RULES.get(`${method} ${segments.length}`) ?? []) {
+    if (best !== undefined && rule.literal <= best.literal) continue;
+    if (rule.segments.every((wanted, index) => isPlaceholder(wanted) || wanted === segments[index])) best = rule;
+  }
+  return best;
+}
+
+function isPlaceholder(segment: string): boolean {
+  return segment === '*' || segment === '{table}';
+}
+
+function compile(): ReadonlyMap<string, readonly Rule[]> {
+  const rules = new Map<string, Rule[]>();
+  for (const rule of [
+    ...[...lines(ON_TABLE), ...lines(ON_TABLE_OF_BODY)].map(([method, target, actions]) =>
+      ruleOf(method, target, { onTable: actions }),
+    ),
+    ...lines(ON_CLUSTER).map(([method, target, actions]) => ruleOf(method, target, { onCluster: actions })),
+    ...lines(ON_CLUSTER_AND_TABLE).map(([method, target, onCluster, onTable]) =>
+      ruleOf(method, target, { onCluster, onTable }),
+    ),
+  ]) {
+    const key = `${rule.method} ${rule.segments.length}`;
+    rules.set(key, [...(rules.get(key) ?? []), rule]);
+  }
+  return rules;
+}
+
+function ruleOf(
+  method = '',
+  target = '',
+  actions: { readonly onCluster?: string | undefined; readonly onTable?: string | undefined },
+): Rule & { readonly method: string } {
+  const [path = '', parameter] = target.split('?');
+  const segments = path.split('/').slice(1);
+  const onCluster = actions.onCluster?.split('+') ?? [];
+  const onTable = actions.onTable?.split('+') ?? [];
+  return {
+    method,
+    segments,
+    parameter,
+    onCluster,
+    onTable,
+    tableIn: onTable.length === 0 ? undefined : placeOfTable(segments, parameter),
+    literal: segments.filter((segment) => !isPlaceholder(segment)).join('').length,
+  };
+}
+
+function placeOfTable(segments: readonly string[], parameter: string | undefined): Rule['tableIn'] {
+  if (segments.includes('{table}')) return 'path';
+  return parameter === undefined ? 'body' : 'parameter';
+}
+
+function callSet(text: string): ReadonlySet<string> {
+  return new Set(lines(text).map(([method, path]) => `${method} ${path}`));
+}
+
+function lines(text: string): string[][] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/ +/));
+}

@@ -1,0 +1,86 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { PlainHistogram, type Series } from '../platform/plain-histogram.ts';
+
+/** Why a result was deleted. */
+export type DeletionReason = 'request' | 'expired' | 'quota';
+export type SubmissionOutcome = 'stored' | 'not_stored' | 'failed';
+export type StoreOperation =
+  | 'begin'
+  | 'write'
+  | 'seal'
+  | 'commit'
+  | 'open'
+  | 'read'
+  | 'list'
+  | 'delete'
+  | CursorOperation;
+/** Engine calls for results that the engine keeps. */
+export type CursorOperation = 'cursor_page' | 'cursor_metadata' | 'cursor_delete';
+
+/** Metrics of paginated queries. */
+export interface QueryMetrics {
+  submitted(outcome: SubmissionOutcome): void;
+  /** Bytes of rows were scanned and stored. */
+  scanned(bytes: number): void;
+  /** A page of this many bytes was returned. */
+  paged(bytes: number): void;
+  deleted(reason: DeletionReason): void;
+  /** Current number and size of stored results. */
+  holds(results: number, bytes: number): void;
+  storeCall(operation: StoreOperation, seconds: number, failed: boolean): void;
+}
+
+export const NO_METRICS: QueryMetrics = {
+  submitted: () => undefined,
+  scanned: () => undefined,
+  paged: () => undefined,
+  deleted: () => undefined,
+  holds: () => undefined,
+  storeCall: () => undefined,
+};
+
+const SECONDS = [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5, 30];
+
+/** Creates the metrics in a prom-client registry. Call it once per registry. */
+export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name: `olap_warden_pagination_${name}`, help, labelNames, registers });
+  const gauge = (name: string, help: string): Gauge =>
+    new Gauge({ name: `olap_warden_pagination_${name}`, help, registers });
+
+  const submissions = counter('submissions_total', 'Paginated queries that were submitted, by outcome.', ['outcome']);
+  const scanned = counter('scanned_bytes_total', 'Bytes of rows in answers of the engine that were scanned.');
+  const pages = counter('pages_total', 'Pages that were handed out.');
+  const pageBytes = counter('page_bytes_total', 'Bytes of pages that were handed out.');
+  const deletions = counter('deletions_total', 'Stored results that were deleted, by reason.', ['reason']);
+  const results = gauge('stored_results', 'Results that this gateway has in the store.');
+  const bytes = gauge('stored_bytes', 'Bytes of the results that this gateway has in the store.');
+  const errors = counter('store_errors_total', 'Calls of the result store that failed, by operation.', ['operation']);
+  const operations = new Map<StoreOperation, Series>();
+  const about = {
+    name: 'olap_warden_pagination_store_duration_seconds',
+    help: 'How long calls of the result store took, by operation.',
+    onReset: () => operations.clear(),
+  };
+  const latency = new PlainHistogram(registry, about, SECONDS);
+  return {
+    submitted: (outcome) => submissions.inc({ outcome }),
+    scanned: (count) => scanned.inc(count),
+    paged(length) {
+      pages.inc();
+      pageBytes.inc(length);
+    },
+    deleted: (reason) => deletions.inc({ reason }),
+    holds(count, size) {
+      results.set(count);
+      bytes.set(size);
+    },
+    storeCall(operation, seconds, failed) {
+      let series = operations.get(operation);
+      if (series === undefined) operations.set(operation, (series = latency.add({ operation })));
+      latency.observe(series, seconds);
+      if (failed) errors.inc({ operation });
+    },
+  };
+}

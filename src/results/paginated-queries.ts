@@ -1,0 +1,302 @@
+import type { EngineResponse } from '../pinot/types.ts';
+import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
+import { readCursorPage } from './cursors/page.ts';
+import type { Spool } from './cursors/spool.ts';
+import { storeCursor } from './cursors/submit.ts';
+import { QueryError } from './errors.ts';
+import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
+import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
+import { Readers, TrackedReader } from './readers.ts';
+import type { PaginationSettings } from './settings.ts';
+import { type InspectAnswer, type Submission, storeAnswer, type SubmitOutcome } from './submit.ts';
+
+const MB = 1024 * 1024;
+
+/** How this gateway identifies itself in responses (`broker…` fields of the specification). */
+export interface GatewayIdentity {
+  /** `brokerId`; unique among the gateways and stable across restarts. */
+  readonly id: string;
+  /** Address of this gateway for other gateways and clients. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface PaginatedQueriesOptions {
+  readonly store: ResultStore;
+  readonly settings: () => PaginationSettings;
+  readonly identity: GatewayIdentity;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Cryptographically secure bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+  /** Default: no metrics. */
+  readonly metrics?: QueryMetrics;
+  /** Access to results kept by the brokers; without it such results are not found. */
+  readonly cursors?: {
+    readonly brokers: CursorBrokers;
+    /** Whether the engine keeps new results: `olap.broker.pagination.native`. */
+    readonly native: boolean;
+  };
+}
+
+/**
+ * Runs a query.
+ * @param cursorRows if set, the engine keeps the result and responds with this many rows
+ */
+export type RunQuery = (signal: AbortSignal, cursorRows?: number) => Promise<EngineResponse>;
+
+export type Submitted =
+  /** `page` is the first page, if the response included it. */
+  | { readonly kind: 'stored'; readonly reader: ResultReader; readonly page?: Page }
+  | Exclude<SubmitOutcome, { readonly kind: 'stored' }>
+  | { readonly kind: 'refused'; readonly response: EngineResponse };
+
+/** Who submitted a query, and the tables it reads. */
+export interface QueryOrigin {
+  /** SRN of the principal. */
+  readonly owner: string;
+  /** Raw names. */
+  readonly tables: readonly string[];
+  /** Rows of the first page. */
+  readonly numRows: number;
+}
+
+/** Storage usage of this gateway, and the limits of the storage cleaner. */
+export interface StoreUsage {
+  readonly usedBytes: number;
+  /** Capacity of the store itself; null if it has no limit. */
+  readonly capacityBytes: number | null;
+  /** Whether the cleaner enforces the quota; nothing else does. */
+  readonly cleanerEnabled: boolean;
+  readonly quotaBytes: number;
+  readonly criticalPercent: number;
+  readonly targetPercent: number;
+}
+
+/** Runs queries once and serves their results in pages. Records the owner of a result; callers of this class check access. */
+export class PaginatedQueries {
+  readonly #store: ResultStore;
+  readonly #settings: () => PaginationSettings;
+  readonly #identity: GatewayIdentity;
+  #holder: HolderAddress | undefined;
+  readonly #tag: string;
+  readonly #now: () => number;
+  readonly #random: (bytes: number) => Uint8Array;
+  readonly #metrics: QueryMetrics;
+  readonly #cursors: PaginatedQueriesOptions['cursors'];
+  readonly #readers = new Readers();
+  #submissions = 0;
+
+  constructor(options: PaginatedQueriesOptions) {
+    this.#store = options.store;
+    this.#settings = options.settings;
+    this.#identity = options.identity;
+    this.#tag = holderTag(options.identity.id);
+    this.#now = options.now;
+    this.#random = options.random;
+    this.#metrics = options.metrics ?? NO_METRICS;
+    this.#cursors = options.cursors;
+  }
+
+  /** `brokerHost` and `brokerPort` of responses; the same object while unchanged. Undefined if any gateway can serve a page. */
+  get holder(): HolderAddress | undefined {
+    if (!this.#store.local) return undefined;
+    // The port is known only after the gateway listens.
+    const { host, port } = this.#identity;
+    if (this.#holder?.port !== port || this.#holder.host !== host) this.#holder = { host, port };
+    return this.#holder;
+  }
+
+  get brokerId(): string {
+    return this.#identity.id;
+  }
+
+  /** Whether the id belongs to a result that is stored only on this gateway. */
+  holds(requestId: string): boolean {
+    return this.#store.local && holderOf(requestId) === this.#tag && !isCursorId(requestId);
+  }
+
+  /**
+   * Runs a query with `run` and stores its response. `inspect` rejects the response by throwing.
+   * @throws {QueryError} busy, bad-answer, no-cursors, store-full, store-unavailable, aborted; and whatever `run` throws
+   */
+  async submit(
+    run: RunQuery,
+    origin: QueryOrigin,
+    signal: AbortSignal,
+    inspect: InspectAnswer = () => undefined,
+  ): Promise<Submitted> {
+    const { maxSubmissions } = this.#settings();
+    if (this.#submissions >= maxSubmissions) {
+      throw new QueryError(
+        'busy',
+        `${maxSubmissions} paginated queries run on this gateway already; try again in a moment`,
+      );
+    }
+    this.#submissions++;
+    let outcome: SubmissionOutcome = 'failed';
+    try {
+      const kept = this.#cursors?.native === true ? await this.#submitCursor(run, origin, signal, inspect) : undefined;
+      const submitted = kept ?? (await this.#submitStored(run, origin, signal, inspect));
+      outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
+      return submitted;
+    } finally {
+      this.#metrics.submitted(outcome);
+      this.#submissions--;
+    }
+  }
+
+  async #submitStored(
+    run: RunQuery,
+    origin: QueryOrigin,
+    signal: AbortSignal,
+    inspect: InspectAnswer,
+  ): Promise<Submitted> {
+    const submission = this.#submission(origin, newRequestId(this.#identity.id, this.#random));
+    const response = await run(signal);
+    if (response.status !== 200) return { kind: 'refused', response };
+    const answer = await storeAnswer(response, this.#store, submission, signal, inspect);
+    if (answer.kind !== 'stored') return answer;
+    this.#metrics.scanned(answer.reader.record.rowBytes);
+    return { kind: 'stored', reader: this.#readers.tracked(answer.reader) };
+  }
+
+  /** @returns undefined if the engine keeps nothing because the result has no rows */
+  async #submitCursor(
+    run: RunQuery,
+    origin: QueryOrigin,
+    signal: AbortSignal,
+    inspect: InspectAnswer,
+  ): Promise<Submitted | undefined> {
+    const { numRows } = origin;
+    const submission = this.#submission(origin, newCursorId(this.#identity.id, this.#random));
+    const response = await run(signal, numRows);
+    if (response.status !== 200) return { kind: 'refused', response };
+    const { brokers } = this.#cursors as { brokers: CursorBrokers };
+    const spool = this.#spool(signal);
+    let used = false;
+    try {
+      const parts = { store: this.#store, brokers, spool, submission, numRows, holder: this.holder };
+      const answer = await storeCursor(response, parts, inspect, signal);
+      if (answer.kind === 'no-rows') return undefined;
+      used = true;
+      if (answer.kind !== 'stored') return answer;
+      this.#metrics.scanned(spool.bytes);
+      this.#metrics.paged(answer.page.length);
+      const reader = this.#readers.tracked(answer.reader);
+      await reader.keep(spool);
+      return { kind: 'stored', reader, page: answer.page };
+    } finally {
+      if (!used) await spool.discard();
+    }
+  }
+
+  #submission({ owner, tables }: QueryOrigin, requestId: string): Submission {
+    const submissionTimeMs = this.#now();
+    const expirationTimeMs = submissionTimeMs + this.#settings().expirationMs;
+    return { owner, tables, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };
+  }
+
+  /** @throws {QueryError} not-found, also for an expired result that is not deleted yet */
+  async open(requestId: string, signal: AbortSignal): Promise<ResultReader> {
+    const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
+    if (reader !== undefined && reader.record.expirationTimeMs > this.#now()) return this.#readers.tracked(reader);
+    await reader?.close();
+    throw notFound(requestId);
+  }
+
+  /** The record of a result, even if it is expired. @throws {QueryError} not-found */
+  async recordOf(requestId: string, signal: AbortSignal): Promise<ResultRecord> {
+    const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
+    if (reader === undefined) throw notFound(requestId);
+    await reader.close();
+    return reader.record;
+  }
+
+  /** @throws {QueryError} bad-page, not-found, store-unavailable */
+  async page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
+    const { record } = reader;
+    if (isCursorRecord(record)) return this.#cursorPage(reader, record, request, signal);
+    const wholeBytes = this.#readers.room;
+    this.#readers.hold(reader, wholeBytes);
+    const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal);
+    this.#readers.hold(reader, Array.isArray(page.rows) ? page.length : 0);
+    this.#metrics.paged(page.length);
+    return page;
+  }
+
+  /** The record with all fields of the engine. @throws as `page` */
+  async described({ record }: ResultReader, signal: AbortSignal): Promise<ResultRecord> {
+    if (!isCursorRecord(record)) return record;
+    return { ...record, fields: await this.#brokersOf(record).metadata(record, signal) };
+  }
+
+  async #cursorPage(
+    reader: ResultReader,
+    record: CursorRecord,
+    request: PageRequest,
+    signal: AbortSignal,
+  ): Promise<Page> {
+    if (!(reader instanceof TrackedReader)) throw new TypeError('a page is read by a reader of this gateway');
+    const brokers = this.#brokersOf(record);
+    const spool = this.#spool(signal);
+    await reader.keep(spool);
+    const page = await readCursorPage(record, request, { brokers, spool, holder: this.holder }, signal);
+    this.#metrics.paged(page.length);
+    return page;
+  }
+
+  #brokersOf({ requestId }: ResultRecord): CursorBrokers {
+    if (this.#cursors === undefined) throw notFound(requestId);
+    return this.#cursors.brokers;
+  }
+
+  /** The caller must discard it. */
+  #spool(signal: AbortSignal): Spool {
+    const begin = (): Promise<ResultWriter> => this.#store.begin(newRequestId(this.#identity.id, this.#random), signal);
+    return this.#readers.spool(begin);
+  }
+
+  /** Every complete result, including expired ones, in order of submission. */
+  async list(signal: AbortSignal): Promise<StoredResultSummary[]> {
+    const all: StoredResultSummary[] = [];
+    for await (const summary of this.#store.list(signal)) all.push(summary);
+    return all.sort((a, b) => a.record.submissionTimeMs - b.record.submissionTimeMs);
+  }
+
+  /** Storage used by this gateway's own results; only these count against its quota. @throws {QueryError} store-unavailable */
+  async usage(signal: AbortSignal): Promise<StoreUsage> {
+    let usedBytes = 0;
+    for await (const { record, bytes } of this.#store.list(signal)) {
+      if (record.brokerId === this.#identity.id) usedBytes += bytes;
+    }
+    const { enabled, maxStorageMb, criticalPercent, targetPercent } = this.#settings().storageCleaner;
+    return {
+      usedBytes,
+      capacityBytes: this.#store.capacityBytes ?? null,
+      cleanerEnabled: enabled,
+      quotaBytes: maxStorageMb * MB,
+      criticalPercent,
+      targetPercent,
+    };
+  }
+
+  /** @throws {QueryError} not-found */
+  async delete(record: ResultRecord, signal: AbortSignal): Promise<void> {
+    const { requestId, expirationTimeMs } = record;
+    if (!(await this.#store.delete(requestId, signal))) throw notFound(requestId);
+    this.#metrics.deleted(expirationTimeMs <= this.#now() ? 'expired' : 'request');
+  }
+
+  /** True while a page of the result is being sent by this gateway. */
+  isBeingRead(requestId: string): boolean {
+    return this.#readers.isBeingRead(requestId);
+  }
+}
+
+function notFound(requestId: string): QueryError {
+  const shown = requestId.length > 64 ? `${requestId.slice(0, 64)}…` : requestId;
+  return new QueryError('not-found', `there are no query results for \`${shown}\`: never stored, expired, or deleted`);
+}

@@ -1,0 +1,133 @@
+import type { GatewayIdentity } from '../paginated-queries.ts';
+import { holderOf, holderTag, isRequestId } from '../request-id.ts';
+
+/** Marks a request from one gateway to another: the receiver must not forward it again. */
+export const FORWARDED_HEADER = 'x-olap-warden-forwarded';
+
+export interface GatewayAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Another gateway of this deployment. */
+export interface Peer extends GatewayAddress {
+  /** Its `brokerId`; undefined until it is known. */
+  readonly id: string | undefined;
+}
+
+/** Where a request for a stored result is handled. */
+export type Route =
+  | { readonly kind: 'local' }
+  | { readonly kind: 'peer'; readonly peer: GatewayAddress }
+  /** The request names a gateway that is not part of this deployment. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+export interface PeerDirectoryOptions {
+  readonly self: GatewayIdentity;
+  /** All gateways of the deployment, from the settings or a headless Service; may include this one. */
+  readonly addresses: () => Promise<readonly GatewayAddress[]>;
+  /** Requests the `brokerId` of a gateway; undefined if it does not report one. */
+  readonly identify: (address: GatewayAddress) => Promise<string | undefined>;
+  /** Monotonic clock in milliseconds. */
+  readonly now: () => number;
+  readonly refreshMs?: number;
+  readonly onProblem: (message: string) => void;
+}
+
+const REFRESH_MS = 10_000;
+/** Limits the connections that a wrong DNS name can cause. */
+const MAX_PEERS = 64;
+const LOCAL: Route = { kind: 'local' };
+
+/**
+ * Gateways that may hold results. Requests are forwarded only to these: an address in a request is only compared with
+ * them and never used itself.
+ */
+export class PeerDirectory {
+  readonly #options: PeerDirectoryOptions;
+  #peers: readonly Peer[] = [];
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: PeerDirectoryOptions) {
+    this.#options = options;
+  }
+
+  /** The other gateways, as of the last refresh. */
+  get peers(): readonly Peer[] {
+    return this.#peers;
+  }
+
+  /**
+   * Finds the gateway of a result: the one named in the request, or the one encoded in the id.
+   * @param forward `FORWARD_HOST` and `FORWARD_PORT` as received
+   */
+  async route(requestId: string, forward: { readonly host?: string; readonly port?: string }): Promise<Route> {
+    const { host, port } = forward;
+    if (host !== undefined || port !== undefined) return this.#named(host, port);
+    const tag = isRequestId(requestId) ? holderOf(requestId) : undefined;
+    if (tag === undefined || tag === holderTag(this.#options.self.id)) return LOCAL;
+    const peer = await this.#find((candidate) => candidate.id !== undefined && holderTag(candidate.id) === tag);
+    return peer === undefined ? LOCAL : { kind: 'peer', peer };
+  }
+
+  /** Refreshes the addresses and identifies new gateways. Concurrent calls share one run; a failure keeps the known peers. */
+  refresh(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #named(host: string | undefined, port: string | undefined): Promise<Route> {
+    const { self } = this.#options;
+    if (host === undefined || port === undefined || !/^\d{1,5}$/.test(port)) {
+      return refused(
+        '`FORWARD_HOST` and `FORWARD_PORT` go together: send `brokerHost` and `brokerPort` of the submission',
+      );
+    }
+    const wanted = { host: host.toLowerCase(), port: Number(port) };
+    if (same(self, wanted)) return LOCAL;
+    const peer = await this.#find((candidate) => same(candidate, wanted));
+    return peer === undefined
+      ? refused(
+          `\`FORWARD_HOST\` and \`FORWARD_PORT\` name \`${host.slice(0, 255)}:${port}\`, which is no gateway of this deployment`,
+        )
+      : { kind: 'peer', peer };
+  }
+
+  async #find(which: (peer: Peer) => boolean): Promise<Peer | undefined> {
+    const known = this.#peers.find(which);
+    const age = this.#options.now() - this.#readAt;
+    if (age < (this.#options.refreshMs ?? REFRESH_MS)) return known;
+    const refreshed = this.refresh();
+    if (known !== undefined) return known;
+    await refreshed;
+    return this.#peers.find(which);
+  }
+
+  async #read(): Promise<void> {
+    const { self, addresses, identify, now, onProblem } = this.#options;
+    try {
+      const found = (await addresses()).filter((address) => !same(self, address));
+      if (found.length > MAX_PEERS)
+        onProblem(`${found.length} gateways were found; only the first ${MAX_PEERS} are used`);
+      const peers = await Promise.all(
+        found.slice(0, MAX_PEERS).map(async ({ host, port }) => ({ host, port, id: await identify({ host, port }) })),
+      );
+      this.#peers = peers.filter((peer) => peer.id !== self.id);
+    } catch (error) {
+      onProblem(`the other gateways could not be looked up: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.#readAt = now();
+    }
+  }
+}
+
+function same(a: GatewayAddress, b: GatewayAddress): boolean {
+  return a.port === b.port && a.host.toLowerCase() === b.host.toLowerCase();
+}
+
+function refused(message: string): Route {
+  return { kind: 'refused', message };
+}

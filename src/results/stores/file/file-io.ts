@@ -1,0 +1,69 @@
+import { close, fsync, open, read, write } from 'node:fs';
+import { promisify } from 'node:util';
+import { QueryError } from '../../errors.ts';
+
+// Plain descriptors, because a FileHandle needs an object with a finalizer for each page.
+export const openFile = promisify(open);
+export const closeFile = promisify(close);
+export const syncFile = promisify(fsync);
+const readSome = promisify(read);
+const writeSome = promisify(write);
+
+/** Makes a rename within the folder durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  const descriptor = await openFile(folder, 'r');
+  try {
+    await syncFile(descriptor);
+  } finally {
+    await closeFile(descriptor);
+  }
+}
+
+/**
+ * Reads exactly the bytes `from` to `to` into the beginning of `buffer`.
+ * @throws {QueryError} store-unavailable where the file is shorter
+ */
+export async function readInto(descriptor: number, buffer: Buffer, from: number, to: number): Promise<Buffer> {
+  const length = to - from;
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await readSome(descriptor, buffer, filled, length - filled, from + filled);
+    if (bytesRead === 0) throw tooShort();
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, length);
+}
+
+function tooShort(): QueryError {
+  return new QueryError('store-unavailable', 'the stored result is damaged: its file is too short');
+}
+
+export function readRange(descriptor: number, from: number, to: number): Promise<Buffer> {
+  return readInto(descriptor, Buffer.allocUnsafeSlow(to - from), from, to);
+}
+
+export async function writeAll(descriptor: number, bytes: Uint8Array, at: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    const { bytesWritten } = await writeSome(descriptor, bytes, written, bytes.length - written, at + written);
+    written += bytesWritten;
+  }
+}
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes(String((error as { code?: unknown } | null)?.code));
+}
+
+/** Maps a file system error to a QueryError without local paths. */
+export function asStoreError(error: unknown): QueryError {
+  if (error instanceof QueryError) return error;
+  if (hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) {
+    return new QueryError(
+      'store-full',
+      'the result does not fit: the disk of the result store is full. Delete results that are no longer read, ' +
+        'enable `olap.broker.pagination.file.enableStorageCleaner`, or give `olap.broker.pagination.file.data.dir` more room',
+      { cause: error },
+    );
+  }
+  return new QueryError('store-unavailable', 'the result store failed; the log tells more', { cause: error });
+}

@@ -1,0 +1,189 @@
+import { rm } from 'node:fs/promises';
+import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
+import { decodeIndex, encodeIndex, type RowIndex } from '../../row-index.ts';
+import type { BufferPool } from '../buffer-pool.ts';
+import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
+import type { OpenFile } from './open-files.ts';
+import type { Block } from '../read-ahead.ts';
+
+const STREAM_BYTES = 256 * 1024;
+const BYTES_PER_CHECKPOINT = 8;
+/** Pages up to this size are read together with the rows after them. */
+const SMALL_BYTES = 64 * 1024;
+
+/** Writes the rows of a result into a file. */
+export class FileWriter implements ResultWriter {
+  readonly #descriptor: number;
+  readonly #part: string;
+  readonly #publish: (record: ResultRecord) => Promise<ResultReader>;
+  #position = 0;
+  #open = true;
+  /** The pending write. Only one, so that scanning continues during a write while a slow disk still slows down the engine. */
+  #writing: Promise<void> = Promise.resolve();
+
+  /**
+   * @param part path of the file, open for writing and reading
+   * @param publish renames the file and writes the record
+   */
+  constructor(descriptor: number, part: string, publish: (record: ResultRecord) => Promise<ResultReader>) {
+    this.#descriptor = descriptor;
+    this.#part = part;
+    this.#publish = publish;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#settled();
+    this.#writing = writeAll(this.#descriptor, bytes, this.#position);
+    // The next call throws the error; without this handler it would be an unhandled rejection.
+    this.#writing.catch(() => undefined);
+    this.#position += bytes.length;
+  }
+
+  async seal(index: RowIndex): Promise<void> {
+    await this.write(encodeIndex(index));
+    await this.#settled();
+    await syncFile(this.#descriptor).catch((error: unknown) => {
+      throw asStoreError(error);
+    });
+  }
+
+  read(from: number, to: number): AsyncIterable<Uint8Array> {
+    return pieces(this.#descriptor, from, to);
+  }
+
+  async commit(record: ResultRecord): Promise<ResultReader> {
+    await this.#close();
+    try {
+      return await this.#publish(record);
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.#writing.catch(() => undefined);
+    await this.#close();
+    // A file that cannot be removed now is removed at the next start.
+    await rm(this.#part, { force: true }).catch(() => undefined);
+  }
+
+  async #settled(): Promise<void> {
+    try {
+      await this.#writing;
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    await closeFile(this.#descriptor);
+  }
+}
+
+/** What the readers of a store share. */
+export interface FileReaderParts {
+  readonly pool: BufferPool;
+  readonly release: (file: OpenFile) => Promise<void>;
+}
+
+/** Reads the rows of one file. */
+export class FileReader implements ResultReader {
+  readonly record: ResultRecord;
+  readonly #file: OpenFile;
+  readonly #parts: FileReaderParts;
+  readonly #buffers: Buffer[] = [];
+  readonly #blocks: Block[] = [];
+  #open = true;
+  #reading = 0;
+  #idle: (() => void) | undefined;
+
+  constructor(file: OpenFile, parts: FileReaderParts) {
+    this.record = file.cached.record;
+    this.#file = file;
+    this.#parts = parts;
+  }
+
+  get knownIndex(): RowIndex | undefined {
+    return this.#file.cached.index;
+  }
+
+  async index(): Promise<RowIndex> {
+    const { cached } = this.#file;
+    const { rowBytes, stride, checkpoints } = this.record;
+    cached.index ??= decodeIndex(await this.#range(rowBytes, rowBytes + checkpoints * BYTES_PER_CHECKPOINT), stride);
+    return cached.index;
+  }
+
+  async read(from: number, to: number): Promise<readonly Uint8Array[]> {
+    return [to - from <= SMALL_BYTES ? await this.#small(from, to) : await this.#range(from, to)];
+  }
+
+  async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
+    for (let at = from; at < to; at += STREAM_BYTES) {
+      yield await this.#tracked(() => readRange(this.#file.descriptor, at, Math.min(to, at + STREAM_BYTES)));
+    }
+  }
+
+  async close(reuse = false): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    // The descriptor number of a closed file is reused: a pending read must not read from another file.
+    if (this.#reading > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    for (const block of this.#blocks) this.#file.ahead.release(block, reuse);
+    if (reuse) for (const buffer of this.#buffers) this.#parts.pool.give(buffer);
+    await this.#parts.release(this.#file);
+  }
+
+  async #small(from: number, to: number): Promise<Uint8Array> {
+    const block = this.#known(from, to) ?? (await this.#load(from, to));
+    return block.bytes.subarray(from - block.from, to - block.from);
+  }
+
+  /** The current block, if it contains the bytes. */
+  #known(from: number, to: number): Block | undefined {
+    const block = this.#file.ahead.find(from, to);
+    if (block === undefined || this.#blocks.includes(block)) return block;
+    block.users++;
+    this.#blocks.push(block);
+    return block;
+  }
+
+  async #load(from: number, to: number): Promise<Block> {
+    const { descriptor, ahead } = this.#file;
+    const block = await this.#tracked(() =>
+      ahead.load({ from, to }, this.record.rowBytes, (buffer, start, end) => readInto(descriptor, buffer, start, end)),
+    );
+    this.#blocks.push(block);
+    return block;
+  }
+
+  #range(from: number, to: number): Promise<Uint8Array> {
+    const buffer = this.#buffer(to - from);
+    return this.#tracked(() => readInto(this.#file.descriptor, buffer, from, to));
+  }
+
+  #buffer(bytes: number): Buffer {
+    const buffer = this.#parts.pool.take(bytes);
+    this.#buffers.push(buffer);
+    return buffer;
+  }
+
+  async #tracked<T>(read: () => Promise<T>): Promise<T> {
+    this.#reading++;
+    try {
+      return await read();
+    } catch (error) {
+      throw asStoreError(error);
+    } finally {
+      if (--this.#reading === 0) this.#idle?.();
+    }
+  }
+}
+
+async function* pieces(descriptor: number, from: number, to: number): AsyncIterable<Uint8Array> {
+  for (let at = from; at < to; at += STREAM_BYTES) {
+    yield await readRange(descriptor, at, Math.min(to, at + STREAM_BYTES));
+  }
+}

@@ -1,0 +1,97 @@
+import { fstatSync } from 'node:fs';
+import { closeFile } from './file-io.ts';
+import type { BufferPool } from '../buffer-pool.ts';
+import { ReadAhead } from '../read-ahead.ts';
+import type { CachedResult } from '../result-cache.ts';
+
+/** An open file of rows with the cached record and index of its result. */
+export interface OpenFile {
+  readonly descriptor: number;
+  readonly cached: CachedResult;
+  /** Read-ahead block of the last small page. */
+  readonly ahead: ReadAhead;
+}
+
+interface Entry extends OpenFile {
+  users: number;
+  /** When the file was last seen to exist, in epoch milliseconds. */
+  seenAt: number;
+  /** Closed when its last user releases it. */
+  forgotten: boolean;
+}
+
+const MAX_IDLE = 64;
+/** How long a file is assumed to exist without a check. Another process may delete it without notifying this one. */
+const RECHECK_MS = 100;
+
+/** Keeps recently read files open: opening and closing a file costs as much as reading a page. */
+export class OpenFiles {
+  readonly #entries = new Map<string, Entry>();
+  readonly #pool: BufferPool;
+  readonly #now: () => number;
+
+  /** @param now epoch milliseconds */
+  constructor(pool: BufferPool, now: () => number) {
+    this.#pool = pool;
+    this.#now = now;
+  }
+
+  /** Acquires a file that is already open; undefined if it is not, or if another process deleted it. */
+  acquire(requestId: string): OpenFile | undefined {
+    const entry = this.#entries.get(requestId);
+    if (entry === undefined) return undefined;
+    const now = this.#now();
+    if (Math.abs(now - entry.seenAt) > RECHECK_MS) {
+      if (fstatSync(entry.descriptor).nlink === 0) {
+        this.forget(requestId);
+        return undefined;
+      }
+      entry.seenAt = now;
+      // Moves the entry to the end: the least recently used file is closed first.
+      this.#entries.delete(requestId);
+      this.#entries.set(requestId, entry);
+    }
+    entry.users++;
+    return entry;
+  }
+
+  /** Registers a newly opened descriptor and acquires it for one user. */
+  add(descriptor: number, cached: CachedResult): OpenFile {
+    const { requestId } = cached.record;
+    this.forget(requestId);
+    const entry: Entry = {
+      descriptor,
+      cached,
+      ahead: new ReadAhead(this.#pool),
+      users: 1,
+      seenAt: this.#now(),
+      forgotten: false,
+    };
+    this.#entries.set(requestId, entry);
+    return entry;
+  }
+
+  async release(file: OpenFile): Promise<void> {
+    const entry = file as Entry;
+    entry.users--;
+    if (entry.users === 0 && entry.forgotten) await closeFile(entry.descriptor);
+    for (const [requestId, { users }] of this.#entries) {
+      if (this.#entries.size <= MAX_IDLE) break;
+      if (users === 0) this.forget(requestId);
+    }
+  }
+
+  /** Closes the file when its last user releases it. */
+  forget(requestId: string): void {
+    const entry = this.#entries.get(requestId);
+    if (entry === undefined) return;
+    this.#entries.delete(requestId);
+    entry.forgotten = true;
+    // The file was only read, so an error of close() does not matter.
+    if (entry.users === 0) void closeFile(entry.descriptor).catch(() => undefined);
+  }
+
+  close(): void {
+    for (const requestId of this.#entries.keys()) this.forget(requestId);
+  }
+}

@@ -1,0 +1,134 @@
+import { QueryError } from '../../errors.ts';
+import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
+import { decodeIndex, encodeIndex, type RowIndex } from '../../row-index.ts';
+import type { ObjectClient, ObjectUpload } from './object-client.ts';
+import { RECORD, ROWS } from './object-pairs.ts';
+import type { CachedResult } from '../result-cache.ts';
+
+const BYTES_PER_CHECKPOINT = 8;
+const CLEAN_UP_TIMEOUT_MS = 30_000;
+
+/** Size of the rows object of a complete result: rows and index. */
+export function objectBytes({ rowBytes, checkpoints }: ResultRecord): number {
+  return rowBytes + checkpoints * BYTES_PER_CHECKPOINT;
+}
+
+export interface ObjectWriterParts {
+  readonly client: ObjectClient;
+  readonly upload: ObjectUpload;
+  readonly requestId: string;
+  /** Writes the record, which makes the result visible. */
+  readonly publish: (record: ResultRecord) => Promise<ResultReader>;
+  /** Called when nothing is being written any more; with an error if the objects of a discarded result could not be removed. */
+  readonly onEnd: (failure?: unknown) => void;
+}
+
+export class ObjectWriter implements ResultWriter {
+  readonly #parts: ObjectWriterParts;
+  /** Keys of objects that may exist: a failed call may still have had an effect. */
+  readonly #written: string[] = [];
+  #complete = false;
+
+  constructor(parts: ObjectWriterParts) {
+    this.#parts = parts;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#parts.upload.write(bytes);
+  }
+
+  async seal(index: RowIndex): Promise<void> {
+    const { upload, requestId } = this.#parts;
+    await upload.write(encodeIndex(index));
+    this.#written.unshift(requestId + ROWS);
+    await upload.complete();
+    this.#complete = true;
+  }
+
+  async *read(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    const { client, requestId } = this.#parts;
+    const bytes = await client.range(requestId + ROWS, from, to, signal);
+    if (bytes === undefined) throw notFound();
+    yield* bytes;
+  }
+
+  async commit(record: ResultRecord): Promise<ResultReader> {
+    const { publish, requestId, onEnd } = this.#parts;
+    this.#written.unshift(requestId + RECORD);
+    const reader = await publish(record);
+    onEnd();
+    return reader;
+  }
+
+  async discard(): Promise<void> {
+    const { client, upload, onEnd } = this.#parts;
+    // The caller's signal may have caused the discard, so the cleanup needs its own.
+    const signal = AbortSignal.timeout(CLEAN_UP_TIMEOUT_MS);
+    let failure: unknown;
+    const attempt = async (work: () => Promise<void>): Promise<void> => {
+      await work().catch((error: unknown) => {
+        failure ??= error;
+      });
+    };
+    if (!this.#complete) await attempt(() => upload.abort());
+    for (const key of this.#written) await attempt(() => client.delete(key, signal));
+    onEnd(failure);
+  }
+}
+
+export class ObjectReader implements ResultReader {
+  readonly record: ResultRecord;
+  readonly #client: ObjectClient;
+  readonly #cached: CachedResult;
+  readonly #forget: () => void;
+
+  constructor(client: ObjectClient, cached: CachedResult, forget: () => void) {
+    this.record = cached.record;
+    this.#client = client;
+    this.#cached = cached;
+    this.#forget = forget;
+  }
+
+  get knownIndex(): RowIndex | undefined {
+    return this.#cached.index;
+  }
+
+  async index(signal: AbortSignal): Promise<RowIndex> {
+    const { rowBytes, stride } = this.record;
+    if (this.#cached.index === undefined) {
+      const parts = await this.read(rowBytes, objectBytes(this.record), signal);
+      this.#cached.index = decodeIndex(Buffer.concat(parts), stride);
+    }
+    return this.#cached.index;
+  }
+
+  async read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+    const parts: Uint8Array[] = [];
+    for await (const part of this.stream(from, to, signal)) parts.push(part);
+    return parts;
+  }
+
+  async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    const bytes = await this.#client.range(this.#key, from, to, signal);
+    if (bytes === undefined) {
+      this.#forget();
+      throw notFound();
+    }
+    let left = to - from;
+    for await (const part of bytes) {
+      left -= part.length;
+      yield part;
+    }
+    if (left !== 0) throw new QueryError('store-unavailable', 'the stored result is damaged: its object is too short');
+  }
+
+  async close(): Promise<void> {}
+
+  get #key(): string {
+    return this.record.requestId + ROWS;
+  }
+}
+
+function notFound(): QueryError {
+  return new QueryError('not-found', 'the query results were deleted meanwhile');
+}

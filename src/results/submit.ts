@@ -1,0 +1,212 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { finished, type Transform } from 'node:stream';
+import type { AnswerPieces, EngineResponse } from '../pinot/types.ts';
+import { QueryError } from './errors.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './result-store.ts';
+import { AnswerScanner, type ScannedAnswer } from './scanner/answer-scanner.ts';
+import type { RawField } from './scanner/fields.ts';
+
+/** Chunks from the engine are combined to this size before they are written to the store. */
+const WRITE_BYTES = 512 * 1024;
+
+/** Fields of a record that are not in the engine's response. */
+export type Submission = Pick<
+  ResultRecord,
+  'requestId' | 'brokerId' | 'owner' | 'tables' | 'submissionTimeMs' | 'expirationTimeMs'
+>;
+
+export type SubmitOutcome =
+  | { readonly kind: 'stored'; readonly reader: ResultReader }
+  /** Nothing was stored: the caller gets the engine's response. */
+  | EngineAnswer;
+
+export interface EngineAnswer {
+  readonly kind: 'engine-answer';
+  readonly length: number;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Releases the source of the body, whether it was read or not. The receiver must call it. Never throws. */
+  readonly close: () => Promise<void>;
+}
+
+/** Checks the fields of the response before the result becomes visible; throws to reject it. */
+export type InspectAnswer = (fields: readonly RawField[]) => void;
+
+/**
+ * Stores the engine's response while it arrives: scan, index, write. A slow store slows the engine by backpressure. A response with
+ * exceptions or without rows is not stored but returned.
+ * @param signal aborts the query and removes everything stored
+ * @throws {QueryError} bad-answer, store-full, store-unavailable, aborted
+ */
+export async function storeAnswer(
+  response: EngineResponse,
+  store: ResultStore,
+  submission: Submission,
+  signal: AbortSignal,
+  inspect: InspectAnswer = () => undefined,
+): Promise<SubmitOutcome> {
+  const body = decoded(response);
+  const writer = await store.begin(submission.requestId, signal).catch((error: unknown) => {
+    body.destroy();
+    throw error;
+  });
+  let kept = false;
+  try {
+    const answer = await scanInto(new Gathered(writer), body, signal);
+    inspect(answer.fields);
+    await writer.seal(answer.index);
+    if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
+      kept = true;
+      return engineAnswer(answer, writer.read(0, answer.rowBytes, signal), () => writer.discard());
+    }
+    const reader = await writer.commit(recordOf(answer, answer.dataSchema, submission));
+    kept = true;
+    return { kind: 'stored', reader };
+  } finally {
+    body.destroy();
+    if (!kept) await writer.discard();
+  }
+}
+
+/** Receives the rows of a response in pieces. */
+export interface RowsSink {
+  /** Resolves when more is accepted; the piece may be overwritten from then on. */
+  push(rows: Uint8Array): Promise<void>;
+  /** Ends the rows. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Scans a response while it arrives.
+ * @param body destroyed by the caller
+ * @throws {QueryError} bad-answer, aborted; and whatever the sink throws
+ */
+export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: AbortSignal): Promise<ScannedAnswer> {
+  const scanner = new AnswerScanner();
+  const abort = (): void => {
+    body.destroy();
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  // The caller may have aborted before this listener was added.
+  if (signal.aborted) abort();
+  try {
+    for await (const chunk of body) {
+      const piece = scanner.push(chunk);
+      if (piece.length > 0) await rows.push(piece);
+    }
+    throwIfAborted(signal);
+    await rows.flush();
+    return scanner.end();
+  } catch (error) {
+    throwIfAborted(signal);
+    throw error instanceof QueryError ? error : bodyError(error);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/**
+ * Combines small pieces in two buffers: one is filled while the other is written. New buffers for each write would
+ * accumulate until the next garbage collection.
+ */
+export class Gathered implements RowsSink {
+  readonly #writer: ResultWriter;
+  #filling = Buffer.allocUnsafeSlow(WRITE_BYTES);
+  #writing = Buffer.allocUnsafeSlow(WRITE_BYTES);
+  #size = 0;
+
+  constructor(writer: ResultWriter) {
+    this.#writer = writer;
+  }
+
+  async push(bytes: Uint8Array): Promise<void> {
+    for (let from = 0; from < bytes.length;) {
+      const take = Math.min(bytes.length - from, WRITE_BYTES - this.#size);
+      this.#filling.set(bytes.subarray(from, from + take), this.#size);
+      this.#size += take;
+      from += take;
+      if (this.#size === WRITE_BYTES) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    if (this.#size === 0) return;
+    await this.#writer.write(this.#filling.subarray(0, this.#size));
+    [this.#filling, this.#writing] = [this.#writing, this.#filling];
+    this.#size = 0;
+  }
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new QueryError('aborted', 'the caller went away before the answer was there');
+}
+
+function bodyError(error: unknown): QueryError {
+  return new QueryError('bad-answer', "the engine's answer broke off or could not be decoded", { cause: error });
+}
+
+/**
+ * The engine's response, unchanged.
+ * @param rows the buffered rows; read at most once
+ * @param discard releases the rows
+ */
+export function engineAnswer(
+  answer: ScannedAnswer,
+  rows: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  discard: () => Promise<void>,
+): EngineAnswer {
+  const { head, tail, rowBytes } = answer;
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= discard());
+  return { kind: 'engine-answer', length: head.length + rowBytes + tail.length, body: joined(), close };
+
+  async function* joined(): AsyncIterable<Uint8Array> {
+    try {
+      yield head;
+      if (rowBytes > 0) yield* rows;
+      yield tail;
+    } finally {
+      await close();
+    }
+  }
+}
+
+function recordOf(answer: ScannedAnswer, dataSchema: string, submission: Submission): ResultRecord {
+  return {
+    version: 1,
+    ...submission,
+    rowCount: answer.rowCount,
+    rowBytes: answer.rowBytes,
+    stride: answer.index.stride,
+    checkpoints: answer.index.checkpoints.length,
+    dataSchema,
+    tableFields: answer.tableFields,
+    fields: answer.fields,
+  };
+}
+
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** The response body without its content coding. @throws {QueryError} bad-answer for a coding that was not requested */
+export function decoded(response: EngineResponse): AnswerPieces {
+  const coding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (coding === 'identity') return response.pieces ?? response.body;
+  const decoder = DECODERS[coding]?.();
+  if (decoder === undefined) {
+    response.body.destroy();
+    throw new QueryError(
+      'bad-answer',
+      `the engine's answer has the content coding \`${coding}\`; gzip, deflate and br are known`,
+    );
+  }
+  // pipe() alone would leave the engine's stream open after an early end of either side.
+  finished(response.body, (error) => {
+    if (error) decoder.destroy(error);
+  });
+  finished(decoder, () => response.body.destroy());
+  return response.body.pipe(decoder);
+}

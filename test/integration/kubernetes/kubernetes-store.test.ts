@@ -1,0 +1,280 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { KubeConfig } from '@kubernetes/client-node';
+import { request } from 'undici';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { KubernetesStore, type StoreTransport } from '../../../src/kubernetes/kubernetes-store.ts';
+import type { ReflectorTuning } from '../../../src/kubernetes/reflector.ts';
+import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
+import { StoreError } from '../../../src/store/resource-store.ts';
+import { role } from '../../builders/resources.ts';
+import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { CuttableProxy } from '../../support/kubernetes/cuttable-proxy.ts';
+
+// A control plane of its own: it is killed, frozen and compacted.
+let plane: ControlPlane;
+let proxy: CuttableProxy;
+let namespace: string;
+let transport: KubernetesTransport;
+let lists: URLSearchParams[];
+let store: KubernetesStore;
+let events: string[];
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await plane.applyCrds();
+  proxy = await CuttableProxy.start(plane.url);
+});
+
+afterAll(async () => {
+  await proxy.close();
+  await plane.stop();
+});
+
+beforeEach(async () => {
+  namespace = await plane.createNamespace('store');
+  transport = new KubernetesTransport(throughProxy, { namespace });
+});
+
+afterEach(async () => {
+  await store.close();
+  await transport.close();
+});
+
+function throughProxy(): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromFile(plane.kubeconfigPath);
+  const [cluster] = config.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  config.clusters = [{ ...cluster, server: `https://127.0.0.1:${proxy.port}` }];
+  return config;
+}
+
+/** Opens a store whose lists of roles are noted. */
+async function open(tuning: Partial<ReflectorTuning> = {}): Promise<void> {
+  lists = [];
+  events = [];
+  const spy: StoreTransport = {
+    namespace,
+    stream: (path, options) => transport.stream(path, options),
+    request: (method, path, options) => {
+      if (method === 'GET' && path.endsWith('/roles'))
+        lists.push(new URLSearchParams(JSON.parse(JSON.stringify(options?.query ?? {})) as Record<string, string>));
+      return transport.request(method, path, options);
+    },
+  };
+  // Short backoffs: what is waited for here is the server, not the store.
+  store = new KubernetesStore({ transport: spy, tuning: { backoff: { baseMs: 50, maxMs: 500 }, ...tuning } });
+  store.subscribe('Role', ({ type, object }) => events.push(`${type} ${object.metadata.name}`));
+  await store.synced(AbortSignal.timeout(20_000));
+}
+
+async function createRoles(count: number): Promise<void> {
+  const names = Array.from({ length: count }, (_, i) => `r${String(i).padStart(4, '0')}`);
+  const path = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/roles`;
+  for (let start = 0; start < count; start += 100)
+    await Promise.all(
+      names.slice(start, start + 100).map(async (name) => transport.request('POST', path, { body: role(name) })),
+    );
+}
+
+async function kubectlApply(name: string, policies: string[] = []): Promise<void> {
+  await plane.mustKubectl(['apply', '-n', namespace, '-f', '-'], { input: JSON.stringify(role(name, { policies })) });
+}
+
+async function until(what: string, holds: () => boolean, timeoutMs = 20_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!holds()) {
+    if (Date.now() > deadline)
+      throw new Error(`not within ${timeoutMs} ms: ${what}; ${JSON.stringify(store.health())}`);
+    await sleep(20);
+  }
+}
+
+describe('KubernetesStore on a real API server', () => {
+  test('lists 1,200 objects by pages', async () => {
+    await createRoles(1200);
+    await open();
+    expect(store.list('Role')).toHaveLength(1200);
+    expect(store.list('Role')[1199]?.metadata.name).toBe('r1199');
+    expect(lists).toHaveLength(3);
+    expect(lists.every((query) => query.get('limit') === '500')).toBe(true);
+    expect(lists.map((query) => query.has('continue'))).toEqual([false, true, true]);
+    expect(JSON.stringify(store.list('Role')[0])).not.toContain('fieldsV1');
+  });
+
+  test('serves its view while the API server is killed, and goes on when it is back', async () => {
+    await open();
+    await store.create('Role', role('before'));
+    const { pid } = { pid: plane.apiserverPid };
+    await plane.stopApiserver('SIGKILL');
+    await until('the loss is noticed', () => store.health().lastError !== undefined);
+    expect(store.get('Role', 'before')).toBeDefined();
+    const lost = await store.create('Role', role('lost')).catch((error: unknown) => error);
+    expect(lost).toBeInstanceOf(StoreError);
+    expect(lost).toMatchObject({ code: 'unavailable', message: expect.stringContaining('did not answer POST') });
+    await plane.startApiserver();
+    expect(plane.apiserverPid).not.toBe(pid);
+    await kubectlApply('after');
+    await until('what was made afterwards', () => store.get('Role', 'after') !== undefined);
+    await until('it is well', () => store.health().lastError === undefined);
+    expect(store.list('Role').map(({ metadata }) => metadata.name)).toEqual(['after', 'before']);
+    expect(events).toEqual(['added before', 'added after']);
+  });
+
+  test('a cut network: goes on from where it was, without a new list', async () => {
+    await open();
+    await kubectlApply('a');
+    await until('a', () => store.get('Role', 'a') !== undefined);
+    proxy.cut();
+    await until('the loss is noticed', () => store.health().lastError !== undefined);
+    await kubectlApply('b');
+    await plane.mustKubectl(['delete', 'roles.olapwarden.io', 'a', '-n', namespace]);
+    proxy.mend();
+    await until('both changes', () => events.length === 3);
+    expect(events).toEqual(['added a', 'added b', 'deleted a']);
+    expect(lists).toHaveLength(1);
+  });
+
+  test('history that etcd has compacted: a new list tells what changed', async () => {
+    await open();
+    for (const name of ['stays', 'changes', 'goes']) await kubectlApply(name);
+    await until('all three', () => store.list('Role').length === 3);
+    proxy.cut();
+    await kubectlApply('changes', ['p']);
+    await kubectlApply('comes');
+    await plane.mustKubectl(['delete', 'roles.olapwarden.io', 'goes', '-n', namespace]);
+    await compactEtcd();
+    // Its cache of recent events would bridge the gap.
+    await plane.restart();
+    events.length = 0;
+    proxy.mend();
+    await until('the changes', () => store.get('Role', 'comes') !== undefined);
+    expect([...events].sort()).toEqual(['added comes', 'deleted goes', 'modified changes']);
+    expect(lists).toHaveLength(2);
+    await kubectlApply('next');
+    await until('what comes next', () => store.get('Role', 'next') !== undefined);
+  });
+
+  test('a frozen API server is noticed by its silence', async () => {
+    await open({ idleMs: 1500 });
+    await store.create('Role', role('a'));
+    plane.pause();
+    try {
+      await until('the silence is noticed', () => store.health().lastError !== undefined);
+      expect(store.health().lastError).toContain('nothing received within 1500 ms');
+      expect(store.health().ageMs).toBeGreaterThan(1000);
+      expect(store.get('Role', 'a')).toBeDefined();
+    } finally {
+      plane.resume();
+    }
+    await kubectlApply('b');
+    await until('what comes next', () => store.get('Role', 'b') !== undefined);
+  });
+
+  test('a token that was replaced is taken up before the old one ends', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'olap-warden-token-'));
+    const tokenFile = join(directory, 'token');
+    const rights = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: namespace } };
+    const subjects = ['first', 'second'].map((name) => ({ kind: 'ServiceAccount', name, namespace }));
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
+    await writeFile(tokenFile, await plane.serviceAccountToken(namespace, 'first'));
+    const second = await plane.serviceAccountToken(namespace, 'second');
+    await plane.mustKubectl(['apply', '-f', '-'], {
+      input: JSON.stringify({ ...rights, kind: 'ClusterRoleBinding', subjects, roleRef }),
+    });
+    await transport.close();
+    const load = () => {
+      const config = throughProxy();
+      const { name, server, caData } = config.getCurrentCluster() ?? { name: '', server: '', caData: '' };
+      config.loadFromClusterAndUser(
+        { name, server, ...(caData === undefined ? {} : { caData }), skipTLSVerify: false },
+        { name: 'pod', authProvider: { name: 'tokenFile', config: { tokenFile } } },
+      );
+      return config;
+    };
+    transport = new KubernetesTransport(load, { namespace });
+    await open();
+    await writeFile(tokenFile, second);
+    await plane.mustKubectl(['delete', 'serviceaccount', 'first', '-n', namespace]);
+    const whoAmI = async () => {
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+      const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+      const answer = await transport.request<{ status: { userInfo: { username: string } } }>('POST', path, { body });
+      return answer.body.status.userInfo.username;
+    };
+    let name = '';
+    // The API server remembers for ten seconds that a token was good.
+    for (let i = 0; i < 100 && !name.endsWith(':second'); i++) {
+      name = await whoAmI();
+      await sleep(200);
+    }
+    expect(name).toBe(`system:serviceaccount:${namespace}:second`);
+    proxy.cut();
+    proxy.mend();
+    await kubectlApply('a');
+    await until('a', () => store.get('Role', 'a') !== undefined);
+    await rm(directory, { recursive: true });
+  });
+
+  test('a Secret without the label is never seen', async () => {
+    await open();
+    await plane.mustKubectl(['create', 'secret', 'generic', 'not-ours', '-n', namespace, '--from-literal=a=b']);
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ours' }, data: {} } as const;
+    await store.create('Secret', secret);
+    await kubectlApply('marker');
+    await until('the marker', () => store.get('Role', 'marker') !== undefined);
+    expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['ours']);
+  });
+
+  test('who may not write is told so', async () => {
+    await open();
+    const kubeconfig = await plane.kubeconfig('nobody@example.com');
+    const asNobody = new KubernetesTransport(
+      () => {
+        const config = new KubeConfig();
+        config.loadFromFile(kubeconfig);
+        return config;
+      },
+      { namespace },
+    );
+    const nobody = new KubernetesStore({ transport: asNobody, tuning: { backoff: { baseMs: 50, maxMs: 500 } } });
+    const error = await nobody.create('Role', role('a')).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'forbidden', message: expect.stringContaining('nobody@example.com') });
+    await until('the refusal is noticed', () => nobody.health().lastError !== undefined);
+    expect(nobody.health()).toMatchObject({ synced: false, lastError: expect.stringContaining('forbidden') });
+    await nobody.close();
+    await asNobody.close();
+  });
+
+  test('after close() no connection is left, and a process ends by itself', async () => {
+    await open();
+    expect(proxy.connections).toBeGreaterThanOrEqual(6);
+    await store.close();
+    await transport.close();
+    await until('all connections are closed', () => proxy.connections === 0);
+    const script = join(import.meta.dirname, 'open-and-close.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [script, plane.kubeconfigPath, namespace], {
+      timeout: 20_000,
+    });
+    const { endedAfterMs, left } = JSON.parse(stdout) as { endedAfterMs: number; left: string[] };
+    expect(left).toEqual([]);
+    expect(endedAfterMs).toBeLessThan(1000);
+  });
+});
+
+/** Throws away all history, by etcd's own HTTP interface. */
+async function compactEtcd(): Promise<void> {
+  const call = async (path: string, body: object) => {
+    const options = { method: 'POST', body: JSON.stringify(body) } as const;
+    const response = await request(`${plane.description.etcdUrl}${path}`, options);
+    return (await response.body.json()) as { header: { revision: string } };
+  };
+  const key = Buffer.from('/registry/').toString('base64');
+  const { header } = await call('/v3/kv/range', { key, limit: '1' });
+  await call('/v3/kv/compaction', { revision: header.revision, physical: true });
+}

@@ -1,0 +1,135 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutBucketPolicyCommand,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readPage } from '../../../src/results/page.ts';
+import { newRequestId } from '../../../src/results/request-id.ts';
+import type { ResultStore } from '../../../src/results/result-store.ts';
+import { DEFAULT_RESULT_STORE_SETTINGS, type ObjectStoreSettings } from '../../../src/results/settings.ts';
+import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { storeAnswer } from '../../../src/results/submit.ts';
+import { type S3Server, startS3 } from '../../support/s3.ts';
+import { answerText, collect, responseOf, submission } from '../../unit/results/answers.ts';
+
+const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
+const GATEWAY = 'gateway-0';
+const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
+const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+
+interface Statement {
+  readonly Effect: string;
+  readonly Resource: string;
+  readonly Action: readonly string[];
+}
+
+let s3: S3Server;
+let root: S3Client;
+let documented: readonly Statement[];
+let seed = 0;
+
+beforeAll(async () => {
+  s3 = await startS3();
+  root = s3.client();
+  const policy = /```json\n(\{"Version".*?)\n```/s.exec(await readFile(DOCUMENT, 'utf8'))?.[1];
+  documented = (JSON.parse(policy ?? '') as { Statement: Statement[] }).Statement;
+});
+afterAll(async () => {
+  root?.destroy();
+  await s3?.stop();
+});
+
+const newId = (): string => newRequestId(GATEWAY, (bytes) => Buffer.alloc(bytes, `rights-${++seed}`));
+
+/** A gateway on a bucket of its own with an account that may do what the documentation lists, less `without`. */
+async function gateway(
+  name: string,
+  without: readonly string[] = [],
+): Promise<{ store: ResultStore; bucket: ObjectStoreSettings; problems: string[] }> {
+  const bucket = await s3.bucket(name);
+  const keys = await s3.account(name);
+  const statements = documented.map(({ Effect, Resource, Action }) => ({
+    Effect,
+    Principal: { AWS: [keys.accessKeyId] },
+    Resource: Resource.replace('BUCKET', name),
+    Action: Action.filter((action) => !without.includes(action)),
+  }));
+  const Policy = JSON.stringify({
+    Version: '2012-10-17',
+    Statement: statements.filter((one) => one.Action.length > 0),
+  });
+  await root.send(new PutBucketPolicyCommand({ Bucket: name, Policy }));
+  const problems: string[] = [];
+  const store = await createResultStore(
+    { ...DEFAULT_RESULT_STORE_SETTINGS, protocol: 's3', s3: { ...bucket, ...keys } },
+    { gatewayId: GATEWAY, now: Date.now, onProblem: (message) => problems.push(message) },
+  );
+  return { store, bucket, problems };
+}
+
+/** What a killed gateway leaves: an upload, and rows without a record. */
+async function leave({ bucket, prefix }: ObjectStoreSettings): Promise<void> {
+  await root.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `${prefix}${newId()}.rows` }));
+  await root.send(new PutObjectCommand({ Bucket: bucket, Key: `${prefix}${newId()}.rows`, Body: '[1]' }));
+}
+
+async function left({ bucket: Bucket }: ObjectStoreSettings): Promise<{ objects: number; uploads: number }> {
+  const { Contents = [] } = await root.send(new ListObjectsV2Command({ Bucket }));
+  const { Uploads = [] } = await root.send(new ListMultipartUploadsCommand({ Bucket }));
+  return { objects: Contents.length, uploads: Uploads.length };
+}
+
+async function storeAndRead(store: ResultStore): Promise<string> {
+  const requestId = newId();
+  const outcome = await storeAnswer(responseOf(answerText(ROWS)), store, submission({ requestId }), signal());
+  if (outcome.kind !== 'stored') throw new Error('not stored');
+  const { rows } = await readPage(outcome.reader, { offset: 4499, numRows: 1 }, {}, signal());
+  expect(await collect(rows)).toBe(ROWS[4499]);
+  return requestId;
+}
+
+describe('the rights of a gateway on its bucket', () => {
+  it('suffice as they are documented, for everything', async () => {
+    const { store, bucket, problems } = await gateway('as-documented');
+    await leave(bucket);
+    await store.start(signal());
+    expect(await left(bucket)).toEqual({ objects: 0, uploads: 0 });
+    const requestId = await storeAndRead(store);
+    const broken = await store.begin(newId(), signal());
+    for (const row of ROWS) await broken.write(Buffer.from(row));
+    await broken.discard();
+    await store.tidy?.(signal());
+    expect(await left(bucket)).toEqual({ objects: 2, uploads: 0 });
+    expect(await store.open(newId(), signal())).toBeUndefined();
+    expect(await store.delete(requestId, signal())).toBe(true);
+    expect(await left(bucket)).toEqual({ objects: 0, uploads: 0 });
+    expect(problems).toEqual([]);
+    await store.close();
+  });
+
+  it.each([
+    ['s3:ListBucketMultipartUploads', 'uploads', 'needed are `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
+    ['s3:AbortMultipartUpload', 'uploads', 'needed are `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
+    ['s3:DeleteObject', 'objects', 'needed are `s3:ListBucket` and `s3:DeleteObject`'],
+  ] as const)('start it without `%s`, which it says it lacks', async (right, what, says) => {
+    const { store, bucket, problems } = await gateway(`without-${right.slice(3).toLowerCase()}`, [right]);
+    await leave(bucket);
+    await store.start(signal());
+    expect(problems).toEqual([expect.stringContaining(`(AccessDenied); it is tried again; ${says}`)]);
+    expect(await left(bucket)).toEqual({ objects: 0, uploads: 0, [what]: 1 });
+    await storeAndRead(store);
+    await store.close();
+  });
+
+  it('do not start it where it may not list', async () => {
+    const { store } = await gateway('without-list', ['s3:ListBucket']);
+    await expect(store.start(signal())).rejects.toMatchObject({ code: 'store-unavailable' });
+    await store.close();
+  });
+});

@@ -1,0 +1,254 @@
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ListMultipartUploadsCommand, ListPartsCommand, type S3Client } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { EngineResponse } from '../../../src/pinot/types.ts';
+import { readPage } from '../../../src/results/page.ts';
+import { newRequestId } from '../../../src/results/request-id.ts';
+import type { ResultStore } from '../../../src/results/result-store.ts';
+import {
+  DEFAULT_RESULT_STORE_SETTINGS,
+  type ObjectStoreSettings,
+  type ResultStoreSettings,
+} from '../../../src/results/settings.ts';
+import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { storeAnswer } from '../../../src/results/submit.ts';
+import { CutProxy } from '../../support/cut-proxy.ts';
+import { type GcsServer, startGcs } from '../../support/gcs.ts';
+import { type S3Server, startS3 } from '../../support/s3.ts';
+import { answerText, collect, submission } from '../../unit/results/answers.ts';
+
+const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
+const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+let seed = 0;
+const newId = (): string => newRequestId('gateway-0', (bytes) => Buffer.alloc(bytes, `streams-${++seed}`));
+
+/** An engine that has sent nearly everything and takes its time with the rest. */
+class SlowAnswer {
+  readonly body: Readable;
+  readonly #rest: Buffer;
+
+  constructor() {
+    const all = Buffer.from(answerText(ROWS));
+    const most = all.length - 10_000;
+    this.#rest = all.subarray(most);
+    this.body = new Readable({ read: () => undefined });
+    this.body.push(all.subarray(0, most));
+  }
+
+  get response(): EngineResponse {
+    return { status: 200, headers: {}, body: this.body };
+  }
+
+  finish(): void {
+    this.body.push(this.#rest);
+    this.body.push(null);
+  }
+}
+
+let s3: S3Server;
+let gcs: GcsServer;
+let client: S3Client;
+
+beforeAll(async () => {
+  [s3, gcs] = await Promise.all([startS3(), startGcs()]);
+  client = s3.client();
+});
+afterAll(async () => {
+  client?.destroy();
+  await s3?.stop();
+  await gcs?.stop();
+});
+
+async function open(settings: Partial<ResultStoreSettings>): Promise<ResultStore> {
+  const store = await createResultStore(
+    { ...DEFAULT_RESULT_STORE_SETTINGS, ...settings },
+    {
+      gatewayId: 'gateway-0',
+      now: Date.now,
+      onProblem: (message) => {
+        throw new Error(message);
+      },
+    },
+  );
+  await store.start(signal());
+  return store;
+}
+
+describe('a bucket of S3', () => {
+  let store: ResultStore;
+  let bucket: ObjectStoreSettings;
+  let proxy: CutProxy;
+
+  beforeAll(async () => {
+    proxy = new CutProxy(s3.url);
+    await proxy.listen();
+    bucket = await s3.bucket('streams');
+    store = await open({ protocol: 's3', s3: { ...bucket, endpoint: proxy.url } });
+  });
+  afterAll(async () => {
+    await store?.close();
+    await proxy?.close();
+  });
+  afterEach(() => vi.unstubAllEnvs());
+
+  /** How many parts have arrived of the one upload that is under way; undefined where there is none. */
+  async function partsUnderWay(): Promise<number | undefined> {
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket.bucket }));
+    const [{ Key, UploadId } = {}] = Uploads;
+    if (Uploads.length === 0) return undefined;
+    const { Parts = [] } = await client.send(new ListPartsCommand({ Bucket: bucket.bucket, Key, UploadId }));
+    return Parts.length;
+  }
+
+  it('gets the parts of a result while the engine still sends', async () => {
+    const answer = new SlowAnswer();
+    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), signal());
+    await expect.poll(partsUnderWay, { timeout: 10_000 }).toBe(1);
+    answer.finish();
+    expect((await outcome).kind).toBe('stored');
+    expect(await partsUnderWay()).toBeUndefined();
+  });
+
+  it.each([
+    ['whose caller leaves', (_answer: SlowAnswer, leave: () => void) => leave(), 'aborted'],
+    ['that breaks off', ({ body }: SlowAnswer) => body.destroy(new Error('reset')), 'bad-answer'],
+    ['that is no JSON', ({ body }: SlowAnswer) => body.push('}]') && body.push(null), 'bad-answer'],
+  ] as const)('keeps no part of an answer %s', async (_what, end, code) => {
+    const answer = new SlowAnswer();
+    const caller = new AbortController();
+    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), caller.signal);
+    await expect.poll(partsUnderWay, { timeout: 10_000 }).toBe(1);
+    end(answer, () => caller.abort());
+    await expect(outcome).rejects.toMatchObject({ code });
+    expect(await partsUnderWay()).toBeUndefined();
+  });
+
+  it('is asked for the bytes of a page alone', async () => {
+    const answer = new SlowAnswer();
+    answer.finish();
+    const requestId = newId();
+    await storeAnswer(answer.response, store, submission({ requestId }), signal());
+    proxy.arm(-1, 'before', async () => undefined);
+    const reader = await store.open(requestId, signal());
+    const { rows } = await readPage(reader!, { offset: 4000, numRows: 10 }, {}, signal());
+    expect(await collect(rows)).toBe(ROWS.slice(4000, 4010).join(','));
+    const ranges = proxy.seen.map(({ range }) => range).filter((range) => range !== undefined);
+    // The index, and ten rows.
+    expect(ranges).toHaveLength(2);
+    expect(proxy.seen.filter(({ method, range }) => method === 'GET' && range === undefined)).toEqual([]);
+    expect(Math.max(...proxy.seen.map(({ answerBytes }) => answerBytes))).toBeLessThan(50_000);
+    await reader!.close();
+  });
+
+  it('is reached with the credentials of the environment where the settings hold none', async () => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', bucket.accessKeyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', bucket.secretAccessKey);
+    const bare = { ...bucket, accessKeyId: undefined, secretAccessKey: undefined };
+    const another = await open({ protocol: 's3', s3: bare });
+    let results = 0;
+    for await (const { record } of another.list(signal())) results += Number(record.rowCount === ROWS.length);
+    expect(results).toBe(2);
+    await another.close();
+  });
+});
+
+describe('a bucket of GCS', () => {
+  let store: ResultStore;
+  let proxy: CutProxy;
+
+  beforeAll(async () => {
+    proxy = new CutProxy(gcs.url);
+    await proxy.listen();
+    const bucket = await gcs.bucket('streams');
+    store = await open({ protocol: 'gcs', gcs: { ...bucket, endpoint: proxy.url } });
+  });
+  afterAll(async () => {
+    await store?.close();
+    await proxy?.close();
+  });
+
+  const methods = (): string[] => proxy.seen.map(({ method }) => method);
+
+  it('gets the parts of a result while the engine still sends, and is asked for the bytes of a page alone', async () => {
+    const answer = new SlowAnswer();
+    const requestId = newId();
+    proxy.arm(-1, 'before', async () => undefined);
+    const outcome = storeAnswer(answer.response, store, submission({ requestId }), signal());
+    await expect.poll(methods, { timeout: 10_000 }).toEqual(['POST', 'PUT']);
+    answer.finish();
+    const stored = await outcome;
+    if (stored.kind !== 'stored') throw new Error('not stored');
+    proxy.arm(-1, 'before', async () => undefined);
+    const { rows } = await readPage(stored.reader, { offset: 4000, numRows: 10 }, {}, signal());
+    expect(await collect(rows)).toBe(ROWS.slice(4000, 4010).join(','));
+    expect(proxy.seen.map(({ method, range }) => [method, range])).toEqual([
+      ['GET', expect.stringMatching(/^bytes=\d+-\d+$/)],
+      ['GET', expect.stringMatching(/^bytes=\d+-\d+$/)],
+    ]);
+    expect(Math.max(...proxy.seen.map(({ answerBytes }) => answerBytes))).toBeLessThan(50_000);
+    await stored.reader.close();
+  });
+
+  it('is told to forget an upload whose caller leaves', async () => {
+    const answer = new SlowAnswer();
+    const caller = new AbortController();
+    proxy.arm(-1, 'before', async () => undefined);
+    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), caller.signal);
+    await expect.poll(methods, { timeout: 10_000 }).toEqual(['POST', 'PUT']);
+    caller.abort();
+    await expect(outcome).rejects.toMatchObject({ code: 'aborted' });
+    expect(methods()).toEqual(['POST', 'PUT', 'DELETE']);
+  });
+});
+
+/** An engine that sends as fast as it is listened to, and knows how much it has sent. */
+class FastAnswer {
+  sentBytes = 0;
+  readonly response: EngineResponse;
+
+  constructor(rows: number) {
+    const [head = '', tail = ''] = answerText(['']).split('"rows":[]');
+    this.response = { status: 200, headers: {}, body: Readable.from(this.#pieces(head, rows, tail)) };
+  }
+
+  *#pieces(head: string, rows: number, tail: string): Iterable<Buffer> {
+    const row = `[1,"${'x'.repeat(2000)}"]`;
+    yield Buffer.from(`${head}"rows":[${row}`);
+    const piece = Buffer.from(`,${row}`.repeat(30));
+    for (let i = 0; i < rows; i += 30) {
+      this.sentBytes += piece.length;
+      yield piece;
+    }
+    yield Buffer.from(`]${tail}`);
+  }
+}
+
+describe('a bucket that takes nothing for a while', () => {
+  it.each([
+    ['S3', async () => open({ protocol: 's3', s3: await s3.bucket('paused') }), () => s3],
+    ['GCS', async () => open({ protocol: 'gcs', gcs: await gcs.bucket('paused') }), () => gcs],
+  ] as const)('stops the engine (%s), which goes on with it', async (_name, make, server) => {
+    const store = await make();
+    const answer = new FastAnswer(30_000);
+    server().pause();
+    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), signal());
+    try {
+      await expect.poll(() => answer.sentBytes, { timeout: 10_000 }).toBeGreaterThan(8_000_000);
+      await sleep(300);
+      const sent = answer.sentBytes;
+      // Two parts in memory, and what lies in buffers on the way.
+      expect(sent).toBeLessThan(24_000_000);
+      await sleep(500);
+      expect(answer.sentBytes).toBe(sent);
+    } finally {
+      server().resume();
+    }
+    const stored = await outcome;
+    if (stored.kind !== 'stored') throw new Error('not stored');
+    expect(stored.reader.record.rowCount).toBe(30_001);
+    expect(answer.sentBytes).toBeGreaterThan(60_000_000);
+    await stored.reader.close();
+    await store.close();
+  });
+});

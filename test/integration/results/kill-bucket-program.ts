@@ -1,0 +1,46 @@
+// A gateway's part of storing results in a bucket, a step for each line of its standard input; it is killed on the way. Argument: `BucketProgram` as JSON.
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { newRequestId } from '../../../src/results/request-id.ts';
+import type { ResultStore } from '../../../src/results/result-store.ts';
+import type { ResultStoreSettings } from '../../../src/results/settings.ts';
+import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { storeAnswer } from '../../../src/results/submit.ts';
+import { answerText, responseOf, submission } from '../../unit/results/answers.ts';
+
+export interface BucketProgram {
+  readonly gatewayId: string;
+  readonly settings: ResultStoreSettings;
+}
+
+const { gatewayId, settings } = JSON.parse(process.argv[2] ?? '') as BucketProgram;
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+async function store(into: ResultStore, rows: number): Promise<string> {
+  const requestId = newRequestId(gatewayId, (bytes) => randomBytes(bytes));
+  say(`storing ${requestId}`);
+  const text = answerText(Array.from({ length: rows }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`));
+  const record = submission({ requestId, expirationTimeMs: Date.now() + 3_600_000 });
+  const outcome = await storeAnswer(responseOf(text), into, record, AbortSignal.timeout(60_000));
+  if (outcome.kind === 'stored') await outcome.reader.close();
+  say(`stored ${requestId}`);
+  return requestId;
+}
+
+const results = await createResultStore(settings, {
+  gatewayId,
+  now: Date.now,
+  onProblem: (message) => process.stderr.write(`${message}\n`),
+});
+say('loaded');
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'start') await results.start(AbortSignal.timeout(30_000));
+  if (line === 'work') {
+    // More than one part of an upload, and less than one.
+    await store(results, 4500);
+    const small = await store(results, 3);
+    await results.delete(small, AbortSignal.timeout(30_000));
+    say(`deleted ${small}`);
+  }
+  say(`did ${line}`);
+}

@@ -1,0 +1,284 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readPage } from '../../../src/results/page.ts';
+import type { ResultReader, ResultStore } from '../../../src/results/result-store.ts';
+import {
+  DEFAULT_RESULT_STORE_SETTINGS,
+  type ObjectStoreSettings,
+  type ResultStoreSettings,
+} from '../../../src/results/settings.ts';
+import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { type Cut, CutProxy, type SeenRequest } from '../../support/cut-proxy.ts';
+import { type GcsServer, startGcs } from '../../support/gcs.ts';
+import { type S3Server, startS3 } from '../../support/s3.ts';
+import { collect } from '../../unit/results/answers.ts';
+import type { BucketProgram } from './kill-bucket-program.ts';
+
+const PROGRAM = join(import.meta.dirname, 'kill-bucket-program.ts');
+const KILLED = 'gateway-0';
+const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+
+// A proxy before the bucket's server kills the gateway at each request of two submissions and a deletion in turn.
+
+/** What lies in a bucket, asked of the server itself. */
+interface Contents {
+  readonly objects: readonly string[];
+  readonly uploads: readonly string[];
+}
+
+interface Place {
+  readonly cuts: readonly Cut[];
+  readonly settings: (bucket: ObjectStoreSettings) => Partial<ResultStoreSettings>;
+  readonly server: () => S3Server | GcsServer;
+  readonly contents: (bucket: ObjectStoreSettings) => Promise<Contents>;
+}
+
+let s3: S3Server;
+let gcs: GcsServer;
+let compiled: string;
+beforeAll(async () => {
+  compiled = await mkdtemp(join(tmpdir(), 'olap-warden-compiled-'));
+  [s3, gcs] = await Promise.all([startS3(), startGcs()]);
+});
+afterAll(async () => {
+  await s3?.stop();
+  await gcs?.stop();
+  await rm(compiled, { recursive: true, force: true });
+});
+
+async function contentsOfS3({ bucket }: ObjectStoreSettings): Promise<Contents> {
+  const client = s3.client();
+  const objects = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
+  const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+  client.destroy();
+  return {
+    objects: (objects.Contents ?? []).map(({ Key = '' }) => Key),
+    uploads: (uploads.Uploads ?? []).map(({ Key = '' }) => Key),
+  };
+}
+
+async function contentsOfGcs({ bucket, endpoint }: ObjectStoreSettings): Promise<Contents> {
+  const answer = await fetch(`${endpoint}/storage/v1/b/${bucket}/o`);
+  const { items = [] } = (await answer.json()) as { items?: { name: string }[] };
+  return { objects: items.map(({ name }) => name), uploads: [] };
+}
+
+const PLACES: Readonly<Record<string, Place>> = {
+  s3: {
+    cuts: ['before', 'midway', 'after', 'late'],
+    settings: (bucket) => ({ protocol: 's3', s3: bucket }),
+    server: () => s3,
+    contents: contentsOfS3,
+  },
+  gcs: {
+    cuts: ['before', 'midway', 'after', 'late'],
+    settings: (bucket) => ({ protocol: 'gcs', gcs: bucket }),
+    server: () => gcs,
+    contents: contentsOfGcs,
+  },
+  'file in a bucket of S3': {
+    cuts: ['after'],
+    settings: (bucket) => ({
+      protocol: 'file',
+      fileDataDir: `s3://${bucket.bucket}/${bucket.prefix}`,
+      s3: { ...bucket, bucket: '', prefix: '' },
+    }),
+    server: () => s3,
+    contents: contentsOfS3,
+  },
+};
+
+/** The process that is killed. */
+class Victim {
+  readonly #child: ChildProcess;
+  readonly #lines: Interface;
+  readonly #exited: Promise<unknown>;
+  readonly said: string[] = [];
+
+  constructor(program: BucketProgram) {
+    this.#child = spawn(process.execPath, [PROGRAM, JSON.stringify(program)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      // The SDKs are large, and loaded by every process anew.
+      env: { ...process.env, NODE_COMPILE_CACHE: compiled },
+    });
+    this.#exited = once(this.#child, 'exit');
+    this.#child.stdin!.on('error', () => undefined);
+    this.#lines = createInterface({ input: this.#child.stdout! }).on('line', (line) => this.said.push(line));
+  }
+
+  get stored(): string[] {
+    return this.#ids('stored');
+  }
+
+  get storing(): string[] {
+    return this.#ids('storing');
+  }
+
+  get deleted(): string[] {
+    return this.#ids('deleted');
+  }
+
+  /** Resolves, too, when it was killed. */
+  async says(line: string): Promise<void> {
+    while (!this.said.includes(line) && this.#child.signalCode === null) {
+      await Promise.race([once(this.#lines, 'line'), this.#exited]);
+      if (this.#child.exitCode !== null) throw new Error(`it ended by itself: ${this.said.join(', ')}`);
+    }
+  }
+
+  do(step: string): void {
+    this.#child.stdin!.write(`${step}\n`);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  #ids(what: string): string[] {
+    return this.said.filter((line) => line.startsWith(`${what} `)).map((line) => line.slice(what.length + 1));
+  }
+}
+
+/** A gateway over the bucket. */
+async function open(settings: ResultStoreSettings, gatewayId: string): Promise<ResultStore> {
+  return createResultStore(settings, {
+    gatewayId,
+    now: Date.now,
+    onProblem: (message) => {
+      throw new Error(message);
+    },
+  });
+}
+
+/** Ids of all that is listed, each of which must be there and whole. @param read how many of its rows are read */
+async function listedWhole(store: ResultStore, read: 'all' | 'last' | 'none' = 'none'): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { record } of store.list(signal())) {
+    const { requestId, rowCount } = record;
+    ids.push(requestId);
+    const reader = await store.open(requestId, signal());
+    if (reader === undefined) throw new Error(`${requestId} is listed and cannot be opened`);
+    if (read !== 'none') await expectRows(reader, read === 'all' ? 0 : rowCount - 1);
+    await reader.close();
+  }
+  return ids.sort();
+}
+
+async function expectRows(reader: ResultReader, offset: number): Promise<void> {
+  const { rowCount } = reader.record;
+  const { rows } = await readPage(reader, { offset, numRows: rowCount }, {}, signal());
+  const numbers = (JSON.parse(`[${await collect(rows)}]`) as [number, string][]).map(([number]) => number);
+  expect(numbers).toEqual(Array.from({ length: rowCount - offset }, (_, i) => offset + i));
+}
+
+/** A gateway trusts what it knows for a moment, but hands out no rows that are not there. */
+async function expectGone(store: ResultStore, requestId: string): Promise<void> {
+  const reader = await store.open(requestId, signal());
+  if (reader === undefined) return;
+  await expect(reader.read(0, reader.record.rowBytes, signal())).rejects.toMatchObject({ code: 'not-found' });
+  await reader.close();
+}
+
+/** To die behind a request is to die before the next one; one that only reads changes nothing. */
+function momentsOf(requests: readonly SeenRequest[]): [number, Cut][] {
+  return requests.flatMap(({ method, bodyBytes }, at): [number, Cut][] => {
+    if (method === 'HEAD' || method === 'GET') return [];
+    const cuts: Cut[] = [...(at === 0 ? ['before' as const] : []), ...(bodyBytes > 500 ? ['midway' as const] : [])];
+    return [...cuts, 'after' as const, 'late' as const].map((cut) => [at, cut]);
+  });
+}
+
+const sorted = (ids: readonly string[]): string[] => [...ids].sort();
+
+describe.each(Object.entries(PLACES))('a gateway that is killed while it stores results in %s', (name, place) => {
+  let bucket: ObjectStoreSettings;
+  let direct: ResultStoreSettings;
+  let proxy: CutProxy;
+  let next: Victim;
+  let neighbour: ResultStore;
+  const victim = (): Victim => new Victim({ gatewayId: KILLED, settings: throughProxy });
+  let throughProxy: ResultStoreSettings;
+
+  beforeAll(async () => {
+    const server = place.server();
+    bucket = await server.bucket(`killed-${Object.keys(PLACES).indexOf(name)}`);
+    proxy = new CutProxy(server.url);
+    await proxy.listen();
+    direct = { ...DEFAULT_RESULT_STORE_SETTINGS, ...place.settings(bucket) };
+    throughProxy = { ...DEFAULT_RESULT_STORE_SETTINGS, ...place.settings({ ...bucket, endpoint: proxy.url }) };
+    neighbour = await open(direct, 'gateway-1');
+    await neighbour.start(signal());
+    next = victim();
+  });
+  afterAll(async () => {
+    await next?.kill();
+    await neighbour?.close();
+    await proxy?.close();
+  });
+
+  /** Runs the work and kills it at a request. @returns what its process has said, and what lay about before the restart */
+  async function killAt(at: number, how: Cut): Promise<{ dead: Victim; before: Contents }> {
+    const dead = next;
+    await dead.says('loaded');
+    // The next one loads its SDK meanwhile.
+    next = victim();
+    dead.do('start');
+    await dead.says('did start');
+    proxy.arm(at, how, () => dead.kill());
+    dead.do('work');
+    await dead.says('did work');
+    await dead.kill();
+    proxy.disarm();
+    return { dead, before: await place.contents(bucket) };
+  }
+
+  /** Starts the gateway again and looks at everything from it and from one that has been running on. */
+  async function afterRestart(dead: Victim): Promise<string[]> {
+    const whole = await listedWhole(neighbour, 'all');
+    const restarted = await open(direct, KILLED);
+    await restarted.start(signal());
+    expect(await listedWhole(restarted, 'last')).toEqual(whole);
+    if (await proxy.deliver()) {
+      for (const store of [neighbour, restarted]) await listedWhole(store, 'last');
+      await restarted.start(signal());
+    }
+    const listed = await listedWhole(restarted);
+    expect(await listedWhole(neighbour)).toEqual(listed);
+    for (const id of dead.storing.filter((one) => !listed.includes(one))) {
+      for (const store of [neighbour, restarted]) await expectGone(store, id);
+    }
+    // Two objects for each result, and nothing else.
+    const keys = listed.flatMap((id) => [`${bucket.prefix}${id}.json`, `${bucket.prefix}${id}.rows`]);
+    expect(await place.contents(bucket)).toEqual({ objects: sorted(keys), uploads: [] });
+    for (const id of listed) expect(await restarted.delete(id, signal())).toBe(true);
+    await restarted.close();
+    return listed;
+  }
+
+  it('leaves whole results and nothing else, at whatever request it is killed', { timeout: 120_000 }, async () => {
+    const { dead: unharmed } = await killAt(-1, 'before');
+    const requests = [...proxy.seen];
+    expect(await afterRestart(unharmed)).toEqual(sorted(unharmed.stored.slice(0, 1)));
+
+    let uploads = 0;
+    let orphans = 0;
+    for (const [at, how] of momentsOf(requests).filter(([, cut]) => place.cuts.includes(cut))) {
+      const { dead, before } = await killAt(at, how);
+      const listed = await afterRestart(dead);
+      // What a caller was told of is there, unless a deletion was under way.
+      expect(listed, `${how} request ${at}`).toEqual(expect.arrayContaining(dead.stored.slice(0, 1)));
+      uploads += before.uploads.length;
+      orphans += before.objects.length - 2 * listed.length > 0 ? 1 : 0;
+    }
+    // It did happen: rows without records lay about, and uploads where the server tells of them.
+    expect(orphans).toBeGreaterThan(2);
+    if (place.contents === contentsOfS3) expect(uploads).toBeGreaterThan(2);
+  });
+});

@@ -1,0 +1,25 @@
+// Stores one result after another, and deletes every other one, until it is killed. Argument: the folder.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { holderTag, newRequestId } from '../../../src/results/request-id.ts';
+import { FileStore } from '../../../src/results/stores/file/file.ts';
+import { storeAnswer } from '../../../src/results/submit.ts';
+import { answerText, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
+
+const folder = process.argv[2] ?? '';
+const store = new FileStore({
+  dataDir: join(folder, 'data'),
+  tempDir: join(folder, 'temp'),
+  tag: holderTag('gateway'),
+  now: Date.now,
+  onProblem: (message) => process.stderr.write(`${message}\n`),
+});
+await store.start();
+const text = answerText(rowTexts(20_000));
+process.stdout.write('ready\n');
+for (let round = 0; ; round++) {
+  const requestId = newRequestId('gateway', (bytes) => randomBytes(bytes));
+  const outcome = await storeAnswer(responseOf(text), store, submission({ requestId }), AbortSignal.timeout(60_000));
+  if (outcome.kind === 'stored') await outcome.reader.close();
+  if (round % 2 === 1) await store.delete(requestId);
+}

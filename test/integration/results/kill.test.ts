@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { holderTag } from '../../../src/results/request-id.ts';
+import { readPage } from '../../../src/results/page.ts';
+import type { ResultStore } from '../../../src/results/result-store.ts';
+import { FileStore } from '../../../src/results/stores/file/file.ts';
+import { collect } from '../../unit/results/answers.ts';
+
+const ROUNDS = 12;
+const PROGRAM = join(import.meta.dirname, 'kill-program.ts');
+
+describe('a gateway that is killed while it stores and deletes results', () => {
+  let folder: string;
+  let child: ChildProcess | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'olap-warden-kill-'));
+  });
+  afterAll(async () => {
+    child?.kill('SIGKILL');
+    await rm(folder, { recursive: true });
+  });
+
+  it('leaves whole results and nothing else, at whatever moment it is killed', async () => {
+    let results = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      child = spawn(process.execPath, [PROGRAM, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+      await once(child.stdout!, 'data');
+      await sleep(20 + Math.random() * 250);
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+
+      const store: ResultStore = new FileStore({
+        dataDir: join(folder, 'data'),
+        tempDir: join(folder, 'temp'),
+        tag: holderTag('gateway'),
+        now: Date.now,
+        onProblem: (message) => {
+          throw new Error(message);
+        },
+      });
+      await store.start(AbortSignal.timeout(10_000));
+      expect(await readdir(join(folder, 'temp'))).toEqual([]);
+      const signal = AbortSignal.timeout(10_000);
+      results = 0;
+      for await (const { record } of store.list(signal)) {
+        results++;
+        const reader = await store.open(record.requestId, signal);
+        const { rows } = await readPage(reader!, { offset: 0, numRows: record.rowCount }, {}, signal);
+        const parsed = JSON.parse(`[${await collect(rows)}]`) as unknown[];
+        expect(parsed).toHaveLength(record.rowCount);
+        await reader!.close();
+      }
+      // A record and its rows for each result; no file is left over.
+      expect(await readdir(join(folder, 'data'))).toHaveLength(2 * results);
+      await store.close();
+    }
+    expect(results).toBeGreaterThan(ROUNDS);
+  });
+});

@@ -1,0 +1,66 @@
+// Stores a large result and reads all of it again; prints by how much the memory that it holds grew, and how many bytes the rows have.
+// Arguments: the store's settings as JSON, megabytes. Run it with --expose-gc: garbage that is not collected yet depends on the machine's load and is not
+// counted.
+import { Readable } from 'node:stream';
+import type { ResultStoreSettings } from '../../../src/results/settings.ts';
+import { readPage } from '../../../src/results/page.ts';
+import type { ResultStore } from '../../../src/results/result-store.ts';
+import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { storeAnswer } from '../../../src/results/submit.ts';
+import { answerText, submission } from '../../unit/results/answers.ts';
+
+const MB = 1024 * 1024;
+const ROW = `[9007199254740993,"${'x'.repeat(980)}"]`;
+const ROWS_IN_PIECE = 64;
+const WARM_MB = 40;
+const SAMPLE_MS = 250;
+
+function* pieces(megabytes: number): Iterable<Buffer> {
+  const [head = '', tail = ''] = answerText(['']).split('"rows":[]');
+  yield Buffer.from(`${head}"rows":[${ROW}`);
+  const piece = Buffer.from(`,${ROW}`.repeat(ROWS_IN_PIECE));
+  for (let sent = 0; sent < megabytes * MB; sent += piece.length) yield piece;
+  yield Buffer.from(`]${tail}`);
+}
+
+async function storeAndRead(store: ResultStore, megabytes: number, requestId: string): Promise<number> {
+  const signal = AbortSignal.timeout(300_000);
+  const response = { status: 200, headers: {}, body: Readable.from(pieces(megabytes)) };
+  const outcome = await storeAnswer(response, store, submission({ requestId }), signal);
+  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+  const { rowCount, rowBytes } = outcome.reader.record;
+  const { rows } = await readPage(outcome.reader, { offset: 0, numRows: rowCount }, {}, signal);
+  let read = 0;
+  for await (const piece of rows) read += piece.length;
+  if (read !== rowBytes || rowBytes !== rowCount * (ROW.length + 1) - 1) {
+    throw new Error(`${read} bytes were read of ${rowBytes} in ${rowCount} rows`);
+  }
+  await outcome.reader.close();
+  await store.delete(requestId, signal);
+  return rowBytes;
+}
+
+function heldBytes(): number {
+  if (globalThis.gc === undefined) throw new Error('run it with --expose-gc');
+  globalThis.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+const [settings = '{}', megabytes = ''] = process.argv.slice(2);
+const store = await createResultStore(JSON.parse(settings) as ResultStoreSettings, {
+  gatewayId: 'gateway-0',
+  now: Date.now,
+  onProblem: (message) => process.stderr.write(`${message}\n`),
+});
+await store.start(AbortSignal.timeout(30_000));
+await storeAndRead(store, WARM_MB, '00000000-000000000000000000000000000001');
+const idle = heldBytes();
+let highest = idle;
+const sampler = setInterval(() => {
+  highest = Math.max(highest, heldBytes());
+}, SAMPLE_MS);
+const bytes = await storeAndRead(store, Number(megabytes), '00000000-000000000000000000000000000002');
+clearInterval(sampler);
+process.stdout.write(JSON.stringify({ grewBytes: highest - idle, bytes }));
+await store.close();

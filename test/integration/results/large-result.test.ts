@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../../src/results/settings.ts';
+import { type GcsServer, startGcs } from '../../support/gcs.ts';
+import { type S3Server, startS3 } from '../../support/s3.ts';
+
+const PROGRAM = join(import.meta.dirname, 'large-result-program.ts');
+const MB = 1024 * 1024;
+/** Parts of an upload in flight, read-ahead of the pages, and the index of the rows. */
+const MAX_HELD_MB = 64;
+
+let s3: S3Server;
+let gcs: GcsServer;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-large-'));
+  [s3, gcs] = await Promise.all([startS3(), startGcs()]);
+});
+afterAll(async () => {
+  await s3?.stop();
+  await gcs?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const STORES: readonly [string, number, () => Promise<Partial<ResultStoreSettings>>][] = [
+  ['file', 1024, async () => ({ protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') })],
+  ['s3', 1024, async () => ({ protocol: 's3', s3: await s3.bucket('large') })],
+  // The stand-in for GCS copies what it has with each part that comes: a whole gigabyte would take it minutes.
+  ['gcs', 120, async () => ({ protocol: 'gcs', gcs: await gcs.bucket('large') })],
+];
+
+describe('a large result', () => {
+  it.each(STORES)(
+    'passes through the %s store (%i MB) and comes back whole, in memory that does not grow with it',
+    async (_protocol, megabytes, settings) => {
+      const store = JSON.stringify({ ...DEFAULT_RESULT_STORE_SETTINGS, ...(await settings()) });
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--expose-gc', PROGRAM, store, String(megabytes)],
+        { timeout: 110_000 },
+      );
+      const { grewBytes, bytes } = JSON.parse(stdout) as { grewBytes: number; bytes: number };
+      expect(bytes).toBeGreaterThan(megabytes * MB * 0.99);
+      expect(grewBytes / MB).toBeLessThan(MAX_HELD_MB);
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,138 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEngine } from '../../../src/pinot/connection.ts';
+import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
+import type { ObjectStoreSettings } from '../../../src/results/settings.ts';
+import { S3ObjectClient } from '../../../src/results/stores/object/s3.ts';
+import { CURSOR_ROWS, CURSOR_SQL, CursorCluster } from '../../support/cursor-brokers.ts';
+import { sharedPinot } from '../../support/pinot.ts';
+import { type S3Server, startS3 } from '../../support/s3.ts';
+import { startGateways, stopGateways, type TestGateway } from '../../unit/api/queries/gateways.ts';
+
+const submit = ({ app }: TestGateway, sql: string, numRows: number) =>
+  app.inject({ method: 'POST', url: `/query/sql?doPaginate=true&numRows=${numRows}`, payload: { sql } });
+
+const listed = async ({ app }: TestGateway): Promise<readonly object[]> =>
+  (await app.inject('/query/resultStore')).json<{ resultMetadataList: object[] }>().resultMetadataList;
+
+describe('a real Pinot that has no cursors', () => {
+  const SQL = 'SELECT * FROM orders ORDER BY orderedAt LIMIT 20000';
+  let folder: string;
+  let engine: Engine & KnownTables;
+  let gateways: TestGateway[];
+
+  const start = async (native: boolean): Promise<TestGateway> => {
+    gateways = await startGateways(1, {
+      engine,
+      store: () => ({ native, protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') }),
+    });
+    return gateways[0] as TestGateway;
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'native-results-'));
+    engine = createEngine({ controllerUrls: [(await sharedPinot()).controllerUrl] });
+  });
+  afterAll(async () => {
+    await stopGateways(gateways);
+    await engine?.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('is told of with what to do; nothing is left of the query, and nothing is lost of what was stored', async () => {
+    const storing = await start(false);
+    const { requestId } = (await submit(storing, SQL, 10)).json<{ requestId: string }>();
+    const before = await storing.app.inject(`/query/${requestId}/results?offset=19990`);
+    await stopGateways(gateways);
+
+    const gateway = await start(true);
+    for (const [sql, numRows] of [
+      [SQL, 10],
+      [SQL, 100_000],
+      ['SELECT orderId FROM orders LIMIT 3', 3],
+      ['SELECT orderId FROM orders WHERE orderId < 0 LIMIT 3', 3],
+    ] as const) {
+      const answer = await submit(gateway, sql, numRows);
+      expect(answer.statusCode).toBe(501);
+      expect(answer.json<{ message: string }>().message).toMatch(
+        /^the broker http:\S+ has no cursors.*upgrade it, or set `olap\.broker\.pagination\.native` to `false`.*Nothing was stored$/,
+      );
+    }
+    expect(await readdir(join(folder, 'temp'))).toEqual([]);
+    expect(await listed(gateway)).toMatchObject([{ requestId }]);
+    const after = await gateway.app.inject(`/query/${requestId}/results?offset=19990`);
+    expect(after.statusCode).toBe(200);
+    expect(after.body.replace(/"brokerPort":\d+/, '')).toBe(before.body.replace(/"brokerPort":\d+/, ''));
+  });
+
+  it('answers a query that fails, and one without pagination, as ever', async () => {
+    const [gateway] = gateways as [TestGateway];
+    const failed = await submit(gateway, 'SELECT nosuch FROM orders LIMIT 3', 3);
+    expect(failed.statusCode).toBe(200);
+    expect(failed.json<{ exceptions: unknown[] }>().exceptions).not.toHaveLength(0);
+    const payload = { sql: 'SELECT orderId FROM orders LIMIT 3' };
+    const plain = await gateway.app.inject({ method: 'POST', url: '/query/sql', payload });
+    expect(plain.json<{ resultTable: { rows: unknown[] } }>().resultTable.rows).toHaveLength(3);
+  });
+});
+
+describe('results that the engine keeps, told of in a bucket', () => {
+  let s3: S3Server;
+  let settings: ObjectStoreSettings;
+  let cluster: CursorCluster;
+  let engine: Engine & KnownTables;
+  let gateways: TestGateway[];
+
+  beforeAll(async () => {
+    s3 = await startS3();
+    cluster = await CursorCluster.start(2);
+    engine = createEngine({ controllerUrls: [cluster.controller.url] });
+    settings = await s3.bucket('native-results');
+    gateways = await startGateways(3, { engine, store: () => ({ native: true, protocol: 's3', s3: settings }) });
+  });
+  afterAll(async () => {
+    await stopGateways(gateways);
+    await engine?.close();
+    await cluster?.close();
+    await s3?.stop();
+  });
+
+  it('are served, listed and deleted by any gateway', async () => {
+    const [first, second, third] = gateways as [TestGateway, TestGateway, TestGateway];
+    const answer = (await submit(first, CURSOR_SQL, 3)).json<{ requestId: string }>();
+    expect(answer).not.toHaveProperty('brokerHost');
+    const path = `/query/${answer.requestId}/results?offset=3&numRows=4`;
+    for (const gateway of gateways) {
+      const page = await gateway.app.inject(path);
+      expect(page.body).toContain(`"rows":[${CURSOR_ROWS.slice(3, 7).join(',')}]}`);
+      expect(page.json()).toMatchObject({ brokerId: 'gateway-0', nextOffsetParams: 'offset=7&numRows=4' });
+      expect(await listed(gateway)).toHaveLength(1);
+    }
+    const deleted = await third.app.inject({ method: 'DELETE', url: `/query/resultStore/${answer.requestId}` });
+    expect(deleted.statusCode).toBe(200);
+    expect((await first.app.inject(path)).statusCode).toBe(404);
+    expect((await second.app.inject(path)).statusCode).toBe(404);
+    expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
+    expect(cluster.brokers.flatMap(({ unknown }) => unknown)).toEqual([]);
+  });
+
+  it('pass through the bucket where a page is large, and leave nothing there', async () => {
+    const rows = Array.from({ length: 6000 }, (_, i) => `[${9007199254740993n + BigInt(i)},"${'ü'.repeat(500)}"]`);
+    for (const broker of cluster.brokers) broker.rows = rows;
+    const [first, second] = gateways as [TestGateway, TestGateway];
+    const { requestId } = (await submit(first, CURSOR_SQL, 1)).json<{ requestId: string }>();
+    const headers = { authorization: 'Bearer test-token' };
+    const answer = await fetch(`${second.url}/query/${requestId}/results?offset=1&numRows=6000`, { headers });
+    expect((await answer.text()).includes(`"rows":[${rows.slice(1).join(',')}]}`)).toBe(true);
+    const bucket = new S3ObjectClient(settings);
+    const keys = async () => {
+      const all: string[] = [];
+      for await (const { key } of bucket.list('', AbortSignal.timeout(10_000))) all.push(key);
+      return all.sort();
+    };
+    await expect.poll(keys).toEqual([`${requestId}.json`, `${requestId}.rows`]);
+    await bucket.close();
+  });
+});

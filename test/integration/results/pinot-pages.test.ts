@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEngine } from '../../../src/pinot/connection.ts';
+import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
+import { ByteBudget } from '../../../src/api/server/bounds/byte-budget.ts';
+import { paginatedQueries } from '../../../src/api/queries/index.ts';
+import { PaginatedQueries } from '../../../src/results/paginated-queries.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
+import { MemoryStore } from '../../../src/results/stores/memory.ts';
+import { testApp } from '../../support/app.ts';
+import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
+
+/** The bytes between the brackets of `rows`. */
+function rowsText(answer: string): string {
+  const from = answer.indexOf('"rows":[') + '"rows":['.length;
+  return answer.slice(from, answer.indexOf(']}', answer.lastIndexOf(']]}') + 1));
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, key: Math.random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}
+
+describe('paginated queries on a real Pinot', () => {
+  let pinot: PinotClient;
+  let engine: Engine & KnownTables;
+  let app: FastifyInstance;
+
+  beforeAll(async () => {
+    pinot = await sharedPinot();
+    engine = createEngine({ controllerUrls: [pinot.controllerUrl] });
+    const settings = () => DEFAULT_PAGINATION_SETTINGS;
+    const queries = new PaginatedQueries({
+      store: new MemoryStore({ maxBytes: 512 * 1024 * 1024 }),
+      settings,
+      identity: { id: 'Broker_127.0.0.1_1', host: '127.0.0.1', port: 1 },
+      now: Date.now,
+      random: randomBytes,
+    });
+    app = await testApp({
+      register: (scope) => paginatedQueries(scope, { queries }),
+      parts: { dataPlane: { engine, queries, settings, budget: new ByteBudget() } },
+    });
+  });
+  afterAll(async () => {
+    await app?.close();
+    await engine?.close();
+  });
+
+  const submit = async (sql: string, numRows: number): Promise<{ requestId: string; numRowsResultSet: number }> => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: `/query/sql?doPaginate=true&numRows=${numRows}`,
+      payload: { sql },
+    });
+    expect(answer.body).toMatch(/^\{"resultTable":\{"dataSchema":/);
+    return answer.json();
+  };
+
+  // Ordered by a column whose values a double can hold: Pinot compares LONGs as doubles, and equal ones come in any order.
+  it('gives back the very bytes of the engine, page by page in random order', async () => {
+    const sql = 'SELECT * FROM orders ORDER BY orderedAt LIMIT 20000';
+    const direct = rowsText(await pinot.query(sql));
+    const { requestId, numRowsResultSet } = await submit(sql, 100);
+    expect(numRowsResultSet).toBe(20_000);
+    const size = 777;
+    const offsets = Array.from({ length: Math.ceil(numRowsResultSet / size) }, (_, i) => i * size);
+    const pages = new Map<number, string>();
+    for (const offset of shuffled(offsets)) {
+      const page = await app.inject(`/query/${requestId}/results?offset=${offset}&numRows=${size}`);
+      expect(page.statusCode).toBe(200);
+      expect(page.json()).toMatchObject({ offset, numRows: Math.min(size, numRowsResultSet - offset) });
+      pages.set(offset, rowsText(page.body));
+    }
+    expect(offsets.map((offset) => pages.get(offset)).join(',')).toBe(direct);
+    expect(direct).toContain('9007199254740993');
+  });
+
+  it('keeps every spelling of a value', async () => {
+    const sql = 'SELECT * FROM types ORDER BY id LIMIT 100';
+    const direct = rowsText(await pinot.query(sql));
+    const { requestId } = await submit(sql, 1);
+    const page = await app.inject(`/query/${requestId}/results?offset=0&numRows=100`);
+    expect(rowsText(page.body)).toBe(direct);
+  });
+
+  it('answers a query that fails as the engine does, and keeps nothing', async () => {
+    const sql = 'SELECT nosuch FROM orders LIMIT 10';
+    const answer = await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true', payload: { sql } });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json<{ exceptions: unknown[] }>().exceptions).not.toHaveLength(0);
+    expect(answer.json()).not.toHaveProperty('nextOffsetParams');
+  });
+
+  it('answers no rows with the schema', async () => {
+    const sql = 'SELECT orderId, city FROM orders WHERE orderId < 0 LIMIT 10';
+    const answer = await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true', payload: { sql } });
+    expect(answer.json()).toMatchObject({
+      resultTable: { dataSchema: { columnNames: ['orderId', 'city'] }, rows: [] },
+      numRowsResultSet: 0,
+    });
+  });
+
+  it('passes a query without pagination through, packed or not', async () => {
+    const sql = 'SELECT orderId, city FROM orders ORDER BY orderedAt LIMIT 50';
+    const direct = rowsText(await pinot.query(sql));
+    const answer = await app.inject({ method: 'POST', url: '/query/sql', payload: { sql } });
+    expect(rowsText(answer.body)).toBe(direct);
+    const byGet = await app.inject(`/query/sql?sql=${encodeURIComponent(sql)}`);
+    expect(rowsText(byGet.body)).toBe(direct);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { Directory } from '../../../../src/access/directory.ts';
+import { RbacManager } from '../../../../src/access/manager/manager.ts';
+import { assignmentName } from '../../../../src/access/manager/assignments.ts';
+import { proposeName } from '../../../../src/access/manager/editor.ts';
+import type { Principal } from '../../../../src/access/principal.ts';
+import { NAME_PATTERN } from '../../../../src/resources/meta.ts';
+import { StoreError } from '../../../../src/store/resource-store.ts';
+import { policy, role, roleAssignment } from '../../../builders/resources.ts';
+import { MemoryStore, SharedBackend } from '../memory-store.ts';
+
+const NOW = new Date('2026-11-01T12:00:00Z');
+const EVE: Principal = {
+  kind: 'user',
+  srn: 'srn2:user#eve@example.com',
+  id: 'eve@example.com',
+  groups: [],
+  domain: undefined,
+  authenticator: 'test',
+};
+
+function setUp(backend = new SharedBackend()) {
+  const store = new MemoryStore(backend);
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
+  const pauses: number[] = [];
+  const manager = new RbacManager({
+    store,
+    directory,
+    now: () => NOW,
+    random: () => 0.5,
+    sleep: (ms) => {
+      pauses.push(ms);
+      return new Promise((resolve) => void setImmediate(resolve));
+    },
+  });
+  return { store, directory, manager, pauses };
+}
+
+const code = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'ok',
+    (error: unknown) => (error instanceof StoreError ? error.code : String(error)),
+  );
+
+describe('edits of one role from two gateways', () => {
+  it('lose no policy', async () => {
+    const backend = new SharedBackend();
+    const gateways = [setUp(backend), setUp(backend)];
+    gateways[0]!.store.seed(role('shared'), ...Array.from({ length: 20 }, (_, index) => policy(`p${index}`)));
+    await new Promise((resolve) => void setTimeout(resolve, 5));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => gateways[index % 2]!.manager.roles.attach(EVE, 'shared', `p${index}`)),
+    );
+    expect(gateways[0]!.store.truth('Role')[0]?.spec.policies).toHaveLength(20);
+    expect(gateways.some(({ pauses }) => pauses.length > 0)).toBe(true);
+  });
+
+  it('give up after a bounded number of lost races, with growing pauses', async () => {
+    const { store, manager, pauses } = setUp();
+    store.seed(role('shared'), policy('p'));
+    store.beforeWrite = () => {
+      throw new StoreError('conflict', 'changed meanwhile');
+    };
+    expect(await code(manager.roles.attach(EVE, 'shared', 'p'))).toBe('conflict');
+    expect(pauses.length).toBeGreaterThan(5);
+    expect(pauses.length).toBeLessThan(20);
+    expect(pauses.at(-1)).toBeGreaterThan(pauses[0]!);
+  });
+
+  it('repeat a replacement past a change of the status, not past one of the spec', async () => {
+    const { store, manager } = setUp();
+    store.seed(role('shared', { description: 'before' }));
+    let changes = 0;
+    store.beforeWrite = async () => {
+      if (changes++ > 0) return;
+      const current = store.get('Role', 'shared')!;
+      await store.updateStatus('Role', { ...current, status: { policyCount: 0 } });
+    };
+    expect(await manager.roles.update(EVE, 'shared', { description: 'mine' })).toMatchObject({
+      description: 'mine',
+      lastUpdatedBy: EVE.srn,
+      lastUpdatedAt: NOW.toISOString(),
+    });
+    store.beforeWrite = () => {
+      store.beforeWrite = () => undefined;
+      store.seed(role('shared', { description: 'theirs' }));
+    };
+    expect(await code(manager.roles.update(EVE, 'shared', { description: 'again' }))).toBe('conflict');
+    expect(manager.roles.get('shared').description).toBe('theirs');
+  });
+});
+
+describe('races with a deletion', () => {
+  it('take back an attached policy that is gone', async () => {
+    const { store, manager } = setUp();
+    store.seed(role('r'), policy('p'));
+    store.beforeWrite = async (verb) => {
+      if (verb !== 'update') return;
+      store.beforeWrite = () => undefined;
+      await store.delete('Policy', 'p');
+    };
+    expect(await code(manager.roles.attach(EVE, 'r', 'p'))).toBe('invalid');
+    expect(store.get('Role', 'r')?.spec.policies).toEqual([]);
+  });
+
+  it('take back an assignment to a role that is gone', async () => {
+    const { store, manager } = setUp();
+    store.seed(role('r'));
+    store.beforeWrite = async (verb) => {
+      if (verb !== 'create') return;
+      store.beforeWrite = () => undefined;
+      await store.delete('Role', 'r');
+    };
+    expect(await code(manager.assignments.create(EVE, 'r', { type: 'group', name: 'g' }))).toBe('not-found');
+    expect(store.list('RoleAssignment')).toEqual([]);
+  });
+
+  it('keep a subject that came in while the last one went', async () => {
+    const { store, manager } = setUp();
+    const subjects = [{ type: 'group' as const, name: 'a' }];
+    store.seed(role('r'), roleAssignment('by-hand', { role: 'r', subjects }));
+    store.beforeWrite = () => {
+      store.beforeWrite = () => undefined;
+      store.seed(roleAssignment('by-hand', { role: 'r', subjects: [...subjects, { type: 'group', name: 'b' }] }));
+    };
+    await manager.assignments.delete(EVE, 'r', { type: 'group', name: 'a' });
+    expect(store.get('RoleAssignment', 'by-hand')?.spec.subjects).toEqual([{ type: 'group', name: 'b' }]);
+  });
+});
+
+describe('assignments', () => {
+  it('have one name for one subject, a name that Kubernetes takes', () => {
+    const name = (roleName: string, subject: string) => assignmentName(roleName, { type: 'user-email', name: subject });
+    expect(name('analysts', 'Ada@Example.com')).toBe(name('analysts', 'ada@example.com'));
+    expect(name('analysts', 'a')).not.toBe(name('analysts', 'b'));
+    for (const long of ['a'.repeat(253), `${'a'.repeat(199)}.${'b'.repeat(53)}`]) {
+      expect(name(long, 'x').length).toBeLessThanOrEqual(253);
+      expect(name(long, 'x')).toMatch(new RegExp(NAME_PATTERN));
+    }
+  });
+
+  it('join an object of their name that kubectl filled otherwise', async () => {
+    const { store, manager } = setUp();
+    const subject = { type: 'group', name: 'g' } as const;
+    const name = assignmentName('r', subject);
+    store.seed(role('r'), roleAssignment(name, { role: 'r', subjects: [{ type: 'group', name: 'other' }] }));
+    await manager.assignments.create(EVE, 'r', subject);
+    expect(store.get('RoleAssignment', name)?.spec.subjects).toEqual([{ type: 'group', name: 'other' }, subject]);
+  });
+});
+
+describe('service tokens', () => {
+  it('leave nothing behind where the hash could not be stored', async () => {
+    const { store, manager } = setUp();
+    store.beforeWrite = (_verb, kind) => {
+      if (kind === 'Secret') throw new StoreError('unavailable', 'the API is away');
+    };
+    expect(await code(manager.serviceTokens.create(EVE, { description: 'x' }))).toBe('unavailable');
+    expect(store.truth('ServiceToken')).toEqual([]);
+  });
+});
+
+describe('proposeName', () => {
+  it.each([
+    ['Data Engineers', 'data-engineers'],
+    ['Café_Team', 'cafe-team'],
+    ['--a--', 'a'],
+    ['a..b', 'a.b'],
+    ['日本', 'data-engineers'],
+    [`${'x'.repeat(252)}--y`, 'x'.repeat(252)],
+  ])('%s → %s', (name, proposal) => {
+    expect(proposeName(name)).toBe(proposal);
+    expect(proposal).toMatch(new RegExp(NAME_PATTERN));
+  });
+});

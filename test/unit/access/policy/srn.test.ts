@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import {
+  completeSrn,
+  formatSrn,
+  matchesEverything,
+  parseSrn,
+  parseSrnOf,
+  parseSrnPattern,
+} from '../../../../src/access/policy/srn.ts';
+
+describe('parseSrn', () => {
+  it('reads what formatSrn writes', () => {
+    const text = 'srn2:cluster#pinot:table#events';
+    const parsed = parseSrn(text);
+    expect(parsed).toEqual({
+      ok: true,
+      value: {
+        levels: [
+          { kind: 'cluster', id: 'pinot' },
+          { kind: 'table', id: 'events' },
+        ],
+      },
+    });
+    expect(parsed.ok && formatSrn(parsed.value)).toBe(text);
+  });
+
+  it.each([
+    ['table#events', /must begin with `srn2:`/],
+    ['srn2:', /must be `<kind>#<id>`/],
+    ['srn2:table', /the level `table` must be/],
+    ['srn2:table#', /must be `<kind>#<id>`/],
+    ['srn2:table#a#b', /must be `<kind>#<id>`/],
+    ['srn2:table#a b', /without spaces/],
+    ['srn2:role#a:', /the level `` must be/],
+    ['srn2:rolle#a', /did you mean `role`/],
+    [`srn2:${Array.from({ length: 9 }, () => 'table#a').join(':')}`, /at most 8/],
+  ])('refuses %s', (text, message) => {
+    const parsed = parseSrn(text);
+    expect(parsed.ok).toBe(false);
+    expect(!parsed.ok && parsed.message).toMatch(message);
+  });
+
+  it('wants the kind that it was asked for', () => {
+    expect(parseSrnOf('role', 'srn2:role#a')).toEqual({ ok: true, value: 'a' });
+    for (const text of ['srn2:policy#a', 'srn2:cluster#c:role#a']) {
+      const parsed = parseSrnOf('role', text);
+      expect(!parsed.ok && parsed.message).toContain('`srn2:role#<name>` was expected');
+    }
+  });
+});
+
+describe('patterns', () => {
+  it.each([
+    ['*', true],
+    ['srn2:*#*', true],
+    ['srn2:**#***', true],
+    ['srn2:*#*:*#*', false],
+    ['srn2:table#*', false],
+    ['srn2:*#a*', false],
+  ])('%s matches everything: %s', (text, everything) => {
+    const parsed = parseSrnPattern(text);
+    expect(parsed.ok && matchesEverything(parsed.value)).toBe(everything);
+  });
+});
+
+describe('completeSrn', () => {
+  const complete = (text: string): string => {
+    const parsed = parseSrn(text);
+    if (!parsed.ok) throw new Error(parsed.message);
+    return formatSrn({ levels: completeSrn(parsed.value, { environment: 'e', cluster: 'c' }) });
+  };
+  it.each([
+    ['srn2:table#t', 'srn2:environment#e:cluster#c:table#t'],
+    ['srn2:cluster#x:table#t', 'srn2:environment#e:cluster#x:table#t'],
+    ['srn2:environment#x:table#t', 'srn2:environment#x:cluster#c:table#t'],
+    ['srn2:environment#x', 'srn2:environment#x'],
+    ['srn2:cluster#x', 'srn2:environment#e:cluster#x'],
+  ])('makes %s %s', (text, expected) => expect(complete(text)).toBe(expected));
+
+  it('makes the cluster of nothing', () => {
+    expect(formatSrn({ levels: completeSrn({ levels: [] }, { environment: 'e', cluster: 'c' }) })).toBe(
+      'srn2:environment#e:cluster#c',
+    );
+  });
+});
+
+describe('the length of names', () => {
+  it('is bounded, as a whole and for each id', () => {
+    expect(parseSrn(`srn2:table#${'t'.repeat(512)}`).ok).toBe(true);
+    expect(parseSrn(`srn2:table#${'t'.repeat(513)}`)).toEqual({
+      ok: false,
+      message: 'the table has 513 characters in its name: at most 512 are allowed',
+    });
+    expect(parseSrnPattern(`srn2:table#*${'t'.repeat(1012)}`).ok).toBe(true);
+    for (const parse of [parseSrn, parseSrnPattern]) {
+      expect(parse(`srn2:table#${'t'.repeat(1_000_000)}`)).toEqual({
+        ok: false,
+        message: 'the resource name has 1000011 characters: at most 1024 are allowed',
+      });
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { runningId, withoutRunning, withRunning } from '../../../../src/health/report.ts';
+import { clusterHealth } from '../../../../src/api/health/report.ts';
+import type { ClusterHealthReportStatus } from '../../../../src/resources/cluster-health-report.ts';
+
+const NOW = new Date('2026-11-01T12:00:00Z');
+const REPORT: ClusterHealthReportStatus = {
+  lastRunTime: '2026-11-01T11:00:00.000Z',
+  durationMs: 120,
+  checks: [{ name: 'SEGMENT_COUNT_CHECK', status: 'PASS', message: 'fine', findingCount: 0 }],
+  conditions: [],
+};
+const STARTED = { id: 'api-1', checks: [], checksTotal: 33 };
+const IN_PROGRESS = {
+  ...STARTED,
+  done: 12,
+  total: 40,
+  checks: [
+    { name: 'REPLICATION_CHECK', status: 'FAIL' },
+    { name: 'INSTANCE_POOLS_CHECK', status: 'PASS' },
+  ] as const,
+};
+
+describe('a run that is under way', () => {
+  it('is told beside the latest report, which stays as it was', () => {
+    const started = withRunning(REPORT, STARTED, 3, NOW);
+    expect(clusterHealth(started, {})).toEqual({
+      ...clusterHealth(REPORT, {}),
+      running: { taskId: 'api-1', step: 'begins', checks: [], checksTotal: 33 },
+    });
+    const inProgress = withRunning(started, { ...IN_PROGRESS, checks: [...IN_PROGRESS.checks] }, 3, NOW);
+    expect(clusterHealth(inProgress, {})).toEqual({
+      ...clusterHealth(REPORT, {}),
+      running: {
+        taskId: 'api-1',
+        step: 'reads the cluster',
+        done: 12,
+        total: 40,
+        checks: [
+          { name: 'REPLICATION_CHECK', status: 'FAIL' },
+          { name: 'INSTANCE_POOLS_CHECK', status: 'PASS' },
+        ],
+        checksTotal: 33,
+      },
+    });
+    expect(inProgress.checks).toBe(REPORT.checks);
+    expect(inProgress.conditions).toMatchObject([
+      { message: 'run `api-1` in progress: 12 of 40 reads done, 2 of 33 checks evaluated' },
+    ]);
+  });
+
+  it('is told before the first report, too', () => {
+    expect(clusterHealth(withRunning(undefined, STARTED, undefined, NOW), {})).toMatchObject({
+      runTimestamp: null,
+      checks: [],
+      running: { taskId: 'api-1', step: 'begins' },
+    });
+    expect(clusterHealth(undefined, {}).running).toBeNull();
+  });
+
+  it('is known by its id, however far it is', () => {
+    const status = withRunning(REPORT, { ...IN_PROGRESS, checks: [...IN_PROGRESS.checks] }, 1, NOW);
+    expect(runningId(status)).toBe('api-1');
+    expect(withoutRunning(status)).toEqual(REPORT);
+    expect(clusterHealth(withoutRunning(status), {}).running).toBeNull();
+  });
+});

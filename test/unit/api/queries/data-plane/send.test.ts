@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { writePage } from '../../../../../src/api/queries/data-plane/send.ts';
+import type { WholePage } from '../../../../../src/results/page.ts';
+
+const PIECE = Buffer.alloc(1024 * 1024, 'a');
+
+/** A page of the given size in MB. */
+function pageOf(pieces: number): WholePage {
+  const rows = Array.from({ length: pieces }, () => PIECE);
+  return { head: Buffer.from('<'), rows, tail: Buffer.from('>'), length: 2 + pieces * PIECE.length, numRows: 1 };
+}
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+});
+
+/** Serves one page. @returns the port, and the result of `writePage` */
+async function serve(page: WholePage, stallMs: number): Promise<{ port: number; outcome: Promise<boolean> }> {
+  const { promise: outcome, resolve } = Promise.withResolvers<boolean>();
+  const listening = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': page.length });
+    resolve(writePage(response, page, stallMs));
+  });
+  server = listening.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  return { port: (listening.address() as AddressInfo).port, outcome };
+}
+
+describe('a page on its way', () => {
+  it('is left where its caller takes nothing, so that it holds no memory for good', async () => {
+    const { port, outcome } = await serve(pageOf(64), 200);
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined).pause();
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    expect(await outcome).toBe(false);
+    socket.destroy();
+  });
+
+  it('goes on for a caller that is slow but reads', async () => {
+    const { port, outcome } = await serve(pageOf(32), 300);
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes % 7 === 0) {
+        socket.pause();
+        setTimeout(() => socket.resume(), 20);
+      }
+    });
+    expect(await outcome).toBe(true);
+    await expect.poll(() => bytes).toBeGreaterThan(32 * PIECE.length);
+    socket.destroy();
+  });
+
+  it.each([0, 1])('is whole, however small (%i MB)', async (pieces) => {
+    const { port, outcome } = await serve(pageOf(pieces), 1000);
+    const text = await (await fetch(`http://127.0.0.1:${port}`)).text();
+    expect([text.length, text.at(0), text.at(-1)]).toEqual([2 + pieces * PIECE.length, '<', '>']);
+    expect(await outcome).toBe(true);
+  });
+});

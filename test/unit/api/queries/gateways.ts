@@ -1,0 +1,111 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
+import type { Authenticator } from '../../../../src/access/authenticators/authenticator.ts';
+import type { Authorizer } from '../../../../src/access/authorizer.ts';
+import type { Principal } from '../../../../src/access/principal.ts';
+import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/pinot/types.ts';
+import type { AppParts } from '../../../../src/api/server/app.ts';
+import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
+import { createLogger } from '../../../../src/platform/logging.ts';
+import type { GatewayAddress } from '../../../../src/results/peers/peers.ts';
+import {
+  DEFAULT_PAGINATION_SETTINGS,
+  DEFAULT_RESULT_STORE_SETTINGS,
+  type PaginationSettings,
+  type ResultStoreSettings,
+} from '../../../../src/results/settings.ts';
+import { allowAll, testApp } from '../../../support/app.ts';
+import { freePorts } from '../../../support/kubernetes/processes.ts';
+
+export interface TestGateway {
+  readonly id: string;
+  readonly url: string;
+  readonly port: number;
+  readonly app: FastifyInstance;
+  readonly service: QueryService;
+  readonly registry: Registry;
+}
+
+/** An engine whose controller and brokers are this endpoint. */
+export function engineOf(endpoint: EngineEndpoint): Engine & KnownTables {
+  return {
+    controller: endpoint,
+    brokerFor: async () => endpoint,
+    endpoint: () => endpoint,
+    close: async () => undefined,
+    actualTables: async (names) => names,
+  };
+}
+
+export interface GatewaysOptions {
+  readonly engine: Engine & KnownTables;
+  readonly store: (gateway: number) => Partial<ResultStoreSettings>;
+  readonly authorizer?: Authorizer;
+  /** The caller; Alice where absent. */
+  readonly principal?: () => Principal;
+  /** Epoch milliseconds; the system clock where absent. */
+  readonly now?: () => number;
+  readonly settings?: () => PaginationSettings;
+  /** Receives the periodic retention callback, which is otherwise never called. */
+  readonly every?: (call: () => void) => void;
+  readonly budget?: ByteBudget;
+  /** Overrides other parts of the app. */
+  readonly parts?: Partial<AppParts>;
+}
+
+/** Starts gateways of one deployment on 127.0.0.1. */
+export async function startGateways(count: number, options: GatewaysOptions): Promise<TestGateway[]> {
+  const ports = await freePorts(count);
+  const addresses: GatewayAddress[] = ports.map((port) => ({ host: '127.0.0.1', port }));
+  return Promise.all(
+    ports.map(async (port, index) => {
+      const id = `gateway-${index}`;
+      const registry = new Registry();
+      let seed = 0;
+      const service = await createQueryService({
+        engine: options.engine,
+        identity: { id, host: '127.0.0.1', port },
+        store: { ...DEFAULT_RESULT_STORE_SETTINGS, ...options.store(index) },
+        settings: options.settings ?? (() => DEFAULT_PAGINATION_SETTINGS),
+        gateways: async () => addresses,
+        registry,
+        log: createLogger('silent'),
+        now: options.now ?? Date.now,
+        monotonic: () => performance.now(),
+        random: (bytes) => Buffer.alloc(bytes, `${index}-${seed++}-`),
+        timers: {
+          every: (_ms, call) => {
+            options.every?.(call);
+            return () => undefined;
+          },
+        },
+      });
+      const { principal, budget = new ByteBudget() } = options;
+      const app = await testApp({
+        authorizer: options.authorizer ?? allowAll,
+        register: service.register,
+        parts: {
+          ...(principal && { authenticator: authenticatorOf(principal) }),
+          dataPlane: { ...service.data, budget },
+          ...options.parts,
+        },
+      });
+      await app.listen({ host: '127.0.0.1', port });
+      const { port: bound } = app.server.address() as AddressInfo;
+      return { id, url: `http://127.0.0.1:${bound}`, port: bound, app, service, registry };
+    }),
+  );
+}
+
+function authenticatorOf(principal: () => Principal): Authenticator {
+  return { name: 'fixed', authenticate: async () => ({ outcome: 'authenticated', principal: principal() }) };
+}
+
+export async function stopGateways(gateways: readonly TestGateway[]): Promise<void> {
+  for (const { app, service } of gateways) {
+    await app.close();
+    await service.close();
+  }
+}

@@ -1,0 +1,646 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Principal } from '../../../../src/access/principal.ts';
+import { formatSrn } from '../../../../src/access/policy/srn.ts';
+import { createEngine } from '../../../../src/pinot/connection.ts';
+import type { Engine } from '../../../../src/pinot/types.ts';
+import { Limits } from '../../../../src/api/server/bounds/limits.ts';
+import { DEFAULT_PAGINATION_SETTINGS, type ResultStoreSettings } from '../../../../src/results/settings.ts';
+import { ALICE, authorizerBy } from '../../../support/app.ts';
+import {
+  CURSOR_ROWS,
+  CURSOR_SQL,
+  CursorCluster,
+  FAILING_SQL,
+  NO_ROWS_SQL,
+  printed,
+} from '../../../support/cursor-brokers.ts';
+import { readRecording } from '../../../support/replay-engine.ts';
+import { startGateways, stopGateways, type TestGateway } from './gateways.ts';
+
+const BOB: Principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
+const HOUR_MS = 3_600_000;
+const START = 1_700_000_000_000;
+
+interface PageBody {
+  readonly requestId: string;
+  readonly brokerId: string;
+}
+
+describe('the stand-in for a broker that keeps results', () => {
+  const times = /"(?:cursorResultWriteTimeMs|cursorFetchTimeMs)":\d+/g;
+  const ask = async (cluster: CursorCluster, method: string, path: string, body?: string) => {
+    const answer = await fetch(cluster.brokers[0]!.url + path, { method, ...(body !== undefined && { body }) });
+    return { status: answer.status, body: (await answer.text()).replaceAll(times, '') };
+  };
+
+  it('answers as the broker did that was recorded', async () => {
+    const cluster = await CursorCluster.start(1);
+    const names = [
+      'submit',
+      'page2',
+      'page_last',
+      'page_huge',
+      'page_past',
+      'meta',
+      'del',
+      'del2',
+      'afterdel',
+      'unknown',
+    ];
+    for (const name of names) {
+      const recorded = readRecording('1.5.1', `cursor/${name}`);
+      const answer = await ask(cluster, recorded.method, recorded.path, recorded.requestBody);
+      expect([name, answer]).toEqual([name, { status: recorded.status, body: recorded.body.replaceAll(times, '') }]);
+    }
+    expect((await ask(cluster, 'GET', '/responseStore/1/results?offset=0&numRows=3&more=1')).status).toBe(404);
+    expect((await ask(cluster, 'GET', '/query/sql?getCursor=true')).status).toBe(501);
+    expect(cluster.brokers[0]!.unknown).toEqual(['GET /query/sql?getCursor=true']);
+    await cluster.close();
+  });
+});
+
+describe('results that the engine keeps', () => {
+  let cluster: CursorCluster;
+  let engines: Engine[];
+  let gateways: TestGateway[];
+  let folder: string;
+  let now: number;
+  let principal: Principal;
+  let denied: Set<string>;
+  let settings = DEFAULT_PAGINATION_SETTINGS;
+  let rowsPerQuery: number;
+  let retention: (() => void)[];
+
+  beforeEach(async () => {
+    cluster = await CursorCluster.start(2);
+    engines = [];
+    gateways = [];
+    folder = await mkdtemp(join(tmpdir(), 'native-results-'));
+    now = START;
+    principal = ALICE;
+    denied = new Set();
+    settings = DEFAULT_PAGINATION_SETTINGS;
+    rowsPerQuery = 0;
+    retention = [];
+  });
+  afterEach(async () => {
+    await stopGateways(gateways);
+    await Promise.all(engines.map((engine) => engine.close()));
+    expect(cluster.brokers.flatMap(({ unknown }) => unknown)).toEqual([]);
+    await cluster.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Starts gateways for the cluster. By default each one has a file store in its own folder. */
+  async function start(count = 1, store: Partial<ResultStoreSettings> = {}, credential?: string): Promise<TestGateway> {
+    const engine = createEngine({
+      controllerUrls: [cluster.controller.url],
+      ...(credential !== undefined && { credential: { header: () => credential, refused: () => undefined } }),
+    });
+    engines.push(engine);
+    gateways = await startGateways(count, {
+      engine,
+      store: (gateway) => ({
+        native: true,
+        protocol: 'file',
+        fileDataDir: join(folder, `data-${gateway}`),
+        tempDir: join(folder, `temp-${gateway}`),
+        ...store,
+      }),
+      authorizer: authorizerBy((_who, action, resource) => !denied.has(`${action} ${formatSrn(resource)}`)),
+      principal: () => principal,
+      now: () => now,
+      settings: () => settings,
+      every: (call) => retention.push(call),
+      parts: {
+        callerLimits: new Limits({ rolesOf: () => [], now: () => now, defaults: { rowsPerQuery } }),
+      },
+    });
+    return gateways[0] as TestGateway;
+  }
+
+  const submit = ({ app }: TestGateway, numRows = 3, sql = CURSOR_SQL) =>
+    app.inject({ method: 'POST', url: `/query/sql?doPaginate=true&numRows=${numRows}`, payload: { sql } });
+  const page = ({ app }: TestGateway, id: string, query: string) => app.inject(`/query/${id}/results?${query}`);
+  const remove = ({ app }: TestGateway, id: string) =>
+    app.inject({ method: 'DELETE', url: `/query/resultStore/${id}` });
+  const submitted = async (gateway: TestGateway): Promise<string> => (await submit(gateway)).json<PageBody>().requestId;
+  const brokerRequests = (): string[] => cluster.brokers.flatMap((broker) => broker.asked);
+  /** The broker that stores a result. */
+  const resultBroker = () => cluster.brokers.find(({ disk }) => disk.size > 0)!;
+  const otherBroker = () => cluster.brokers.find((broker) => broker !== resultBroker())!;
+
+  it('are answered in the order of the specification, their rows byte for byte', async () => {
+    const gateway = await start();
+    const answer = await submit(gateway);
+    expect(answer.statusCode).toBe(200);
+    const { requestId } = answer.json<PageBody>();
+    expect(requestId).toMatch(/^[0-9a-f]{8}-n[0-9a-f]{30}$/);
+    const recorded = readRecording('1.5.1', 'cursor/submit').body;
+    const schema = /"dataSchema":(\{.*?\})/.exec(recorded)![1];
+    expect(answer.body).toMatch(
+      `{"resultTable":{"dataSchema":${schema},"rows":[${CURSOR_ROWS.slice(0, 3).join(',')}]},"requestId":"${requestId}",` +
+        `"brokerId":"gateway-0","numRowsResultSet":10,"offset":0,"numRows":3,"nextOffsetParams":"offset=3&numRows=3","exceptions":[],` +
+        `"brokerHost":"127.0.0.1","brokerPort":${gateway.port},"partialResult":false,`,
+    );
+    expect(CURSOR_ROWS[0]).toContain('9007199255140993');
+    // The expiry of the engine's store is not the expiry of this result.
+    expect(answer.json()).not.toHaveProperty('expirationTimeMs');
+    expect(answer.json()).toMatchObject({ numDocsScanned: 30, totalDocs: 1_000_000, tablesQueried: ['orders'] });
+    expect(answer.headers['content-length']).toBe(String(Buffer.byteLength(answer.body)));
+    expect(brokerRequests()).toEqual([`POST /query/sql?getCursor=true&numRows=3 ${CURSOR_SQL}`]);
+    expect(resultBroker().engine.seen[0]).toMatchObject({ body: JSON.stringify({ sql: printed(CURSOR_SQL) }) });
+  });
+
+  it('leave no row in the store of the gateway', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    expect((await stat(join(folder, 'data-0', `${id}.rows`))).size).toBe(0);
+    expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
+    expect(gateway.service.data.queries.holds(id)).toBe(false);
+  });
+
+  it('are paged in any order and size, and asked of the engine no more than that', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    for (const [offset, numRows, expected] of [
+      [3, 3, 3],
+      [9, 3, 1],
+      [0, 100, 10],
+      [5, 1, 1],
+      [0, 10, 10],
+    ] as const) {
+      const answer = await page(gateway, id, `offset=${offset}&numRows=${numRows}`);
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).toContain(`"rows":[${CURSOR_ROWS.slice(offset, offset + expected).join(',')}]}`);
+      expect(answer.json()).toMatchObject({ requestId: id, offset, numRows: expected, numRowsResultSet: 10 });
+      const next = answer.json<{ nextOffsetParams?: string }>().nextOffsetParams;
+      expect(next).toBe(offset + expected < 10 ? `offset=${offset + expected}&numRows=${expected}` : undefined);
+      expect(resultBroker().asked.at(-1)).toMatch(new RegExp(`results\\?offset=${offset}&numRows=${expected}$`, 'u'));
+    }
+    const before = brokerRequests().length;
+    for (const query of [
+      'offset=10',
+      'offset=100&numRows=3',
+      'offset=-1',
+      'offset=abc',
+      'offset=0&numRows=0',
+      'numRows=2',
+    ])
+      expect((await page(gateway, id, query)).statusCode).toBe(400);
+    expect((await page(gateway, id, 'offset=10')).json()).toMatchObject({
+      message: expect.stringContaining('10 rows'),
+    });
+    expect(brokerRequests()).toHaveLength(before);
+  });
+
+  it('take their page size from the settings', async () => {
+    const gateway = await start();
+    settings = { ...settings, pageSize: 4, maxPageSize: 6 };
+    const first = await gateway.app.inject({
+      method: 'POST',
+      url: '/query/sql?getCursor=true',
+      payload: { sql: CURSOR_SQL },
+    });
+    expect(first.json()).toMatchObject({ numRows: 4 });
+    const { requestId } = first.json<PageBody>();
+    expect((await page(gateway, requestId, 'offset=0')).json()).toMatchObject({ numRows: 4 });
+    expect((await page(gateway, requestId, 'offset=0&numRows=9')).json()).toMatchObject({ numRows: 6 });
+  });
+
+  it('are submitted by GET, too, of which the engine would make no cursor', async () => {
+    const gateway = await start();
+    const sql = encodeURIComponent(CURSOR_SQL);
+    const answer = await gateway.app.inject(`/query/sql?sql=${sql}&doPaginate=true&numRows=2`);
+    expect(answer.json()).toMatchObject({ numRows: 2, numRowsResultSet: 10 });
+    expect(brokerRequests()).toEqual([`POST /query/sql?getCursor=true&numRows=2 ${CURSOR_SQL}`]);
+    expect(resultBroker().engine.seen[0]!.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('tell their metadata as the engine has it', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const [item] = (await gateway.app.inject(`/query/${id}/metadata`)).json<Record<string, unknown>[]>();
+    expect(Object.keys(item!)).toHaveLength(39);
+    expect(item).toMatchObject({
+      requestId: id,
+      brokerId: 'gateway-0',
+      numRowsResultSet: 10,
+      numSegmentsPrunedByServer: 7,
+    });
+    expect(resultBroker().asked.at(-1)).toBe('GET /responseStore/643128405000000011');
+  });
+
+  it('are listed with where they are and what they take up there, and count against the quota', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
+      resultMetadataList: { bytes: number }[];
+    }>();
+    expect(resultMetadataList).toEqual([
+      {
+        requestId: id,
+        brokerId: 'gateway-0',
+        submissionTimeMs: START,
+        expirationTimeMs: START + HOUR_MS,
+        responseMetadata: [
+          {
+            type: 'resultTable',
+            numRows: 10,
+            dataFile: `${resultBroker().url}/responseStore/643128405000000011/results`,
+            metadataFile: expect.stringMatching(`^file://.*/${id}\\.json$`),
+          },
+        ],
+        owner: ALICE.srn,
+        bytes: expect.any(Number),
+      },
+    ]);
+    const { size } = await stat(join(folder, 'data-0', `${id}.json`));
+    expect(resultMetadataList[0]!.bytes).toBe(size + 773);
+    const usage = (await gateway.app.inject('/query/resultStore/usage')).json<object>();
+    expect(usage).toMatchObject({ usedBytes: size + 773, capacityBytes: null });
+  });
+
+  it('go at the engine, too, when they are deleted', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const { disk } = resultBroker();
+    const answer = await remove(gateway, id);
+    expect([answer.statusCode, answer.body]).toEqual([200, `Query Results for ${id} deleted.`]);
+    expect(disk.size).toBe(0);
+    expect((await remove(gateway, id)).statusCode).toBe(404);
+    expect((await page(gateway, id, 'offset=0')).statusCode).toBe(404);
+    expect((await gateway.app.inject(`/query/${id}/metadata`)).statusCode).toBe(404);
+    expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
+  });
+
+  it('are read by their owner or who may read any, and with Query on their tables, at each read and after a restart', async () => {
+    const first = await start();
+    const id = await submitted(first);
+    await stopGateways(gateways);
+    const gateway = await start();
+    const reads = async () => [
+      (await page(gateway, id, 'offset=3&numRows=2')).statusCode,
+      (await gateway.app.inject(`/query/${id}/metadata`)).statusCode,
+    ];
+    expect(await reads()).toEqual([200, 200]);
+    const before = brokerRequests().length;
+    denied.add('Query srn2:table#orders');
+    expect(await reads()).toEqual([403, 403]);
+    denied = new Set(['GetResponseStore srn2:', 'DeleteResponseStore srn2:']);
+    principal = BOB;
+    expect(await reads()).toEqual([403, 403]);
+    expect((await remove(gateway, id)).statusCode).toBe(403);
+    expect(brokerRequests()).toHaveLength(before);
+    denied.clear();
+    expect(await reads()).toEqual([200, 200]);
+    expect((await remove(gateway, id)).statusCode).toBe(200);
+  });
+
+  it('stay readable when new ones are no longer left to the engine', async () => {
+    const id = await submitted(await start());
+    await stopGateways(gateways);
+    const gateway = await start(1, { native: false });
+    expect((await page(gateway, id, 'offset=9')).json()).toMatchObject({ numRows: 1 });
+    expect((await remove(gateway, id)).statusCode).toBe(200);
+    expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
+  });
+
+  it.each(['memory', 'file'] as const)(
+    'are found by the id from any gateway, with a %s store of its own each',
+    async (protocol) => {
+      await start(3, { protocol });
+      const [first, second, third] = gateways as [TestGateway, TestGateway, TestGateway];
+      const answer = (await submit(first)).json<{ requestId: string; brokerHost: string; brokerPort: number }>();
+      const byId = await page(second, answer.requestId, 'offset=3&numRows=3');
+      expect(byId.json()).toMatchObject({ brokerId: 'gateway-0', brokerPort: first.port, numRows: 3 });
+      const named = await second.app.inject({
+        url: `/query/${answer.requestId}/results?offset=3&numRows=3`,
+        headers: { FORWARD_HOST: answer.brokerHost, FORWARD_PORT: String(answer.brokerPort) },
+      });
+      expect(named.body).toBe(byId.body);
+      expect((await remove(third, answer.requestId)).statusCode).toBe(200);
+      expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
+    },
+  );
+
+  it('expire when either of the two stores says so', async () => {
+    const gateway = await start();
+    const short = await submitted(gateway);
+    for (const broker of cluster.brokers) broker.lifetimeMs = 60_000;
+    const shorter = await submitted(gateway);
+    now += 60_000;
+    expect((await page(gateway, short, 'offset=0')).statusCode).toBe(200);
+    expect((await page(gateway, shorter, 'offset=0')).statusCode).toBe(404);
+    now += HOUR_MS;
+    expect((await page(gateway, short, 'offset=0')).statusCode).toBe(404);
+    // The cleaner deletes expired results.
+    expect((await remove(gateway, short)).statusCode).toBe(200);
+  });
+
+  it('are 404 when the engine has lost them, and can be deleted still', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    resultBroker().disk.clear();
+    const answer = await page(gateway, id, 'offset=0');
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json<{ message: string }>().message).toMatch(/at the engine any more/);
+    expect((await gateway.app.inject(`/query/${id}/metadata`)).statusCode).toBe(404);
+    expect((await remove(gateway, id)).statusCode).toBe(200);
+  });
+
+  it('are never those of another query to which a restarted broker gave the same id', async () => {
+    cluster.tell([cluster.brokers[0]!]);
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const { disk } = resultBroker();
+    const before = [...disk.keys()];
+    resultBroker().restart();
+    const unrelated = await submitted(gateway);
+    expect([...disk.keys()]).toEqual(before);
+    expect((await page(gateway, id, 'offset=0')).statusCode).toBe(404);
+    expect((await gateway.app.inject(`/query/${id}/metadata`)).statusCode).toBe(404);
+    expect((await remove(gateway, id)).statusCode).toBe(200);
+    expect((await page(gateway, unrelated, 'offset=0')).statusCode).toBe(200);
+  });
+
+  it('tell of a broker that is away, and are there again when it is', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const broker = resultBroker();
+    broker.intercept = (_call, response) => {
+      response.destroy();
+      return true;
+    };
+    const answer = await page(gateway, id, 'offset=0');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBeDefined();
+    expect(answer.json<{ message: string }>().message).toMatch(
+      `the broker ${broker.url}, which keeps the result, cannot be reached`,
+    );
+    expect((await remove(gateway, id)).statusCode).toBe(503);
+    broker.intercept = () => false;
+    expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
+  });
+
+  it('are read from another broker when their own is away and they share a place', async () => {
+    await cluster.close();
+    cluster = await CursorCluster.start(2, { sharedDisk: true });
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const executingBroker = cluster.brokers.find((broker) => broker.asked.length > 0)!;
+    executingBroker.intercept = (_call, response) => {
+      response.destroy();
+      return true;
+    };
+    expect((await page(gateway, id, 'offset=3&numRows=3')).json()).toMatchObject({ requestId: id, offset: 3 });
+    expect((await remove(gateway, id)).statusCode).toBe(200);
+    expect(cluster.brokers[0]!.disk.size).toBe(0);
+  });
+
+  it('are not looked for at an address that is no broker’s any more', async () => {
+    const id = await submitted(await start());
+    const removedBroker = resultBroker();
+    cluster.tell([otherBroker()]);
+    await stopGateways(gateways);
+    const gateway = await start();
+    const before = removedBroker.asked.length;
+    const answer = await page(gateway, id, 'offset=0');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json<{ message: string }>().message).toMatch(/is not among the live ones/);
+    expect(removedBroker.asked).toHaveLength(before);
+    // After expiry the gateway deletes its own record without the broker.
+    expect((await remove(gateway, id)).statusCode).toBe(503);
+    now += HOUR_MS;
+    expect((await remove(gateway, id)).statusCode).toBe(200);
+  });
+
+  it('are asked for with the gateway’s credential, whose refusal is told without it', async () => {
+    for (const broker of cluster.brokers) broker.credential = 'Bearer own-secret';
+    const gateway = await start(1, {}, 'Bearer own-secret');
+    const id = await submitted(gateway);
+    expect((await page(gateway, id, 'offset=3')).statusCode).toBe(200);
+    resultBroker().credential = 'Bearer another';
+    const answer = await page(gateway, id, 'offset=3');
+    expect(answer.statusCode).toBe(502);
+    expect(answer.body).toMatch(/refuses the gateway's credential.*`engine-credential-file`/);
+    expect(answer.body).not.toContain('own-secret');
+  });
+
+  it('of a query that fails are answered as the engine does', async () => {
+    const gateway = await start();
+    const answer = await submit(gateway, 3, FAILING_SQL);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toBe(readRecording('1.5.1', 'cursor/fail').body);
+    expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
+  });
+
+  it('without rows are kept here, with their columns, which the engine does not keep', async () => {
+    const gateway = await start();
+    const answer = await submit(gateway, 3, NO_ROWS_SQL);
+    expect(answer.json()).toMatchObject({
+      resultTable: { dataSchema: { columnNames: ['orderId'] }, rows: [] },
+      numRowsResultSet: 0,
+      numRows: 0,
+    });
+    expect(answer.json()).not.toHaveProperty('nextOffsetParams');
+    expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
+    expect((await page(gateway, answer.json<PageBody>().requestId, 'offset=0')).statusCode).toBe(200);
+    const metrics = await gateway.registry.getSingleMetric('olap_warden_pagination_submissions_total')!.get();
+    expect(metrics.values).toMatchObject([{ labels: { outcome: 'stored' }, value: 1 }]);
+  });
+
+  it('are refused and deleted where the query read other tables than were checked', async () => {
+    for (const broker of cluster.brokers) broker.garble = (text) => text.replace('["orders"]', '["orders","secrets"]');
+    const gateway = await start();
+    const answer = await submit(gateway);
+    expect(answer.statusCode).toBe(403);
+    expect(answer.body).not.toContain('9007199255140993');
+    expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
+    expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
+  });
+
+  it('are not kept for a caller who may not get so many rows', async () => {
+    const rows = [...CURSOR_ROWS, '[1]', '[2]'];
+    for (const broker of cluster.brokers) broker.rows = rows;
+    rowsPerQuery = 11;
+    const gateway = await start();
+    const answer = await submit(gateway);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json<{ message: string }>().message).toMatch(/more than the 11 rows/);
+    expect(brokerRequests()).toContain('DELETE /responseStore/643128405000000011');
+    expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
+  });
+
+  it('pass through the store where a page is large, and leave nothing there', async () => {
+    const rows = Array.from({ length: 6000 }, (_, i) => `[${9007199254740993n + BigInt(i)},"${'ü'.repeat(500)}"]`);
+    for (const broker of cluster.brokers) broker.rows = rows;
+    const gateway = await start();
+    const headers = { authorization: 'Bearer any', 'content-type': 'application/json' };
+    const { requestId } = (await submit(gateway, 1)).json<PageBody>();
+    for (const [path, init] of [
+      ['sql?doPaginate=true&numRows=6000', { method: 'POST', body: JSON.stringify({ sql: CURSOR_SQL }) }],
+      [`${requestId}/results?offset=0&numRows=6000`, {}],
+    ] as const) {
+      const answer = await fetch(`${gateway.url}/query/${path}`, { ...init, headers });
+      expect(answer.status).toBe(200);
+      const text = await answer.text();
+      expect(text.includes(`"rows":[${rows.join(',')}]}`)).toBe(true);
+      expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+    }
+    await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
+    expect((await readdir(join(folder, 'data-0'))).filter((name) => name.endsWith('.rows'))).toHaveLength(2);
+  });
+
+  it.each([
+    ['no JSON', (text: string) => text.replace('"numRowsResultSet"', 'numRowsResultSet'), 502, /not valid JSON/],
+    ['half an answer', (text: string) => text.slice(0, 300), 502, /broke off/],
+    [
+      'other rows than it says',
+      (text: string) => text.replace(/"numRows":\d+/u, '"numRows":7'),
+      502,
+      /answered with 3/,
+    ],
+    ['another page', (text: string) => text.replace(/"offset":\d+/u, '"offset":1'), 502, /from row 1 on/],
+    [
+      'an exception',
+      (text: string) => text.replace('"exceptions":[]', '"exceptions":[{"message":"disk"}]'),
+      502,
+      /disk/,
+    ],
+    ['no cursor', (text: string) => text.replace(/"offset":\d+,/u, ''), 501, /before 1\.3/],
+  ])('are not handed on where a page is %s', async (_what, garble, status, message) => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    resultBroker().garble = garble;
+    const answer = await page(gateway, id, 'offset=3&numRows=3');
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json<{ message: string }>().message).toMatch(message);
+    expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
+  });
+
+  it('need a broker that has cursors: another is told what to do, and nothing is left', async () => {
+    const gateway = await start();
+    const kept = await submitted(gateway);
+    for (const broker of cluster.brokers)
+      broker.garble = (text) => text.replace(/,"offset":.*?,"brokerHost"/u, ',"brokerHost"');
+    const answer = await submit(gateway);
+    expect(answer.statusCode).toBe(501);
+    expect(answer.json<{ message: string }>().message).toMatch(
+      /before 1\.3.*upgrade.*`olap\.broker\.pagination\.native` to `false`.*Nothing was stored/,
+    );
+    const listing = (await gateway.app.inject('/query/resultStore')).json<{ resultMetadataList: object[] }>();
+    expect(listing.resultMetadataList).toMatchObject([{ requestId: kept }]);
+    expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
+  });
+
+  it('free the engine when their caller goes away', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    let closed = 0;
+    resultBroker().intercept = (call, response) => {
+      if (!call.includes('/results')) return false;
+      response.on('close', () => closed++);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"resultTable":{"dataSchema":{"columnNames":[],"columnDataTypes":[]},"rows":[[1],');
+      return true;
+    };
+    const clientSignal = AbortSignal.timeout(100);
+    const call = fetch(`${gateway.url}/query/${id}/results?offset=0`, {
+      headers: { authorization: 'Bearer x' },
+      signal: clientSignal,
+    });
+    await expect(call).rejects.toThrow();
+    await expect.poll(() => closed).toBe(1);
+    await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
+    resultBroker().intercept = () => false;
+    expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
+  });
+
+  it(
+    'leave nothing here when their caller goes away before the answer, or in the middle of a large page',
+    { timeout: 60_000 },
+    async () => {
+      const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
+      for (const broker of cluster.brokers) broker.rows = rows;
+      const gateway = await start();
+      const id = await submitted(gateway);
+      const headers = { authorization: 'Bearer any', 'content-type': 'application/json' };
+      await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const controller = new AbortController();
+          const url = `${gateway.url}/query/${id}/results?offset=0&numRows=20000`;
+          const answer = await fetch(url, { headers, signal: controller.signal });
+          await answer.body!.getReader().read();
+          controller.abort();
+        }),
+      );
+      await expect.poll(() => readdir(join(folder, 'temp-0')), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
+
+      let closed = 0;
+      for (const broker of cluster.brokers) {
+        broker.intercept = (_call, response) => {
+          response.on('close', () => closed++);
+          return true;
+        };
+      }
+      const body = JSON.stringify({ sql: CURSOR_SQL });
+      const signal = AbortSignal.timeout(100);
+      const call = fetch(`${gateway.url}/query/sql?doPaginate=true`, { method: 'POST', body, headers, signal });
+      await expect(call).rejects.toThrow();
+      await expect.poll(() => closed).toBe(1);
+      for (const broker of cluster.brokers) broker.intercept = () => false;
+      const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
+        resultMetadataList: object[];
+      }>();
+      expect(resultMetadataList).toHaveLength(1);
+      expect((await page(gateway, id, 'offset=19999')).json()).toMatchObject({ numRows: 1 });
+    },
+  );
+
+  it(
+    'are deleted for room by what they take up at the engine, and one that cannot be is not in the way',
+    { timeout: 60_000 },
+    async () => {
+      const rows = Array.from({ length: 1200 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
+      for (const broker of cluster.brokers) broker.rows = rows;
+      const gateway = await start();
+      const ids = [await submitted(gateway), await submitted(gateway), await submitted(gateway)];
+      const [first, second] = cluster.brokers as [(typeof cluster.brokers)[0], (typeof cluster.brokers)[0]];
+      // Two results are on one broker, one on the other.
+      expect(first.disk.size + second.disk.size).toBe(3);
+      const unavailableBroker = first.disk.size === 1 ? first : second;
+      unavailableBroker.intercept = (_call, response) => {
+        response.destroy();
+        return true;
+      };
+      settings = {
+        ...settings,
+        storageCleaner: { enabled: true, maxStorageMb: 2, criticalPercent: 90, targetPercent: 0 },
+      };
+      for (const run of retention) run();
+      const remaining = async () =>
+        (await gateway.app.inject('/query/resultStore')).json<{ resultMetadataList: { requestId: string }[] }>()
+          .resultMetadataList;
+      await expect.poll(remaining).toHaveLength(1);
+      expect(first.disk.size + second.disk.size).toBe(1);
+      expect(ids).toContain((await remaining())[0]!.requestId);
+    },
+  );
+
+  it('count the engine’s part in the metrics of the store', async () => {
+    const gateway = await start();
+    const id = await submitted(gateway);
+    await page(gateway, id, 'offset=3');
+    await remove(gateway, id);
+    const text = await gateway.registry.metrics();
+    for (const operation of ['cursor_page', 'cursor_metadata', 'cursor_delete'])
+      expect(text).toMatch(`store_duration_seconds_count{operation="${operation}"} 1`);
+    expect(text).toMatch('pagination_pages_total 2');
+    expect(text).toMatch('deletions_total{reason="request"} 1');
+  });
+});

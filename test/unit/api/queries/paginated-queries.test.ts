@@ -1,0 +1,370 @@
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { formatSrn } from '../../../../src/access/policy/srn.ts';
+import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { paginatedQueries } from '../../../../src/api/queries/index.ts';
+import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
+import { MemoryStore } from '../../../../src/results/stores/memory.ts';
+import { ALICE, authorizerBy, testApp } from '../../../support/app.ts';
+import { engineOf } from './gateways.ts';
+import { answerText, DATA_SCHEMA, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
+
+const NOW = 1_700_000_000_000;
+
+describe('paginated queries over HTTP', () => {
+  let now = NOW;
+  let endpoint: StubEndpoint;
+  let store: MemoryStore;
+  let app: FastifyInstance;
+  let principal = ALICE;
+  let denied: Set<string>;
+  let settings = DEFAULT_PAGINATION_SETTINGS;
+
+  beforeEach(async () => {
+    now = NOW;
+    principal = ALICE;
+    denied = new Set();
+    settings = { ...DEFAULT_PAGINATION_SETTINGS, pageSize: 4, maxPageSize: 6 };
+    endpoint = new StubEndpoint();
+    endpoint.answer = () => responseOf(answerText(rowTexts(10)), { chunkBytes: 7 });
+    store = new MemoryStore({ maxBytes: 1_000_000 });
+    let seed = 0;
+    const queries = new PaginatedQueries({
+      store,
+      settings: () => settings,
+      identity: { id: 'Broker_gateway-0_8080', host: 'gateway-0.test', port: 8080 },
+      now: () => now,
+      random: (bytes) => new Uint8Array(bytes).fill(++seed),
+    });
+    app = await testApp({
+      authorizer: authorizerBy((_who, action, resource) => !denied.has(`${action} ${formatSrn(resource)}`)),
+      parts: {
+        authenticator: { name: 'fixed', authenticate: async () => ({ outcome: 'authenticated', principal }) },
+        dataPlane: { engine: engineOf(endpoint), queries, settings: () => settings, budget: new ByteBudget() },
+      },
+      register: (scope) => paginatedQueries(scope, { queries }),
+    });
+  });
+  afterEach(() => app.close());
+
+  const submit = (query = 'doPaginate=true', sql = 'SELECT * FROM orders LIMIT 10') =>
+    app.inject({ method: 'POST', url: `/query/sql?${query}`, payload: { sql } });
+
+  async function submitted(): Promise<string> {
+    return (await submit()).json<{ requestId: string }>().requestId;
+  }
+
+  it('answers the first page in the order of the specification, byte for byte', async () => {
+    const answer = await submit();
+    expect(answer.statusCode).toBe(200);
+    const { requestId } = answer.json<{ requestId: string }>();
+    const rows = rowTexts(10).slice(0, 4).join(',');
+    expect(answer.body).toBe(
+      `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[${rows}]},"requestId":"${requestId}","brokerId":"Broker_gateway-0_8080",` +
+        '"numRowsResultSet":10,"offset":0,"numRows":4,"nextOffsetParams":"offset=4&numRows=4","exceptions":[],' +
+        '"brokerHost":"gateway-0.test","brokerPort":8080,"numServersQueried":1,"numDocsScanned":3,"timeUsedMs":12,"traceInfo":{},' +
+        '"minConsumingFreshnessTimeMs":9007199254740993,"realtimeTotalCpuTimeNs":0}',
+    );
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(answer.body)),
+      'x-request-id': expect.any(String),
+    });
+  });
+
+  it('asks the engine for the query alone, in a body of its own', async () => {
+    const payload = '{ "trace": "true", "sql" : "SELECT * FROM orders" }';
+    const headers = { 'content-type': 'text/plain', database: 'sales', cookie: 'secret=1', 'x-request-id': 'r' };
+    await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true&numRows=2', payload, headers });
+    const [asked] = endpoint.requests;
+    expect(asked).toMatchObject({ method: 'POST', path: '/query/sql' });
+    expect(JSON.parse(asked!.body as string)).toEqual({ sql: 'SELECT * FROM "orders"', trace: true });
+    expect(asked!.headers).toEqual({
+      'accept-encoding': 'identity',
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': 'r',
+      database: 'sales',
+    });
+  });
+
+  it('takes the engine’s own spelling, and a query in the address', async () => {
+    const sql = encodeURIComponent('SELECT * FROM orders');
+    const answer = await app.inject(`/query/sql?sql=${sql}&getCursor=true&numRows=3`);
+    expect(answer.json()).toMatchObject({ numRows: 3, numRowsResultSet: 10 });
+    expect(endpoint.requests[0]).toMatchObject({ method: 'POST', path: '/query/sql' });
+    expect(JSON.parse(endpoint.requests[0]!.body as string)).toEqual({ sql: 'SELECT * FROM "orders"' });
+  });
+
+  it('serves pages in any order and of any size', async () => {
+    const id = await submitted();
+    const all = rowTexts(10);
+    for (const [offset, numRows, expected] of [
+      [7, 3, 3],
+      [0, 1, 1],
+      [3, 6, 6],
+      [8, 5, 2],
+      [9, 1, 1],
+    ] as const) {
+      const answer = await app.inject(`/query/${id}/results?offset=${offset}&numRows=${numRows}`);
+      expect(answer.body).toContain(`"rows":[${all.slice(offset, offset + expected).join(',')}]}`);
+      expect(answer.json()).toMatchObject({ offset, numRows: expected, numRowsResultSet: 10 });
+      expect(answer.json<object>()).toEqual(
+        offset + expected < 10
+          ? expect.objectContaining({ nextOffsetParams: `offset=${offset + expected}&numRows=${expected}` })
+          : expect.not.objectContaining({ nextOffsetParams: expect.anything() }),
+      );
+    }
+  });
+
+  it('uses the page size of the settings, as they are now, and clips at the maximum', async () => {
+    const id = await submitted();
+    expect((await app.inject(`/query/${id}/results?offset=0`)).json()).toMatchObject({ numRows: 4 });
+    settings = { ...settings, pageSize: 2 };
+    expect((await app.inject(`/query/${id}/results?offset=0`)).json()).toMatchObject({ numRows: 2 });
+    expect((await app.inject(`/query/${id}/results?offset=0&numRows=100`)).json()).toMatchObject({ numRows: 6 });
+  });
+
+  it.each([
+    ['offset=10', /`offset` is 10.*10 rows/],
+    ['offset=-1', /offset/],
+    ['offset=x', /offset/],
+    ['offset=1.5', /offset/],
+    ['numRows=3', /offset/],
+    ['offset=0&numRows=0', /numRows/],
+    ['offset=0&numRows=-5', /numRows/],
+    ['offset=0&numRows=two', /numRows/],
+  ])('refuses the page %s with 400', async (query, message) => {
+    const id = await submitted();
+    const answer = await app.inject(`/query/${id}/results?${query}`);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json<{ message: string }>().message).toMatch(message);
+  });
+
+  it('answers no rows with the schema and nothing to go on to', async () => {
+    endpoint.answer = () => responseOf(answerText([]));
+    const answer = await submit();
+    expect(answer.json()).toMatchObject({ numRowsResultSet: 0, numRows: 0, offset: 0, resultTable: { rows: [] } });
+    expect(answer.json()).not.toHaveProperty('nextOffsetParams');
+    const { requestId } = answer.json<{ requestId: string }>();
+    expect((await app.inject(`/query/${requestId}/results?offset=0`)).statusCode).toBe(200);
+    expect((await app.inject(`/query/${requestId}/results?offset=1`)).statusCode).toBe(400);
+  });
+
+  it('hands an answer with exceptions on as it is, and keeps nothing', async () => {
+    for (const text of [
+      answerText(rowTexts(3), { exceptions: '[{"errorCode":427,"message":"1 servers [] not responded"}]' }),
+      '{"exceptions":[{"errorCode":710,"message":"UnknownColumnError"}],"numRowsResultSet":0}',
+      '{"exceptions":[],"resultTable":null}',
+    ]) {
+      endpoint.answer = () => responseOf(text, { chunkBytes: 11 });
+      const answer = await submit();
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).toBe(text);
+    }
+    expect(store.usedBytes).toBe(0);
+    expect((await app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
+  });
+
+  it('hands a refusal of the engine on with its status', async () => {
+    endpoint.answer = () => responseOf('{"code":403,"error":"Permission denied"}', { status: 403 });
+    const answer = await submit();
+    expect(answer.statusCode).toBe(403);
+    expect(answer.body).toBe('{"code":403,"error":"Permission denied"}');
+  });
+
+  it.each([
+    ['<html>Bad gateway</html>', /not a JSON object/],
+    ['', /empty/],
+    [answerText(rowTexts(5)).slice(0, 150), /broke off/],
+    [answerText(rowTexts(5)).slice(0, -20), /broke off/],
+    ['{"resultTable":{"rows":[1,2]}}', /no array where a row/],
+  ])('answers bad JSON of the engine (%j) with 502 and keeps nothing', async (text, message) => {
+    endpoint.answer = () => responseOf(text, { chunkBytes: 16 });
+    const answer = await submit();
+    expect(answer.statusCode).toBe(502);
+    expect(answer.json<{ message: string }>().message).toMatch(message);
+    expect(store.usedBytes).toBe(0);
+  });
+
+  it('unpacks an answer that the engine packed', async () => {
+    const packed = gzipSync(answerText(rowTexts(10)));
+    endpoint.answer = () => responseOf(packed, { chunkBytes: 20, headers: { 'content-encoding': 'gzip' } });
+    expect((await submit()).json()).toMatchObject({ numRowsResultSet: 10 });
+    endpoint.answer = () => responseOf(packed.subarray(0, 100), { headers: { 'content-encoding': 'gzip' } });
+    expect((await submit()).statusCode).toBe(502);
+  });
+
+  it('answers 507 with advice when the memory store is full', async () => {
+    endpoint.answer = () => responseOf(answerText(rowTexts(40_000)));
+    const answer = await submit();
+    expect(answer.statusCode).toBe(507);
+    expect(answer.json<{ message: string }>().message).toMatch(/memory store.*olap\.broker\.pagination\.protocol/);
+    expect(store.usedBytes).toBe(0);
+  });
+
+  it('checks Query on the tables at submission and again at each page', async () => {
+    denied.add('Query srn2:table#orders');
+    expect((await submit()).statusCode).toBe(403);
+    expect(endpoint.requests).toHaveLength(0);
+    denied.clear();
+    const id = await submitted();
+    denied.add('Query srn2:table#orders');
+    expect((await app.inject(`/query/${id}/results?offset=0`)).statusCode).toBe(403);
+    expect((await app.inject(`/query/${id}/metadata`)).statusCode).toBe(403);
+  });
+
+  it('refuses a query that cannot be understood', async () => {
+    const answer = await submit('doPaginate=true', 'SELECT * FROM orders WHERE (');
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json<{ message: string }>().message).toContain('the query is refused');
+    expect(endpoint.requests).toHaveLength(0);
+  });
+
+  it('keeps nothing of a query that read other tables than were checked, and hands nothing out', async () => {
+    const text = answerText(rowTexts(5)).replace('"traceInfo"', '"tablesQueried":["orders","secrets"],"traceInfo"');
+    for (const body of [text, text.replace('"exceptions":[]', '"exceptions":[{"errorCode":1}]')]) {
+      endpoint.answer = () => responseOf(body);
+      const answer = await submit();
+      expect(answer.statusCode).toBe(403);
+      expect(answer.body).not.toContain('900719925474');
+    }
+    expect(store.usedBytes).toBe(0);
+  });
+
+  it('checks the tables of FORWARD_TABLE, too', async () => {
+    denied.add('Query srn2:table#secrets');
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/query/sql?doPaginate=true',
+      headers: { FORWARD_TABLE: 'orders, secrets' },
+      payload: { sql: 'SELECT * FROM orders' },
+    });
+    expect(answer.statusCode).toBe(403);
+  });
+
+  it('lets only the owner, or who may read any, read and delete a result', async () => {
+    const id = await submitted();
+    principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
+    denied = new Set(['GetResponseStore srn2:', 'DeleteResponseStore srn2:']);
+    expect((await app.inject(`/query/${id}/results?offset=0`)).statusCode).toBe(403);
+    expect((await app.inject(`/query/${id}/metadata`)).statusCode).toBe(403);
+    expect((await app.inject('/query/resultStore')).statusCode).toBe(403);
+    expect((await app.inject({ method: 'DELETE', url: `/query/resultStore/${id}` })).statusCode).toBe(403);
+    denied.clear();
+    expect((await app.inject(`/query/${id}/results?offset=0`)).statusCode).toBe(200);
+    principal = ALICE;
+    denied.add('DeleteResponseStore srn2:');
+    const answer = await app.inject({ method: 'DELETE', url: `/query/resultStore/${id}` });
+    expect(answer.body).toBe(`Query Results for ${id} deleted.`);
+    expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+  });
+
+  it('answers 404 for what is unknown, deleted or expired', async () => {
+    const id = await submitted();
+    now += 3_600_000;
+    expect((await app.inject(`/query/${id}/results?offset=0`)).statusCode).toBe(404);
+    expect((await app.inject({ method: 'DELETE', url: `/query/resultStore/${id}` })).statusCode).toBe(200);
+    expect((await app.inject({ method: 'DELETE', url: `/query/resultStore/${id}` })).statusCode).toBe(404);
+    for (const unknown of ['12345', id]) {
+      expect((await app.inject(`/query/${unknown}/results?offset=0`)).statusCode).toBe(404);
+      expect((await app.inject(`/query/${unknown}/metadata`)).statusCode).toBe(404);
+    }
+  });
+
+  it('answers the metadata with every field of the specification', async () => {
+    const id = await submitted();
+    const answer = await app.inject(`/query/${id}/metadata`);
+    const [item] = answer.json<Record<string, unknown>[]>();
+    expect(Object.keys(item!)).toHaveLength(39);
+    expect(item).toMatchObject({
+      requestId: id,
+      brokerId: 'Broker_gateway-0_8080',
+      numRowsResultSet: 10,
+      timeUsedMs: 12,
+      segmentStatistics: [],
+      partialResult: false,
+      numSegmentsPrunedByBroker: 0,
+    });
+    expect(answer.body).toContain('"minConsumingFreshnessTimeMs":9007199254740993,');
+  });
+
+  it('lists stored results', async () => {
+    const first = await submitted();
+    now += 5;
+    const second = await submitted();
+    const answer = await app.inject('/query/resultStore');
+    const { resultMetadataList } = answer.json<{ resultMetadataList: { requestId: string }[] }>();
+    expect(resultMetadataList.map((item) => item.requestId)).toEqual([first, second]);
+    expect(resultMetadataList[0]).toEqual({
+      requestId: first,
+      brokerId: 'Broker_gateway-0_8080',
+      submissionTimeMs: NOW,
+      expirationTimeMs: NOW + 3_600_000,
+      responseMetadata: [
+        {
+          type: 'resultTable',
+          numRows: 10,
+          dataFile: expect.stringContaining(first),
+          metadataFile: expect.stringContaining(first),
+        },
+      ],
+      owner: ALICE.srn,
+      bytes: expect.any(Number),
+    });
+  });
+
+  it('tells how much of the quota is used up, and by whom alone it may be asked', async () => {
+    const cleaner = { enabled: true, maxStorageMb: 3, criticalPercent: 90, targetPercent: 70 };
+    settings = { ...settings, storageCleaner: cleaner };
+    const empty = {
+      usedBytes: 0,
+      capacityBytes: 1_000_000,
+      cleanerEnabled: true,
+      quotaBytes: 3 * 1024 * 1024,
+      criticalPercent: 90,
+      targetPercent: 70,
+    };
+    expect((await app.inject('/query/resultStore/usage')).json()).toEqual(empty);
+    await submitted();
+    await submitted();
+    const { resultMetadataList } = (await app.inject('/query/resultStore')).json<{
+      resultMetadataList: { bytes: number }[];
+    }>();
+    const usedBytes = resultMetadataList.reduce((sum, { bytes }) => sum + bytes, 0);
+    expect(usedBytes).toBeGreaterThan(100);
+    expect((await app.inject('/query/resultStore/usage')).json()).toEqual({ ...empty, usedBytes });
+    denied.add('GetResponseStore srn2:');
+    expect((await app.inject('/query/resultStore/usage')).statusCode).toBe(403);
+  });
+
+  it('passes a query without pagination through', async () => {
+    const answer = await submit('numRows=2');
+    expect(answer.body).toBe(answerText(rowTexts(10)));
+    expect(store.usedBytes).toBe(0);
+  });
+
+  it('refuses a body that holds no query', async () => {
+    for (const payload of ['{', '{}', '{"sql":1}', '[]']) {
+      const headers = { 'content-type': 'application/json' };
+      expect((await app.inject({ method: 'POST', url: '/query/sql', payload, headers })).statusCode).toBe(400);
+    }
+  });
+
+  it('takes no more submissions at once than allowed', async () => {
+    settings = { ...settings, maxSubmissions: 1 };
+    const release = Promise.withResolvers<void>();
+    endpoint.answer = async () => {
+      await release.promise;
+      return responseOf(answerText(rowTexts(1)));
+    };
+    const first = submit();
+    await expect.poll(() => endpoint.requests.length).toBe(1);
+    const second = await submit();
+    expect(second.statusCode).toBe(503);
+    expect(second.headers['retry-after']).toBe('2');
+    release.resolve();
+    expect((await first).statusCode).toBe(200);
+  });
+});

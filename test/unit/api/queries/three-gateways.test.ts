@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TEST_HEADERS } from '../../../support/app.ts';
+import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
+import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
+
+describe('three gateways with stores of their own', () => {
+  let gateways: TestGateway[];
+  let [first, second, third]: TestGateway[] = [];
+
+  beforeAll(async () => {
+    const endpoint = new StubEndpoint();
+    endpoint.answer = () => responseOf(answerText(rowTexts(10)));
+    gateways = await startGateways(3, { engine: engineOf(endpoint), store: () => ({}) });
+    [first, second, third] = gateways;
+  });
+  afterAll(() => stopGateways(gateways));
+
+  const call = async (gateway: TestGateway | undefined, path: string, init: RequestInit = {}) => {
+    const headers = { ...TEST_HEADERS, ...(init.headers as Record<string, string> | undefined) };
+    const answer = await fetch(`${gateway!.url}${path}`, { ...init, headers });
+    return { status: answer.status, text: await answer.text() };
+  };
+
+  async function submit(): Promise<{ requestId: string; brokerId: string; brokerHost: string; brokerPort: number }> {
+    const { text } = await call(first, '/query/sql?doPaginate=true&numRows=3', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ sql: 'SELECT * FROM orders' }),
+    });
+    return JSON.parse(text) as never;
+  }
+
+  it('submits on one, pages on another, deletes on a third', async () => {
+    const { requestId, brokerId, brokerHost, brokerPort } = await submit();
+    expect(brokerId).toBe('gateway-0');
+    const forward = { FORWARD_HOST: brokerHost, FORWARD_PORT: String(brokerPort) };
+    const named = await call(second, `/query/${requestId}/results?offset=3&numRows=4`, { headers: forward });
+    expect(named.status).toBe(200);
+    expect(named.text).toContain(`"rows":[${rowTexts(10).slice(3, 7).join(',')}]}`);
+    expect(JSON.parse(named.text)).toMatchObject({ brokerId: 'gateway-0', brokerPort: first!.port });
+    const byId = await call(second, `/query/${requestId}/results?offset=3&numRows=4`);
+    expect(byId).toEqual(named);
+    expect((await call(third, `/query/${requestId}/metadata`)).status).toBe(200);
+    const deleted = await call(third, `/query/resultStore/${requestId}`, { method: 'DELETE' });
+    expect(deleted).toEqual({ status: 200, text: `Query Results for ${requestId} deleted.` });
+    for (const gateway of gateways) {
+      expect((await call(gateway, `/query/${requestId}/results?offset=0`)).status).toBe(404);
+    }
+  });
+
+  it('passes the holder’s refusal on, and the caller’s credential to the holder', async () => {
+    const { requestId } = await submit();
+    const beyondEnd = await call(second, `/query/${requestId}/results?offset=10`);
+    expect(beyondEnd.status).toBe(400);
+    expect(beyondEnd.text).toContain('10 rows');
+    const unauthenticated = await call(second, `/query/${requestId}/results?offset=0`, {
+      headers: { authorization: 'Bearer wrong' },
+    });
+    expect(unauthenticated.status).toBe(401);
+  });
+
+  it('follows no address but those of this deployment', async () => {
+    const { requestId } = await submit();
+    const headers = { FORWARD_HOST: 'metadata.internal', FORWARD_PORT: '80' };
+    const answer = await call(second, `/query/${requestId}/results?offset=0`, { headers });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain('no gateway of this deployment');
+  });
+
+  it('passes a request on once', async () => {
+    const { requestId } = await submit();
+    const headers = { 'x-olap-warden-forwarded': '1' };
+    expect((await call(second, `/query/${requestId}/results?offset=0`, { headers })).status).toBe(404);
+    expect((await call(first, `/query/${requestId}/results?offset=0`, { headers })).status).toBe(200);
+  });
+
+  it('says who answers to whoever asks', async () => {
+    const answer = await fetch(`${second!.url}/query/gateway`);
+    expect(await answer.json()).toEqual({ brokerId: 'gateway-1' });
+  });
+
+  it('answers 503 when the holder is gone', async () => {
+    const { requestId } = await submit();
+    await call(second, `/query/${requestId}/metadata`);
+    await first!.app.close();
+    const answer = await call(second, `/query/${requestId}/results?offset=0`);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toContain('does not answer');
+  });
+});

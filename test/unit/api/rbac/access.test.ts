@@ -1,0 +1,355 @@
+import { describe, expect, it } from 'vitest';
+import { Writable } from 'node:stream';
+import { ServiceTokenAuthenticator } from '../../../../src/access/authenticators/service-token.ts';
+import type { Decision } from '../../../../src/access/authorizer.ts';
+import { matchesAnyAction } from '../../../../src/access/policy/actions.ts';
+import { formatSrn, SRN_KINDS } from '../../../../src/access/policy/srn.ts';
+import { createLogger } from '../../../../src/platform/logging.ts';
+import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
+import { ALICE } from '../../../support/app.ts';
+import { inPath, NOW, testGateway } from './gateway.ts';
+
+const all = { version: 'v1', statements: [{ effect: 'allow', resources: ['*'] }] };
+
+describe('service tokens over REST', () => {
+  it('shows a secret once, and lets the token in once it has a role', async () => {
+    const { call, directory } = await testGateway();
+    const authenticator = new ServiceTokenAuthenticator(directory, { now: () => NOW.getTime() });
+    const made = await call('POST', '/service-tokens', {
+      description: 'nightly',
+      expiresAt: '2026-12-01T00:00:00+01:00',
+    });
+    const { accessKey, secretKey, bearerToken, srn } = made.body;
+    expect(made.status).toBe(200);
+    expect(made.headers['cache-control']).toBe('no-store');
+    expect(accessKey).toMatch(/^[a-z0-9]{16}$/);
+    expect(secretKey).toMatch(/^[a-z0-9]{32}$/);
+    expect(bearerToken).toBe(`svc-${accessKey}-${secretKey}`);
+    expect(srn).toBe(`srn2:service-token#${accessKey}`);
+    const credential = { scheme: 'bearer', token: bearerToken } as const;
+    expect(await authenticator.authenticate(credential)).toEqual({
+      outcome: 'rejected',
+      message: `the service token \`${accessKey}\` has no role: assign one to it before it can be used`,
+    });
+    const path = `/service-tokens/${inPath('service-token', accessKey)}`;
+    expect((await call('GET', path)).body).toEqual({
+      srn,
+      accessKey,
+      description: 'nightly',
+      createdAt: expect.any(String),
+      createdBy: ALICE.srn,
+      expiresAt: '2026-12-01T00:00:00+01:00',
+      roles: [],
+      status: 'UNASSIGNED',
+    });
+    await call('POST', `/roles/${inPath('role', 'table-reader')}/create-assignment`, {
+      subject: accessKey,
+      subjectType: 'service-token',
+    });
+    expect((await call('GET', path)).body).toMatchObject({
+      status: 'ACTIVE',
+      roles: [{ name: 'table-reader', srn: 'srn2:role#table-reader' }],
+    });
+    expect(await authenticator.authenticate(credential)).toMatchObject({
+      outcome: 'authenticated',
+      principal: { srn, kind: 'service-token' },
+    });
+    expect(JSON.stringify((await call('GET', '/service-tokens')).body)).not.toContain(secretKey);
+    expect((await call('DELETE', path)).status).toBe(200);
+    expect(await authenticator.authenticate(credential)).toMatchObject({ outcome: 'rejected' });
+    expect((await call('GET', path)).status).toBe(404);
+    expect((await call('GET', `/roles/${inPath('role', 'table-reader')}/assignments`)).body).toEqual([]);
+  });
+
+  it('refuses a time that is past, and a token that does not exist', async () => {
+    const { call } = await testGateway();
+    const past = await call('POST', '/service-tokens', { description: 'x', expiresAt: '2026-10-01T00:00:00Z' });
+    expect([past.status, past.body.message]).toEqual([400, expect.stringContaining('must be a time to come')]);
+    const wrong = await call('POST', '/service-tokens', { description: 'x', expiresAt: 'tomorrow' });
+    expect(wrong.status).toBe(400);
+    const nobody = await call('POST', `/roles/${inPath('role', 'table-reader')}/create-assignment`, {
+      subject: 'aaaaaaaaaaaaaaaa',
+      subjectType: 'service-token',
+    });
+    expect([nobody.status, nobody.body.message]).toEqual([400, expect.stringContaining('there is no service token')]);
+  });
+});
+
+describe('simulate-access', () => {
+  const question = { action: 'Query', resourceSrn2String: 'srn2:table#events' };
+
+  it('answers with the statements that decide', async () => {
+    const { call, store } = await testGateway();
+    store.seed(
+      policy('readers', { statements: [statement({ description: 'read events' })] }),
+      role('analysts', { policies: ['readers'] }),
+      roleAssignment('a', { role: 'analysts', subjects: [{ type: 'group', name: 'data' }] }),
+    );
+    const allowed = await call('POST', '/simulate-access', { subjectTypeToSubject: { group: 'data' }, ...question });
+    expect(allowed).toMatchObject({
+      status: 200,
+      body: {
+        decision: 'ALLOW',
+        reason: 'allowed',
+        matchedStatements: [
+          {
+            role: 'analysts',
+            policy: 'readers',
+            roleSrn: 'srn2:role#analysts',
+            policySrn: 'srn2:policy#readers',
+            statementIndex: 0,
+            effect: 'allow',
+            description: 'read events',
+            actions: ['Query'],
+            resources: ['srn2:table#events'],
+          },
+        ],
+        principal: {
+          subjects: [{ subject: 'data', subjectType: 'group' }],
+          roles: [{ name: 'analysts', srn: 'srn2:role#analysts' }],
+        },
+      },
+    });
+    const many = await call('POST', '/simulate-access', {
+      subjectTypeToSubject: { email: 'x@y.z', group: ['data', 'other'] },
+      requests: [question, { ...question, action: 'DeleteTable' }],
+    });
+    expect(many.body.results).toMatchObject([
+      { ...question, decision: 'ALLOW' },
+      { action: 'DeleteTable', decision: 'DENY', reason: 'implicitDeny', matchedStatements: [] },
+    ]);
+  });
+
+  it('takes a policy that is not saved together with those that are', async () => {
+    const { call } = await testGateway();
+    const { body } = await call('POST', '/simulate-access', {
+      subjectTypeToSubject: { 'user-email': ALICE.id },
+      policyDocumentJson: '{"version":"v1","statements":[{"effect":"deny","resources":"srn2:table#events"}]}',
+      ...question,
+    });
+    expect(body).toMatchObject({
+      decision: 'DENY',
+      reason: 'explicitDeny',
+      matchedStatements: [{ role: null, policy: null, statementIndex: 0, effect: 'deny' }],
+    });
+  });
+
+  it('bounds what its answers repeat of the statements, and gives every answer a reason', async () => {
+    const { call } = await testGateway();
+    const table = (index: number) => ({
+      effect: 'allow',
+      actions: ['Query'],
+      resources: Array.from({ length: 20 }, () => `srn2:table#${'e'.repeat(index % 2)}${'*'.repeat(400)}`),
+    });
+    const { status, body } = await call('POST', '/simulate-access', {
+      subjectTypeToSubject: { 'user-email': 'nobody@example.com' },
+      policyDocument: { version: 'v1', statements: Array.from({ length: 100 }, (_, index) => table(index)) },
+      requests: Array.from({ length: 500 }, () => question),
+    });
+    expect(status).toBe(200);
+    const counts = body.results.map((result: { matchedStatements: unknown[] }) => result.matchedStatements.length);
+    expect(counts.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 100));
+    expect(counts.slice(10)).toEqual(Array.from({ length: 490 }, () => 1));
+    expect(body.results[0].matchedStatements[0].resources).toHaveLength(20);
+    expect(body.results[499]).toEqual({
+      ...question,
+      decision: 'ALLOW',
+      reason: 'allowed',
+      matchedStatements: [
+        {
+          role: null,
+          policy: null,
+          roleSrn: null,
+          policySrn: null,
+          statementIndex: expect.any(Number),
+          effect: 'allow',
+        },
+      ],
+    });
+    expect(JSON.stringify(body).length).toBeLessThan(600_000);
+  });
+
+  it('bounds the questions by the patterns that each is compared with', async () => {
+    const { call } = await testGateway();
+    const resources = Array.from({ length: 250 }, (_, index) => `srn2:table#t${index}*x`);
+    const ask = (questions: number) =>
+      call('POST', '/simulate-access', {
+        subjectTypeToSubject: { 'user-email': 'nobody@example.com' },
+        policyDocument: {
+          version: 'v1',
+          statements: Array.from({ length: 8 }, () => ({ effect: 'allow', resources })),
+        },
+        requests: Array.from({ length: questions }, () => question),
+      });
+    expect((await ask(100)).status).toBe(200);
+    const { status, body } = await ask(101);
+    expect([status, body.message]).toEqual([
+      400,
+      '`requests` has 101 entries: at most 100 are allowed for the 2000 resources with a `*` before their end that these roles and this policy have',
+    ]);
+  });
+
+  it.each([
+    [
+      { subjectTypeToSubject: { group: 'a' }, ...question, resourceSrn2String: `srn2:table#${'t'.repeat(513)}` },
+      /at most 512/,
+    ],
+    [{ subjectTypeToSubject: {}, ...question }, /needs at least one subject/],
+    [{ subjectTypeToSubject: { grup: 'a' }, ...question }, /did you mean `group`/],
+    [{ subjectTypeToSubject: { group: 'a' }, action: 'Query' }, /`resourceSrn2String` in the body: is missing/],
+    [{ subjectTypeToSubject: { group: 'a' }, ...question, action: 'Quary' }, /did you mean `Query`/],
+    [{ subjectTypeToSubject: { group: 'a' }, ...question, resourceSrn2String: 'events' }, /must begin with `srn2:`/],
+    [{ subjectTypeToSubject: { group: 'a' }, ...question, requests: [question] }, /not both/],
+  ])('refuses %j', async (body, message) => {
+    const { call } = await testGateway();
+    const answer = await call('POST', '/simulate-access', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toMatch(message);
+  });
+});
+
+describe('whoami', () => {
+  it('says who calls, and what it has', async () => {
+    const { call } = await testGateway({ roles: ['table-reader'] });
+    expect((await call('GET', '/whoami')).body).toEqual({
+      srn: ALICE.srn,
+      kind: 'user',
+      authenticator: 'token-file',
+      subjects: [
+        { subject: ALICE.id, subjectType: 'user-email' },
+        { subject: 'analysts', subjectType: 'group' },
+        { subject: 'example.com', subjectType: 'domain' },
+      ],
+      roles: [{ name: 'table-reader', srn: 'srn2:role#table-reader' }],
+      policies: [{ name: 'table-reader', srn: 'srn2:policy#table-reader' }],
+    });
+  });
+});
+
+describe('rights', () => {
+  it('lists what the caller may read, and refuses the rest with a reason', async () => {
+    const { call, store } = await testGateway({ roles: ['limited'] });
+    store.seed(
+      policy('limited', {
+        statements: [
+          statement({
+            actions: ['GetRole', 'GetPolicy', 'UpdateRole'],
+            resources: ['srn2:role#team-*', 'srn2:policy#team-*'],
+          }),
+        ],
+      }),
+      role('limited', { policies: ['limited'] }),
+      role('team-a', { policies: ['limited', 'team-p'] }),
+      role('team-b'),
+      role('other'),
+      policy('team-p'),
+    );
+    expect((await call('GET', '/roles')).body.map(({ name }: { name: string }) => name)).toEqual(['team-a', 'team-b']);
+    expect((await call('GET', '/policies')).body.map(({ name }: { name: string }) => name)).toEqual(['team-p']);
+    const attached = await call('GET', `/roles/${inPath('role', 'team-a')}/policies`);
+    expect(attached.body.map(({ name }: { name: string }) => name)).toEqual(['team-p']);
+    expect((await call('GET', '/service-tokens')).body).toEqual([]);
+    expect(await call('GET', `/roles/${inPath('role', 'other')}`)).toMatchObject({
+      status: 403,
+      body: {
+        message:
+          '`srn2:user#alice@example.com` may not `GetRole` on `srn2:role#other`: no statement of its roles allows it',
+      },
+    });
+    // 403 for unreadable objects must not reveal whether they exist.
+    expect((await call('GET', `/roles/${inPath('role', 'none')}`)).status).toBe(403);
+    expect((await call('GET', `/roles/${inPath('role', 'team-none')}`)).status).toBe(404);
+    expect((await call('PUT', `/roles/${inPath('role', 'team-a')}`, { description: 'x' })).status).toBe(200);
+    expect((await call('POST', '/roles', { name: 'team-c' })).status).toBe(403);
+  });
+
+  it('cuts a list into parts that neither repeat nor leave out', async () => {
+    const { call, store, app } = await testGateway();
+    store.seed(...Array.from({ length: 7 }, (_, index) => role(`zz-${index}`)));
+    const names: string[] = [];
+    let path: string | undefined = '/roles?limit=5';
+    while (path !== undefined) {
+      const { body, headers } = await call('GET', path);
+      names.push(...body.map(({ name }: { name: string }) => name));
+      const next = /^<(.+)>; rel="next"$/.exec((headers['link'] as string | undefined) ?? '')?.[1];
+      path = next?.replace('/api/v1/rbac-manager', '');
+      if (names.length === 5) {
+        await call('DELETE', `/roles/${inPath('role', 'zz-0')}`);
+        await call('POST', '/roles', { name: 'aa' });
+      }
+    }
+    expect(names).toEqual([
+      'cluster-admin',
+      'health-reader',
+      'rbac-admin',
+      'system-admin',
+      'table-reader',
+      ...[1, 2, 3, 4, 5, 6].map((index) => `zz-${index}`),
+    ]);
+    expect((await call('GET', '/roles?continue=bm9uc2Vuc2U')).status).toBe(400);
+    expect((await call('GET', '/roles?limit=0')).status).toBe(400);
+    await app.close();
+  });
+
+  it('lets nobody hand on everything who does not hold it', async () => {
+    const { call, store } = await testGateway({ roles: ['rbac-admin'] });
+    store.seed(
+      policy('mine', { statements: [statement({ actions: ['*'], resources: ['srn2:*#*'] })] }),
+      role('holds-all', { policies: ['mine'] }),
+      role('plain'),
+    );
+    const refusals = [
+      await call('POST', '/policies', { name: 'p', policyDocument: all }),
+      await call('PUT', `/policies/${inPath('policy', 'mine')}`, { policyDocument: all }),
+      await call('POST', `/roles/${inPath('role', 'plain')}/attach-policy`, { policySrn: 'srn2:policy#system-admin' }),
+      await call('POST', `/roles/${inPath('role', 'plain')}/attach-policy`, { policySrn: 'srn2:policy#mine' }),
+      await call('POST', `/roles/${inPath('role', 'holds-all')}/create-assignment`, {
+        subject: 'a@b.c',
+        subjectType: 'email',
+      }),
+      await call('POST', `/roles/${inPath('role', 'system-admin')}/create-assignment`, {
+        subject: 'a@b.c',
+        subjectType: 'email',
+      }),
+    ];
+    // An enumeration of all patterns is equivalent to `*`.
+    const letters = Array.from('abcdefghijklmnopqrstuvwxyz', (letter) => `${letter}*`);
+    const actions = letters.filter((pattern) => matchesAnyAction(pattern));
+    const resources = SRN_KINDS.map((kind) => `srn2:${kind}#*`);
+    const enumerated = { version: 'v1', statements: [{ effect: 'allow', actions, resources }] };
+    refusals.push(await call('POST', '/policies', { name: 'p', policyDocument: enumerated }));
+    for (const { status, body } of refusals) {
+      expect([status, body.message]).toEqual([403, expect.stringContaining('gives everything on everything')]);
+    }
+    const tablesOnly = { version: 'v1', statements: [{ effect: 'allow', actions: '*', resources: 'srn2:table#*' }] };
+    expect((await call('POST', '/policies', { name: 'p', policyDocument: tablesOnly })).status).toBe(200);
+    const admin = await testGateway({ roles: ['system-admin'] });
+    expect((await admin.call('POST', '/policies', { name: 'p', policyDocument: all })).status).toBe(200);
+  });
+
+  it('leaves a record of each write and each refusal, and of no credential', async () => {
+    const records: { action: string; resource: string; decision: Decision }[] = [];
+    let log = '';
+    const logger = createLogger('info', new Writable({ write: (chunk, _e, done) => ((log += chunk), done()) }));
+    const { call } = await testGateway({
+      roles: ['rbac-admin'],
+      parts: {
+        logger,
+        audit: (_request, action, resource, decision) =>
+          void records.push({ action, resource: formatSrn(resource), decision }),
+      },
+    });
+    await call('POST', '/roles', { name: 'a' });
+    await call('GET', '/roles');
+    await call('POST', '/policies', { name: 'p', policyDocument: all });
+    const { body } = await call('POST', '/service-tokens', { description: 'x' });
+    expect(records.map(({ action, resource, decision }) => [action, resource, decision.allowed])).toEqual([
+      ['CreateRole', 'srn2:role#a', true],
+      ['CreatePolicy', 'srn2:policy#p', true],
+      ['CreatePolicy', 'srn2:policy#p', false],
+      ['CreateServiceToken', 'srn2:service-token#*', true],
+    ]);
+    expect(log).toContain('rbac-manager');
+    expect(log).not.toContain(body.secretKey);
+  });
+});

@@ -1,0 +1,138 @@
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
+import { HttpError } from '../../../../../src/api/server/errors.ts';
+import { Limits, parseLimits, type LimitsOptions } from '../../../../../src/api/server/bounds/limits.ts';
+import { listen } from '../../../../../src/api/server/server.ts';
+import { ALICE, TEST_TOKEN, testApp } from '../../../../support/app.ts';
+
+let now = 0;
+const limits = (options: Partial<LimitsOptions> = {}) => new Limits({ rolesOf: () => [], now: () => now, ...options });
+
+const retryAfter = (call: () => unknown): unknown => {
+  try {
+    call();
+  } catch (error) {
+    expect(error).toBeInstanceOf(HttpError);
+    expect((error as HttpError).statusCode).toBe(429);
+    return (error as HttpError).headers['retry-after'];
+  }
+  return undefined;
+};
+
+describe('requests a second', () => {
+  it('bears a burst of ten seconds, then the rate', () => {
+    const counted = limits({ defaults: { requestsPerSecond: 2 } });
+    for (let request = 0; request < 20; request++) counted.countRequest(ALICE);
+    expect(retryAfter(() => counted.countRequest(ALICE))).toBe('1');
+    now += 1000;
+    counted.countRequest(ALICE);
+    counted.countRequest(ALICE);
+    expect(retryAfter(() => counted.countRequest(ALICE))).toBe('1');
+  });
+
+  it('counts each caller alone, and none where there is no limit', () => {
+    const counted = limits({ defaults: { requestsPerSecond: 0.1 } });
+    counted.countRequest(ALICE);
+    expect(retryAfter(() => counted.countRequest(ALICE))).toBe('10');
+    counted.countRequest({ ...ALICE, srn: 'srn2:user#bob' });
+    const free = limits({ defaults: { requestsPerSecond: 0 } });
+    for (let request = 0; request < 100; request++) free.countRequest(ALICE);
+  });
+});
+
+describe('queries at once', () => {
+  it('are counted until they end, once each', () => {
+    const counted = limits({ defaults: { concurrentQueries: 2 } });
+    const [first] = [counted.beginQuery(ALICE), counted.beginQuery(ALICE)];
+    expect(retryAfter(() => counted.beginQuery(ALICE))).toBe('1');
+    first?.();
+    first?.();
+    const third = counted.beginQuery(ALICE);
+    expect(retryAfter(() => counted.beginQuery(ALICE))).toBe('1');
+    third();
+  });
+});
+
+describe('a query whose client leaves while its credential is checked', () => {
+  it('is not counted any more', async () => {
+    const checked = Promise.withResolvers<void>();
+    let asked = 0;
+    const app = await testApp({
+      register: async (scope) => void scope.all('/*', async () => 'answer'),
+      parts: {
+        callerLimits: limits({ defaults: { concurrentQueries: 1 } }),
+        authenticator: {
+          name: 'slow',
+          authenticate: async () => {
+            asked++;
+            await checked.promise;
+            return { outcome: 'authenticated', principal: ALICE };
+          },
+        },
+      },
+    });
+    const port = await listen(app, '127.0.0.1', 0);
+    const left = Promise.withResolvers<void>();
+    app.server.prependListener('connection', (accepted: Socket) => accepted.once('close', () => left.resolve()));
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`POST /timeseries/api HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_TOKEN}\r\n\r\n`);
+    await vi.waitFor(() => expect(asked).toBe(1));
+    socket.destroy();
+    await left.promise;
+    checked.resolve();
+    expect((await app.inject({ method: 'POST', url: '/timeseries/api' })).statusCode).toBe(200);
+    await app.close();
+  });
+});
+
+describe('whose limits count', () => {
+  it('is the caller’s own, else the most generous of its roles, else the default', () => {
+    const counted = limits({
+      defaults: { concurrentQueries: 1, queryTimeoutMs: 5 },
+      byRole: {
+        a: { concurrentQueries: 3 },
+        b: { concurrentQueries: 2, requestsPerSecond: 0 },
+        c: { concurrentQueries: 99 },
+      },
+      byCaller: { [ALICE.id]: { queryTimeoutMs: 7 } },
+      rolesOf: () => ['a', 'b'],
+    });
+    expect(counted.of(ALICE)).toMatchObject({ concurrentQueries: 3, requestsPerSecond: 0, queryTimeoutMs: 7 });
+    expect(counted.of({ ...ALICE, id: 'bob' })).toMatchObject({
+      concurrentQueries: 3,
+      requestsPerSecond: 0,
+      queryTimeoutMs: 5,
+    });
+  });
+});
+
+describe('limits of roles in a setting', () => {
+  it('are read by role and limit', () => {
+    const entries = [
+      'a:max-concurrent-queries=3',
+      'a:query-timeout-ms=500',
+      'team:b:max-requests-per-second=0',
+      'c:max-rows-per-query=7',
+    ];
+    expect(parseLimits(entries, 'role')).toEqual({
+      a: { concurrentQueries: 3, queryTimeoutMs: 500 },
+      'team:b': { requestsPerSecond: 0 },
+      c: { rowsPerQuery: 7 },
+    });
+  });
+
+  it.each([
+    'a',
+    'a:max-concurrent-queries',
+    'a:max-concurrent-queries=-1',
+    'a:toString=1',
+    ':max-concurrent-queries=1',
+  ])('are refused as %s', (entry) => {
+    expect(() => parseLimits([entry], 'role')).toThrow(`\`${entry}\` must be`);
+  });
+
+  it('are refused where one is given twice', () => {
+    const entries = ['a:max-concurrent-queries=3', 'a:max-concurrent-queries=4'];
+    expect(() => parseLimits(entries, 'role')).toThrow('given twice');
+  });
+});

@@ -1,0 +1,116 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from 'vitest';
+import { serveSequentially } from '../../../../../src/api/server/bounds/pipelining.ts';
+
+const SOON = { timeout: 30_000 };
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+interface Running {
+  readonly port: number;
+  /** Number of parsed requests. */
+  readonly parsed: () => number;
+  /** Paths of started requests, in order. */
+  readonly started: string[];
+  readonly openResponses: ServerResponse[];
+}
+
+/** Starts a server whose responses the test completes. */
+async function start(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<Running> {
+  let parsed = 0;
+  const started: string[] = [];
+  const openResponses: ServerResponse[] = [];
+  const listener = serveSequentially((request, response) => {
+    started.push(request.url ?? '');
+    openResponses.push(response);
+    handle(request, response);
+  });
+  const listening = createServer((request, response) => {
+    parsed++;
+    listener(request, response);
+  });
+  server = listening.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  return { port: (listening.address() as AddressInfo).port, parsed: () => parsed, started, openResponses };
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function eventLoopTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const requests = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `POST /${i} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nab`).join('');
+
+describe('pipelined requests', { timeout: 60_000 }, () => {
+  it('are begun one after the other, and answered in order', async () => {
+    const running = await start((request) => void request.resume());
+    const socket = await open(running.port);
+    socket.write(requests(3));
+    await expect.poll(running.parsed, SOON).toBe(3);
+    expect(running.started).toEqual(['/0']);
+    running.openResponses[0]?.end('first');
+    await expect.poll(() => running.started, SOON).toEqual(['/0', '/1']);
+    running.openResponses[1]?.end('second');
+    await expect.poll(() => running.started, SOON).toEqual(['/0', '/1', '/2']);
+    running.openResponses[2]?.end('third');
+    let text = '';
+    for await (const chunk of socket) {
+      text += String(chunk);
+      if (text.includes('third')) break;
+    }
+    expect(text).toMatch(/first.*second.*third/s);
+  });
+
+  it('are not read while many wait, and are all answered afterwards', async () => {
+    const release = Promise.withResolvers<void>();
+    const running = await start((request, response) => {
+      request.resume();
+      request.on('end', () => void release.promise.then(() => response.end('.')));
+    });
+    const socket = await open(running.port);
+    socket.write(requests(100));
+    await expect.poll(running.parsed, SOON).toBe(100);
+    await eventLoopTurns(10);
+    socket.write(requests(100));
+    await eventLoopTurns(100);
+    expect([running.parsed(), running.started.length]).toEqual([100, 1]);
+    release.resolve();
+    await expect.poll(() => running.started.length, SOON).toBe(200);
+    socket.destroy();
+  });
+
+  it('end the connection where there are too many', async () => {
+    const running = await start((request) => void request.resume());
+    const socket = await open(running.port);
+    socket.write(requests(100_000));
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+    expect(running.started).toHaveLength(1);
+    // The limit plus the requests of one socket read.
+    expect(running.parsed()).toBeLessThan(4_000);
+  });
+
+  it('are dropped with their connection', async () => {
+    const running = await start((request) => void request.resume());
+    const socket = await open(running.port);
+    socket.write(requests(5));
+    await expect.poll(running.parsed, SOON).toBe(5);
+    const closed = once(running.openResponses[0] as ServerResponse, 'close');
+    socket.destroy();
+    await closed;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(running.started).toEqual(['/0']);
+  });
+});

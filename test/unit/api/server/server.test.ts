@@ -1,0 +1,62 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Fastify from 'fastify';
+import { Agent, request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { createEngine } from '../../../../src/pinot/connection.ts';
+import { drain, listen } from '../../../../src/api/server/server.ts';
+import { dataPlaneOf, testApp, TEST_HEADERS } from '../../../support/app.ts';
+import { FakeEngine } from '../../../support/fake-engine.ts';
+
+describe('the end of a server', () => {
+  it('fails no request of a client that keeps its connection', async () => {
+    const app = Fastify();
+    app.get('/', async () => 'well');
+    const url = `http://127.0.0.1:${await listen(app, '127.0.0.1', 0)}/`;
+    const dispatcher = new Agent({ connections: 1, pipelining: 1 });
+    const ask = async (): Promise<unknown> => {
+      const { statusCode, headers, body } = await request(url, { dispatcher });
+      await body.dump();
+      return [statusCode, headers['connection']];
+    };
+    try {
+      expect(await ask()).toEqual([200, 'keep-alive']);
+      const ended = drain(app, 10_000);
+      await sleep(10);
+      expect(await ask()).toEqual([200, 'close']);
+      expect(await ended).toBe(true);
+    } finally {
+      await dispatcher.destroy();
+    }
+  });
+
+  it('lets a query under way end, and announces the end of its connection', async () => {
+    const fake = new FakeEngine();
+    await fake.listen();
+    fake.serve(['events_OFFLINE']);
+    const received = Promise.withResolvers<ServerResponse>();
+    fake.answers.set('POST /query/sql', (_request, response) => received.resolve(response));
+    const engine = createEngine({ controllerUrls: [fake.url] });
+    const app = await testApp({ register: async () => undefined, parts: { dataPlane: dataPlaneOf(engine) } });
+    const url = `http://127.0.0.1:${await listen(app, '127.0.0.1', 0)}/query/sql?sql=SELECT+a+FROM+events`;
+    const first = fetch(url, { headers: TEST_HEADERS });
+    const response = await received.promise;
+    const ended = drain(app, 20_000);
+    fake.serve(['events_OFFLINE'], '{"rows":[2]}');
+    const second = await fetch(url, { headers: TEST_HEADERS });
+    expect([second.headers.get('connection'), await second.text()]).toEqual(['close', '{"rows":[2]}']);
+    response.end('{"rows":[1]}');
+    expect(await (await first).text()).toBe('{"rows":[1]}');
+    expect(await ended).toBe(true);
+    await engine.close();
+    await fake.close();
+  }, 30_000);
+
+  it('waits for nobody where nobody is connected', async () => {
+    const app = Fastify();
+    await listen(app, '127.0.0.1', 0);
+    const startedAt = performance.now();
+    expect(await drain(app, 10_000)).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(900);
+  });
+});

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { UnsecuredJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { registerOidcSignIn, type OidcSignIn } from '../../../../src/api/ui/oidc-sign-in.ts';
+import { testApp } from '../../../support/app.ts';
+
+let app: FastifyInstance;
+let provider: Server;
+let answer: Record<string, unknown>;
+let asked: { authorization: string | undefined; form: URLSearchParams } | undefined;
+
+const NONCE = 'asked-for';
+const idToken = (claims: Record<string, unknown>): string => new UnsecuredJWT(claims).encode();
+
+beforeEach(async () => {
+  asked = undefined;
+  provider = createServer((incoming, outgoing) => {
+    const issuer = `http://${incoming.headers.host}`;
+    outgoing.setHeader('content-type', 'application/json');
+    if (incoming.method === 'GET') {
+      outgoing.end(JSON.stringify({ authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` }));
+      return;
+    }
+    let body = '';
+    incoming.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk;
+    });
+    incoming.on('end', () => {
+      asked = { authorization: incoming.headers.authorization, form: new URLSearchParams(body) };
+      outgoing.end(JSON.stringify(answer));
+    });
+  });
+  await once(provider.listen(0, '127.0.0.1'), 'listening');
+});
+afterEach(async () => {
+  await app.close();
+  provider.close();
+  provider.closeAllConnections();
+});
+
+async function exchange(settings: Partial<OidcSignIn> = {}): Promise<Awaited<ReturnType<FastifyInstance['inject']>>> {
+  const oidc: OidcSignIn = {
+    issuer: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+    clientId: 'olap-warden',
+    clientSecret: undefined,
+    scope: 'openid email',
+    token: 'id_token',
+    ...settings,
+  };
+  app = await testApp({ register: async (scope) => registerOidcSignIn(scope, oidc) });
+  return app.inject({
+    method: 'POST',
+    url: '/ui/session/oidc',
+    payload: {
+      code: 'a-code',
+      codeVerifier: 'v'.repeat(43),
+      nonce: NONCE,
+      redirectUri: 'http://127.0.0.1/ui/signed-in',
+    },
+  });
+}
+
+describe('the exchange of a code', () => {
+  it('opens a session with the ID token that answers this sign-in', async () => {
+    answer = { id_token: idToken({ nonce: NONCE }) };
+    const opened = await exchange();
+    expect([opened.statusCode, opened.body]).toEqual([204, '']);
+    expect(opened.headers['set-cookie']).toContain(
+      `olap-warden-session=${encodeURIComponent(String(answer['id_token']))};`,
+    );
+    expect(Object.fromEntries(asked?.form ?? [])).toEqual({
+      grant_type: 'authorization_code',
+      code: 'a-code',
+      code_verifier: 'v'.repeat(43),
+      redirect_uri: 'http://127.0.0.1/ui/signed-in',
+      client_id: 'olap-warden',
+    });
+    expect(asked?.authorization).toBeUndefined();
+  });
+
+  it('sends the secret of a confidential client, each part encoded', async () => {
+    answer = { id_token: idToken({ nonce: NONCE }) };
+    await exchange({ clientSecret: 'p:w' });
+    expect(asked?.authorization).toBe(`Basic ${Buffer.from('olap-warden:p%3Aw').toString('base64')}`);
+  });
+
+  it.each([
+    ['another nonce', () => idToken({ nonce: 'of another sign-in' }), 'its `nonce` differs'],
+    ['no nonce', () => idToken({ sub: 'ann' }), 'its `nonce` differs'],
+    ['no JWT', () => 'opaque', 'that is no JWT'],
+    ['no ID token', () => undefined, 'sent no `id_token`'],
+  ])('opens no session for %s', async (_case, token, message) => {
+    answer = { id_token: token() };
+    const refused = await exchange();
+    expect(refused.statusCode).toBe(401);
+    expect(refused.json<{ message: string }>().message).toContain(message);
+    expect(refused.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('holds the ID token beside an access token to the nonce, too', async () => {
+    answer = { access_token: 'for-the-gateway', id_token: idToken({ nonce: 'of another sign-in' }) };
+    expect((await exchange({ token: 'access_token' })).statusCode).toBe(401);
+    await app.close();
+    answer = { access_token: 'for-the-gateway', id_token: idToken({ nonce: NONCE }) };
+    const opened = await exchange({ token: 'access_token' });
+    expect(opened.headers['set-cookie']).toContain('olap-warden-session=for-the-gateway;');
+  });
+});

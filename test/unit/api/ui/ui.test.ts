@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ui } from '../../../../src/api/ui/index.ts';
+import { TEST_TOKEN, testApp } from '../../../support/app.ts';
+
+let app: FastifyInstance;
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'olap-warden-ui-'));
+  await mkdir(join(folder, 'assets'));
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>page</title>');
+  await writeFile(join(folder, 'assets', 'main-ABC.js'), 'export {};');
+  app = await testApp({
+    register: async (scope) => {
+      await ui(scope, { folder, oidc: undefined });
+      scope.get('/who', async (request) => ({ srn: request.principal.srn }));
+    },
+  });
+});
+afterEach(async () => {
+  await app.close();
+  await rm(folder, { recursive: true });
+});
+
+const NO_CREDENTIAL = { authorization: '' };
+const COOKIE = `olap-warden-session=${TEST_TOKEN}`;
+
+describe('the dashboard', () => {
+  it.each(['/ui/', '/ui/health?status=FAIL', '/ui/access'])(
+    'serves its page at %s to anyone, under a strict policy',
+    async (url) => {
+      const answer = await app.inject({ url, headers: NO_CREDENTIAL });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).toContain('<title>page</title>');
+      expect(answer.headers['content-security-policy']).toContain("script-src 'self'");
+      expect(answer.headers['content-security-policy']).not.toContain('unsafe');
+    },
+  );
+
+  it.each(['/', '/ui'])('leads from %s to the dashboard', async (url) => {
+    const answer = await app.inject({ url, headers: NO_CREDENTIAL });
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/ui/']);
+  });
+
+  it('serves its assets without a credential, to be kept for good', async () => {
+    const answer = await app.inject({ url: '/ui/assets/main-ABC.js', headers: NO_CREDENTIAL });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers['content-type']).toContain('javascript');
+    expect(answer.headers['cache-control']).toContain('immutable');
+    expect((await app.inject({ url: '/ui/assets/absent.js', headers: NO_CREDENTIAL })).statusCode).toBe(404);
+    expect(
+      (await app.inject({ url: '/ui/assets/..%2findex.html', headers: NO_CREDENTIAL })).statusCode,
+    ).toBeGreaterThanOrEqual(400);
+  });
+
+  it('opens a session whose cookie no script can read, and ends it', async () => {
+    const opened = await app.inject({ method: 'POST', url: '/ui/session' });
+    expect(opened.statusCode).toBe(204);
+    expect(opened.headers['set-cookie']).toBe(`${COOKIE}; Path=/; HttpOnly; SameSite=Strict`);
+    const ended = await app.inject({ method: 'DELETE', url: '/ui/session', headers: NO_CREDENTIAL });
+    expect(ended.headers['set-cookie']).toContain('Max-Age=0');
+  });
+
+  it('opens no session for a token that is no good', async () => {
+    const refused = await app.inject({
+      method: 'POST',
+      url: '/ui/session',
+      headers: { authorization: 'Bearer nonsense' },
+    });
+    expect(refused.statusCode).toBe(401);
+    expect(refused.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('takes the cookie beside the header that only its own pages send', async () => {
+    const answer = await app.inject({
+      url: '/who',
+      headers: { authorization: '', cookie: `a=b; ${COOKIE}`, 'x-olap-warden-ui': '1' },
+    });
+    expect(answer.json()).toEqual({ srn: 'srn2:user#alice@example.com' });
+  });
+
+  it.each([
+    ['without the header', { cookie: COOKIE }],
+    ['from another site', { cookie: COOKIE, 'x-olap-warden-ui': '1', 'sec-fetch-site': 'cross-site' }],
+    ['with a broken cookie', { cookie: 'olap-warden-session=%E0%A4%A', 'x-olap-warden-ui': '1' }],
+  ])('does not take the cookie %s', async (_case, headers) => {
+    const answer = await app.inject({ url: '/who', headers: { authorization: '', ...headers } });
+    expect(answer.statusCode).toBe(401);
+  });
+
+  it('says where no identity provider is set up', async () => {
+    expect((await app.inject({ url: '/ui/session/methods', headers: NO_CREDENTIAL })).json()).toEqual({ oidc: null });
+    const body = { code: 'c', codeVerifier: 'v'.repeat(43), nonce: 'n', redirectUri: 'http://localhost/ui/signed-in' };
+    const answer = await app.inject({ method: 'POST', url: '/ui/session/oidc', headers: NO_CREDENTIAL, payload: body });
+    expect(answer.statusCode).toBe(404);
+  });
+});

@@ -1,0 +1,506 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { StoreEvent } from '../../../src/store/resource-store.ts';
+import { KindCache } from '../../../src/kubernetes/kind-cache.ts';
+import { apiResource, fromApi } from '../../../src/kubernetes/objects.ts';
+import { Reflector, type ReflectorTuning } from '../../../src/kubernetes/reflector.ts';
+import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
+import { View } from '../../../src/store/view.ts';
+import type { Role } from '../../../src/resources/kinds.ts';
+import { configFor, failure, FastClock, json, StubApi, until } from './stub-api.ts';
+
+let api: StubApi;
+let clock: FastClock;
+let transport: KubernetesTransport;
+let view: View<'Role'>;
+let events: StoreEvent<'Role'>[];
+let errors: unknown[];
+let reflector: Reflector<Role>;
+
+const resource = apiResource('Role', 'default');
+
+function create(tuning: Partial<ReflectorTuning> = {}): Reflector<Role> {
+  reflector = new Reflector<Role>({
+    transport,
+    clock,
+    tuning,
+    name: resource.name,
+    path: resource.path,
+    sink: new KindCache(view),
+    convert: (raw) => fromApi(raw, resource),
+    onError: (error) => errors.push(error),
+  });
+  reflector.start();
+  return reflector;
+}
+
+beforeEach(async () => {
+  api = await StubApi.start();
+  clock = new FastClock();
+  transport = new KubernetesTransport(configFor(api.url), { clock });
+  events = [];
+  errors = [];
+  view = new View('Role', (error) => {
+    throw error;
+  });
+  view.subscribe((event) => events.push(event));
+});
+
+afterEach(async () => {
+  await reflector.stop();
+  await transport.close();
+  await api.close();
+  expect(clock.pending.size, 'timers left behind').toBe(0);
+});
+
+const names = () => view.list().map(({ metadata }) => metadata.name);
+const brief = () => events.map(({ type, object }) => `${type} ${object.metadata.name}`);
+const watching = async () => until('a watch is open', () => api.watches.length === 1);
+const policiesOf = (name: string) => view.get(name)?.spec.policies;
+const messages = () => errors.map((error) => (error instanceof Error ? error.message : String(error)));
+
+describe('listing', () => {
+  test('reads page after page and watches from the version of the list', async () => {
+    for (let i = 0; i < 7; i++) api.putSilently(`r${i}`);
+    await create({ pageSize: 3 }).synced;
+    expect(names()).toEqual(['r0', 'r1', 'r2', 'r3', 'r4', 'r5', 'r6']);
+    expect(api.requests.slice(0, 3).map(({ query }) => [query.get('limit'), query.get('continue')])).toEqual([
+      ['3', null],
+      ['3', '3'],
+      ['3', '6'],
+    ]);
+    await watching();
+    expect(Object.fromEntries(api.last('watch'))).toMatchObject({
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: String(api.version),
+    });
+  });
+
+  test('an empty collection is synced, too', async () => {
+    await create().synced;
+    expect(reflector.health()).toMatchObject({ synced: true, lastError: undefined });
+  });
+
+  test('a page token that has ended starts a list of everything at once', async () => {
+    for (let i = 0; i < 5; i++) api.putSilently(`r${i}`);
+    api.script(
+      'list',
+      (response, request) => api.serveList(response, request),
+      (response) => json(response, 410, failure(410, 'Expired')),
+    );
+    await create({ pageSize: 2 }).synced;
+    expect(names()).toHaveLength(5);
+    expect(api.count('list')).toBe(3);
+    expect(api.last('list').get('limit')).toBeNull();
+    expect(api.last('list').get('continue')).toBeNull();
+  });
+
+  test('nothing is shown of a list that was not read to its end', async () => {
+    for (let i = 0; i < 4; i++) api.putSilently(`r${i}`);
+    api.script(
+      'list',
+      (response, request) => api.serveList(response, request),
+      (response) => json(response, 500, failure(500, 'InternalError')),
+    );
+    create({ pageSize: 2, backoff: { baseMs: 30_000, maxMs: 30_000 } });
+    await until('a failure', () => errors.length === 1);
+    expect(names()).toEqual([]);
+    expect(reflector.health().synced).toBe(false);
+    await reflector.synced;
+    expect(names()).toHaveLength(4);
+  });
+
+  test('a list that takes too long is given up and begun again', async () => {
+    api.putSilently('a');
+    api.script('list', () => {});
+    await create({ listTimeoutMs: 20_000 }).synced;
+    expect(messages()).toEqual([expect.stringContaining('nothing received within 20000 ms')]);
+    expect(names()).toEqual(['a']);
+  });
+
+  test('a slow list is waited for', async () => {
+    api.putSilently('a');
+    api.script('list', (response, request) => setTimeout(() => api.serveList(response, request), 100));
+    create();
+    await sleep(50);
+    expect(reflector.health().synced).toBe(false);
+    await reflector.synced;
+    expect(errors).toEqual([]);
+  });
+
+  test('a CRD that is not installed is waited for', async () => {
+    const missing = Array.from({ length: 6 }, () => (response: Parameters<typeof json>[0]) => {
+      response.writeHead(404, { 'content-type': 'text/plain' });
+      response.end('404 page not found\n');
+    });
+    api.script('list', ...missing);
+    clock.chance = 0.999;
+    create();
+    await until('three tries', () => errors.length >= 3);
+    expect(reflector.health()).toMatchObject({
+      synced: false,
+      lastError: 'roles.olapwarden.io is not served: are the CRDs installed?',
+    });
+    await reflector.synced;
+    expect(reflector.health().lastError).toBeUndefined();
+    // It is looked for every five seconds at least, however long it takes.
+    expect(Math.max(...clock.waits.filter((ms) => ms < 30_000))).toBeLessThanOrEqual(5000);
+  });
+
+  test.each([
+    ['no JSON', (response: Parameters<typeof json>[0]) => response.end('<html>')],
+    ['no version', (response: Parameters<typeof json>[0]) => json(response, 200, { items: [] })],
+    [
+      'half a body',
+      (response: Parameters<typeof json>[0]) => {
+        response.writeHead(200, { 'content-length': '1000' });
+        response.write('{"items":');
+        setTimeout(() => response.destroy(), 5);
+      },
+    ],
+  ])('an answer with %s is no list', async (_what, behaviour) => {
+    api.putSilently('a');
+    api.script('list', behaviour);
+    await create().synced;
+    expect(errors).toHaveLength(1);
+    expect(names()).toEqual(['a']);
+  });
+});
+
+describe('watching', () => {
+  test('applies events and goes on from the last one when the server ends the watch', async () => {
+    await create().synced;
+    await watching();
+    api.put('a', ['p']);
+    api.put('b');
+    api.put('a', ['q']);
+    api.remove('b');
+    await until('the deletion', () => brief().includes('deleted b'));
+    expect(brief()).toEqual(['added a', 'added b', 'modified a', 'deleted b']);
+    api.endWatches();
+    await until('a second watch', () => api.count('watch') === 2);
+    expect(api.last('watch').get('resourceVersion')).toBe(String(api.version));
+    expect(api.count('list')).toBe(1);
+    expect(errors).toEqual([]);
+  });
+
+  test('asks for an end at a random time between five and ten minutes', async () => {
+    for (const [chance, seconds] of [
+      [0, '300'],
+      [0.5, '450'],
+      [0.999, '600'],
+    ] as const) {
+      clock.chance = chance;
+      const seen = api.count('watch');
+      const one = create();
+      await until('a watch', () => api.count('watch') > seen);
+      expect(api.last('watch').get('timeoutSeconds')).toBe(seconds);
+      await one.stop();
+    }
+  });
+
+  test('a bookmark alone moves the place from where it goes on', async () => {
+    await create().synced;
+    await watching();
+    api.bookmark(777);
+    await sleep(20);
+    api.endWatches();
+    await until('a second watch', () => api.count('watch') === 2);
+    expect(api.last('watch').get('resourceVersion')).toBe('777');
+    expect(events).toEqual([]);
+  });
+
+  test('an event in many pieces is one event', async () => {
+    await create().synced;
+    await watching();
+    const text = Buffer.from(`${JSON.stringify({ type: 'ADDED', object: api.putSilently('größe') })}\n`);
+    for (const byte of text) {
+      api.watches[0]?.write(Buffer.from([byte]));
+      if (byte > 127) await sleep(5); // within a character, so that it really comes in pieces
+    }
+    await until('the event', () => names().includes('größe'));
+  });
+
+  test('410 as the answer leads to a new list, and what vanished meanwhile is deleted', async () => {
+    api.putSilently('stays');
+    api.putSilently('goes');
+    await create().synced;
+    await watching();
+    api.removeSilently('goes');
+    api.putSilently('stays', ['changed']);
+    api.putSilently('comes');
+    events.length = 0;
+    api.script('watch', (response) => json(response, 410, failure(410, 'Expired')));
+    api.endWatches();
+    await until('a second list', () => api.count('list') === 2 && brief().length === 3);
+    expect(brief()).toEqual(['deleted goes', 'added comes', 'modified stays']);
+    await until('a third watch', () => api.count('watch') === 3);
+    expect(api.last('watch').get('resourceVersion')).toBe(String(api.version));
+  });
+
+  test.each([
+    ['410', failure(410, 'Expired')],
+    [
+      'a version from the future',
+      failure(504, 'Timeout', { details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } }),
+    ],
+  ])('%s as an event leads to a new list', async (_what, object) => {
+    api.putSilently('goes');
+    await create().synced;
+    await watching();
+    api.removeSilently('goes');
+    api.send({ type: 'ERROR', object });
+    await until('a second list', () => api.count('list') === 2 && names().length === 0);
+    expect(brief()).toEqual(['added goes', 'deleted goes']);
+  });
+
+  test('any other error as an event does not', async () => {
+    await create().synced;
+    await watching();
+    const { metadata } = api.put('a');
+    api.send({ type: 'ERROR', object: failure(500, 'InternalError') });
+    await until('a second watch', () => api.count('watch') === 2);
+    expect(api.last('watch').get('resourceVersion')).toBe(metadata.resourceVersion);
+    expect(api.count('list')).toBe(1);
+    expect(messages()).toEqual(['stub says InternalError']);
+  });
+
+  test('half a line is not taken for an event, and comes again whole', async () => {
+    await create().synced;
+    await watching();
+    api.put('a', ['p']);
+    const whole = JSON.stringify({ type: 'MODIFIED', object: api.putSilently('a', ['q']) });
+    api.script('watch', (response) => {
+      api.serveWatch(response);
+      api.sendRaw(`${whole}\n`);
+    });
+    api.sendRaw(whole.slice(0, -20));
+    api.endWatches();
+    await until('the change', () => policiesOf('a')?.[0] === 'q');
+    expect(brief()).toEqual(['added a', 'modified a']);
+    expect(messages()).toEqual([expect.stringContaining('the response ended in the middle of a line')]);
+    expect(api.count('list')).toBe(1);
+  });
+
+  test('a reset in the middle of the body is survived', async () => {
+    await create().synced;
+    await watching();
+    api.put('a');
+    await until('the first event', () => names().includes('a'));
+    api.resetConnections();
+    await until('a second watch', () => api.count('watch') === 2);
+    await watching();
+    api.put('b');
+    await until('the next event', () => names().includes('b'));
+    expect(api.count('list')).toBe(1);
+    expect(errors).toHaveLength(1);
+  });
+
+  test('a line that is not JSON is passed by, by a new list if it comes again', async () => {
+    await create().synced;
+    await watching();
+    api.put('a');
+    const garbage = (response: Parameters<typeof json>[0]) => {
+      api.serveWatch(response);
+      api.sendRaw('{"type":"ADD\u0000\n');
+    };
+    api.script('watch', garbage);
+    api.sendRaw('not json\n');
+    await until('a second list', () => api.count('list') === 2);
+    await until('a third watch', () => api.count('watch') === 3);
+    await watching();
+    api.put('b');
+    await until('the next event', () => names().includes('b'));
+    expect(names()).toEqual(['a', 'b']);
+  });
+
+  test.each([
+    ['null'],
+    ['[]'],
+    ['7'],
+    ['{"type":"ADDED"}'],
+    ['{"type":"ADDED","object":{"metadata":{}}}'],
+    ['{"type":"NEW","object":{"metadata":{"resourceVersion":"999"}}}'],
+  ])('a line like %s does no harm', async (line) => {
+    await create().synced;
+    await watching();
+    api.sendRaw(`${line}\n`);
+    await until('a second watch', () => api.count('watch') === 2);
+    await watching();
+    expect(errors).toHaveLength(1);
+    api.put('a');
+    await until('the next event', () => names().includes('a'));
+  });
+
+  test('events that are old or come twice change nothing', async () => {
+    await create().synced;
+    await watching();
+    const first = api.put('a', ['p']);
+    const second = api.put('a', ['q']);
+    api.send({ type: 'MODIFIED', object: first });
+    api.send({ type: 'MODIFIED', object: second });
+    api.send({ type: 'ADDED', object: second });
+    api.send({ type: 'DELETED', object: first });
+    api.put('end');
+    await until('the end', () => names().includes('end'));
+    expect(brief()).toEqual(['added a', 'modified a', 'added end']);
+    expect(policiesOf('a')).toEqual(['q']);
+  });
+
+  test('silence ends the watch, and the next one goes on', async () => {
+    await create({ idleMs: 10_000 }).synced;
+    await watching();
+    const { metadata } = api.put('a');
+    await until('a second watch', () => api.count('watch') === 2);
+    expect(api.last('watch').get('resourceVersion')).toBe(metadata.resourceVersion);
+    expect(messages()).toEqual([expect.stringContaining('nothing received within 10000 ms')]);
+    await until('the first watch is closed', () => api.watches.length === 1);
+  });
+
+  test('a server that never sends headers is given up', async () => {
+    api.script('watch', () => {});
+    await create().synced;
+    await until('a second watch', () => api.count('watch') === 2);
+    expect(messages()).toEqual([expect.stringContaining('nothing received within 30000 ms')]);
+  });
+
+  test('a watch that the server forgets to end is ended', async () => {
+    await create({ watchSeconds: [10, 10], watchGraceMs: 5000, idleMs: 60_000 }).synced;
+    await watching();
+    const chatter = setInterval(() => api.bookmark(), 20);
+    try {
+      await until('a second watch', () => api.count('watch') === 2);
+    } finally {
+      clearInterval(chatter);
+    }
+    expect(messages()).toEqual(['the watch of roles.olapwarden.io exceeded its duration']);
+  });
+
+  test('watches that end as soon as they begin are no busy loop', async () => {
+    clock.frozen = true;
+    const short = Array.from({ length: 5 }, () => (response: Parameters<typeof json>[0]) => {
+      response.writeHead(200);
+      response.end();
+    });
+    api.script('watch', ...short);
+    await create().synced;
+    await until('it holds', () => api.count('watch') === 6);
+    expect(messages()).toEqual(Array(5).fill('the watch of roles.olapwarden.io ended at once, without any event'));
+    const waits = clock.waits.filter((ms) => [400, 800, 1600, 3200, 6400].includes(ms));
+    expect(waits).toEqual([400, 800, 1600, 3200, 6400]);
+  });
+});
+
+describe('a server in trouble', () => {
+  test.each(['list', 'watch'] as const)(
+    '429 to a %s: waits for as long as the server says, and a little more',
+    async (kind) => {
+      api.script(kind, (response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '7' }));
+      await create().synced;
+      await watching();
+      expect(errors).toHaveLength(1);
+      expect(clock.waits).toContain(7000 + 0.5 * 800);
+    },
+  );
+
+  test('500s: the waits double up to 30 s, and a watch that works starts them anew', async () => {
+    const broken = (response: Parameters<typeof json>[0]) => json(response, 500, failure(500, 'InternalError'));
+    api.script('list', ...Array.from({ length: 8 }, () => broken));
+    clock.chance = 0.999_999;
+    create();
+    await until('eight failures', () => errors.length === 8, 10_000);
+    // Time-outs of requests are whole multiples of 30 s; chance is not quite 1, so that waits are not.
+    const waits = () => clock.waits.filter((ms) => ms % 30_000 !== 0).map((ms) => Math.round(ms));
+    await reflector.synced;
+    expect(waits().slice(0, 8)).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+    await watching();
+    api.put('a');
+    await until('the event', () => names().includes('a'));
+    clock.waits.length = 0;
+    api.resetConnections();
+    await until('a second watch', () => api.count('watch') === 2);
+    expect(waits()).toContain(800);
+  });
+
+  test('the view is served, and its age grows, while the server is away', async () => {
+    api.putSilently('a');
+    await create({ backoff: { baseMs: 1000, maxMs: 1000 } }).synced;
+    await watching();
+    const refuse = (response: Parameters<typeof json>[0]) => json(response, 503, failure(503, 'ServiceUnavailable'));
+    api.script('watch', ...Array.from({ length: 30 }, () => refuse));
+    api.resetConnections();
+    await until('failures', () => errors.length > 5);
+    expect(names()).toEqual(['a']);
+    const { lastContactAt, lastError, synced } = reflector.health();
+    expect(synced).toBe(true);
+    expect(lastError).toBe('stub says ServiceUnavailable');
+    expect(clock.monotonic() - lastContactAt).toBeGreaterThan(1000);
+    await until('it is back', () => api.watches.length === 1);
+    await until('it is well', () => reflector.health().lastError === undefined);
+    expect(reflector.health().lastContactAt).toBeGreaterThan(lastContactAt);
+  });
+
+  test('etcd restored from a backup: an older state is taken over', async () => {
+    api.version = 5000;
+    api.putSilently('a', ['new']);
+    await create().synced;
+    await watching();
+    api.version = 100;
+    api.putSilently('a', ['old']);
+    api.script('watch', (response) => json(response, 410, failure(410, 'Gone')));
+    api.endWatches();
+    await until('the older state', () => policiesOf('a')?.[0] === 'old');
+    await watching();
+    api.put('a', ['next']);
+    await until('what follows it', () => policiesOf('a')?.[0] === 'next');
+  });
+});
+
+describe('stopping', () => {
+  const nothingLeft = async () => {
+    await reflector.stop();
+    await transport.close();
+    expect(clock.pending.size).toBe(0);
+    await until('all connections are closed', () => api.connections === 0);
+  };
+
+  test('while it watches', async () => {
+    await create().synced;
+    await watching();
+    await nothingLeft();
+    expect(errors).toEqual([]);
+  });
+
+  test('while it lists', async () => {
+    api.script('list', () => {});
+    create();
+    await until('a list', () => api.count('list') === 1);
+    await nothingLeft();
+    expect(errors).toEqual([]);
+  });
+
+  test('while it waits', async () => {
+    api.script('list', (response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '600' }));
+    create();
+    await until('a failure', () => errors.length === 1);
+    await nothingLeft();
+    expect(api.count('list')).toBe(1);
+  });
+
+  test('before it has begun, twice, and again', async () => {
+    create();
+    await Promise.all([reflector.stop(), reflector.stop()]);
+    await nothingLeft();
+  });
+
+  test('no event is delivered afterwards', async () => {
+    await create().synced;
+    await watching();
+    const stopped = reflector.stop();
+    api.put('late');
+    await stopped;
+    await sleep(20);
+    expect(events).toEqual([]);
+  });
+});

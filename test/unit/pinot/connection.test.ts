@@ -1,0 +1,258 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEngine, type EngineOptions } from '../../../src/pinot/connection.ts';
+import { getJson, readBody } from '../../../src/pinot/controller.ts';
+import { credentialFromFile } from '../../../src/pinot/credential.ts';
+import type { Engine, EngineResponse, KnownTables } from '../../../src/pinot/types.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+
+let now = 0;
+let fakes: FakeEngine[] = [];
+let engines: Engine[] = [];
+const NOWHERE = 'http://127.0.0.1:1';
+
+async function fake(): Promise<FakeEngine> {
+  const made = new FakeEngine();
+  await made.listen();
+  fakes.push(made);
+  return made;
+}
+
+function engine(options: Partial<EngineOptions> & Pick<EngineOptions, 'controllerUrls'>): Engine & KnownTables {
+  const made = createEngine({ now: () => now, ...options });
+  engines.push(made);
+  return made;
+}
+
+const text = async (answer: EngineResponse) => (await readBody(answer.body, 1e6, 'it')).toString();
+const query = { method: 'POST', path: '/query/sql', body: '{}', repeatable: true };
+
+beforeEach(() => {
+  now = 1_000_000;
+});
+
+afterEach(async () => {
+  await Promise.all(engines.map((made) => made.close()));
+  await Promise.all(fakes.map((made) => made.close()));
+  engines = [];
+  fakes = [];
+});
+
+describe('headers', () => {
+  it('go on without the caller’s credential and those of one connection', async () => {
+    const controller = await fake();
+    const { controller: endpoint } = engine({
+      controllerUrls: [controller.url],
+      credential: { header: () => 'Bearer own', refused: () => undefined },
+    });
+    const headers = {
+      authorization: 'Bearer caller',
+      cookie: 'a=b',
+      connection: 'close, x-mine',
+      'x-mine': '1',
+      te: 'trailers',
+      accept: 'a/b',
+    };
+    await text(await endpoint.request({ method: 'GET', path: '/', headers }));
+    expect(controller.seen[0]?.headers).toEqual({
+      host: `127.0.0.1:${controller.port}`,
+      connection: 'keep-alive',
+      accept: 'a/b',
+      authorization: 'Bearer own',
+    });
+  });
+});
+
+describe('the credential in a file', () => {
+  it('is read in each of its forms, and again when it ages or is refused', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'olap-warden-credential-'));
+    const path = join(folder, 'credential');
+    try {
+      await writeFile(path, 'admin:verysecret\n');
+      const credential = credentialFromFile(path, () => now);
+      expect(await credential.header()).toBe('Basic YWRtaW46dmVyeXNlY3JldA==');
+      await writeFile(path, 'Bearer abc');
+      expect(credential.header()).toBe('Basic YWRtaW46dmVyeXNlY3JldA==');
+      now += 10_000;
+      void credential.header();
+      await expect.poll(() => credential.header()).toBe('Bearer abc');
+      await writeFile(path, 'token');
+      now += 1_000;
+      credential.refused();
+      await expect.poll(() => credential.header()).toBe('Bearer token');
+      await rm(path);
+      now += 10_000;
+      expect(credential.header()).toBe('Bearer token');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('that cannot be used stops requests, without saying what it holds', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'olap-warden-credential-'));
+    const path = join(folder, 'credential');
+    await writeFile(path, 'two\nsecrets');
+    const controller = await fake();
+    const { controller: endpoint } = engine({
+      controllerUrls: [controller.url],
+      credential: credentialFromFile(path, () => now),
+    });
+    const asked = endpoint.request({ method: 'GET', path: '/' });
+    await expect(asked).rejects.toThrow(/must hold one line/);
+    await expect(asked).rejects.not.toThrow(/secrets/);
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('failures', () => {
+  it('are told apart', async () => {
+    const slow = await fake();
+    slow.otherwise = () => undefined;
+    const { controller } = engine({ controllerUrls: [slow.url], limits: { connections: 1, queue: 0 } });
+    const get = { method: 'GET', path: '/' };
+    await expect(controller.request({ ...get, headersTimeoutMs: 30 })).rejects.toMatchObject({ code: 'timeout' });
+    const leaving = new AbortController();
+    const left = controller.request({ ...get, signal: leaving.signal });
+    await expect(controller.request(get)).rejects.toMatchObject({ code: 'overloaded' });
+    leaving.abort();
+    await expect(left).rejects.toMatchObject({ code: 'aborted' });
+    const away = engine({ controllerUrls: [NOWHERE] }).controller;
+    await expect(away.request(get)).rejects.toMatchObject({ code: 'unreachable' });
+  });
+
+  it('of an answer that is too long or no JSON are the engine’s', async () => {
+    const controller = await fake();
+    controller.answers.set('GET /x', (_request, response) => response.end('no JSON'));
+    const { controller: endpoint } = engine({ controllerUrls: [controller.url] });
+    await expect(getJson(endpoint, '/x')).rejects.toMatchObject({ code: 'bad-answer' });
+    await expect(readBody(Readable.from([Buffer.alloc(10)]), 5, 'it')).rejects.toMatchObject({ code: 'bad-answer' });
+  });
+
+  it('free their place: nothing is counted for good', async () => {
+    const controller = await fake();
+    const { controller: endpoint } = engine({ controllerUrls: [controller.url], limits: { connections: 1, queue: 0 } });
+    for (let request = 0; request < 5; request++) {
+      const answer = await endpoint.request({ method: 'GET', path: '/' });
+      if (request % 2 === 0) answer.body.destroy();
+      else await text(answer);
+      await sleep(5);
+    }
+  });
+});
+
+describe('several controllers', () => {
+  it('stand in for each other', async () => {
+    const second = await fake();
+    const { controller } = engine({ controllerUrls: [NOWHERE, second.url] });
+    expect((await controller.request({ method: 'POST', path: '/tables', body: '{}' })).status).toBe(200);
+    expect(controller.url).toBe(second.url);
+    now += 10_001;
+    expect(controller.url).toBe(NOWHERE);
+  });
+
+  it('are not asked twice for what may have been done, unless it may be repeated', async () => {
+    const [first, second] = [await fake(), await fake()];
+    first.otherwise = (_request, response) => response.socket?.destroy();
+    const ask = (repeatable: boolean) =>
+      engine({ controllerUrls: [first.url, second.url] }).controller.request({ ...query, repeatable });
+    await expect(ask(false)).rejects.toMatchObject({ code: 'unreachable' });
+    expect(second.seen).toHaveLength(0);
+    expect((await ask(true)).status).toBe(200);
+  });
+});
+
+describe('brokers', () => {
+  async function cluster(served: Record<string, readonly FakeEngine[]>, options: Partial<EngineOptions> = {}) {
+    const controller = await fake();
+    const brokers = (list: readonly FakeEngine[]) =>
+      list.map(({ port }) => ({ host: '127.0.0.1', port, grpcPort: -1 }));
+    const tell = (map: typeof served) => {
+      controller.json(
+        'GET /tables/livebrokers',
+        Object.fromEntries(Object.entries(map).map(([table, list]) => [table, brokers(list)])),
+      );
+    };
+    tell(served);
+    controller.json('GET /logicalTables', ['View']);
+    return { controller, tell, made: engine({ controllerUrls: [controller.url], ...options }) };
+  }
+
+  it('are those that serve all tables, the least busy first', async () => {
+    const [a, b, c] = [await fake(), await fake(), await fake()];
+    const { made } = await cluster({ x_OFFLINE: [a, b], x_REALTIME: [b, a], y_OFFLINE: [b, c], z_OFFLINE: [c] });
+    expect((await made.brokerFor(['X', 'y'])).url).toBe(b.url);
+    await expect(made.brokerFor(['x', 'z'])).rejects.toMatchObject({ code: 'no-broker' });
+    const busy = await made.brokerFor(['x']);
+    const held = await busy.request(query);
+    const next = await made.brokerFor(['x']);
+    expect(next.url).not.toBe(busy.url);
+    await text(held);
+    expect(new Set([a.url, b.url, c.url])).toContain((await made.brokerFor([])).url);
+  });
+
+  it('that cannot be reached are left out for a while', async () => {
+    const [a, gone] = [await fake(), await fake()];
+    const { made } = await cluster({ x_OFFLINE: [gone, a] });
+    await gone.close();
+    for (let request = 0; request < 4; request++)
+      expect((await (await made.brokerFor(['x'])).request(query)).status).toBe(200);
+    expect(a.seen).toHaveLength(4);
+  });
+
+  it('are learnt anew behind the queries, and serve on while the controller is away', async () => {
+    const [a, b] = [await fake(), await fake()];
+    const { controller, tell, made } = await cluster({ x_OFFLINE: [a] });
+    expect((await made.brokerFor(['x'])).url).toBe(a.url);
+    tell({ x_OFFLINE: [b] });
+    now += 30_000;
+    await made.brokerFor(['x']);
+    await expect.poll(async () => (await made.brokerFor(['x'])).url).toBe(b.url);
+    await controller.close();
+    now += 30_000;
+    expect((await made.brokerFor(['x'])).url).toBe(b.url);
+  });
+
+  it('may be reached at other addresses than they tell, or be set', async () => {
+    const a = await fake();
+    const { made } = await cluster({ x_OFFLINE: [a] }, { addresses: { [`127.0.0.1:${a.port}`]: 'broker.example:80' } });
+    expect((await made.brokerFor(['x'])).url).toBe('http://broker.example:80');
+    const fixed = engine({ controllerUrls: [NOWHERE], brokerUrls: [a.url] });
+    expect((await fixed.brokerFor(['whatever'])).url).toBe(a.url);
+  });
+
+  it('can be asked one by one, where they are live, and say who answered', async () => {
+    const [a, b, c] = [await fake(), await fake(), await fake()];
+    const { tell, made } = await cluster({ x_OFFLINE: [a, b] });
+    const first = await (await made.brokerFor(['x'])).request(query);
+    expect([a.url, b.url]).toContain(first.url);
+    await text(first);
+    const answer = await (await made.brokerAt!(b.url))!.request(query);
+    expect(answer.url).toBe(b.url);
+    await text(answer);
+    expect(b.seen.length).toBeGreaterThan(0);
+    for (const url of [c.url, NOWHERE, 'no url']) expect(await made.brokerAt!(url)).toBeUndefined();
+    tell({ x_OFFLINE: [c] });
+    expect(await made.brokerAt!(c.url)).toBeUndefined();
+    now += 2_000;
+    expect(await made.brokerAt!(c.url)).toBeDefined();
+    expect(await made.brokerAt!(b.url)).toBeUndefined();
+    const fixed = engine({ controllerUrls: [NOWHERE], brokerUrls: [a.url] });
+    expect(await fixed.brokerAt!(a.url)).toBeDefined();
+    expect(await fixed.brokerAt!(b.url)).toBeUndefined();
+  });
+
+  it('tell which tables there are, by the names that the engine uses', async () => {
+    const a = await fake();
+    const { made, tell } = await cluster({ Secret_OFFLINE: [a], secret2_OFFLINE: [a], 'db.t_REALTIME': [a] });
+    expect(await made.actualTables(['SECRET', 'db.T', 'VIEW'])).toEqual(['Secret', 'db.t', 'View']);
+    expect(await made.actualTables(['unknown.secret2'])).toEqual(['secret2']);
+    expect(await made.actualTables(['No.Such'])).toEqual(['No.Such', 'no.such', 'Such']);
+    tell({ Fresh_OFFLINE: [a] });
+    now += 2_000;
+    expect(await made.actualTables(['fresh'])).toEqual(['Fresh']);
+  });
+});

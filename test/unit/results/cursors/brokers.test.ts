@@ -1,0 +1,139 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { EngineError, type EngineEndpoint } from '../../../../src/pinot/types.ts';
+import { CursorBrokers, type CursorRecord } from '../../../../src/results/cursors/brokers.ts';
+import { NO_METRICS } from '../../../../src/results/metrics.ts';
+import { readRecording } from '../../../support/replay-engine.ts';
+import { responseOf, StubEndpoint, submission } from '../answers.ts';
+
+const META = readRecording('1.5.1', 'cursor/meta').body;
+const RECORD: CursorRecord = {
+  ...submission(),
+  version: 1,
+  rowCount: 10,
+  rowBytes: 0,
+  stride: 1,
+  checkpoints: 0,
+  dataSchema: '{}',
+  tableFields: [],
+  fields: [],
+  cursor: {
+    url: 'http://broker.test:8099',
+    requestId: '643128405000000011',
+    submissionTimeMs: 1795218639928,
+    bytes: 773,
+  },
+};
+
+describe('the brokers as keepers of results', () => {
+  let holder: StubEndpoint;
+  let other: EngineEndpoint | undefined;
+  let problems: string[];
+  let brokers: CursorBrokers;
+  let failures: [operation: string, failed: boolean][];
+  const signal = new AbortController().signal;
+
+  beforeEach(() => {
+    holder = new StubEndpoint();
+    other = undefined;
+    problems = [];
+    failures = [];
+    brokers = new CursorBrokers({
+      engine: {
+        brokerAt: async (url) => (url === holder.url ? holder : undefined),
+        brokerFor: async () => {
+          if (other === undefined) throw new EngineError('no-broker', 'there is none');
+          return other;
+        },
+      },
+      metrics: { ...NO_METRICS, storeCall: (operation, _seconds, failed) => failures.push([operation, failed]) },
+      monotonic: () => 0,
+      onProblem: (message) => problems.push(message),
+    });
+  });
+
+  const page = () => brokers.page(RECORD, { offset: 3, numRows: 2 }, signal);
+
+  it('are asked with a time-out and what aborts the call', async () => {
+    holder.answer = () => responseOf(META);
+    await page();
+    await brokers.metadata(RECORD, signal);
+    expect(holder.requests).toEqual([
+      {
+        method: 'GET',
+        path: '/responseStore/643128405000000011/results?offset=3&numRows=2',
+        headers: { 'accept-encoding': 'identity' },
+        headersTimeoutMs: 60_000,
+        signal,
+      },
+      {
+        method: 'GET',
+        path: '/responseStore/643128405000000011',
+        headers: { 'accept-encoding': 'identity' },
+        headersTimeoutMs: 10_000,
+        signal,
+      },
+    ]);
+  });
+
+  it.each([
+    ['afterdel', 404, 'not-found', /at the engine any more/],
+    ['page_past', 500, 'bad-page', /Offset 100 should be lesser than totalRecords 10/],
+    ['page_neg', 500, 'bad-answer', /answered with status 500: fromIndex = -1/],
+    ['page_nan', 404, 'no-cursors', /before 1\.3/],
+    ['noauth_page', 401, 'bad-answer', /`engine-credential-file`/],
+  ])('answer %s, which is told by %i as %s', async (name, status, code, message) => {
+    const recorded = readRecording('1.5.1', `cursor/${name}`);
+    expect(recorded.status).toBe(status);
+    holder.answer = () => responseOf(recorded.body, { status });
+    await expect(page()).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(failures).toEqual([['cursor_page', code !== 'not-found' && code !== 'bad-page']]);
+  });
+
+  it('are not waited for longer than that, and not passed by when they are slow or busy', async () => {
+    for (const code of ['timeout', 'overloaded'] as const) {
+      holder.answer = () => Promise.reject(new EngineError(code, 'not now'));
+      await expect(page()).rejects.toMatchObject({ name: 'EngineError', code });
+    }
+  });
+
+  it('are passed by when they cannot be reached, where another has the result', async () => {
+    holder.answer = () => Promise.reject(new EngineError('unreachable', 'connect ECONNREFUSED'));
+    await expect(page()).rejects.toMatchObject({ code: 'store-unavailable', message: /cannot be reached/ });
+    const stub = new StubEndpoint();
+    other = { url: 'http://other.test:8099', request: (request) => stub.request(request) };
+    const notThere = responseOf('Query results for 643128405000000011 not found.', { status: 404 });
+    stub.answer = () => notThere;
+    await expect(page()).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(notThere.body.destroyed).toBe(true);
+    stub.answer = () => responseOf(META);
+    expect((await page()).status).toBe(200);
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  it('say when the caller has gone, whatever else went wrong', async () => {
+    const gone = AbortSignal.abort();
+    holder.answer = () => Promise.reject(new EngineError('aborted', 'given up'));
+    await expect(brokers.page(RECORD, { offset: 0, numRows: 1 }, gone)).rejects.toMatchObject({ code: 'aborted' });
+    holder.answer = () => Promise.reject(new EngineError('unreachable', 'given up'));
+    await expect(brokers.page(RECORD, { offset: 0, numRows: 1 }, gone)).rejects.toMatchObject({ code: 'aborted' });
+  });
+
+  it.each([
+    ['another time of submission', META.replace('1795218639928', '1795218639929')],
+    ['another id', META.replace('643128405000000011', '643128405000000012')],
+    ['no cursor', META.replace('"submissionTimeMs":1795218639928,', '')],
+  ])('are not believed to have the result where they tell of %s', async (_what, body) => {
+    holder.answer = () => responseOf(body);
+    await expect(brokers.metadata(RECORD, signal)).rejects.toMatchObject({ code: 'not-found' });
+    holder.requests.length = 0;
+    await brokers.delete(RECORD, signal);
+    expect(holder.requests.map(({ method }) => method)).toEqual(['GET']);
+  });
+
+  it('tell who looks after them of what is left there', async () => {
+    holder.answer = ({ method }) => (method === 'GET' ? responseOf(META) : responseOf('disk', { status: 500 }));
+    await expect(brokers.delete(RECORD, signal)).rejects.toMatchObject({ code: 'bad-answer' });
+    await brokers.forget(RECORD);
+    expect(problems).toEqual([expect.stringMatching(/left to the engine until it expires.*status 500: disk/)]);
+  });
+});

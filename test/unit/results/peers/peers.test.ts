@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { type GatewayAddress, PeerDirectory } from '../../../../src/results/peers/peers.ts';
+import { newRequestId } from '../../../../src/results/request-id.ts';
+
+const SELF = { id: 'gw-0', host: '10.0.0.1', port: 8080 };
+const idOf = (gateway: string): string => newRequestId(gateway, (bytes) => new Uint8Array(bytes));
+
+describe('the directory of gateways', () => {
+  function setup(ids: Record<string, string> = { '10.0.0.2': 'gw-1', '10.0.0.3': 'gw-2' }) {
+    const state = { now: 0, lookups: 0, hosts: ['10.0.0.1', ...Object.keys(ids)], problems: [] as string[] };
+    const directory = new PeerDirectory({
+      self: SELF,
+      addresses: async () => {
+        state.lookups++;
+        return state.hosts.map((host): GatewayAddress => ({ host, port: 8080 }));
+      },
+      identify: async ({ host }) => ids[host],
+      now: () => state.now,
+      onProblem: (message) => state.problems.push(message),
+    });
+    return { directory, state };
+  }
+
+  it('finds the gateway that an id tells of', async () => {
+    const { directory } = setup();
+    expect(await directory.route(idOf('gw-0'), {})).toEqual({ kind: 'local' });
+    expect(await directory.route(idOf('gw-2'), {})).toMatchObject({
+      kind: 'peer',
+      peer: { host: '10.0.0.3', port: 8080 },
+    });
+    expect(await directory.route(idOf('gone'), {})).toEqual({ kind: 'local' });
+    expect(await directory.route('12345', {})).toEqual({ kind: 'local' });
+  });
+
+  it('follows a named gateway only where it is one of this deployment', async () => {
+    const { directory } = setup();
+    const route = (host?: string, port?: string) =>
+      directory.route(idOf('gw-0'), { ...(host !== undefined && { host }), ...(port !== undefined && { port }) });
+    expect(await route('10.0.0.2', '8080')).toMatchObject({ kind: 'peer', peer: { host: '10.0.0.2' } });
+    expect(await route('10.0.0.1', '8080')).toEqual({ kind: 'local' });
+    for (const [host, port] of [
+      ['169.254.169.254', '80'],
+      ['10.0.0.2', '22'],
+      ['10.0.0.2', undefined],
+      [undefined, '8080'],
+      ['10.0.0.2', '8080x'],
+    ] as const) {
+      expect(await route(host, port)).toMatchObject({
+        kind: 'refused',
+        message: expect.stringContaining('FORWARD_HOST'),
+      });
+    }
+  });
+
+  it('looks again for a gateway that is new, but not for every request', async () => {
+    const { directory, state } = setup();
+    await directory.route(idOf('gw-1'), {});
+    state.hosts = ['10.0.0.1'];
+    await directory.route(idOf('gone'), {});
+    expect(state.lookups).toBe(1);
+    state.now = 10_000;
+    // Known peers are served from the cache during a refresh.
+    expect(await directory.route(idOf('gw-1'), {})).toMatchObject({ kind: 'peer' });
+    await directory.refresh();
+    expect(await directory.route(idOf('gw-1'), {})).toEqual({ kind: 'local' });
+  });
+
+  it('keeps what it knows when the look-up fails', async () => {
+    const ids = { '10.0.0.2': 'gw-1' };
+    const state = { fail: false, now: 0, problems: [] as string[] };
+    const directory = new PeerDirectory({
+      self: SELF,
+      addresses: async () => {
+        if (state.fail) throw new Error('SERVFAIL');
+        return [{ host: '10.0.0.2', port: 8080 }];
+      },
+      identify: async ({ host }) => ids[host as '10.0.0.2'],
+      now: () => state.now,
+      onProblem: (message) => state.problems.push(message),
+    });
+    await directory.refresh();
+    state.fail = true;
+    state.now = 60_000;
+    await directory.refresh();
+    expect(await directory.route(idOf('gw-1'), {})).toMatchObject({ kind: 'peer' });
+    expect(state.problems).toEqual(['the other gateways could not be looked up: SERVFAIL']);
+  });
+});

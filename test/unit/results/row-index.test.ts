@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { readPage } from '../../../src/results/page.ts';
+import { decodeIndex, encodeIndex, RowIndexBuilder } from '../../../src/results/row-index.ts';
+import type { ResultReader, ResultRecord } from '../../../src/results/result-store.ts';
+import { collect, rowTexts, submission } from './answers.ts';
+
+describe('the index of rows', () => {
+  it('stays within its bound by doubling its stride', () => {
+    const builder = new RowIndexBuilder(8);
+    for (let row = 0; row < 100; row++) builder.add(row, row * 10);
+    const { stride, checkpoints } = builder.build();
+    expect(stride).toBe(16);
+    expect([...checkpoints]).toEqual([0, 160, 320, 480, 640, 800, 960]);
+  });
+
+  it('survives being written down, offsets above 2^32 too', () => {
+    const index = { stride: 4, checkpoints: Float64Array.of(0, 5_000_000_000, 2 ** 53) };
+    const bytes = Buffer.concat([Buffer.from('x'), encodeIndex(index)]).subarray(1);
+    expect(decodeIndex(bytes, 4)).toEqual(index);
+  });
+});
+
+describe('a page', () => {
+  const rows = rowTexts(100);
+  const text = Buffer.from(rows.join(' , '));
+
+  function readerOf(stride: number): ResultReader {
+    const builder = new RowIndexBuilder(Math.ceil(100 / stride) + 1);
+    let at = 0;
+    const offsets = rows.map((row) => {
+      const start = at;
+      at += Buffer.byteLength(row) + 3;
+      return start;
+    });
+    for (const [row, offset] of offsets.entries()) if (row % stride === 0) builder.add(row, offset);
+    const record = {
+      ...submission(),
+      version: 1,
+      rowCount: 100,
+      rowBytes: text.length,
+      stride,
+      checkpoints: 0,
+    } as const;
+    return {
+      record: { ...record, dataSchema: '{}', tableFields: [], fields: [] } satisfies ResultRecord,
+      knownIndex: undefined,
+      index: async () => ({ stride, checkpoints: Float64Array.from(offsets.filter((_, row) => row % stride === 0)) }),
+      read: async (from, to) => [text.subarray(from, (from + to) >> 1), text.subarray((from + to) >> 1, to)],
+      async *stream(from, to) {
+        yield text.subarray(from, to);
+      },
+      close: async () => undefined,
+    };
+  }
+
+  it.each([1, 4, 16, 128])('is cut exactly, whatever the stride (%i), read whole or streamed', async (stride) => {
+    const signal = AbortSignal.timeout(5000);
+    for (const wholeBytes of [undefined, 0]) {
+      for (const [offset, numRows] of [
+        [0, 100],
+        [0, 1],
+        [15, 2],
+        [16, 16],
+        [63, 37],
+        [99, 1],
+        [99, 50],
+      ] as const) {
+        const options = wholeBytes === undefined ? {} : { wholeBytes };
+        const page = await readPage(readerOf(stride), { offset, numRows }, options, signal);
+        const body = await collect(page.rows);
+        expect(body).toBe(rows.slice(offset, offset + numRows).join(' , '));
+        expect(page.length).toBe(page.head.length + Buffer.byteLength(body) + page.tail.length);
+        expect(() => JSON.parse(page.head + body + page.tail) as unknown).not.toThrow();
+      }
+    }
+  });
+
+  it('says so when the stored rows are not where the index says', async () => {
+    const reader = { ...readerOf(16), read: async () => [Buffer.from('[1],')] };
+    await expect(readPage(reader, { offset: 5, numRows: 3 }, {}, AbortSignal.timeout(5000))).rejects.toMatchObject({
+      code: 'store-unavailable',
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { AnswerScanner, type ScannedAnswer } from '../../../../src/results/scanner/answer-scanner.ts';
+import { splitFields } from '../../../../src/results/scanner/fields.ts';
+import { answerText, DATA_SCHEMA, rowTexts } from '../answers.ts';
+
+interface Scanned extends ScannedAnswer {
+  readonly rows: string;
+}
+
+function scan(text: string, cuts: readonly number[] = []): Scanned {
+  const bytes = Buffer.from(text);
+  const scanner = new AnswerScanner();
+  const rows: Uint8Array[] = [];
+  let from = 0;
+  for (const end of [...cuts, bytes.length]) {
+    rows.push(scanner.push(bytes.subarray(from, end)));
+    from = end;
+  }
+  return { ...scanner.end(), rows: Buffer.concat(rows).toString() };
+}
+
+const comparable = ({ head, tail, ...rest }: Scanned): object => ({
+  ...rest,
+  head: Buffer.from(head).toString(),
+  tail: Buffer.from(tail).toString(),
+});
+
+const WITH_ROWS: Readonly<Record<string, string>> = {
+  'the usual order': answerText(rowTexts(4)),
+  'exceptions first': `{"exceptions":[],"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[[1,"a"],[2,"b"]]}}`,
+  'rows before the schema': `{"resultTable":{"rows":[[1],[2]],"dataSchema":${DATA_SCHEMA}},"exceptions":[]}`,
+  whitespace: ` {\n "resultTable" : {\t"dataSchema" : ${DATA_SCHEMA} ,\r\n "rows" : [ [1] , [2] ] } , "exceptions" : [ ] } `,
+  'no rows': `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[]},"exceptions":[]}`,
+  'names that only look like it': `{"traceInfo":{"resultTable":{"rows":[1,2]},"rows":[3]},"rows":[[9]],"a":"\\"resultTable\\":{\\"rows\\":[","resultTable":{"x":{"rows":[4]},"dataSchema":${DATA_SCHEMA},"rows":[[1]],"y":[{"rows":[5]}]}}`,
+  'an escaped name': `{"result\\u0054able":{"dataSchema":${DATA_SCHEMA},"r\\u006fws":[[1],["]}"]]}}`,
+};
+
+describe('the scanner of answers', () => {
+  it.each(Object.entries(WITH_ROWS))('sees what JSON.parse sees: %s', (_name, text) => {
+    const scanned = scan(text);
+    const parsed = JSON.parse(text) as { resultTable: { rows: unknown[]; dataSchema: unknown } };
+    expect(JSON.parse(`[${scanned.rows}]`)).toEqual(parsed.resultTable.rows);
+    expect(scanned).toMatchObject({ hasRows: true, rowCount: parsed.resultTable.rows.length, hasExceptions: false });
+    expect(JSON.parse(scanned.dataSchema ?? '')).toEqual(parsed.resultTable.dataSchema);
+    const { resultTable: _, ...others } = parsed;
+    expect(Object.fromEntries(scanned.fields.map(({ name, value }) => [name, JSON.parse(value)]))).toEqual(others);
+    const together = Buffer.concat([scanned.head, Buffer.from(scanned.rows), scanned.tail]).toString();
+    expect(together).toBe(text);
+  });
+
+  it('sees the same wherever the bytes are split', () => {
+    for (const text of Object.values(WITH_ROWS)) {
+      const whole = comparable(scan(text));
+      const length = Buffer.byteLength(text);
+      for (let at = 1; at < length; at++) expect(comparable(scan(text, [at]))).toEqual(whole);
+      expect(
+        comparable(
+          scan(
+            text,
+            Array.from({ length: length - 1 }, (_, i) => i + 1),
+          ),
+        ),
+      ).toEqual(whole);
+    }
+  });
+
+  it.each([
+    ['missing', '{"exceptions":[{"errorCode":1}]}', true],
+    ['null', '{"resultTable":null,"exceptions":[]}', false],
+    ['without rows', '{"resultTable":{"dataSchema":{}}}', false],
+    ['with rows of null', '{"resultTable":{"rows":null}}', false],
+    ['not an object', '{"resultTable":[{"rows":[[1]]}]}', false],
+  ])('takes an answer whose resultTable is %s', (_name, text, hasExceptions) => {
+    expect(scan(text)).toMatchObject({ hasRows: false, rowCount: 0, rowBytes: 0, hasExceptions });
+    expect(Buffer.from(scan(text).head).toString()).toBe(text);
+  });
+
+  it.each([
+    ['', /empty/],
+    ['  ', /empty/],
+    ['null', /not a JSON object/],
+    ['[]', /not a JSON object/],
+    ['<html>', /not a JSON object/],
+    ['{"a":1', /broke off/],
+    ['{"a":1}}', /not valid JSON/],
+    ['{"a":1} x', /not a JSON object/],
+    ['{"resultTable":{"rows":[[1],[2]', /after 2 rows/],
+    ['{"resultTable":{"rows":[[1]]', /broke off/],
+    ['{"resultTable":{"rows":[[1]],"rows":[[2]]}}', /twice/],
+    ['{"resultTable":{"rows":[[1]]},"resultTable":{"rows":[[2]]}}', /twice/],
+    ['{"resultTable":{"rows":[[1]]},"resultTable":null}', /twice/],
+    ['{"a":'.repeat(2000), /nested deeper/],
+  ])('refuses %j', (text, message) => {
+    expect(() => scan(text)).toThrow(message);
+  });
+
+  it('bounds what it keeps beside the rows', () => {
+    const scanner = new AnswerScanner({ maxEnvelopeBytes: 1000 });
+    expect(() => scanner.push(Buffer.from(`{"a":"${'x'.repeat(2000)}`))).toThrow(/more than 1000 bytes/);
+  });
+
+  it('keeps the digits of fields', () => {
+    const fields = splitFields('{ "a" : 9007199254740993 , "b":1E+40,"c":[1, {"d":"}"}],"e":"x\\"y", "f":null }');
+    expect(fields).toEqual([
+      { name: 'a', value: '9007199254740993' },
+      { name: 'b', value: '1E+40' },
+      { name: 'c', value: '[1, {"d":"}"}]' },
+      { name: 'e', value: '"x\\"y"' },
+      { name: 'f', value: 'null' },
+    ]);
+    expect(splitFields('{}')).toEqual([]);
+  });
+});

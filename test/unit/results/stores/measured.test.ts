@@ -1,0 +1,122 @@
+import { Registry } from 'prom-client';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
+import type { ResultStore } from '../../../../src/results/result-store.ts';
+import { measuredStore } from '../../../../src/results/stores/measured.ts';
+import { ObjectResultStore } from '../../../../src/results/stores/object/object.ts';
+import { storeAnswer } from '../../../../src/results/submit.ts';
+import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
+import { MemoryBucket } from './object/memory-bucket.ts';
+
+const signal = new AbortController().signal;
+
+let bucket: MemoryBucket;
+let registry: Registry;
+let store: ResultStore;
+let clockMs: number;
+
+beforeEach(async () => {
+  bucket = new MemoryBucket();
+  registry = new Registry();
+  clockMs = 0;
+  const plain = new ObjectResultStore({
+    client: bucket,
+    protocol: 's3',
+    tag: '00000000',
+    now: () => bucket.now,
+    onProblem: () => undefined,
+  });
+  store = measuredStore(plain, prometheusQueryMetrics(registry), () => clockMs);
+  const stored = await storeAnswer(responseOf(answerText(rowTexts(5))), store, submission(), signal);
+  if (stored.kind !== 'stored') throw new Error('not stored');
+  await stored.reader.close();
+});
+
+const metric = async (name: string, operation: string): Promise<string | undefined> => {
+  const line = new RegExp(`olap_warden_pagination_store_${name}\\{operation="${operation}"\\} (.*)`);
+  return line.exec(await registry.metrics())?.[1];
+};
+
+async function everything(): Promise<void> {
+  for await (const { record } of store.list(signal)) {
+    const reader = await store.open(record.requestId, signal);
+    await reader!.index(signal);
+    for await (const piece of reader!.stream(0, record.rowBytes, signal)) expect(piece.length).toBe(record.rowBytes);
+    // Time spent by the consumer of a listing does not count as time of the store.
+    clockMs += 5000;
+    await store.delete(record.requestId, signal);
+  }
+}
+
+describe('the metrics of a store', () => {
+  it('time each kind of call', async () => {
+    await everything();
+    for (const operation of ['begin', 'write', 'seal', 'commit', 'open', 'list', 'delete']) {
+      expect(await metric('duration_seconds_count', operation), operation).toBe('1');
+      expect(await metric('errors_total', operation), operation).toBeUndefined();
+    }
+    expect(await metric('duration_seconds_count', 'read')).toBe('2');
+    expect(await metric('duration_seconds_sum', 'list')).toBe('0');
+  });
+
+  it.each([
+    ['list', 'list'],
+    ['get', 'list'],
+    ['delete', 'delete'],
+    ['range', 'read'],
+  ])('count a bucket that fails at `%s` as a failure of `%s`', async (call, operation) => {
+    const another = measuredStore(
+      new ObjectResultStore({ client: bucket, protocol: 's3', tag: '1', now: () => 0, onProblem: () => undefined }),
+      prometheusQueryMetrics((registry = new Registry())),
+      () => clockMs,
+    );
+    store = another;
+    bucket.failing.set(call, 'SlowDown');
+    await expect(everything()).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(await metric('errors_total', operation)).toBe('1');
+  });
+
+  it.each([
+    ['a caller who leaves', undefined, undefined],
+    ['one who waited too long', new DOMException('too long', 'TimeoutError'), '1'],
+  ])('count what ends with %s as it should be', async (_, reason, errors) => {
+    const { value: summary } = await store.list(signal)[Symbol.asyncIterator]().next();
+    const reader = await store.open(summary!.record.requestId, signal);
+    const caller = new AbortController();
+    const never = (): Promise<never> =>
+      new Promise((_resolve, reject) => {
+        caller.signal.addEventListener('abort', () => reject(new Error('the call was ended')));
+      });
+    const inner = { ...store, open: never, delete: never, begin: never } as ResultStore;
+    registry.clear();
+    const metrics = prometheusQueryMetrics(registry);
+    const another = measuredStore(inner, metrics, () => clockMs);
+    const stuck = { ...reader!, record: summary!.record, read: never, index: never };
+    const read = measuredStore({ ...store, open: async () => stuck }, metrics, () => clockMs);
+    const from = await read.open('any', signal);
+    const calls = [
+      another.open('any', caller.signal),
+      another.delete('any', caller.signal),
+      another.begin('any', caller.signal),
+      from!.read(0, 1, caller.signal),
+    ];
+    caller.abort(reason);
+    for (const { status } of await Promise.allSettled(calls)) expect(status).toBe('rejected');
+    for (const operation of ['open', 'delete', 'begin', 'read']) {
+      expect(await metric('errors_total', operation), operation).toBe(errors);
+    }
+    expect(await metric('duration_seconds_count', 'read')).toBe('1');
+  });
+
+  it('take a listing that is left early for no failure', async () => {
+    for await (const _ of store.list(signal)) break;
+    expect(await metric('duration_seconds_count', 'list')).toBe('1');
+    expect(await metric('errors_total', 'list')).toBeUndefined();
+  });
+
+  it('tidy up what is measured', async () => {
+    bucket.objects.set('00000000-000000000000000000000000000002.rows', { bytes: Buffer.from(''), modifiedMs: 0 });
+    await store.tidy?.(signal);
+    expect(bucket.objects.size).toBe(2);
+  });
+});

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { PartBuffer } from '../../../../../src/results/stores/object/part-buffer.ts';
+
+describe('the buffer of parts', () => {
+  it('cuts what comes into parts of one size, and keeps the rest', () => {
+    const buffer = new PartBuffer(4);
+    expect(buffer.push(Buffer.from('abcdefghij')).map(String)).toEqual(['abcd', 'efgh']);
+    expect(buffer.length).toBe(2);
+    expect(String(buffer.take())).toBe('ij');
+    expect(buffer.length).toBe(0);
+  });
+
+  it('fills a part that was given back, and none that was not', () => {
+    const buffer = new PartBuffer(4);
+    const [first, second] = buffer.push(Buffer.from('abcdefgh')) as [Buffer, Buffer];
+    buffer.give(first);
+    const [third, fourth] = buffer.push(Buffer.from('ijklmnop')) as [Buffer, Buffer];
+    expect(third.buffer).toBe(first.buffer);
+    expect([second, third, fourth].map(String)).toEqual(['efgh', 'ijkl', 'mnop']);
+  });
+});

@@ -1,0 +1,66 @@
+import { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { EngineResponse } from '../../../src/pinot/types.ts';
+import type { ResultStore, ResultWriter } from '../../../src/results/result-store.ts';
+import { MemoryStore } from '../../../src/results/stores/memory.ts';
+import { storeAnswer } from '../../../src/results/submit.ts';
+import { answerText, submission } from './answers.ts';
+
+const MB = 1024 * 1024;
+const PIECE = 64 * 1024;
+
+/** A store whose writes wait for `release`. */
+function blocked(store: ResultStore): { store: ResultStore; release: () => void; writing: () => number } {
+  const gate = Promise.withResolvers<void>();
+  let writing = 0;
+  const slow: Partial<ResultStore> = {
+    begin: async (requestId, signal) => {
+      const writer = await store.begin(requestId, signal);
+      const write: ResultWriter['write'] = async (bytes) => {
+        writing++;
+        await gate.promise;
+        await writer.write(bytes);
+      };
+      return new Proxy(writer, {
+        get: (target, name) => {
+          if (name === 'write') return write;
+          const value = Reflect.get(target, name) as unknown;
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+    },
+  };
+  return { store: { ...slow } as ResultStore, release: gate.resolve, writing: () => writing };
+}
+
+describe('a submission to a store that is slow', () => {
+  it.each(['identity', 'gzip'])('slows the engine, whose answer is sent as %s', async (coding) => {
+    // Incompressible rows.
+    const noise = (i: number): string =>
+      Buffer.from(Array.from({ length: 300 }, (_, k) => (i * 7919 + k * k * 31) % 251)).toString('base64');
+    const text = Buffer.from(answerText(Array.from({ length: 40_000 }, (_, i) => `[${i},"${noise(i)}"]`)));
+    const bytes = coding === 'gzip' ? gzipSync(text, { level: 0 }) : text;
+    let sent = 0;
+    const body = Readable.from(
+      (function* pieces() {
+        for (let at = 0; at < bytes.length; at += PIECE) {
+          sent += PIECE;
+          yield bytes.subarray(at, at + PIECE);
+        }
+      })(),
+    );
+    const response: EngineResponse = { status: 200, headers: { 'content-encoding': coding }, body };
+    const { store, release, writing } = blocked(new MemoryStore({ maxBytes: 64 * MB }));
+    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(20_000));
+    await expect.poll(writing, { timeout: 5000 }).toBe(1);
+    for (let i = 0; i < 200; i++) await turn();
+    // Half a megabyte being written, and the buffers of the streams.
+    expect(sent).toBeLessThan(3 * MB);
+    expect(writing()).toBe(1);
+    release();
+    expect((await outcome).kind).toBe('stored');
+    expect(sent).toBeGreaterThan(15 * MB);
+  });
+});

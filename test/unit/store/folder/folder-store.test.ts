@@ -1,0 +1,391 @@
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { FolderStore, type FolderStoreOptions } from '../../../../src/store/folder/folder-store.ts';
+import type { StoreEvent } from '../../../../src/store/resource-store.ts';
+import { policy, role, secret } from '../../../builders/resources.ts';
+import { until } from '../../kubernetes/stub-api.ts';
+
+let directory: string;
+let store: FolderStore;
+let events: StoreEvent[];
+let errors: string[];
+
+async function open(options: FolderStoreOptions = {}): Promise<void> {
+  events = [];
+  errors = [];
+  const onError = (error: unknown) => errors.push(error instanceof Error ? error.message : String(error));
+  store = await FolderStore.open(directory, { debounceMs: 10, onError, ...options });
+  store.subscribe('Role', (event) => events.push(event));
+}
+
+async function reopen(options: FolderStoreOptions = {}): Promise<void> {
+  await store.close();
+  await open(options);
+}
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'olap-warden-store-'));
+  await open();
+});
+
+afterEach(async () => {
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+const path = (...parts: string[]) => join(directory, ...parts);
+const brief = () => events.map(({ type, object }) => `${type} ${object.metadata.name}`);
+const manifest = (name: string, policies: string[] = []) =>
+  `# written by a person\napiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata:\n  name: ${name}\nspec:\n  policies: [${policies.join(', ')}]\n`;
+const policiesOf = (name: string) => store.get('Role', name)?.spec.policies;
+
+/** Long enough for both looks at a change. */
+const settle = async () => sleep(120);
+
+describe('files of the store', () => {
+  test('a manifest holds what people write and nothing else', async () => {
+    const created = await store.create('Role', role('analysts', { description: 'yes', policies: ['read-all', '1.0'] }));
+    await store.updateStatus('Role', { ...created, status: { srn: 'srn2:role#analysts' } });
+    const text = await readFile(path('roles', 'analysts.yaml'), 'utf8');
+    expect(parse(text)).toEqual({
+      apiVersion: 'olapwarden.io/v1alpha1',
+      kind: 'Role',
+      metadata: { name: 'analysts' },
+      spec: { description: 'yes', policies: ['read-all', '1.0'] },
+    });
+  });
+
+  test('nothing is left of temporary files, and nothing of a deleted object', async () => {
+    const created = await store.create('Role', role('a'));
+    await store.update('Role', { ...created, spec: { description: 'x' } });
+    expect(await readdir(path('roles'))).toEqual(['a.yaml']);
+    await store.delete('Role', 'a');
+    expect(await readdir(path('roles'))).toEqual([]);
+    expect(await readdir(path('.state', 'roles'))).toEqual([]);
+  });
+
+  test('Secrets, and what is kept of them, are for the owner alone', async () => {
+    await store.create('Secret', secret('token', { hash: 'top-secret' }));
+    const mode = async (...parts: string[]) => ((await stat(path(...parts))).mode & 0o777).toString(8);
+    expect(await mode('secrets')).toBe('700');
+    expect(await mode('secrets', 'token.yaml')).toBe('600');
+    expect(await mode('.state')).toBe('700');
+    expect(await mode('.state', 'secrets', 'token.json')).toBe('600');
+    await store.close();
+    await chmod(path('secrets'), 0o755);
+    await open();
+    expect(await mode('secrets')).toBe('700');
+  });
+
+  test('the longest name fits', async () => {
+    const name = 'n'.repeat(253);
+    const other = `${'n'.repeat(252)}m`;
+    await store.create('Role', role(name, { description: '1' }));
+    await store.create('Role', role(other, { description: '2' }));
+    await reopen();
+    expect(store.list('Role').map(({ spec }) => spec.description)).toEqual(['2', '1']);
+  });
+});
+
+describe('after a restart', () => {
+  test('everything is as it was', async () => {
+    const created = await store.create('Role', role('a', { policies: ['p'] }));
+    const updated = await store.update('Role', { ...created, spec: { policies: ['q'] } });
+    const final = await store.updateStatus('Role', { ...updated, status: { srn: 'srn2:role#a' } });
+    await reopen();
+    expect(store.get('Role', 'a')).toEqual(final);
+    const next = await store.create('Role', role('b'));
+    expect(BigInt(next.metadata.resourceVersion ?? 0)).toBeGreaterThan(BigInt(final.metadata.resourceVersion ?? 0));
+  });
+
+  test('versions go on growing, also with a clock that went back', async () => {
+    const created = await store.create('Role', role('a'));
+    await store.close();
+    const late = { now: () => 1000, monotonic: () => 1000, random: () => 0, schedule: () => () => {} };
+    await open({ clock: late });
+    const updated = await store.update('Role', { ...created, spec: { description: 'x' } });
+    expect(BigInt(updated.metadata.resourceVersion ?? 0)).toBe(BigInt(created.metadata.resourceVersion ?? 0) + 1n);
+  });
+
+  test('what people did meanwhile is in effect', async () => {
+    const kept = await store.create('Role', role('changed', { policies: ['p'] }));
+    await store.create('Role', role('removed'));
+    await store.close();
+    await writeFile(path('roles', 'changed.yaml'), manifest('changed', ['q']));
+    await rm(path('roles', 'removed.yaml'));
+    await writeFile(path('roles', 'new.yml'), manifest('new'));
+    await open();
+    expect(store.list('Role').map(({ metadata }) => metadata.name)).toEqual(['changed', 'new']);
+    expect(store.get('Role', 'changed')).toMatchObject({
+      metadata: { uid: kept.metadata.uid, generation: 2 },
+      spec: { policies: ['q'] },
+    });
+  });
+
+  test('a manifest that was broken meanwhile leaves its last accepted form in effect', async () => {
+    const created = await store.create('Role', role('a', { policies: ['p'] }));
+    await store.close();
+    await writeFile(path('roles', 'a.yaml'), 'apiVersion: [');
+    await open();
+    expect(store.get('Role', 'a')).toEqual(created);
+    expect(store.health().lastError).toMatch(/^roles\/a.yaml: invalid YAML at line 1/);
+  });
+
+  test('a record that is lost or broken costs no more than a new uid', async () => {
+    const created = await store.create('Role', role('a', { policies: ['p'] }));
+    await store.close();
+    await writeFile(path('.state', 'roles', 'a.json'), '{"half');
+    await open();
+    expect(errors).toEqual([expect.stringContaining('.state/roles/a.json')]);
+    expect(store.get('Role', 'a')?.spec).toEqual(created.spec);
+    expect(store.get('Role', 'a')?.metadata.uid).not.toBe(created.metadata.uid);
+  });
+
+  test('a folder of hand-written files alone is all it needs', async () => {
+    await store.close();
+    await rm(path('.state'), { recursive: true });
+    await writeFile(path('roles', 'x.yaml'), manifest('from-git'));
+    await writeFile(path('policies', 'p.json'), JSON.stringify(policy('in-json')));
+    await open();
+    expect(store.get('Role', 'from-git')).toBeDefined();
+    expect(store.get('Policy', 'in-json')).toBeDefined();
+  });
+});
+
+describe('what people do to files', () => {
+  test('a file that is copied in takes effect, whatever its own name', async () => {
+    await writeFile(path('role.yaml'), manifest('data-engineers', ['p']));
+    await cp(path('role.yaml'), path('roles', 'role.yaml'));
+    await until('the role', () => policiesOf('data-engineers') !== undefined);
+    const found = store.get('Role', 'data-engineers');
+    if (found === undefined) throw new Error('unreachable');
+    await store.update('Role', { ...found, spec: { policies: ['q'] } });
+    expect(await readdir(path('roles'))).toEqual(['role.yaml']);
+    expect(parse(await readFile(path('roles', 'role.yaml'), 'utf8'))).toMatchObject({ spec: { policies: ['q'] } });
+  });
+
+  test('a file that is written bit by bit is read when it is whole', async () => {
+    await reopen({ debounceMs: 300 });
+    const text = manifest('slow', ['p', 'q', 'r']);
+    // Each beginning of it that ends with a line is YAML, too, and some would be a valid Role of fewer policies.
+    const lines = text.replace('[p, q, r]', '\n  - p\n  - q\n  - r').split('\n');
+    for (let i = 1; i <= lines.length; i++) {
+      await writeFile(path('roles', 'slow.yaml'), lines.slice(0, i).join('\n'));
+      await sleep(10);
+    }
+    await until('the role', () => store.get('Role', 'slow') !== undefined);
+    await settle();
+    expect(policiesOf('slow')).toEqual(['p', 'q', 'r']);
+    expect(brief()).toEqual(['added slow']);
+    expect(errors).toEqual([]);
+  });
+
+  test('an editor that writes a new file in place of the old one makes one change', async () => {
+    await reopen({ debounceMs: 300 });
+    await store.create('Role', role('a', { policies: ['p'] }));
+    await rename(path('roles', 'a.yaml'), path('roles', 'a.yaml~'));
+    await writeFile(path('roles', '.a.yaml.swp'), 'x');
+    await writeFile(path('roles', '.hidden.yaml'), manifest('hidden'));
+    await writeFile(path('roles', 'a.yaml'), manifest('a', ['q']));
+    await until('the change', () => policiesOf('a')?.[0] === 'q');
+    await sleep(900);
+    expect(brief()).toEqual(['added a', 'modified a']);
+    expect(errors).toEqual([]);
+  });
+
+  test('a file that is renamed is the same object', async () => {
+    const created = await store.create('Role', role('a'));
+    await rename(path('roles', 'a.yaml'), path('roles', 'b.yaml'));
+    await settle();
+    await settle();
+    expect(brief()).toEqual(['added a']);
+    expect(store.get('Role', 'a')).toEqual(created);
+    await store.delete('Role', 'a');
+    expect(await readdir(path('roles'))).toEqual([]);
+  });
+
+  test('another name in the same file is another object', async () => {
+    await store.create('Role', role('a'));
+    await writeFile(path('roles', 'a.yaml'), manifest('b'));
+    await until('b', () => store.get('Role', 'b') !== undefined);
+    await until('no a', () => store.get('Role', 'a') === undefined);
+  });
+
+  test('a touch is no change, and a comment neither', async () => {
+    const created = await store.create('Role', role('a', { policies: ['p'] }));
+    await writeFile(path('roles', 'a.yaml'), manifest('a', ['p']));
+    await settle();
+    await settle();
+    expect(brief()).toEqual(['added a']);
+    expect(store.get('Role', 'a')).toEqual(created);
+  });
+
+  test('what only a server sets is not believed', async () => {
+    const object = { ...role('a'), status: { srn: 'forged' } };
+    const metadata = { name: 'a', uid: 'forged', resourceVersion: '99999999999999999', generation: 7 };
+    await writeFile(path('roles', 'a.json'), JSON.stringify({ ...object, metadata }));
+    await until('a', () => store.get('Role', 'a') !== undefined);
+    const found = store.get('Role', 'a');
+    expect(found?.status).toBeUndefined();
+    expect(found?.metadata).toMatchObject({ generation: 1, uid: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    expect(found?.metadata.resourceVersion).not.toBe(metadata.resourceVersion);
+  });
+
+  test.each([
+    ['not YAML', 'a: [', /^roles\/x.yaml: invalid YAML at line 1/],
+    ['empty', '', /^roles\/x.yaml: the file is empty/],
+    ['a list', '- a\n', /not an object: the file must begin with `apiVersion: olapwarden.io\/v1alpha1`/],
+    [
+      'of another kind',
+      manifest('x').replace('Role', 'Policy'),
+      /invalid `kind` `Policy`: files in `roles\/` must have `kind: Role`/,
+    ],
+    ['of another version', manifest('x').replace('v1alpha1', 'v7'), /apiVersion/],
+    ['without a name', manifest('x').replace('name: x', 'labels: {}'), /missing `metadata.name`/],
+    ['with a name that cannot be', manifest('../../etc'), /metadata.name/],
+    ['misspelt', manifest('x').replace('policies', 'polices'), /polices/],
+    ['two objects', `${manifest('x')}---\n${manifest('y')}`, /contains 2 objects .*put each into its own file/],
+    ['a bomb of aliases', bomb(), /./],
+    ['too large', `# ${'x'.repeat(3_000_000)}`, /the limit is 2097152/],
+  ])('a file that is %s is reported, skipped and kept', async (_what, text, message) => {
+    await writeFile(path('roles', 'x.yaml'), text);
+    await writeFile(path('roles', 'y-good.yaml'), manifest('good'));
+    await until('the good one', () => store.get('Role', 'good') !== undefined);
+    await until('the report', () => errors.length > 0);
+    expect(errors).toEqual([expect.stringMatching(message)]);
+    expect(store.health().lastError).toMatch(message);
+    expect(store.list('Role')).toHaveLength(1);
+    expect(await readFile(path('roles', 'x.yaml'), 'utf8')).toBe(text);
+    await writeFile(path('roles', 'x.yaml'), manifest('repaired'));
+    await until('the repair', () => store.get('Role', 'repaired') !== undefined);
+    expect(store.health().lastError).toBeUndefined();
+  });
+
+  test('a report never quotes a Secret', async () => {
+    await writeFile(path('secrets', 'x.yaml'), 'apiVersion: v1\nkind: Secret\ndata: {password: "hunter2" x');
+    await writeFile(
+      path('secrets', 'y.yaml'),
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: y}\nstringData: {p: hunter2}\ndata: {p: 7}\n',
+    );
+    await until('the reports', () => errors.length === 2);
+    expect(errors.join('\n')).not.toContain('hunter2');
+  });
+
+  test('a change that breaks an object leaves it as it was, and is not overwritten', async () => {
+    const created = await store.create('Role', role('a', { policies: ['p'] }));
+    const broken = manifest('a').replace('policies', 'polices');
+    await writeFile(path('roles', 'a.yaml'), broken);
+    await until('the report', () => errors.length === 1);
+    expect(store.get('Role', 'a')).toEqual(created);
+    await expect(store.update('Role', { ...created, spec: {} })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('`roles/a.yaml` was changed by hand and is rejected'),
+    });
+    await expect(store.delete('Role', 'a')).rejects.toMatchObject({ code: 'conflict' });
+    expect(await readFile(path('roles', 'a.yaml'), 'utf8')).toBe(broken);
+    // Status is the operator's, and not in that file.
+    await store.updateStatus('Role', { ...created, status: { srn: 'srn2:role#a' } });
+  });
+
+  test('a change that was not read yet is not overwritten', async () => {
+    await reopen({ debounceMs: 60_000 });
+    const created = await store.create('Role', role('a', { policies: ['p'] }));
+    await writeFile(path('roles', 'a.yaml'), manifest('a', ['by-hand']));
+    await expect(store.update('Role', { ...created, spec: {} })).rejects.toMatchObject({ code: 'conflict' });
+    await writeFile(path('roles', 'b.yaml'), manifest('b', ['by-hand']));
+    await expect(store.create('Role', role('b'))).rejects.toMatchObject({ code: 'conflict' });
+    expect(await readFile(path('roles', 'b.yaml'), 'utf8')).toContain('by-hand');
+  });
+
+  test('of two files with one name the first that was there counts, and the other when that is gone', async () => {
+    await store.create('Role', role('a', { policies: ['first'] }));
+    await writeFile(path('roles', 'Other.yaml'), manifest('a', ['second']));
+    await until('the report', () => errors.length === 1);
+    expect(errors[0]).toContain('`a` is also defined in `a.yaml`');
+    expect(policiesOf('a')).toEqual(['first']);
+    await rm(path('roles', 'a.yaml'));
+    await until('the second', () => policiesOf('a')?.[0] === 'second');
+    expect(brief()).toEqual(['added a', 'modified a']);
+    expect(store.health().lastError).toBeUndefined();
+  });
+
+  test('a name whose file is taken by another object gets another file', async () => {
+    await writeFile(path('roles', 'b.yaml'), manifest('a'));
+    await until('a', () => store.get('Role', 'a') !== undefined);
+    await store.create('Role', role('b', { description: 'the second' }));
+    expect(await readdir(path('roles'))).toEqual(['b.yaml', 'b~2.yaml']);
+    await reopen();
+    expect(store.list('Role').map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+  });
+
+  test('a folder that vanishes is no deletion of all', async () => {
+    await reopen({ rescanMs: 30 });
+    await store.create('Role', role('a'));
+    await rename(path('roles'), path('away'));
+    await until('the trouble is told', () => store.health().lastError !== undefined);
+    expect(store.get('Role', 'a')).toBeDefined();
+    await expect(store.create('Role', role('b'))).rejects.toMatchObject({ code: 'unavailable' });
+    await rename(path('away'), path('roles'));
+    await until('all is well', () => store.health().lastError === undefined);
+    expect(brief()).toEqual(['added a']);
+    expect((await store.create('Role', role('b'))).metadata.generation).toBe(1);
+  });
+
+  test('where the file system tells nothing, the periodic look finds it', async () => {
+    await store.close();
+    await mkdir(path('roles'), { recursive: true });
+    await open({ rescanMs: 40 });
+    await rename(path('roles'), path('elsewhere'));
+    await cp(path('elsewhere'), path('roles'), { recursive: true });
+    await writeFile(path('roles', 'a.yaml'), manifest('a'));
+    await until('a', () => store.get('Role', 'a') !== undefined);
+  });
+});
+
+describe('finalizers', () => {
+  test('an object whose file is removed by hand waits for them, over a restart', async () => {
+    const finalizers = ['olapwarden.io/test'];
+    await store.create('Role', { ...role('a'), metadata: { name: 'a', finalizers } });
+    await rm(path('roles', 'a.yaml'));
+    await until('the deletion begins', () => store.get('Role', 'a')?.metadata.deletionTimestamp !== undefined);
+    await reopen();
+    const dying = store.get('Role', 'a');
+    expect(dying?.metadata.deletionTimestamp).toBeDefined();
+    if (dying === undefined) throw new Error('unreachable');
+    const more = { ...dying.metadata, finalizers: [...finalizers, 'olapwarden.io/more'] };
+    await expect(store.update('Role', { ...dying, metadata: more })).rejects.toMatchObject({ code: 'invalid' });
+    await store.update('Role', { ...dying, metadata: { ...dying.metadata, finalizers: [] } });
+    await reopen();
+    expect(store.list('Role')).toEqual([]);
+  });
+});
+
+describe('one process at a time', () => {
+  test('a second store over the folder is refused, and told by whom', async () => {
+    await expect(FolderStore.open(directory)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('in use by this process'),
+    });
+  });
+
+  test('a closed store writes nothing', async () => {
+    await store.close();
+    await expect(store.create('Role', role('late'))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await readdir(path('roles'))).toEqual([]);
+  });
+});
+
+function bomb(): string {
+  const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
+  for (let i = 1; i < 10; i++)
+    lines.push(
+      `a${i}: &a${i} [${Array(9)
+        .fill(`*a${i - 1}`)
+        .join(', ')}]`,
+    );
+  return `${lines.join('\n')}\n`;
+}
