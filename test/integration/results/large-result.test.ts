@@ -11,7 +11,7 @@ import { type S3Server, startS3 } from '../../support/s3.ts';
 const PROGRAM = join(import.meta.dirname, 'large-result-program.ts');
 const MB = 1024 * 1024;
 /** Parts of an upload in flight, read-ahead of the pages, and the index of the rows. */
-const MAX_HELD_MB = 64;
+const MAX_HELD_MB = 96;
 
 let s3: S3Server;
 let gcs: GcsServer;
