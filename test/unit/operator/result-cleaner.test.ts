@@ -12,7 +12,8 @@ import {
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { GatewayClient } from '../../../src/results/peers/gateway-client.ts';
 import { FakeLeases } from './fake-leases.ts';
-import { FakeClock, silent } from './fakes.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { silent } from './fakes.ts';
 
 const NOW = 1_000_000;
 const A = { host: 'a', port: 1 };
