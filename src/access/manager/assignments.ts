@@ -4,10 +4,11 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { sameSubject, subjectKey } from '../subjects.ts';
+import { expiryOf, sameSubject, subjectKey } from '../subjects.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
+import { requireFuture } from './expiry.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
 
 /** Maximum length of the role name within an assignment name; the hash keeps names unique. */
@@ -51,28 +52,35 @@ export class AssignmentManager {
   }
 
   /** Each subject of each wanted role once. */
-  #views(wanted: (role: string) => boolean): { role: string; view: AssignmentView }[] {
-    const views = new Map<string, { role: string; view: AssignmentView }>();
+  #views(wanted: (role: string) => boolean): SubjectOfRole[] {
+    const views = new Map<string, SubjectOfRole>();
     for (const assignment of this.#editor.store.list('RoleAssignment')) {
       const { role, subjects } = assignment.spec;
       if (!wanted(role)) continue;
       for (const subject of subjects) {
         const canonical = this.#canonical(subject);
         const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
-        if (!views.has(key)) views.set(key, { role, view: this.#view(canonical, assignment) });
+        const known = views.get(key);
+        // A subject in several objects has the role until the last of its expiry times.
+        if (known && expiryOf(known.subject) >= expiryOf(canonical)) continue;
+        views.set(key, { role, subject: canonical, view: this.#view(canonical, assignment) });
       }
     }
     return [...views.values()];
   }
 
-  /** Assigning an assigned role is not an error. @throws {StoreError} not-found (role), invalid (subject), forbidden */
+  /**
+   * Assigning an assigned role is not an error: the expiry of the request replaces the present one, also by none.
+   * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden
+   */
   async create(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
     const { spec } = this.#editor.mustGet('Role', role);
     const subject = this.#canonical(sent);
     this.#requireSubject(subject);
+    requireFuture(subject.expiresAt, this.#editor.now());
     this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
-    const existing = this.#find(role, subject)[0];
-    if (existing) return this.#view(subject, existing);
+    const existing = this.#find(role, subject);
+    if (existing.length > 0) return this.#renew(caller, existing, subject);
     const name = assignmentName(role, subject);
     const object: RoleAssignment = {
       apiVersion: API_VERSION,
@@ -106,6 +114,30 @@ export class AssignmentManager {
     }
   }
 
+  /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
+  async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
+    const written: RoleAssignment[] = [];
+    for (const { metadata } of existing) {
+      const renew = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(spec, subject);
+      written.push(await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' }));
+    }
+    return this.#view(subject, written[0]);
+  }
+
+  /** The spec with the subject's new expiry; the same object if it has that expiry already. */
+  #renewed(spec: RoleAssignment['spec'], subject: Subject): RoleAssignment['spec'] {
+    const isStale = (other: Subject): boolean =>
+      sameSubject(this.#canonical(other), subject) && other.expiresAt !== subject.expiresAt;
+    if (!spec.subjects.some(isStale)) return spec;
+    const { expiresAt } = subject;
+    const renewed = spec.subjects.map((other) =>
+      isStale(other)
+        ? { type: other.type, name: other.name, ...(expiresAt === undefined ? {} : { expiresAt }) }
+        : other,
+    );
+    return { ...spec, subjects: renewed };
+  }
+
   async #createOrJoin(caller: Principal, object: RoleAssignment, subject: Subject): Promise<RoleAssignment> {
     try {
       return await this.#editor.store.create('RoleAssignment', object);
@@ -122,7 +154,7 @@ export class AssignmentManager {
         throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
       }
       const present = spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
-      return present ? spec : { ...spec, subjects: [...spec.subjects, subject] };
+      return present ? this.#renewed(spec, subject) : { ...spec, subjects: [...spec.subjects, subject] };
     };
     try {
       return await this.#editor.edit('RoleAssignment', name, caller, join, { replaces: 'nothing' });
@@ -173,8 +205,8 @@ export class AssignmentManager {
   /** Normalizes a subject: a token is named by its object, even if the request used its access key. */
   #canonical(subject: Subject): Subject {
     const { type, name } = subject;
-    if (type === 'service-token') return { type, name: this.#directory.tokenNameOf(name) ?? name };
-    return type === 'group' ? subject : { type, name: name.toLowerCase() };
+    if (type === 'service-token') return { ...subject, name: this.#directory.tokenNameOf(name) ?? name };
+    return type === 'group' ? subject : { ...subject, name: name.toLowerCase() };
   }
 
   #requireSubject({ type, name }: Subject): void {
@@ -182,7 +214,8 @@ export class AssignmentManager {
     throw new ManagerError('invalid', `\`subject\`: there is no service token with the access key \`${name}\``);
   }
 
-  #view({ type, name }: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+  #view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+    const { type, name, expiresAt } = canonical;
     const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
     if (!assignment) return { subject, subjectType: type };
     const { metadata } = assignment;
@@ -191,9 +224,17 @@ export class AssignmentManager {
       subjectType: type,
       createdAt: createdAt(metadata),
       createdBy: createdBy(metadata),
+      expiresAt: expiresAt ?? null,
+      status: expiryOf(canonical) > this.#editor.now().getTime() ? 'ACTIVE' : 'EXPIRED',
       ...managedBy(metadata),
     };
   }
+}
+
+interface SubjectOfRole {
+  readonly role: string;
+  readonly subject: Subject;
+  readonly view: AssignmentView;
 }
 
 const LAST_SUBJECT_ATTEMPTS = 5;

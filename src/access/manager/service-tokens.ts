@@ -12,7 +12,8 @@ import {
 import { serviceTokenResource, srnText } from '../policy/srn.ts';
 import type { AssignmentManager } from './assignments.ts';
 import type { ResourceEditor } from './editor.ts';
-import { isStoreError, ManagerError } from '../errors.ts';
+import { isStoreError } from '../errors.ts';
+import { requireFuture } from './expiry.ts';
 import { createdAt, createdBy, managedBy, reference, type TokenStatus, type TokenView } from './views.ts';
 
 export interface NewServiceToken {
@@ -46,7 +47,7 @@ export class ServiceTokenManager {
 
   /** The object name is the access key. @throws {StoreError} invalid, unavailable */
   async create(caller: Principal, { description, expiresAt }: NewServiceToken): Promise<IssuedToken> {
-    this.#requireFuture(expiresAt);
+    requireFuture(expiresAt, this.#editor.now());
     const keys = generateTokenKeys();
     const { store } = this.#editor;
     const token = await store.create('ServiceToken', {
@@ -128,15 +129,6 @@ export class ServiceTokenManager {
   #status({ spec }: ServiceToken, roleCount: number): TokenStatus {
     if (spec.expiresAt !== undefined && !(Date.parse(spec.expiresAt) > this.#editor.now().getTime())) return 'EXPIRED';
     return roleCount === 0 ? 'UNASSIGNED' : 'ACTIVE';
-  }
-
-  #requireFuture(expiresAt: string | null | undefined): void {
-    if (!expiresAt) return;
-    if (Date.parse(expiresAt) > this.#editor.now().getTime()) return;
-    throw new ManagerError(
-      'invalid',
-      `\`expiresAt\`: \`${expiresAt.slice(0, 80)}\` must be a time to come, such as \`2030-01-31T00:00:00Z\``,
-    );
   }
 
   /** The store's garbage collector may already have deleted it. */

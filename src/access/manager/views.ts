@@ -37,6 +37,9 @@ export interface AssignmentView {
   /** Absent if the assignment to delete did not exist. */
   readonly createdAt?: string;
   readonly createdBy?: string;
+  /** RFC 3339; null if the assignment does not expire. Absent if the assignment to delete did not exist. */
+  readonly expiresAt?: string | null;
+  readonly status?: 'ACTIVE' | 'EXPIRED';
   /** See RoleView. */
   readonly managedBy?: readonly string[];
 }
