@@ -5,7 +5,8 @@ import { roleAssignmentReconciler } from '../../../../src/operator/reconcilers/r
 import { roleReconciler } from '../../../../src/operator/reconcilers/role.ts';
 import type { CustomKind } from '../../../../src/resources/kinds.ts';
 import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
-import { FakeClock, FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
 
 const people = (...names: string[]) => ({ subjects: names.map((name) => ({ type: 'user-email' as const, name })) });
 
