@@ -67,7 +67,7 @@ async function withReport<T>(store: ResourceStore, change: (report: ClusterHealt
 function missingReport(): HttpError {
   return new HttpError(
     503,
-    `the health task has not started yet: there is no ClusterHealthReport \`${REPORT_NAME}\`, which the operator makes on its start`,
+    `the health task has not started yet: there is no ClusterHealthReport \`${REPORT_NAME}\`, which the operator creates at its start`,
     { headers: { 'retry-after': '5' } },
   );
 }
