@@ -25,7 +25,7 @@ const WhoCanQuery = Type.Object(
         minimum: 1,
         maximum: MAX_SUBJECTS,
         default: DEFAULT_SUBJECTS,
-        description: 'Subjects at the most.',
+        description: 'Maximum number of subjects.',
       }),
     ),
   },
@@ -35,17 +35,17 @@ type WhoCanQuery = Static<typeof WhoCanQuery>;
 
 const WhoCanAnswer = Type.Object(
   {
-    total: Type.Integer({ description: 'How many subjects may do it, exact.' }),
+    total: Type.Integer({ description: 'Exact number of subjects.' }),
     subjects: Type.Array(
       Type.Object({
         subject: Type.String(),
         subjectType: Type.String(),
-        role: Type.String({ description: 'Name of the role that gives it.' }),
+        role: Type.String({ description: 'Name of the role that allows it.' }),
         policy: Type.String({ description: 'Name of the policy with the statement that allows it.' }),
       }),
       {
         description:
-          'One entry for each subject and role whose assignments the caller may read; the subjects are cut at `limit`, and of one subject the first 100 statements that allow it are looked at.',
+          'One entry for each subject and each role whose assignments the caller may read. At most `limit` subjects, and the first 100 allowing statements of each.',
       },
     ),
   },
