@@ -179,6 +179,8 @@ export class Controller<K extends CustomKind, Observed> {
       },
     );
     this.#recordEvent(object, planned.outcome, before?.conditions ?? []);
+    for (const { type, reason, message } of planned.events ?? [])
+      this.#ports.recorder.record(object, type, reason, message);
   }
 
   /** Records an Event if the reason or the message has changed. */

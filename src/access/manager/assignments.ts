@@ -4,7 +4,7 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { expiryOf, sameSubject, subjectKey } from '../subjects.ts';
+import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
@@ -206,7 +206,7 @@ export class AssignmentManager {
   #canonical(subject: Subject): Subject {
     const { type, name } = subject;
     if (type === 'service-token') return { ...subject, name: this.#directory.tokenNameOf(name) ?? name };
-    return type === 'group' ? subject : { ...subject, name: name.toLowerCase() };
+    return type === 'group' ? subject : { ...subject, name: foldCase(name) };
   }
 
   #requireSubject({ type, name }: Subject): void {

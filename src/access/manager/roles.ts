@@ -129,7 +129,7 @@ function withPolicy(role: string, spec: Role['spec'], policy: string): Role['spe
   const policies = spec.policies ?? [];
   if (policies.includes(policy)) return spec;
   if (policies.length >= MAX_POLICIES) {
-    throw new ManagerError('invalid', `role \`${role}\` holds ${MAX_POLICIES} policies already, and that is the most`);
+    throw new ManagerError('invalid', `role \`${role}\` has ${MAX_POLICIES} policies, which is the maximum`);
   }
   return { ...spec, policies: [...policies, policy] };
 }
@@ -146,7 +146,7 @@ export function requireNotPredefined(kind: Named, name: string): void {
   if (!isPredefined(name)) return;
   throw new ManagerError(
     'forbidden',
-    `${label(kind)} \`${name}\` is predefined and read-only: the platform would restore it; make a ${label(kind)} of your own instead`,
+    `${label(kind)} \`${name}\` is predefined and read-only: the operator would restore it; create another ${label(kind)} instead`,
   );
 }
 
@@ -164,6 +164,6 @@ export function requireSameName(kind: Named, name: string, sent: string | undefi
   if (sent === undefined || sent === name) return;
   throw new ManagerError(
     'invalid',
-    `\`name\`: the name of ${label(kind)} \`${name}\` cannot be changed: make another ${label(kind)} and delete this one`,
+    `\`name\`: the name of ${label(kind)} \`${name}\` cannot be changed: create another ${label(kind)} and delete this one`,
   );
 }

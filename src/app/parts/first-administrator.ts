@@ -97,7 +97,10 @@ function newAssignment(name: string, spec: RoleAssignment['spec']): RoleAssignme
 }
 
 function sameSubjects(a: readonly Subject[], b: readonly Subject[]): boolean {
-  return a.length === b.length && a.every((one) => b.some((other) => sameSubject(one, other)));
+  return (
+    a.length === b.length &&
+    a.every((one) => b.some((other) => sameSubject(one, other) && one.expiresAt === other.expiresAt))
+  );
 }
 
 export const LOCAL_ADMINISTRATOR: Subject = { type: 'user-email', name: 'admin@localhost' };

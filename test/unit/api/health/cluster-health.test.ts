@@ -281,7 +281,7 @@ describe('GET /periodictask/run', () => {
     expect(status).toBe(404);
     expect(body).toMatchObject({
       message:
-        'there is no periodic task `Nonsense`; known are `ClusterHealthCheckTask`, `SegmentStatusChecker`, `RetentionManager`',
+        'unknown periodic task `Nonsense`; known tasks are `ClusterHealthCheckTask`, `SegmentStatusChecker`, `RetentionManager`',
     });
     expect((await get('/periodictask/names')).body).toEqual([TASK, 'SegmentStatusChecker', 'RetentionManager']);
     engine.stop('127.0.0.1:19000');
