@@ -578,7 +578,7 @@ describe('results that the engine keeps', () => {
           controller.abort();
         }),
       );
-      await expect.poll(() => readdir(join(folder, 'temp-0')), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
       await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
 
       let closed = 0;

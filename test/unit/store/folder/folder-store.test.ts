@@ -8,6 +8,7 @@ import { FolderStore, type FolderStoreOptions } from '../../../../src/store/fold
 import type { StoreEvent } from '../../../../src/store/resource-store.ts';
 import { policy, role, secret } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
+import { until } from '../../../support/until.ts';
 
 const DEBOUNCE_MS = 100;
 const RESCAN_MS = 30_000;
@@ -56,13 +57,6 @@ async function scan(): Promise<void> {
 }
 
 /** Waits until the file system has reported a change. */
-async function until(what: string, holds: () => boolean, next: () => Promise<unknown> = async () => sleep(2)) {
-  const deadline = performance.now() + 9000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within 9 s: ${what}`);
-    await next();
-  }
-}
 const scanIsDue = async () => until('a scan is due', () => clock.isPending(DEBOUNCE_MS));
 
 /** Runs scans as they become due until `holds()` is true. */
