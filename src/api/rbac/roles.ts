@@ -13,6 +13,7 @@ import {
   AssignmentOfRole,
   AssignmentRequest,
   AttachPolicyRequest,
+  CreateAssignmentRequest,
   CreateRoleRequest,
   ListQuery,
   PolicySummary,
@@ -153,14 +154,21 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
 function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): void {
   type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
-  const schema = { params: RoleParams, body: AssignmentRequest, response: answers(Assignment, 400, 404, 409) };
+  const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409) };
 
-  app.post<Assign>(
+  app.post<ByRole & { Body: Static<typeof CreateAssignmentRequest> }>(
     '/roles/:roleSrn/create-assignment',
-    { schema: { ...describe('createAssignment', 'Gives a subject the role; again is no error.'), ...schema } },
+    {
+      schema: {
+        ...describe('createAssignment', 'Gives a subject the role, for good or until a time; again replaces the time.'),
+        ...schema,
+        body: CreateAssignmentRequest,
+      },
+    },
     (request) => {
       const name = nameOf(request);
-      const subject = subjectOf(request.body);
+      const { expiresAt } = request.body;
+      const subject = { ...subjectOf(request.body), ...(expiresAt ? { expiresAt } : {}) };
       return write(request, 'CreateAssignment', roleResource(name), () =>
         assignments.create(request.principal, name, subject),
       );
@@ -169,7 +177,13 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
 
   app.post<Assign>(
     '/roles/:roleSrn/delete-assignment',
-    { schema: { ...describe('deleteAssignment', 'Takes the role from a subject; again is no error.'), ...schema } },
+    {
+      schema: {
+        ...describe('deleteAssignment', 'Takes the role from a subject; again is no error.'),
+        ...schema,
+        body: AssignmentRequest,
+      },
+    },
     (request) => {
       const name = nameOf(request);
       const subject = subjectOf(request.body);

@@ -76,12 +76,30 @@ export const AssignmentRequest = Type.Object(
   },
   { ...closed, $id: 'AssignmentRequest' },
 );
+const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
+export const CreateAssignmentRequest = Type.Object(
+  {
+    ...AssignmentRequest.properties,
+    expiresAt: Type.Optional(
+      Nullable(
+        Time(
+          'Time to come from which the subject no longer has the role; never where it is missing or null. It replaces the expiry of an assignment that exists',
+        ),
+      ),
+    ),
+  },
+  { ...closed, $id: 'CreateAssignmentRequest' },
+);
 export const Assignment = Type.Object(
   {
     subject: Type.String(),
     subjectType: StringEnum(SUBJECT_TYPES),
     createdAt: Type.Optional(Time('When the assignment was made; absent where there was none to delete')),
     createdBy: Type.Optional(Type.String({ description: 'Who made it, as for a role.' })),
+    expiresAt: Type.Optional(Nullable(Time('From when on the subject no longer has the role; null for never'))),
+    status: Type.Optional(
+      StringEnum(['ACTIVE', 'EXPIRED'], { description: 'EXPIRED: the subject no longer has the role.' }),
+    ),
     managedBy: history.managedBy,
   },
   { $id: 'Assignment' },
@@ -138,7 +156,6 @@ export const UpdatePolicyRequest = Type.Object(
   { ...closed, $id: 'UpdatePolicyRequest' },
 );
 
-const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
 const tokenFields = {
   srn: Srn('service-token'),
   description: Type.String(),

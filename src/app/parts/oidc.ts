@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
-import { OidcAuthenticator } from '../access/authenticators/oidc.ts';
-import { systemClock } from '../platform/clock.ts';
-import type { Settings } from '../config/schema.ts';
-import type { OidcSignIn } from '../api/ui/oidc-sign-in.ts';
+import { OidcAuthenticator } from '../../access/authenticators/oidc.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { Settings } from '../../config/schema.ts';
+import type { OidcSignIn } from '../../api/ui/oidc-sign-in.ts';
 
 const TIMEOUT_MS = 5000;
 /** Least interval between reads of the keys. An unknown key causes a read, and any client can send a token with one. */

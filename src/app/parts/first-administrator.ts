@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { access, chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { hashToken } from '../access/authenticators/token-file.ts';
-import { PREDEFINED_ROLES } from '../access/policy/predefined.ts';
-import { sameSubject } from '../access/subjects.ts';
-import { systemClock } from '../platform/clock.ts';
-import { retry } from '../platform/retry.ts';
-import type { RoleAssignment } from '../resources/kinds.ts';
-import { ANNOTATIONS, API_VERSION, LABELS } from '../resources/meta.ts';
-import { SUBJECT_TYPES, type Subject } from '../resources/role-assignment.ts';
-import type { LeaderTask } from '../operator/operator.ts';
-import { StoreError, type ResourceStore } from '../store/resource-store.ts';
+import { hashToken } from '../../access/authenticators/token-file.ts';
+import { PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
+import { sameSubject } from '../../access/subjects.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { retry } from '../../platform/retry.ts';
+import type { RoleAssignment } from '../../resources/kinds.ts';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
+import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
+import type { LeaderTask } from '../../operator/operator.ts';
+import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
 
 export const ADMINISTRATOR_ROLE = 'system-admin';
 /** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */

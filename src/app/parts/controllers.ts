@@ -1,29 +1,29 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Engine } from '../pinot/types.ts';
-import type { Properties } from '../config/properties.ts';
-import { healthMetrics } from '../health/metrics.ts';
-import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../health/settings.ts';
-import { createHealthLoop } from '../operator/health-loop.ts';
-import { prometheusMetrics } from '../operator/metrics.ts';
-import { startOperator, type LeaderTask, type Operator } from '../operator/operator.ts';
-import { systemClock } from '../platform/clock.ts';
-import { REPORT_NAME } from '../resources/cluster-health-report.ts';
-import type { KubernetesTransport } from '../kubernetes/transport.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
+import type { Engine } from '../../pinot/types.ts';
+import type { Properties } from '../../config/properties.ts';
+import { healthMetrics } from '../../health/metrics.ts';
+import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
+import { createHealthLoop } from '../../operator/health-loop.ts';
+import { prometheusMetrics } from '../../operator/metrics.ts';
+import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
+import type { KubernetesTransport } from '../../kubernetes/transport.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';
 import { administratorsTask, parseSubject } from './first-administrator.ts';
 
-export interface OperatorParts {
+export interface ControllerParts {
   readonly store: ResourceStore;
   readonly engine: Engine;
-  /** Absent in standalone. */
+  /** For the Lease and the Events; absent in standalone. */
   readonly transport?: KubernetesTransport;
   readonly tasks?: readonly LeaderTask[];
 }
 
-/** Starts the operator: reconcilers, predefined resources, health checks. `boot.closers` stops it. */
-export function composeOperator(boot: Boot, parts: OperatorParts): Operator {
+/** Starts what the operator runs: the reconcilers, the predefined resources, the health checks and further tasks. `boot.closers` stops it. */
+export function startControllers(boot: Boot, parts: ControllerParts): Operator {
   const { settings, log, registry, closers } = boot;
   const { store, engine, transport, tasks = [] } = parts;
   const operator: Operator = startOperator({

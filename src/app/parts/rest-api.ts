@@ -1,34 +1,34 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { authenticatorChain } from '../access/authenticators/authenticate.ts';
-import type { Authenticator } from '../access/authenticators/authenticator.ts';
-import { ServiceTokenAuthenticator } from '../access/authenticators/service-token.ts';
-import { Directory } from '../access/directory.ts';
-import { RbacManager } from '../access/manager/manager.ts';
-import { SQL_LIMITS, type SqlLimits } from '../access/sql/limits.ts';
-import type { Settings } from '../config/schema.ts';
-import type { Engine, KnownTables } from '../pinot/types.ts';
-import { buildApp, type RegisterRoutes } from '../api/server/app.ts';
-import { ByteBudget } from '../api/server/bounds/byte-budget.ts';
-import { clusterHealthRoutes } from '../api/health/index.ts';
-import { runbooks } from '../api/health/runbooks.ts';
-import { engineProxy } from '../api/proxy/index.ts';
-import { gatewayInfo, type GatewayInfoOptions } from '../api/gateway-info/index.ts';
-import { Limits, parseLimits } from '../api/server/bounds/limits.ts';
-import { countDecisions, observeAnswerBytes, observeRequests, observeStore } from '../api/server/metrics.ts';
-import type { QueryService } from '../api/queries/service.ts';
-import { rbacManager } from '../api/rbac/index.ts';
-import { ui } from '../api/ui/index.ts';
-import { systemClock } from '../platform/clock.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
-import { VERSION } from './version.ts';
+import { authenticatorChain } from '../../access/authenticators/authenticate.ts';
+import type { Authenticator } from '../../access/authenticators/authenticator.ts';
+import { ServiceTokenAuthenticator } from '../../access/authenticators/service-token.ts';
+import { Directory } from '../../access/directory.ts';
+import { RbacManager } from '../../access/manager/manager.ts';
+import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
+import type { Settings } from '../../config/schema.ts';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
+import { buildApp, type RegisterRoutes } from '../../api/server/app.ts';
+import { ByteBudget } from '../../api/server/bounds/byte-budget.ts';
+import { clusterHealthRoutes } from '../../api/health/index.ts';
+import { runbooks } from '../../api/health/runbooks.ts';
+import { engineProxy } from '../../api/proxy/index.ts';
+import { gatewayInfo, type GatewayInfoOptions } from '../../api/gateway-info/index.ts';
+import { Limits, parseLimits } from '../../api/server/bounds/limits.ts';
+import { countDecisions, observeAnswerBytes, observeRequests, observeStore } from '../../api/server/metrics.ts';
+import type { QueryService } from '../../api/queries/service.ts';
+import { rbacManager } from '../../api/rbac/index.ts';
+import { ui } from '../../api/ui/index.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
+import { VERSION } from '../version.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
 import { identityOf, openQueryService } from './queries.ts';
 
-export interface GatewayParts {
+export interface RestApiParts {
   readonly store: ResourceStore;
   readonly storeKind: 'kubernetes' | 'folder';
   readonly engine: Engine & KnownTables;
@@ -43,8 +43,8 @@ export interface GatewayParts {
 const now = (): Date => new Date();
 const random = Math.random;
 
-/** Builds the gateway's HTTP application; does not listen. `boot.closers` closes what it opens. */
-export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<FastifyInstance> {
+/** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
+export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
   const { settings, log, registry, closers } = boot;
   const { store, storeKind, engine } = parts;
   const deployment = { environment: settings.environment, cluster: settings.cluster };
@@ -57,7 +57,7 @@ export async function composeGateway(boot: Boot, parts: GatewayParts): Promise<F
   const plugins: RegisterRoutes[] = [
     (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random }) }),
     (app) => clusterHealthRoutes(app, { store, engine, now, random }),
-    (app) => runbooks(app, { folder: join(import.meta.dirname, '../../docs/checks') }),
+    (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
     ...(await uiRoutes(boot)),
@@ -113,7 +113,7 @@ function sqlLimitsOf(settings: Settings): SqlLimits {
 
 function gatewayInfoOptions(
   boot: Boot,
-  { store, storeKind, engine }: GatewayParts,
+  { store, storeKind, engine }: RestApiParts,
   queries: QueryService,
 ): GatewayInfoOptions {
   const self = identityOf(boot);
@@ -134,7 +134,7 @@ function gatewayInfoOptions(
 
 /** Routes of the dashboard, if it was built. */
 async function uiRoutes({ settings, log }: Boot): Promise<RegisterRoutes[]> {
-  const folder = settings['ui-folder'] ?? join(import.meta.dirname, '../../web/dist');
+  const folder = settings['ui-folder'] ?? join(import.meta.dirname, '../../../web/dist');
   try {
     await access(join(folder, 'index.html'));
   } catch {

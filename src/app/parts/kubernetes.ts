@@ -1,19 +1,20 @@
-import type { Logger } from 'pino';
-import type { TokenReviewStatus } from '../access/authenticators/kubernetes.ts';
-import type { Settings } from '../config/schema.ts';
-import type { KubernetesConfig } from '../kubernetes/credentials.ts';
-import { inClusterConfig, isInCluster } from '../kubernetes/in-cluster.ts';
-import { KubernetesStore } from '../kubernetes/kubernetes-store.ts';
-import type { SecretPart } from '../store/secret-label.ts';
-import { KubernetesTransport } from '../kubernetes/transport.ts';
-import { VERSION } from './version.ts';
+import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.ts';
+import type { KubernetesConfig } from '../../kubernetes/credentials.ts';
+import { inClusterConfig, isInCluster } from '../../kubernetes/in-cluster.ts';
+import { KubernetesStore } from '../../kubernetes/kubernetes-store.ts';
+import type { SecretPart } from '../../store/secret-label.ts';
+import { KubernetesTransport } from '../../kubernetes/transport.ts';
+import { VERSION } from '../version.ts';
+import type { Boot } from './boot.ts';
 
-/** The configured Kubernetes API, or that of the pod. @throws {Error} when there is no configuration */
-export async function openTransport(settings: Settings): Promise<KubernetesTransport> {
-  return new KubernetesTransport(await configuration(settings.kubeconfig), {
+/** The client of the configured Kubernetes API, or that of the pod. `boot.closers` closes it. @throws {Error} when there is no configuration */
+export async function openTransport({ settings, closers }: Boot): Promise<KubernetesTransport> {
+  const transport = new KubernetesTransport(await configuration(settings.kubeconfig), {
     namespace: settings.namespace,
     userAgent: `olap-warden/${VERSION}`,
   });
+  closers.defer('transport', () => transport.close());
+  return transport;
 }
 
 /** A function that reads the configuration, at start and after the server rejected its credentials. */
@@ -28,17 +29,19 @@ async function configuration(kubeconfig: string | undefined): Promise<() => Kube
   };
 }
 
-/** Opens the store of the namespace's resources. @param secretParts label values of the Secrets to include */
+/** Opens the store of the namespace's resources. `boot.closers` closes it. @param secretParts label values of the Secrets to include */
 export function openKubernetesStore(
+  { log, closers }: Boot,
   transport: KubernetesTransport,
-  log: Logger,
   secretParts: readonly SecretPart[],
 ): KubernetesStore {
-  return new KubernetesStore({
+  const store = new KubernetesStore({
     transport,
     secretParts,
     onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'resource watch failed; retrying'),
   });
+  closers.defer('store', () => store.close());
+  return store;
 }
 
 /** Creates TokenReviews. Requires the verb `create` on `tokenreviews`. */

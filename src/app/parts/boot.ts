@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { LiveProperties } from '../config/live-properties.ts';
-import type { Settings } from '../config/schema.ts';
-import { loadSettings } from '../config/settings.ts';
-import { Closers } from '../platform/lifecycle.ts';
-import { countReloads, createRegistry } from '../api/server/metrics.ts';
-import { closeServer, listenProbes } from '../api/server/server.ts';
-import { createProbesServer, type ReadinessCheck } from '../platform/probes.ts';
-import { createLogger } from '../platform/logging.ts';
-import { nearest } from '../resources/nearest.ts';
-import type { CommandContext } from './context.ts';
-import { VERSION } from './version.ts';
+import { LiveProperties } from '../../config/live-properties.ts';
+import type { Settings } from '../../config/schema.ts';
+import { loadSettings } from '../../config/settings.ts';
+import { Closers } from '../../platform/lifecycle.ts';
+import { countReloads, createRegistry } from '../../api/server/metrics.ts';
+import { closeServer, listenProbes } from '../../api/server/server.ts';
+import { createProbesServer, type ReadinessCheck } from '../../platform/probes.ts';
+import { createLogger } from '../../platform/logging.ts';
+import { nearest } from '../../resources/nearest.ts';
+import type { CommandContext } from '../context.ts';
+import { VERSION } from '../version.ts';
 
 /** The parts that every process of olap-warden has. */
 export interface Boot {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { Settings } from '../config/schema.ts';
-import { renewCertificate } from '../api/server/server.ts';
+import type { Settings } from '../../config/schema.ts';
+import { renewCertificate } from '../../api/server/server.ts';
 
 export interface KeyPair {
   readonly key: Buffer;

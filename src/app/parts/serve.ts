@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { drain, listen } from '../api/server/server.ts';
+import { drain, listen } from '../../api/server/server.ts';
 import type { Boot } from './boot.ts';
 import { watchCertificate } from './certificate.ts';
 

@@ -1,5 +1,5 @@
-import type { Properties } from '../config/properties.ts';
-import type { ObjectStoreSettings, PaginationSettings, ResultStoreSettings } from '../results/settings.ts';
+import type { Properties } from '../../config/properties.ts';
+import type { ObjectStoreSettings, PaginationSettings, ResultStoreSettings } from '../../results/settings.ts';
 
 /** The properties of pagination that can change while the process runs. */
 export function paginationSettings(properties: Properties): PaginationSettings {
