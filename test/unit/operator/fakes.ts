@@ -49,6 +49,12 @@ export class FakeStore implements ResourceStore {
     const all = Array.from(this.#objects.values()).filter((object) => object.kind === kind);
     return all.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)) as unknown as ResourceByKind[K][];
   }
+  async read<K extends ResourceKind>(kind: K, name: string): Promise<ResourceByKind[K] | undefined> {
+    return this.get(kind, name);
+  }
+  async readAll<K extends ResourceKind>(kind: K): Promise<ResourceByKind[K][]> {
+    return this.list(kind);
+  }
   subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
     for (const object of this.list(kind)) listener({ type: 'added', kind, object });
     const entry = { kind, listener: listener as (event: StoreEvent<never>) => void };
