@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/schema.ts';
+import { systemClock } from '../platform/clock.ts';
 import { createEngine } from '../pinot/connection.ts';
 import { credentialFromFile } from '../pinot/credential.ts';
 import type { Engine, KnownTables } from '../pinot/types.ts';
@@ -15,7 +16,7 @@ export async function openEngine(settings: Settings, log: Logger): Promise<Engin
     brokerUrls: settings.brokers,
     onProblem,
     ...(credentialFile !== undefined && {
-      credential: credentialFromFile(credentialFile, () => performance.now(), onProblem),
+      credential: credentialFromFile(credentialFile, systemClock, onProblem),
     }),
     ...(caFile !== undefined && { ca: await readFile(caFile, 'utf8') }),
   });

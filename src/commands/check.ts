@@ -111,7 +111,7 @@ async function readAndCheck(parsed: CheckArguments, io: CheckIo): Promise<RunRes
     ...(parsed.caFile === undefined ? {} : { ca: await readFile(parsed.caFile, 'utf8') }),
     ...(parsed.credentialFile === undefined
       ? {}
-      : { credential: credentialFromFile(parsed.credentialFile, () => io.now().getTime()) }),
+      : { credential: credentialFromFile(parsed.credentialFile, systemClock) }),
   };
   const engine = createEngine(options);
   const progress = progressLine(io);
