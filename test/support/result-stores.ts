@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { PROPERTIES } from '../../src/app/properties.ts';
+import { PROPERTIES } from '../../src/app/parts/properties.ts';
 import type { PropertyValues } from '../../src/results/stores/definition.ts';
 
 /** A bucket of a test server, and the access to it. */

@@ -1,4 +1,4 @@
-import { PROPERTIES } from '../../src/app/properties.ts';
+import { PROPERTIES } from '../../src/app/parts/properties.ts';
 import { propertiesTable, settingsTable } from '../../src/config/reference.ts';
 import type { GeneratedFiles } from './generator.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { PROPERTIES } from '../../../src/app/properties.ts';
+import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { loadSettings } from '../../../src/config/settings.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { COMBINATIONS, FOREIGN_KINDS } from '../../../tools/helm/combinations.ts';

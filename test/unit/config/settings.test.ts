@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PROPERTIES } from '../../../src/app/properties.ts';
+import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { SettingsError } from '../../../src/config/keys.ts';
 import { loadSettings, type LoadedSettings } from '../../../src/config/settings.ts';
 import { nearest } from '../../../src/resources/nearest.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../platform/fake-clock.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { EngineError, type EngineEndpoint } from '../../../../src/pinot/types.ts';
 import { CursorBrokers, type CursorRecord } from '../../../../src/results/cursors/brokers.ts';
 import { NO_METRICS } from '../../../../src/results/metrics.ts';

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../platform/fake-clock.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
 import type { ResultStore } from '../../../../src/results/result-store.ts';
 import { measuredStore } from '../../../../src/results/stores/measured.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../../../../../src/platform/clock.ts';
-import { FakeClock } from '../../../platform/fake-clock.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 import { Crc32c } from '../../../../../src/results/stores/gcs/crc32c.ts';
 import { GcsUpload } from '../../../../../src/results/stores/gcs/gcs-upload.ts';
 
