@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { EngineResponse } from '../../../src/pinot/types.ts';
 import type { ResultStore, ResultWriter } from '../../../src/results/result-store.ts';
-import { MemoryStore } from '../../../src/results/stores/memory.ts';
+import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, submission } from './answers.ts';
 

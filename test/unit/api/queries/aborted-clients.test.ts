@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileProperties } from '../../../support/result-stores.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../support/app.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
@@ -29,7 +30,7 @@ describe('clients that disconnect', { timeout: 30_000 }, () => {
     endpoint = new StubEndpoint();
     [gateway] = (await startGateways(1, {
       engine: engineOf(endpoint),
-      store: () => ({ protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') }),
+      store: () => fileProperties(folder),
     })) as [TestGateway];
   });
   afterAll(async () => {

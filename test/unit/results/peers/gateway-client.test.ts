@@ -67,7 +67,7 @@ beforeEach(async () => {
   secret = join(folder, 'token');
   await writeFile(secret, 'first\n');
   elapsedMs = 0;
-  const credential = credentialFromFile(secret, () => elapsedMs);
+  const credential = credentialFromFile(secret, { monotonic: () => elapsedMs });
   client = createGatewayClient({ credential: () => credential.current() });
 });
 afterEach(async () => {
