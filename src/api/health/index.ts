@@ -58,7 +58,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     async (request) => {
       requireAllowed(request, 'ExecuteTask', clusterResource, { write: true });
       const enable = request.query.state === 'ENABLE';
-      await setSuspend(store, !enable, request.signal);
+      await setSuspend(options, !enable, request.signal);
       return {
         state: enable ? 'ENABLED' : 'DISABLED',
         message: `the periodic runs of ${TASK_NAME} are ${enable ? 'enabled' : 'disabled'}`,

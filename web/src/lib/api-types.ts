@@ -223,8 +223,17 @@ export type WhoCan = {
   readonly subjects: ReadonlyArray<{
     readonly subject: string;
     readonly subjectType: string;
+    readonly description?: string;
     readonly role: string;
     readonly policy: string;
+    readonly statementIndex: number;
+    readonly expiresAt: string | null;
+  }>;
+  readonly totalRoles: number;
+  readonly roles: ReadonlyArray<{
+    readonly role: string;
+    readonly policy: string;
+    readonly statementIndex: number;
   }>;
 };
 
