@@ -94,6 +94,7 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
+    else this.#escalation.requireMayUnassign(caller, role, this.#editor.store.get('Role', role)?.spec.policies ?? []);
     for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
     return this.#view(subject, assignments[0]);
   }

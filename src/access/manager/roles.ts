@@ -84,10 +84,13 @@ export class RoleManager {
     this.#editor.mustGet('Role', name);
     this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
-    this.#escalation.requireMayAttach(caller, policy);
-    const role = await this.#editor.edit('Role', name, caller, (spec) => withPolicy(name, spec, policy), {
-      replaces: 'nothing',
-    });
+    const add = (current: Role['spec']): Role['spec'] => {
+      const changed = withPolicy(name, current, policy);
+      // Checked with the policies that the role has in this write.
+      if (changed !== current) this.#escalation.requireMayAttach(caller, name, current.policies ?? [], policy);
+      return changed;
+    };
+    const role = await this.#editor.edit('Role', name, caller, add, { replaces: 'nothing' });
     if (!this.#editor.store.get('Policy', policy)) {
       // The policy was deleted during the edit: undo, so that no role references a missing policy.
       await this.#editor.edit('Role', name, caller, (spec) => withoutPolicy(spec, policy), { replaces: 'nothing' });
@@ -102,7 +105,11 @@ export class RoleManager {
     // A deleted policy can still be detached from a role that references it.
     if (!spec.policies?.includes(policy)) this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
-    const change = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
+    const change = (current: Role['spec']): Role['spec'] => {
+      const changed = withoutPolicy(current, policy);
+      if (changed !== current) this.#escalation.requireMayDetach(caller, name, changed.policies ?? [], policy);
+      return changed;
+    };
     return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing' }));
   }
 
