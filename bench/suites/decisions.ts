@@ -160,7 +160,13 @@ async function startOfGateway(bench: Bench): Promise<void> {
 
 function engineOf(workload: Workload): DecisionEngine {
   const rolesByPrincipal = new Map(workload.principals.map((principal, index) => [principal, workload.roles[index]!]));
-  const engine = new DecisionEngine(DEPLOYMENT, { rolesOf: (principal) => rolesByPrincipal.get(principal) ?? [] });
+  const engine = new DecisionEngine(DEPLOYMENT, {
+    heldRoles: (principal) => ({
+      roles: rolesByPrincipal.get(principal) ?? [],
+      validFrom: -Infinity,
+      validUntil: Infinity,
+    }),
+  });
   for (const [name, spec] of workload.policies) {
     engine.setPolicy(name, spec);
     engine.setRole(name, [name]);

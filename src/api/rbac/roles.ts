@@ -13,6 +13,7 @@ import {
   AssignmentOfRole,
   AssignmentRequest,
   AttachPolicyRequest,
+  CreateAssignmentRequest,
   CreateRoleRequest,
   ListQuery,
   PolicySummary,
@@ -37,7 +38,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles',
     {
       schema: {
-        ...describe('createRole', 'Makes a role that holds no policy yet.'),
+        ...describe('createRole', 'Creates a role without policies.'),
         body: CreateRoleRequest,
         response: answers(Role, 400, 409),
       },
@@ -92,7 +93,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles/:roleSrn',
     {
       schema: {
-        ...describe('deleteRole', 'Deletes a role that nobody is assigned to.'),
+        ...describe('deleteRole', 'Deletes a role without assignments.'),
         params: RoleParams,
         response: answers(Empty, 400, 404, 409),
       },
@@ -115,7 +116,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
   app.post<Attach>(
     '/roles/:roleSrn/attach-policy',
-    { schema: { ...describe('attachPolicy', 'Gives a role a policy; again is no error.'), ...schema } },
+    { schema: { ...describe('attachPolicy', 'Attaches a policy to a role. Idempotent.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
@@ -125,7 +126,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
   app.post<Attach>(
     '/roles/:roleSrn/detach-policy',
-    { schema: { ...describe('detachPolicy', 'Takes a policy from a role; again is no error.'), ...schema } },
+    { schema: { ...describe('detachPolicy', 'Detaches a policy from a role. Idempotent.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
@@ -153,14 +154,24 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
 function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): void {
   type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
-  const schema = { params: RoleParams, body: AssignmentRequest, response: answers(Assignment, 400, 404, 409) };
+  const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409) };
 
-  app.post<Assign>(
+  app.post<ByRole & { Body: Static<typeof CreateAssignmentRequest> }>(
     '/roles/:roleSrn/create-assignment',
-    { schema: { ...describe('createAssignment', 'Gives a subject the role; again is no error.'), ...schema } },
+    {
+      schema: {
+        ...describe(
+          'createAssignment',
+          'Assigns the role to a subject, permanently or until a time. Repeated, it replaces the time.',
+        ),
+        ...schema,
+        body: CreateAssignmentRequest,
+      },
+    },
     (request) => {
       const name = nameOf(request);
-      const subject = subjectOf(request.body);
+      const { expiresAt } = request.body;
+      const subject = { ...subjectOf(request.body), ...(expiresAt ? { expiresAt } : {}) };
       return write(request, 'CreateAssignment', roleResource(name), () =>
         assignments.create(request.principal, name, subject),
       );
@@ -169,7 +180,13 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
 
   app.post<Assign>(
     '/roles/:roleSrn/delete-assignment',
-    { schema: { ...describe('deleteAssignment', 'Takes the role from a subject; again is no error.'), ...schema } },
+    {
+      schema: {
+        ...describe('deleteAssignment', 'Deletes the assignment of the role to a subject. Idempotent.'),
+        ...schema,
+        body: AssignmentRequest,
+      },
+    },
     (request) => {
       const name = nameOf(request);
       const subject = subjectOf(request.body);
@@ -183,7 +200,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/roles/:roleSrn/assignments',
     {
       schema: {
-        ...describe('listAssignments', 'Who has the role.'),
+        ...describe('listAssignments', 'The subjects with the role.'),
         params: RoleParams,
         querystring: ListQuery,
         response: answers(listOf(Assignment), 400, 404),
@@ -200,10 +217,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/assignments',
     {
       schema: {
-        ...describe(
-          'listAllAssignments',
-          'Who has which role, for the roles whose assignments the caller may read; by role.',
-        ),
+        ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
         querystring: ListQuery,
         response: answers(listOf(AssignmentOfRole), 400),
       },

@@ -140,3 +140,79 @@ describe('Directory', () => {
     expect(mayQuery()).toBe(true);
   });
 });
+
+describe('Assignments that expire', () => {
+  const EXPIRY = Date.parse('2026-12-01T00:00:00Z');
+  const until = (name: string, expiresAt?: string) =>
+    roleAssignment(name, { subjects: [{ ...ada, ...(expiresAt === undefined ? {} : { expiresAt }) }] });
+
+  function setUpAt(now: number) {
+    const clock = { time: now, now: () => clock.time };
+    const store = new MemoryStore();
+    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
+    store.seed(policy('read'), role('analysts', { policies: ['read'] }));
+    return { clock, store, directory, mayQuery: () => directory.isAllowed(ADA, 'Query', tableResource('events')) };
+  }
+
+  it('give the role until the last millisecond before the expiry, also to a caller whose grants are cached', () => {
+    const { clock, store, directory, mayQuery } = setUpAt(EXPIRY - 1);
+    store.seed(until('a', '2026-12-01T00:00:00Z'));
+    expect(mayQuery()).toBe(true);
+    expect(directory.rolesOf(ADA)).toEqual(['analysts']);
+    clock.time = EXPIRY;
+    expect(mayQuery()).toBe(false);
+    expect(directory.rolesOf(ADA)).toEqual([]);
+    expect(directory.decide(ADA, 'Query', tableResource('events')).reason).toBe('implicitDeny');
+  });
+
+  it('give the role again when the clock is set back', () => {
+    const { clock, store, mayQuery } = setUpAt(EXPIRY + 5000);
+    store.seed(until('a', '2026-12-01T00:00:00Z'));
+    expect(mayQuery()).toBe(false);
+    clock.time = EXPIRY - 5000;
+    expect(mayQuery()).toBe(true);
+  });
+
+  it('count by the last expiry of all assignments of the subject, and none is later than all', async () => {
+    const { clock, store, mayQuery } = setUpAt(EXPIRY - 1);
+    store.seed(until('a', '2026-12-01T00:00:00Z'), until('b', '2026-12-01T00:00:10Z'), until('c'));
+    clock.time = EXPIRY + 10_000;
+    expect(mayQuery()).toBe(true);
+    await store.delete('RoleAssignment', 'c');
+    expect(mayQuery()).toBe(false);
+    clock.time = EXPIRY + 9_999;
+    expect(mayQuery()).toBe(true);
+    await store.delete('RoleAssignment', 'b');
+    expect(mayQuery()).toBe(false);
+    clock.time = EXPIRY - 1;
+    expect(mayQuery()).toBe(true);
+    await store.delete('RoleAssignment', 'a');
+    expect(mayQuery()).toBe(false);
+  });
+
+  it('are renewed and shortened by a change of the expiry', () => {
+    const { clock, store, mayQuery } = setUpAt(EXPIRY);
+    store.seed(until('a', '2026-12-01T00:00:00Z'));
+    expect(mayQuery()).toBe(false);
+    store.seed(until('a', '2026-12-02T00:00:00+02:00'));
+    expect(mayQuery()).toBe(true);
+    clock.time = Date.parse('2026-12-01T22:00:00Z');
+    expect(mayQuery()).toBe(false);
+  });
+
+  it('give nothing where the expiry cannot be read', () => {
+    const { store, mayQuery } = setUpAt(EXPIRY);
+    store.seed(until('a', '2026-12-31T23:59:60Z'));
+    expect(mayQuery()).toBe(false);
+  });
+
+  it('end the use of a service token with its last role', () => {
+    const { clock, store, directory } = setUpAt(EXPIRY - 1);
+    const token = { type: 'service-token', name: 'loader', expiresAt: '2026-12-01T00:00:00Z' } as const;
+    store.seed(serviceToken('loader'), roleAssignment('a', { subjects: [token] }));
+    expect(directory.hasRole('loader')).toBe(true);
+    clock.time = EXPIRY;
+    expect(directory.hasRole('loader')).toBe(false);
+    expect(directory.rolesOfToken('loader')).toEqual([]);
+  });
+});

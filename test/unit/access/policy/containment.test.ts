@@ -253,7 +253,7 @@ describe('containment', () => {
   it('holds only for what is allowed to the caller, as a naive implementation decides', () => {
     const ids = ['prod_events', 'dev_events', 'prod', 'p', 'events', 'pinot', 'other', 'olap', 'prod_orders'];
     const actions = ['Query', 'GetTable', 'GetSchema', 'DeleteTable', 'GetRole', 'UpdateRole', '*'];
-    const named = ids.map((id) => `role#${id} policy#${id} cluster#${id} environment#${id}`.split(' ')).flat();
+    const named = ids.flatMap((id) => `role#${id} policy#${id} cluster#${id} environment#${id}`.split(' '));
     const tables = ids.flatMap((id) =>
       ['cluster#pinot', 'cluster#other', 'cluster#prod', 'environment#prod'].map((outer) => `${outer}:table#${id}`),
     );

@@ -16,7 +16,9 @@ function holder(roles: readonly string[]): Principal {
 }
 
 function engine(): DecisionEngine {
-  return new DecisionEngine(DEPLOYMENT, { rolesOf: ({ groups }) => groups });
+  return new DecisionEngine(DEPLOYMENT, {
+    heldRoles: ({ groups }) => ({ roles: groups, validFrom: -Infinity, validUntil: Infinity }),
+  });
 }
 
 const toSrn = (levels: readonly (readonly [string, string])[]) => ({
