@@ -80,9 +80,11 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     this.#requireSubject(subject);
     requireFuture(subject.expiresAt, this.#editor.now());
-    this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
+    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
     const existing = this.#find(role, subject);
     if (existing.length > 0) {
+      // An earlier end takes the role away from then on.
+      if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
       const renewed = await this.#renew(caller, existing, subject);
       if (await confirmTarget(this.#editor, 'Role', role, metadata.uid)) return renewed;
       throw notFound('Role', role);
@@ -115,7 +117,7 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
-    else this.#requireMayUnassign(caller, role);
+    else await this.#escalation.requireMayUnassign(caller, role);
     for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
     return this.#view(subject, assignments[0]);
   }
@@ -135,24 +137,30 @@ export class AssignmentManager {
     }
   }
 
+  /** Whether one of the assignments gives the subject its role for longer than the subject's expiry. */
+  #endsEarlier(existing: readonly Pick<RoleAssignment, 'spec'>[], subject: Subject): boolean {
+    return existing.some(({ spec }) =>
+      spec.subjects.some(
+        (other) => sameSubject(this.#canonical(other), subject) && expiryOf(other) > expiryOf(subject),
+      ),
+    );
+  }
+
   /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
   async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
     const written: RoleAssignment[] = [];
     for (const { metadata } of existing) {
-      const renew = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(caller, spec, subject);
+      const renew = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(spec, subject);
       written.push(await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' }));
     }
     return this.#view(subject, written[0]);
   }
 
   /** The spec with the subject's new expiry; the same object if it has that expiry already. */
-  #renewed(caller: Principal, spec: RoleAssignment['spec'], subject: Subject): RoleAssignment['spec'] {
+  #renewed(spec: RoleAssignment['spec'], subject: Subject): RoleAssignment['spec'] {
     const isStale = (other: Subject): boolean =>
       sameSubject(this.#canonical(other), subject) && other.expiresAt !== subject.expiresAt;
-    const stale = spec.subjects.filter(isStale);
-    if (stale.length === 0) return spec;
-    // An earlier end takes the role away from then on.
-    if (stale.some((other) => expiryOf(other) > expiryOf(subject))) this.#requireMayUnassign(caller, spec.role);
+    if (!spec.subjects.some(isStale)) return spec;
     const { expiresAt } = subject;
     const renewed = spec.subjects.map((other) =>
       isStale(other)
@@ -175,7 +183,9 @@ export class AssignmentManager {
         throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
       }
       const present = spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
-      return present ? this.#renewed(caller, spec, subject) : { ...spec, subjects: [...spec.subjects, subject] };
+      // Whether the caller may take it away was not checked, because the view did not show it.
+      if (this.#endsEarlier([{ spec }], subject)) throw keepsChanging('RoleAssignment', name);
+      return present ? this.#renewed(spec, subject) : { ...spec, subjects: [...spec.subjects, subject] };
     };
     try {
       return await this.#editor.edit('RoleAssignment', name, caller, join, { replaces: 'nothing' });
@@ -207,10 +217,6 @@ export class AssignmentManager {
     } catch (error) {
       if (!isStoreError(error, 'not-found')) throw error;
     }
-  }
-
-  #requireMayUnassign(caller: Principal, role: string): void {
-    this.#escalation.requireMayUnassign(caller, role, this.#editor.store.get('Role', role)?.spec.policies ?? []);
   }
 
   #assignmentsOf(role: string): RoleAssignment[] {

@@ -1,5 +1,6 @@
 import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
 import { ManagerError } from '../errors.ts';
 import type { DelegationRight } from '../policy/actions.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from '../policy/compiled-policy.ts';
@@ -16,18 +17,53 @@ interface Attempt {
   readonly on: Srn;
 }
 
+/** Policies as they are in the store, by name. */
+export type PolicyContents = ReadonlyMap<string, CompiledPolicy>;
+
+/** Up to this many policies are read one by one, more of them as a list. */
+const MAX_SINGLE_READS = 8;
+
 /**
  * Prevents privilege escalation: whoever writes a policy, attaches, detaches, assigns or unassigns must hold every grant that somebody
  * gains by it, or the right to hand on that policy or role. A deny that no longer applies counts as a grant of what it denied.
  *
  * Every method compares only what its change adds, so that any order of concurrent changes by several callers gives nobody more than
- * these callers hold together.
+ * these callers hold together. A deny counts as lifted or as carried along by what the store contains, not by the local view, which may be
+ * behind: otherwise a caller could lift a new deny at a gateway that has not seen it yet.
  */
 export class EscalationGuard {
   readonly #directory: Directory;
+  readonly #store: ResourceStore;
 
-  constructor(directory: Directory) {
+  constructor(directory: Directory, store: ResourceStore) {
     this.#directory = directory;
+    this.#store = store;
+  }
+
+  /** Reads policies from the store, for the methods below. Predefined ones count as what they are restored to. @throws {StoreError} */
+  async read(names: readonly string[]): Promise<PolicyContents> {
+    const wanted = new Set(names);
+    const found =
+      wanted.size > MAX_SINGLE_READS
+        ? (await this.#store.readAll('Policy')).filter(({ metadata }) => wanted.has(metadata.name))
+        : await Promise.all([...wanted].map((name) => this.#store.read('Policy', name)));
+    const contents = new Map<string, CompiledPolicy>();
+    for (const policy of found) {
+      if (policy) contents.set(policy.metadata.name, compilePolicy(policy.metadata.name, policy.spec));
+    }
+    for (const name of wanted) {
+      const predefined = PREDEFINED.get(name);
+      if (predefined) contents.set(name, predefined);
+    }
+    return contents;
+  }
+
+  /** Those of the policies that may deny something. */
+  withDenies(names: readonly string[]): string[] {
+    return names.filter((name) => {
+      const policy = this.#directory.engine.compiledPolicy(name);
+      return policy !== undefined && (isUnreadable(policy) || denies(policy.statements).length > 0);
+    });
   }
 
   /** @param before the stored spec; undefined for a new policy. @throws {ManagerError} forbidden */
@@ -45,65 +81,78 @@ export class EscalationGuard {
     this.#require(caller, attempt, { gained: denies(old?.statements), denied });
   }
 
-  /** @param policies of the role, without the new one. @throws {ManagerError} forbidden */
-  requireMayAttach(caller: Principal, role: string, policies: readonly string[], policy: string): void {
-    const attempt = {
-      what: `attach policy \`${policy}\` to role \`${role}\``,
-      right: 'BindPolicy',
-      on: policyResource(policy),
-    } as const;
-    const gained = this.#readable(caller, attempt, policy);
-    if (!gained) return;
-    const denied = denies(gained).concat(denies(this.#statementsOf(policies)));
-    this.#require(caller, attempt, { gained: allows(gained), denied });
+  /**
+   * @param others policies of the role without the new one
+   * @param contents the new policy, and of the others those whose denies are to count
+   * @throws {ManagerError} forbidden
+   */
+  requireMayAttach(
+    caller: Principal,
+    role: string,
+    others: readonly string[],
+    policy: string,
+    contents: PolicyContents,
+  ): void {
+    const what = `attach policy \`${policy}\` to role \`${role}\``;
+    const attempt = { what, right: 'BindPolicy', on: policyResource(policy) } as const;
+    const gained = this.#statements(caller, attempt, [policy], contents);
+    this.#require(caller, attempt, {
+      gained: allows(gained),
+      denied: denies(gained.concat(readable(others, contents))),
+    });
   }
 
-  /** @param policies of the role, without the one to be detached. @throws {ManagerError} forbidden */
-  requireMayDetach(caller: Principal, role: string, policies: readonly string[], policy: string): void {
-    const attempt = {
-      what: `detach policy \`${policy}\` from role \`${role}\``,
-      right: 'BindPolicy',
-      on: policyResource(policy),
-    } as const;
-    const lifted = this.#readable(caller, attempt, policy);
-    if (!lifted) return;
-    this.#require(caller, attempt, { gained: denies(lifted), denied: denies(this.#statementsOf(policies)) });
+  /**
+   * @param others policies of the role without the detached one
+   * @param contents the detached policy, and of the others those whose denies are to count
+   * @throws {ManagerError} forbidden
+   */
+  requireMayDetach(
+    caller: Principal,
+    role: string,
+    others: readonly string[],
+    policy: string,
+    contents: PolicyContents,
+  ): void {
+    const what = `detach policy \`${policy}\` from role \`${role}\``;
+    const attempt = { what, right: 'BindPolicy', on: policyResource(policy) } as const;
+    const lifted = this.#statements(caller, attempt, [policy], contents);
+    this.#require(caller, attempt, { gained: denies(lifted), denied: denies(readable(others, contents)) });
   }
 
-  /** @throws {ManagerError} forbidden */
-  requireMayAssign(caller: Principal, role: string, policies: readonly string[]): void {
+  /** @throws {ManagerError} forbidden; conflict if the role changes meanwhile */
+  async requireMayAssign(caller: Principal, role: string, policies: readonly string[]): Promise<void> {
     const attempt = { what: `assign role \`${role}\``, right: 'AssignRole', on: roleResource(role) } as const;
-    const gained = policies.flatMap((policy) => this.#readable(caller, attempt, policy) ?? []);
+    if (this.#has(caller, attempt)) return;
+    // The policies first: each deny that counts was in its policy before the policy is seen in the role.
+    const contents = await this.read(policies);
+    const current = await this.#store.read('Role', role);
+    if (!sameNames(current?.spec.policies ?? [], policies)) {
+      throw new ManagerError('conflict', `role \`${role}\` was changed by another writer: try again`);
+    }
+    const gained = this.#statements(caller, attempt, policies, contents);
     this.#require(caller, attempt, { gained: allows(gained), denied: denies(gained) });
   }
 
   /** @throws {ManagerError} forbidden */
-  requireMayUnassign(caller: Principal, role: string, policies: readonly string[]): void {
-    const attempt = {
-      what: `take role \`${role}\` from a subject`,
-      right: 'AssignRole',
-      on: roleResource(role),
-    } as const;
-    const lifted = policies.flatMap((policy) => this.#readable(caller, attempt, policy) ?? []);
+  async requireMayUnassign(caller: Principal, role: string): Promise<void> {
+    const what = `take role \`${role}\` from a subject`;
+    const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
+    const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
+    const lifted = this.#statements(caller, attempt, policies, await this.read(policies));
     this.#require(caller, attempt, { gained: denies(lifted) });
   }
 
-  /** The statements of a policy; none if it does not exist; undefined if it is invalid and the caller has the right for it. */
-  #readable(caller: Principal, attempt: Attempt, name: string): readonly CompiledStatement[] | undefined {
-    const policy = this.#policy(name);
-    if (!policy || !isUnreadable(policy)) return policy?.statements ?? [];
-    if (this.#has(caller, attempt)) return undefined;
-    throw unreadable(attempt, name);
-  }
-
-  /** Of the policies that exist and are valid. */
-  #statementsOf(policies: readonly string[]): readonly CompiledStatement[] {
-    return policies.flatMap((name) => this.#policy(name)?.statements ?? []);
-  }
-
-  /** A predefined policy counts as what it is restored to. */
-  #policy(name: string): CompiledPolicy | undefined {
-    return PREDEFINED.get(name) ?? this.#directory.engine.compiledPolicy(name);
+  /** The statements of policies; none of one that does not exist. @throws {ManagerError} forbidden, if one is invalid */
+  #statements(
+    caller: Principal,
+    attempt: Attempt,
+    policies: readonly string[],
+    contents: PolicyContents,
+  ): readonly CompiledStatement[] {
+    const invalid = policies.find((name) => isUnreadable(contents.get(name)));
+    if (invalid !== undefined && !this.#has(caller, attempt)) throw unreadable(attempt, invalid);
+    return readable(policies, contents);
   }
 
   #has(caller: Principal, { right, on }: Attempt): boolean {
@@ -130,8 +179,17 @@ function grantText({ effect, actions, resources }: Statement): string {
   return JSON.stringify([effect, actions, resources]);
 }
 
-function isUnreadable({ errors }: CompiledPolicy): boolean {
-  return errors.length > 0;
+function isUnreadable(policy: CompiledPolicy | undefined): boolean {
+  return policy !== undefined && policy.errors.length > 0;
+}
+
+/** Of the policies that exist and are valid. */
+function readable(policies: readonly string[], contents: PolicyContents): readonly CompiledStatement[] {
+  return policies.flatMap((name) => contents.get(name)?.statements ?? []);
+}
+
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name));
 }
 
 function allows(statements: readonly CompiledStatement[] = []): CompiledStatement[] {
