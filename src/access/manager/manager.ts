@@ -35,7 +35,7 @@ export class RbacManager {
   constructor(options: ManagerOptions) {
     const { directory } = options;
     const editor = new ResourceEditor(options);
-    const escalation = new EscalationGuard(directory);
+    const escalation = new EscalationGuard(directory, options.store);
     this.directory = directory;
     this.roles = new RoleManager(editor, directory, escalation);
     this.policies = new PolicyManager(editor, directory, escalation);
