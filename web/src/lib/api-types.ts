@@ -99,6 +99,7 @@ export type Policy = {
   readonly managedBy?: ReadonlyArray<string>;
   readonly policyDocumentJson: string;
   readonly policyDocument: PolicyDocument;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type UpdatePolicyRequest = {
@@ -223,8 +224,17 @@ export type WhoCan = {
   readonly subjects: ReadonlyArray<{
     readonly subject: string;
     readonly subjectType: string;
+    readonly description?: string;
     readonly role: string;
     readonly policy: string;
+    readonly statementIndex: number;
+    readonly expiresAt: string | null;
+  }>;
+  readonly totalRoles: number;
+  readonly roles: ReadonlyArray<{
+    readonly role: string;
+    readonly policy: string;
+    readonly statementIndex: number;
   }>;
 };
 
