@@ -43,12 +43,13 @@ const OWNED: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', '
 /**
  * The conditions for an outcome. `Warning` exists only while there are warnings; it does not affect `Ready`.
  * @param generation `metadata.generation` of the reconciled object; undefined if the store counts none
+ * @param now milliseconds since the epoch
  */
 export function conditionsFor(
   { class: outcomeClass, reason, message }: Outcome,
   previous: readonly Condition[],
   generation: number | undefined,
-  now: Date,
+  now: number,
   warnings: readonly string[] = [],
 ): Condition[] {
   const conditions: NewCondition[] = CONDITIONS[outcomeClass].map(({ type, status }) => {

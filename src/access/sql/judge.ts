@@ -116,7 +116,7 @@ function tableNamesOf(
     const name = table.parts.join('.');
     if (addNames(name, database, others, names)) return;
     throw new SqlRefusal(
-      `\`${name.slice(0, 100)}\` is no name of a table: \`table\` or \`database.table\` was expected`,
+      `invalid table name \`${name.slice(0, 100)}\`: it must be \`table\` or \`database.table\``,
       table.at,
     );
   };
@@ -145,7 +145,7 @@ function parseQueryOptions(queryOptions: string | undefined, { optionsLength }: 
     const [key, value] = [option.slice(0, at).trim(), option.slice(at + 1).trim()];
     if (at < 0 || !OPTION_KEY.test(key) || !OPTION_VALUE.test(value) || !value.isWellFormed()) {
       throw new SqlRefusal(
-        `\`queryOptions\` must be of the form \`key=value;key=value\`, which \`${option.slice(0, 100)}\` is not`,
+        `invalid entry \`${option.slice(0, 100)}\` in \`queryOptions\`: it must be of the form \`key=value;key=value\``,
       );
     }
     if (options.has(key)) throw new SqlRefusal(`\`queryOptions\` has the key \`${key}\` twice`);

@@ -32,7 +32,7 @@ const WhoCanQuery = Type.Object(
         minimum: 1,
         maximum: MAX_SUBJECTS,
         default: DEFAULT_SUBJECTS,
-        description: 'Subjects at the most, and roles at the most.',
+        description: 'Maximum number of subjects, and of roles.',
       }),
     ),
   },
@@ -47,7 +47,7 @@ const deciding = {
 };
 const WhoCanAnswer = Type.Object(
   {
-    total: Type.Integer({ description: 'How many subjects may do it, exact.' }),
+    total: Type.Integer({ description: 'Exact number of subjects.' }),
     subjects: Type.Array(
       Type.Object({
         subject: Type.String({ description: 'As in assignments; the access key of a service token.' }),
@@ -62,7 +62,7 @@ const WhoCanAnswer = Type.Object(
       }),
       {
         description:
-          'One entry for each subject and role whose assignments the caller may read; the subjects are cut at `limit`, and of one subject the first 100 statements that allow it are looked at.',
+          'One entry for each subject and each role whose assignments the caller may read. At most `limit` subjects, and the first 100 allowing statements of each.',
       },
     ),
     totalRoles: Type.Integer({ description: 'How many of the roles that the caller may read allow it, exact.' }),

@@ -43,7 +43,7 @@ export function reportExpiry({ spec, status }: RoleAssignment, now: number, prun
   return {
     fields: {
       subjectCount: active,
-      ...(nextExpiry === Infinity ? {} : { nextExpiry: kubernetesTime(new Date(nextExpiry)) }),
+      ...(nextExpiry === Infinity ? {} : { nextExpiry: kubernetesTime(nextExpiry) }),
       ...(expiries.length === 0 ? {} : { expiries }),
     },
     events: eventsOf(

@@ -29,7 +29,7 @@ export function roleAssignmentReconciler({
     },
     reconcile({ object, roleExists }, context) {
       if (!object) return { actions: [] };
-      const now = context.now.getTime();
+      const now = context.now;
       const pruning = pruneExpired(object, now, pruneAfterMs);
       // The write causes another reconciliation, which reports the status.
       if (pruning) return { actions: pruning };

@@ -50,7 +50,7 @@ export function roleReconciler(): Reconciler<'Role', RoleObserved> {
     reconcile(observed, context) {
       const { object, expiries } = observed;
       if (!object) return { actions: [] };
-      const now = context.now.getTime();
+      const now = context.now;
       const active = expiries.filter((expiry) => expiry > now);
       const fields = { policyCount: policiesOf(object).length, subjectCount: active.length };
       const next = active.reduce((least, expiry) => Math.min(least, expiry), Infinity);

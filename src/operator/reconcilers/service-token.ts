@@ -120,9 +120,9 @@ function reconcile(
   });
   if (!object) return { actions: cleanUp };
   const { now } = context;
-  const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now.getTime() : Infinity;
+  const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now : Infinity;
   const expired = expiresInMs <= 0;
-  const assignedForMs = observed.assignedUntil - now.getTime();
+  const assignedForMs = observed.assignedUntil - now;
   const assigned = assignedForMs > 0;
   const problem = ownershipProblem(object, observed, rules);
   const issue: Issue =
@@ -180,7 +180,7 @@ function ownershipProblem(
   return foreign && secretNotOwned(foreign.metadata.name);
 }
 
-function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: Date): Outcome {
+function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: number): Outcome {
   if (!hashes) {
     const overdue = ageMs(object, now) >= REST_GRACE_MS;
     return {
@@ -203,16 +203,16 @@ function requeue(
   expiries: readonly number[],
   hashes: TokenHashes | undefined,
   object: ServiceToken,
-  now: Date,
+  now: number,
 ): { requeueAfterMs?: number } {
   const times = [...expiries];
-  if (hashes?.previousExpiresAt) times.push(Date.parse(hashes.previousExpiresAt) - now.getTime());
+  if (hashes?.previousExpiresAt) times.push(Date.parse(hashes.previousExpiresAt) - now);
   if (!hashes) times.push(REST_GRACE_MS - ageMs(object, now));
   const next = times.filter((ms) => ms > 0 && Number.isFinite(ms)).sort((a, b) => a - b)[0];
   return next === undefined ? {} : { requeueAfterMs: next };
 }
 
-function ageMs(object: ServiceToken, now: Date): number {
+function ageMs(object: ServiceToken, now: number): number {
   const created = object.metadata.creationTimestamp;
-  return created ? now.getTime() - Date.parse(created) : 0;
+  return created ? now - Date.parse(created) : 0;
 }

@@ -98,7 +98,7 @@ const KEY = /^[\w.$-]+$/;
 function checkedKey(at: Reader, key: string): string {
   if (!KEY.test(key))
     throw at.refusal(
-      `the option \`${key}\` has a name of other characters than ASCII letters, digits, \`_\`, \`.\`, \`$\` and \`-\``,
+      `the option \`${key}\` has a name with characters other than ASCII letters, digits, \`_\`, \`.\`, \`$\` and \`-\``,
     );
   return key;
 }
@@ -143,7 +143,7 @@ function optionOf(at: Reader): Option {
   while (at.key() !== ',' && at.key() !== ')') value += optionToken(at);
   if (!VALUE.test(value.replaceAll("'", '')) || value.includes('--') || value.includes('//')) {
     throw at.refusal(
-      `the value of the option \`${key}\` has other characters than ASCII letters, digits and \`_.:/$+-\``,
+      `the value of the option \`${key}\` has characters other than ASCII letters, digits and \`_.:/$+-\``,
       start.at,
     );
   }

@@ -54,7 +54,7 @@ export async function readQuery(
   const headers = engineHeaders(exchange);
   const { sql, queryOptions } = query;
   const judged = reading.texts.judge(sql, { database: headers['database'], queryOptions });
-  if (!judged.ok) throw new HttpError(400, `the query is refused: ${judged.reason}`);
+  if (!judged.ok) throw new HttpError(400, `query rejected: ${judged.reason}`);
   requireBoundedRows(exchange, judged);
   const tables = judged.tables.length === 0 ? [] : await reading.engine.actualTables(judged.tables);
   requireQuery(exchange, tables);
@@ -84,7 +84,7 @@ export function engineRequest(
 function requireMethod({ method }: Exchange, { methods }: SqlPath): void {
   if ((methods as readonly string[]).includes(method)) return;
   const allow = methods.join(', ');
-  throw new HttpError(405, `\`${method}\` is not allowed here, but ${allow}`, { headers: { allow } });
+  throw new HttpError(405, `\`${method}\` is not allowed here: use ${allow}`, { headers: { allow } });
 }
 
 async function readWrittenQuery(

@@ -150,7 +150,7 @@ describe('tables', () => {
 
   it('have no blanks around their names', () => {
     for (const name of ['" t"', '"t "', '"a. t"', '"\u3000t"'])
-      expect(tables(`SELECT * FROM ${name}`)).toContain('no name of a table');
+      expect(tables(`SELECT * FROM ${name}`)).toContain('invalid table name');
   });
 });
 
@@ -250,14 +250,14 @@ describe('limits', () => {
 
   it.each([
     ['bytes', `SELECT '${'é'.repeat(SQL_LIMITS.bytes / 2)}' FROM t`],
-    ['words and marks', `SELECT ${many(SQL_LIMITS.tokens, () => '1', ',')} FROM t`],
+    ['tokens', `SELECT ${many(SQL_LIMITS.tokens, () => '1', ',')} FROM t`],
     ['nested', `SELECT ${'('.repeat(SQL_LIMITS.nesting + 1)}1`],
     ['common table expressions', `WITH ${many(SQL_LIMITS.commonTables + 1, (n) => `c${n} AS (SELECT 1)`)} SELECT 1`],
-    ['tables are named', `SELECT 1 FROM ${many(SQL_LIMITS.tables + 1, () => 't')}`],
+    ['the text names more than', `SELECT 1 FROM ${many(SQL_LIMITS.tables + 1, () => 't')}`],
     ['values', `${many(SQL_LIMITS.databases + 1, (n) => `SET database='d${n}';`, '')} SELECT 1 FROM t`],
     ['a value of more than 128', `SET database='${'d'.repeat(129)}'; SELECT 1 FROM t`],
     ['statements', `${'SET a=1;'.repeat(SQL_LIMITS.statements)} SELECT 1`],
-    ['queries are within strings', `SELECT ${many(SQL_LIMITS.texts + 1, () => "in_subquery(a, 'SELECT 1')")}`],
+    ['queries within strings', `SELECT ${many(SQL_LIMITS.texts + 1, () => "in_subquery(a, 'SELECT 1')")}`],
     ['name is longer', `SELECT ${'a'.repeat(SQL_LIMITS.nameLength + 1)} FROM t`],
   ])('of %s', (reason, sql) => {
     expect(printed(sql)).toContain(reason);
@@ -265,9 +265,9 @@ describe('limits', () => {
 
   it.each([
     ['bytes', { bytes: 20 }, 'SELECT a, b, c FROM t'],
-    ['words and marks', { tokens: 5 }, 'SELECT a, b FROM t'],
+    ['tokens', { tokens: 5 }, 'SELECT a, b FROM t'],
     ['nested', { nesting: 2 }, 'SELECT (((a))) FROM t'],
-    ['tables are named', { tables: 1 }, 'SELECT a FROM t, u'],
+    ['the text names more than', { tables: 1 }, 'SELECT a FROM t, u'],
     ['common table expressions', { commonTables: 0 }, 'WITH c AS (SELECT a FROM t) SELECT a FROM c'],
   ])('of %s can be set', (reason, limits, sql) => {
     expect(judgeSql(sql).ok).toBe(true);

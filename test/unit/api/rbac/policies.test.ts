@@ -51,7 +51,7 @@ describe('policies over REST', () => {
       /statements\[0\]\.actions\[0\]: `Quary` matches no action; did you mean `Query`/,
     ],
     [statement({ actions: ['CreateTabel*'] }), /did you mean `CreateTable`/],
-    [statement({ resources: ['srn2:tabel#x'] }), /names the kind `tabel`, which no resource has; known kinds are/],
+    [statement({ resources: ['srn2:tabel#x'] }), /has the unknown kind `tabel`; known kinds are/],
     [statement({ resources: ['table#x'] }), /statements\[0\]\.resources\[0\]/],
     [statement({ resources: undefined }), /statements\[0\]\.resources: is required/],
     [statement({ effect: 'permit' }), /`permit` is not one of allow, deny/],
@@ -123,15 +123,15 @@ describe('a policy that names what does not exist', () => {
       '`statements[0].resources[1]`: role `x` does not exist',
     ]);
     const changed = await call('PUT', `/policies/${inPath('policy', 'read')}`, documentOn('srn2:table#events'));
-    expect(changed.body.warnings).toEqual([]);
+    expect(changed.body).not.toHaveProperty('warnings');
     expect((await call('GET', `/policies/${inPath('policy', 'read')}`)).body).not.toHaveProperty('warnings');
   });
 
   it('is accepted without a warning about tables while the engine cannot be asked', async () => {
     const tables = { actualTables: () => Promise.reject(new Error('unreachable')), tableNames: () => [] };
     const { call } = await testGateway({ tables });
-    expect((await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#x') })).body.warnings).toEqual(
-      [],
-    );
+    const made = await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#x') });
+    expect(made.status).toBe(200);
+    expect(made.body).not.toHaveProperty('warnings');
   });
 });

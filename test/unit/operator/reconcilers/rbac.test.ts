@@ -7,7 +7,8 @@ import { roleReconciler } from '../../../../src/operator/reconcilers/role.ts';
 import type { CustomKind } from '../../../../src/resources/kinds.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
 import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
-import { FakeClock, FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
 
 const people = (...names: string[]) => ({ subjects: names.map((name) => ({ type: 'user-email' as const, name })) });
 
