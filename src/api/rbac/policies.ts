@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import type { PolicyView } from '../../access/manager/views.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { CreatePolicyRequest, ListQuery, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas.ts';
@@ -15,7 +16,12 @@ const nameOf = (request: { params: { policySrn: string } }): string =>
   nameFromPath('policy', 'policySrn', request.params.policySrn);
 const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['policies'] });
 
-export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): void {
+export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { policies } = manager;
+  const withWarnings = async (view: PolicyView) => {
+    const warnings = await manager.policyWarnings(view.policyDocument);
+    return warnings.length === 0 ? view : { ...view, warnings };
+  };
   app.get<{ Querystring: ListQuery }>(
     '/policies',
     {
@@ -41,7 +47,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
     (request) =>
       write(request, 'CreatePolicy', policyResource(request.body.name), () =>
         policies.create(request.principal, request.body),
-      ),
+      ).then(withWarnings),
   );
 
   app.get<ByPolicy>(
@@ -78,7 +84,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
       const name = nameOf(request);
       return write(request, 'UpdatePolicy', policyResource(name), () =>
         policies.update(request.principal, name, request.body),
-      );
+      ).then(withWarnings);
     },
   );
 
