@@ -73,6 +73,12 @@ export class SubjectIndex {
     for (const [role, expiries] of roles) visit(role, typeof expiries === 'number' ? expiries : expiries[0]!);
   }
 
+  /** Last expiry of a subject in a role, milliseconds since the epoch; -Infinity if it is not assigned. */
+  expiry(type: SubjectType, name: string, role: string): number {
+    const expiries = this.#roles.get(subjectKey(type, name))?.get(role) ?? -Infinity;
+    return typeof expiries === 'number' ? expiries : expiries[0]!;
+  }
+
   /** Number of subjects of a role, counted per assignment. */
   subjectsOf(role: string): number {
     return this.#subjectCount.get(role) ?? 0;

@@ -24,6 +24,6 @@ export function authenticatorChain(authenticators: readonly Authenticator[]): Au
 
 function notMineMessage(credential: Credential): string {
   return credential.scheme === 'bearer'
-    ? 'the bearer token is of no kind that this gateway accepts'
+    ? 'the bearer token has no form that this gateway accepts'
     : 'the user name is not the access key of a service token';
 }

@@ -173,7 +173,7 @@ export function requireNotPredefined(kind: Named, name: string): void {
   if (!isPredefined(name)) return;
   throw new ManagerError(
     'forbidden',
-    `${label(kind)} \`${name}\` is predefined and read-only: create another ${label(kind)} instead`,
+    `${label(kind)} \`${name}\` is predefined and read-only: the operator would restore it; create another ${label(kind)} instead`,
   );
 }
 

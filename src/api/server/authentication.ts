@@ -48,13 +48,14 @@ function credentialOf(header: string): ExtractedCredential {
   const [, scheme = '', value = ''] = /^(\S+) +(\S+) *$/.exec(header) ?? [];
   if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', token: value };
   if (scheme.toLowerCase() === 'basic') return basicCredential(value);
-  return { problem: 'malformed', message: `the Authorization header is of no known form: ${HOW_TO_AUTHENTICATE}` };
+  return { problem: 'malformed', message: `unsupported form of the Authorization header: ${HOW_TO_AUTHENTICATE}` };
 }
 
 function basicCredential(value: string): ExtractedCredential {
   const decoded = Buffer.from(value, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
-  if (colon < 0) return { problem: 'malformed', message: 'the Basic credentials hold no `user:password` in base64' };
+  if (colon < 0)
+    return { problem: 'malformed', message: 'invalid Basic credentials: they must be `user:password` in base64' };
   return { scheme: 'basic', username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
@@ -123,7 +124,7 @@ export class Authentication {
     const wait = this.#attempts.retryAfterSeconds(attempt);
     if (wait > 0) return tooManyFailures(wait);
     this.#attempts.failed(attempt);
-    const why = result.outcome === 'rejected' ? result.message : 'the credential is of no known kind';
+    const why = result.outcome === 'rejected' ? result.message : 'unknown kind of credential';
     request.log.info({ clientAddress: request.ip, reason: why }, 'authentication failed');
     return unauthorized(request, why);
   }

@@ -1,4 +1,6 @@
 import type { JudgedSql } from '../../../access/sql/judge.ts';
+import { judgeDebugOptions } from '../../../access/sql/options-field.ts';
+import { SqlRefusal } from '../../../access/sql/refusal.ts';
 import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
@@ -27,7 +29,7 @@ export interface JudgedQuery {
   /** Raw table names in the engine's spelling. */
   readonly tables: readonly string[];
   /** Fields of the JSON body for the engine. */
-  readonly fields: Readonly<Record<string, string | boolean>>;
+  readonly fields: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -52,13 +54,37 @@ export async function readQuery(
   requireMethod(exchange, requestClass.sql);
   const { query, paging } = await readWrittenQuery(exchange, requestClass, reading);
   const headers = engineHeaders(exchange);
-  const { sql, queryOptions } = query;
-  const judged = reading.texts.judge(sql, { database: headers['database'], queryOptions });
-  if (!judged.ok) throw new HttpError(400, `the query is refused: ${judged.reason}`);
-  requireBoundedRows(exchange, judged);
-  const tables = judged.tables.length === 0 ? [] : await reading.engine.actualTables(judged.tables);
+  const judged = judgeTexts(exchange, query, headers['database'], reading.texts);
+  const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
+  const tables = named.length === 0 ? [] : await reading.engine.actualTables(named);
   requireQuery(exchange, tables);
   return { path: requestClass.sql, paging, tables, fields: bodyFields(query, judged), headers };
+}
+
+interface JudgedFields {
+  readonly sql: JudgedSql | undefined;
+  readonly sqls: readonly JudgedSql[] | undefined;
+  readonly all: readonly JudgedSql[];
+}
+
+/** @throws {HttpError} 400 for a text that is refused, or that does not bound its rows */
+function judgeTexts(
+  exchange: Exchange,
+  query: WrittenQuery,
+  database: string | undefined,
+  texts: JudgedTexts,
+): JudgedFields {
+  const { queryOptions } = query;
+  const judge = (text: string, index?: number): JudgedSql => {
+    const judged = texts.judge(text, { database, queryOptions });
+    const which = index === undefined ? 'the query' : `\`sqls[${index}]\``;
+    if (!judged.ok) throw new HttpError(400, `${which} is refused: ${judged.reason}`);
+    requireBoundedRows(exchange, judged);
+    return judged;
+  };
+  const sql = query.sql === undefined ? undefined : judge(query.sql);
+  const sqls = query.sqls?.map(judge);
+  return { sql, sqls, all: [...(sql === undefined ? [] : [sql]), ...(sqls ?? [])] };
 }
 
 /**
@@ -84,7 +110,7 @@ export function engineRequest(
 function requireMethod({ method }: Exchange, { methods }: SqlPath): void {
   if ((methods as readonly string[]).includes(method)) return;
   const allow = methods.join(', ');
-  throw new HttpError(405, `\`${method}\` is not allowed here, but ${allow}`, { headers: { allow } });
+  throw new HttpError(405, `\`${method}\` is not allowed here: use ${allow}`, { headers: { allow } });
 }
 
 async function readWrittenQuery(
@@ -108,15 +134,28 @@ function requireBoundedRows({ maxRows }: Exchange, judged: JudgedSql): void {
   if (tooMany !== undefined) throw new HttpError(400, tooMany);
 }
 
-function bodyFields(query: WrittenQuery, { text, queryOptions }: JudgedSql): Record<string, string | boolean> {
-  const { trace, debugOptions, ignoreCase } = query;
+/** @throws {HttpError} 400 for `debugOptions` that are refused */
+function bodyFields(query: WrittenQuery, { sql, sqls, all }: JudgedFields): JudgedQuery['fields'] {
+  const { trace, ignoreCase } = query;
+  const queryOptions = all[0]?.queryOptions;
+  const debugOptions = canonicalDebugOptions(query.debugOptions);
   return {
-    sql: text,
+    ...(sql !== undefined && { sql: sql.text }),
+    ...(sqls !== undefined && { sqls: sqls.map(({ text }) => text) }),
     ...(queryOptions !== undefined && { queryOptions }),
     ...(trace !== undefined && { trace: trace === true || trace === 'true' }),
     ...(debugOptions !== undefined && { debugOptions }),
     ...(ignoreCase !== undefined && { ignoreCase }),
   };
+}
+
+function canonicalDebugOptions(text: string | undefined): string | undefined {
+  try {
+    return judgeDebugOptions(text);
+  } catch (error) {
+    if (!(error instanceof SqlRefusal)) throw error;
+    throw new HttpError(400, `the query is refused: ${error.message}`, { cause: error });
+  }
 }
 
 const TRACE_HEADERS: Readonly<Record<string, RegExp>> = {
