@@ -102,11 +102,7 @@ export class AssignmentManager {
   }
 
   /** Whether the role or the service token of an assignment that was just written has been deleted meanwhile. */
-  async #missingReference(
-    role: string,
-    uid: string | undefined,
-    subject: Subject,
-  ): Promise<ManagerError | undefined> {
+  async #missingReference(role: string, uid: string | undefined, subject: Subject): Promise<ManagerError | undefined> {
     if (!(await confirmTarget(this.#editor, 'Role', role, uid))) return notFound('Role', role);
     if (subject.type !== 'service-token') return undefined;
     // Deleting a token removes it from all assignments, so this check needs no mark.
