@@ -21,6 +21,7 @@ const service = await createQueryService({
     brokerFor: async () => endpoint,
     endpoint: () => endpoint,
     close: async () => undefined,
+    tableNames: () => undefined,
     actualTables: async (names) => names,
   },
   identity: { id: 'bench', host: '127.0.0.1', port: 8080 },

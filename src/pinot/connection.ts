@@ -81,6 +81,10 @@ class PinotEngine implements Engine, KnownTables {
     return live ? this.#failover([url]) : undefined;
   }
 
+  tableNames(): readonly string[] | undefined {
+    return this.#routing.tableNames();
+  }
+
   actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
     return rejectOnAbort(this.#routing.actualTables(names), signal);
   }

@@ -121,4 +121,9 @@ export interface KnownTables {
    * @throws {EngineError} if the tables were never listed successfully
    */
   actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
+  /**
+   * Names of all tables as last listed, without type suffix; undefined if they were never listed successfully. Never waits: an old list is
+   * refreshed in the background.
+   */
+  tableNames(): readonly string[] | undefined;
 }

@@ -57,7 +57,7 @@ describe('clients that disconnect', { timeout: 30_000 }, () => {
     socket.destroy();
   }
 
-  it('cost nothing when they leave in the middle of a page', async () => {
+  it('free all resources when they disconnect during a page', async () => {
     const rows = Array.from({ length: 100_000 }, (_, i) => `[${i},"${'x'.repeat(80)}"]`);
     endpoint.answer = () => responseOf(answerText(rows));
     const { requestId } = await submit();
@@ -78,7 +78,7 @@ describe('clients that disconnect', { timeout: 30_000 }, () => {
     expect(await answer.text()).toContain(`"rows":[${rows.at(-1)}]`);
   });
 
-  it('end the engine’s query when they leave during submission, and leave nothing in the store', async () => {
+  it('end the engine’s query when they disconnect during submission, and leave nothing in the store', async () => {
     const before = (await readdir(join(folder, 'data'))).length;
     const bodies: Readable[] = [];
     endpoint.answer = () => {
@@ -114,7 +114,7 @@ describe('clients that disconnect', { timeout: 30_000 }, () => {
     expect((await submit()).requestId).toBeTypeOf('string');
   });
 
-  it('a page whose result is deleted meanwhile is whole', async () => {
+  it('a page is complete although its result is deleted meanwhile', async () => {
     const rows = Array.from({ length: 60_000 }, (_, i) => `[${i},"${'z'.repeat(150)}"]`);
     endpoint.answer = () => responseOf(answerText(rows));
     const { requestId } = await submit();

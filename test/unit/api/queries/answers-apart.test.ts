@@ -169,8 +169,8 @@ async function paginated(id: number): Promise<boolean> {
   return true;
 }
 
-describe('answers to many at once', () => {
-  it('keep apart, whatever becomes of those beside them', async () => {
+describe('concurrent responses', () => {
+  it('are not mixed, also when others fail or are aborted', async () => {
     let next = 0;
     let complete = 0;
     const worker = async (): Promise<void> => {

@@ -32,14 +32,14 @@ interface PageBody {
   readonly brokerId: string;
 }
 
-describe('the stand-in for a broker that keeps results', () => {
+describe('the stand-in for a broker with cursors', () => {
   const times = /"(?:cursorResultWriteTimeMs|cursorFetchTimeMs)":\d+/g;
   const ask = async (cluster: CursorCluster, method: string, path: string, body?: string) => {
     const answer = await fetch(cluster.brokers[0]!.url + path, { method, ...(body !== undefined && { body }) });
     return { status: answer.status, body: (await answer.text()).replaceAll(times, '') };
   };
 
-  it('answers as the broker did that was recorded', async () => {
+  it('responds like the recorded broker', async () => {
     const cluster = await CursorCluster.start(1);
     const names = [
       'submit',
@@ -65,7 +65,7 @@ describe('the stand-in for a broker that keeps results', () => {
   });
 });
 
-describe('results that the engine keeps', () => {
+describe('results in the engine’s cursors', () => {
   let cluster: CursorCluster;
   let engines: Engine[];
   let gateways: TestGateway[];
@@ -139,7 +139,7 @@ describe('results that the engine keeps', () => {
   const resultBroker = () => cluster.brokers.find(({ disk }) => disk.size > 0)!;
   const otherBroker = () => cluster.brokers.find((broker) => broker !== resultBroker())!;
 
-  it('are answered in the order of the specification, their rows byte for byte', async () => {
+  it('have the fields in the order of the specification, and their rows byte for byte', async () => {
     const gateway = await start();
     const answer = await submit(gateway);
     expect(answer.statusCode).toBe(200);
@@ -169,7 +169,7 @@ describe('results that the engine keeps', () => {
     expect(gateway.service.data.queries.holds(id)).toBe(false);
   });
 
-  it('are paged in any order and size, and asked of the engine no more than that', async () => {
+  it('are paged in any order and size, with one engine request per page', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     for (const [offset, numRows, expected] of [
@@ -217,7 +217,7 @@ describe('results that the engine keeps', () => {
     expect((await page(gateway, requestId, 'offset=0&numRows=9')).json()).toMatchObject({ numRows: 6 });
   });
 
-  it('are submitted by GET, too, of which the engine would make no cursor', async () => {
+  it('can be submitted by GET, for which the engine would create no cursor', async () => {
     const gateway = await start();
     const sql = encodeURIComponent(CURSOR_SQL);
     const answer = await gateway.app.inject(`/query/sql?sql=${sql}&doPaginate=true&numRows=2`);
@@ -226,7 +226,7 @@ describe('results that the engine keeps', () => {
     expect(resultBroker().engine.seen[0]!.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('tell their metadata as the engine has it', async () => {
+  it('have the metadata of the engine', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const [item] = (await gateway.app.inject(`/query/${id}/metadata`)).json<Record<string, unknown>[]>();
@@ -240,7 +240,7 @@ describe('results that the engine keeps', () => {
     expect(resultBroker().asked.at(-1)).toBe('GET /responseStore/643128405000000011');
   });
 
-  it('are listed with where they are and what they take up there, and count against the quota', async () => {
+  it('are listed with location and size, and count against the quota', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
@@ -270,7 +270,7 @@ describe('results that the engine keeps', () => {
     expect(usage).toMatchObject({ usedBytes: size + 773, capacityBytes: null });
   });
 
-  it('go at the engine, too, when they are deleted', async () => {
+  it('are deleted in the engine, too', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const { disk } = resultBroker();
@@ -283,7 +283,7 @@ describe('results that the engine keeps', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('are read by their owner or who may read any, and with Query on their tables, at each read and after a restart', async () => {
+  it('require ownership or the right to read all results, and Query on their tables, at each read and after a restart', async () => {
     const first = await start();
     const id = await submitted(first);
     await stopGateways(gateways);
@@ -306,7 +306,7 @@ describe('results that the engine keeps', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('stay readable when new ones are no longer left to the engine', async () => {
+  it('stay readable when new results are stored by the gateway', async () => {
     const id = await submitted(await start());
     await stopGateways(gateways);
     const gateway = await start(1, { native: false });
@@ -333,7 +333,7 @@ describe('results that the engine keeps', () => {
     },
   );
 
-  it('expire when either of the two stores says so', async () => {
+  it('expire by the earlier one of the two stores', async () => {
     const gateway = await start();
     const short = await submitted(gateway);
     for (const broker of cluster.brokers) broker.lifetimeMs = 60_000;
@@ -347,7 +347,7 @@ describe('results that the engine keeps', () => {
     expect((await remove(gateway, short)).statusCode).toBe(200);
   });
 
-  it('are 404 when the engine has lost them, and can be deleted still', async () => {
+  it('are 404 when the engine has lost them, and can still be deleted', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().disk.clear();
@@ -358,7 +358,7 @@ describe('results that the engine keeps', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are never those of another query to which a restarted broker gave the same id', async () => {
+  it('are never those of another query with the same id from a restarted broker', async () => {
     cluster.tell([cluster.brokers[0]!]);
     const gateway = await start();
     const id = await submitted(gateway);
@@ -373,7 +373,7 @@ describe('results that the engine keeps', () => {
     expect((await page(gateway, unrelated, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('tell of a broker that is away, and are there again when it is', async () => {
+  it('are 503 while their broker is unavailable, and readable when it is back', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const broker = resultBroker();
@@ -392,7 +392,7 @@ describe('results that the engine keeps', () => {
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('are read from another broker when their own is away and they share a place', async () => {
+  it('are read from another broker with the same store while their own is unavailable', async () => {
     await cluster.close();
     cluster = await CursorCluster.start(2, { sharedDisk: true });
     const gateway = await start();
@@ -407,7 +407,7 @@ describe('results that the engine keeps', () => {
     expect(cluster.brokers[0]!.disk.size).toBe(0);
   });
 
-  it('are not looked for at an address that is no broker’s any more', async () => {
+  it('are not requested from an address that is no longer a broker', async () => {
     const id = await submitted(await start());
     const removedBroker = resultBroker();
     cluster.tell([otherBroker()]);
@@ -424,7 +424,7 @@ describe('results that the engine keeps', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are asked for with the gateway’s credential, whose refusal is told without it', async () => {
+  it('are requested with the gateway’s credential, and its rejection is reported without it', async () => {
     for (const broker of cluster.brokers) broker.credential = 'Bearer own-secret';
     const gateway = await start(1, { credential: 'Bearer own-secret' });
     const id = await submitted(gateway);
@@ -436,7 +436,7 @@ describe('results that the engine keeps', () => {
     expect(answer.body).not.toContain('own-secret');
   });
 
-  it('of a query that fails are answered as the engine does', async () => {
+  it('of a failed query are the response of the engine', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, FAILING_SQL);
     expect(answer.statusCode).toBe(200);
@@ -444,7 +444,7 @@ describe('results that the engine keeps', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('without rows are kept here, with their columns, which the engine does not keep', async () => {
+  it('without rows are stored by the gateway with their columns, which the engine does not store', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, NO_ROWS_SQL);
     expect(answer.json()).toMatchObject({
@@ -459,7 +459,7 @@ describe('results that the engine keeps', () => {
     expect(metrics.values).toMatchObject([{ labels: { outcome: 'stored' }, value: 1 }]);
   });
 
-  it('are refused and deleted where the query read other tables than were checked', async () => {
+  it('are rejected and deleted if the query read tables that were not authorized', async () => {
     for (const broker of cluster.brokers) broker.garble = (text) => text.replace('["orders"]', '["orders","secrets"]');
     const gateway = await start();
     const answer = await submit(gateway);
@@ -469,7 +469,7 @@ describe('results that the engine keeps', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('are not kept for a caller who may not get so many rows', async () => {
+  it('are not kept if they exceed the row limit of the caller', async () => {
     const rows = [...CURSOR_ROWS, '[1]', '[2]'];
     for (const broker of cluster.brokers) broker.rows = rows;
     rowsPerQuery = 11;
@@ -481,7 +481,7 @@ describe('results that the engine keeps', () => {
     expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
   });
 
-  it('pass through the store where a page is large, and leave nothing there', async () => {
+  it('spool large pages through the store, and leave nothing there', async () => {
     const rows = Array.from({ length: 6000 }, (_, i) => `[${9007199254740993n + BigInt(i)},"${'ü'.repeat(500)}"]`);
     for (const broker of cluster.brokers) broker.rows = rows;
     const gateway = await start();
@@ -518,7 +518,7 @@ describe('results that the engine keeps', () => {
       /disk/,
     ],
     ['no cursor', (text: string) => text.replace(/"offset":\d+,/u, ''), 501, /before 1\.3/],
-  ])('are not handed on where a page is %s', async (_what, garble, status, message) => {
+  ])('are not sent if a page is %s', async (_what, garble, status, message) => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().garble = garble;
@@ -528,7 +528,7 @@ describe('results that the engine keeps', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('need a broker that has cursors: another is told what to do, and nothing is left', async () => {
+  it('require a broker with cursors; otherwise the error has advice and nothing is left', async () => {
     const gateway = await start();
     const kept = await submitted(gateway);
     for (const broker of cluster.brokers)
@@ -543,7 +543,7 @@ describe('results that the engine keeps', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('free the engine when their caller goes away', async () => {
+  it('free the engine when their caller disconnects', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const client = new AbortController();
