@@ -41,8 +41,8 @@ export interface RestApiParts {
   readonly cleansResults?: boolean;
 }
 
-const now = (): Date => new Date();
-const random = Math.random;
+const now = (): Date => new Date(systemClock.now());
+const random = (): number => systemClock.random();
 
 /** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
 export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
@@ -94,7 +94,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       byRole: parseLimits(settings['role-limits'], 'role'),
       byCaller: parseLimits(settings['caller-limits'], 'caller'),
       rolesOf: (principal) => directory.rolesOf(principal),
-      now: () => performance.now(),
+      now: () => systemClock.monotonic(),
     }),
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
