@@ -1,4 +1,5 @@
 import type { JudgedSql } from '../../../access/sql/judge.ts';
+import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
@@ -24,8 +25,8 @@ import {
 export interface JudgedQuery {
   readonly path: SqlPath;
   readonly paging: Paging;
-  /** Raw table names in the engine's spelling. */
-  readonly tables: readonly string[];
+  /** In the engine's spelling. */
+  readonly tables: readonly TableName[];
   /** Fields of the JSON body for the engine. */
   readonly fields: Readonly<Record<string, string | boolean>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -51,15 +52,20 @@ export async function readQuery(
 ): Promise<JudgedQuery> {
   requireMethod(exchange, requestClass.sql);
   const { query, paging } = await readWrittenQuery(exchange, requestClass, reading);
-  const headers = engineHeaders(exchange);
   const { sql, queryOptions } = query;
-  const judged = reading.texts.judge(sql, { database: headers['database'], queryOptions });
+  const database = databaseOf(exchange.headers);
+  const multistage = MULTISTAGE_PATHS.has(requestClass.sql.path);
+  const judged = reading.texts.judge(sql, { database, queryOptions, multistage });
   if (!judged.ok) throw new HttpError(400, `the query is refused: ${judged.reason}`);
   requireBoundedRows(exchange, judged);
   const tables = judged.tables.length === 0 ? [] : await reading.engine.actualTables(judged.tables);
   requireQuery(exchange, tables);
+  const headers = engineHeaders(exchange, judged.database);
   return { path: requestClass.sql, paging, tables, fields: bodyFields(query, judged), headers };
 }
+
+/** These always run the multi-stage engine. */
+const MULTISTAGE_PATHS: ReadonlySet<string> = new Set(['/query', '/validateMultiStageQuery']);
 
 /**
  * The engine request of a query. It is always a POST of JSON, which all engine versions support.
@@ -124,9 +130,8 @@ const TRACE_HEADERS: Readonly<Record<string, RegExp>> = {
   tracestate: /^[\x20-\x7e]{1,512}$/,
 };
 
-/** The request headers for the engine, with validated values. */
-function engineHeaders({ id, headers, maxRows }: Exchange): Record<string, string> {
-  const database = databaseOf(headers);
+/** The request headers for the engine, with validated values. @param database of the judged text, not of the client's header */
+function engineHeaders({ id, headers, maxRows }: Exchange, database: string | undefined): Record<string, string> {
   // Rows can be counted only in an uncompressed response.
   const gzip = maxRows === undefined && acceptsGzip(headers['accept-encoding'] ?? '');
   const sent: Record<string, string> = { 'accept-encoding': gzip ? 'gzip' : 'identity', 'x-request-id': id };
