@@ -109,6 +109,14 @@ export class Directory implements Authorizer {
     return { roles: [...roles].sort(), validFrom, validUntil };
   }
 
+  /** Milliseconds since the epoch until which the principal has the role: Infinity for ever, -Infinity if it does not have it. */
+  roleExpiry(principal: Principal, role: string): number {
+    let last = -Infinity;
+    for (const { type, name } of this.subjectsOf(principal))
+      last = Math.max(last, this.#subjects.expiry(type, name, role));
+    return last;
+  }
+
   /** The subjects by which the principal has its roles. */
   subjectsOf(principal: Principal): readonly Subject[] {
     if (principal.kind !== 'service-token') return userSubjects(principal);

@@ -1,10 +1,18 @@
 import type { Subject, SubjectType } from '../resources/role-assignment.ts';
 import type { Principal } from './principal.ts';
 
+/**
+ * Lower case of ASCII letters only. Unicode has other characters whose lower case is an ASCII letter, such as the Kelvin sign: with them,
+ * another mailbox would equal the assigned one.
+ */
+export function foldCase(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
 /** Map key of a subject: equal subjects have the same key. */
 export function subjectKey(type: SubjectType, name: string): string {
   // E-mail addresses and domains are case-insensitive, groups and tokens are not.
-  const normal = type === 'user-email' || type === 'domain' ? name.toLowerCase() : name;
+  const normal = type === 'user-email' || type === 'domain' ? foldCase(name) : name;
   return `${type}:${normal}`;
 }
 
@@ -63,6 +71,12 @@ export class SubjectIndex {
     const roles = this.#roles.get(subjectKey(type, name));
     if (!roles) return;
     for (const [role, expiries] of roles) visit(role, typeof expiries === 'number' ? expiries : expiries[0]!);
+  }
+
+  /** Last expiry of a subject in a role, milliseconds since the epoch; -Infinity if it is not assigned. */
+  expiry(type: SubjectType, name: string, role: string): number {
+    const expiries = this.#roles.get(subjectKey(type, name))?.get(role) ?? -Infinity;
+    return typeof expiries === 'number' ? expiries : expiries[0]!;
   }
 
   /** Number of subjects of a role, counted per assignment. */

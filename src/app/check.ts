@@ -116,7 +116,7 @@ async function rendered(
       runAt: undefined,
       maxFindings: settings.maxFindings,
       problems: [],
-      now: new Date(clock.now()),
+      now: clock.now(),
     });
   switch (format) {
     case 'table': {

@@ -1,5 +1,8 @@
 import { resolve } from 'node:path';
 import { FolderStore } from '../store/folder/folder-store.ts';
+import { systemClock } from '../platform/clock.ts';
+import { Deadline } from '../platform/deadline.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import type { CommandContext } from './context.ts';
 import type { Boot } from './parts/boot.ts';
 import { openEngine } from './parts/engine.ts';
@@ -10,7 +13,8 @@ import { serve } from './parts/serve.ts';
 import { openTokenFile } from './parts/token-file.ts';
 import type { ServiceDefinition } from './service.ts';
 
-const PREDEFINED_TIMEOUT_MS = 15_000;
+/** Time limit for the predefined roles and the first administrator. */
+const FIRST_RESOURCES_MS = 15_000;
 
 /** Operator and gateway in one process, with a folder of manifests. */
 export const standalone: ServiceDefinition = { name: 'standalone', defaultHost: '127.0.0.1', compose };
@@ -25,9 +29,7 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
   const engine = await openEngine(boot);
 
   startControllers(boot, { store, engine });
-  await untilPredefined(store, PREDEFINED_TIMEOUT_MS);
-  const { file, newToken } = await ensureLocalTokens(dataDir);
-  if (newToken !== undefined) await assignLocalAdministrator(store, AbortSignal.timeout(PREDEFINED_TIMEOUT_MS));
+  const { file, newToken } = await createFirstAdministrator(store, dataDir);
   const tokens = await openTokenFile(boot, settings['token-file'] ?? file);
   const app = await composeRestApi(boot, {
     store,
@@ -43,4 +45,17 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
     );
   }
   return port;
+}
+
+/** Waits for the predefined roles. The first start also creates a token of the first administrator and assigns a role to it. */
+async function createFirstAdministrator(store: ResourceStore, dataDir: string): ReturnType<typeof ensureLocalTokens> {
+  const deadline = new Deadline(systemClock, FIRST_RESOURCES_MS);
+  try {
+    await untilPredefined(store, deadline);
+    const tokens = await ensureLocalTokens(dataDir);
+    if (tokens.newToken !== undefined) await assignLocalAdministrator(store, deadline.signal);
+    return tokens;
+  } finally {
+    deadline.clear();
+  }
 }

@@ -1,3 +1,5 @@
+import type { Clock } from '../platform/clock.ts';
+import { repeat } from '../platform/repeat.ts';
 import { readConfigFile } from './file.ts';
 import { SettingsError, type Suggest, type Written } from './keys.ts';
 import { PROPERTY_KEYS, resolveProperties, type Properties } from './properties.ts';
@@ -10,6 +12,7 @@ export interface LivePropertiesOptions {
   /** Properties from flags; they override the file. */
   readonly fixed: readonly Written[];
   readonly suggest: Suggest;
+  readonly clock: Pick<Clock, 'schedule'>;
   /** Called with the changed keys that are now in effect. */
   readonly onChange?: (keys: readonly string[]) => void;
   /** Called, once per content of the file, with changed keys that need a restart. */
@@ -32,8 +35,7 @@ export class LiveProperties {
   readonly #options: LivePropertiesOptions;
   #current: Properties;
   #seen: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> | undefined;
+  #stop: (() => Promise<void>) | undefined;
 
   constructor(options: LivePropertiesOptions) {
     this.#options = options;
@@ -46,19 +48,14 @@ export class LiveProperties {
   }
 
   start(): void {
-    const { file, intervalMs = INTERVAL_MS } = this.#options;
-    if (file === undefined || this.#timer) return;
-    this.#timer = setInterval(() => {
-      this.#reading ??= this.#refresh(file).finally(() => {
-        this.#reading = undefined;
-      });
-    }, intervalMs);
-    this.#timer.unref();
+    const { file, clock, intervalMs = INTERVAL_MS } = this.#options;
+    if (file === undefined) return;
+    const onError = (error: unknown): void => this.#reject(new SettingsError([String(error)]));
+    this.#stop ??= repeat(() => this.#refresh(file), { clock, intervalMs, onError });
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#reading;
+    await this.#stop?.();
   }
 
   async #refresh(file: string): Promise<void> {

@@ -285,6 +285,10 @@ export const SettingsSchema = Type.Object({
     description: 'How long the previous token stays valid after a rotation.',
     default: 86_400_000,
   }),
+  'prune-expired-after': duration({
+    description: 'How long the operator keeps expired subjects of RoleAssignments. 0: for ever.',
+    default: 2_592_000_000,
+  }),
   'ui-folder': Type.Optional(
     text({
       description: 'Folder of the built dashboard.',

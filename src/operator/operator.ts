@@ -65,6 +65,8 @@ export interface OperatorOptions {
   readonly identity?: string;
   /** How long the previous token stays valid after a rotation, in milliseconds; 24 hours by default. */
   readonly tokenGraceMs?: number;
+  /** How long an expired subject stays in its RoleAssignment, in milliseconds; 30 days by default, 0: for ever. */
+  readonly pruneExpiredAfterMs?: number;
 }
 
 export interface Operator {
@@ -139,7 +141,7 @@ async function waitForSync(store: ResourceStore, signal: AbortSignal): Promise<v
 }
 
 async function runWhileLeading(
-  { metrics, log, tokenGraceMs, transport, tasks = [] }: OperatorOptions,
+  { metrics, log, tokenGraceMs, pruneExpiredAfterMs, transport, tasks = [] }: OperatorOptions,
   leader: LeaderTaskPorts,
   clock: Clock,
   signal: AbortSignal,
@@ -149,7 +151,10 @@ async function runWhileLeading(
   const controllers = [
     new Controller(policyReconciler(), ports),
     new Controller(roleReconciler(), ports),
-    new Controller(roleAssignmentReconciler(), ports),
+    new Controller(
+      roleAssignmentReconciler(pruneExpiredAfterMs === undefined ? {} : { pruneAfterMs: pruneExpiredAfterMs }),
+      ports,
+    ),
     new Controller(
       serviceTokenReconciler({
         ...(tokenGraceMs === undefined ? {} : { graceMs: tokenGraceMs }),

@@ -43,12 +43,13 @@ const OWNED: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled']);
 /**
  * The conditions for an outcome.
  * @param generation `metadata.generation` of the reconciled object; undefined if the store counts none
+ * @param now milliseconds since the epoch
  */
 export function conditionsFor(
   { class: outcomeClass, reason, message }: Outcome,
   previous: readonly Condition[],
   generation: number | undefined,
-  now: Date,
+  now: number,
 ): Condition[] {
   const conditions = CONDITIONS[outcomeClass].map(({ type, status }) => ({ type, status, reason, message }));
   return updateConditions(previous, { conditions, owned: OWNED, generation, now });

@@ -87,11 +87,7 @@ async function listNames(
 }
 
 /** Reads `{<tableNameWithType>: [{host, port, instanceName}]}`. Invalid entries are ignored; the other brokers stay usable. */
-function joinListings(
-  listings: readonly Listing[],
-  addressing: BrokerAddressing,
-  hasDatabases: boolean,
-): BrokerMap {
+function joinListings(listings: readonly Listing[], addressing: BrokerAddressing, hasDatabases: boolean): BrokerMap {
   const brokers = new Set<string>();
   const byTable = new Map<string, readonly string[]>();
   const spellings = new Map<string, Set<TableName>>();

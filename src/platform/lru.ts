@@ -101,6 +101,10 @@ export class ExpiringLruCache<K, V> {
   /** @param ttlMs lifetime, milliseconds; a value with a lifetime of 0 or less is not kept */
   set(key: K, value: V, ttlMs: number): void {
     if (ttlMs > 0) this.#entries.set(key, { value, expiresAt: this.#clock.now() + ttlMs });
-    else this.#entries.delete(key);
+    else this.delete(key);
+  }
+
+  delete(key: K): boolean {
+    return this.#entries.delete(key);
   }
 }

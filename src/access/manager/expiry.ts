@@ -10,6 +10,6 @@ export function requireFuture(expiresAt: string | null | undefined, now: Date): 
   if (Date.parse(expiresAt) > now.getTime()) return;
   throw new ManagerError(
     'invalid',
-    `\`expiresAt\`: \`${expiresAt.slice(0, 80)}\` must be a time to come, such as \`2030-01-31T00:00:00Z\``,
+    `\`expiresAt\`: \`${expiresAt.slice(0, 80)}\` must be in the future, such as \`2030-01-31T00:00:00Z\``,
   );
 }

@@ -5,7 +5,9 @@ import type { Directory } from '../directory.ts';
 import { parsePolicyDocument } from '../policy/policy-document.ts';
 import type { Principal } from '../principal.ts';
 import { policyResource } from '../policy/srn.ts';
+import type { IfMatch } from './content-versions.ts';
 import { requireName, type ResourceEditor } from './editor.ts';
+import { removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
@@ -77,7 +79,7 @@ export class PolicyManager {
   }
 
   /** Absent fields stay unchanged. @throws {StoreError} not-found, invalid, conflict, forbidden */
-  async update(caller: Principal, name: string, changes: PolicyChanges): Promise<PolicyView> {
+  async update(caller: Principal, name: string, changes: PolicyChanges, ifMatch?: IfMatch): Promise<PolicyView> {
     const current = this.#editor.mustGet('Policy', name);
     requireSameName('Policy', name, changes.name);
     requireNotPredefined('Policy', name);
@@ -85,18 +87,20 @@ export class PolicyManager {
     const { statements } = hasDocument(changes) ? requireDocument(changes) : current.spec;
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
     this.#escalation.requireMayWritePolicy(caller, name, spec);
-    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current }));
+    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
   }
 
   /** @throws {StoreError} not-found; conflict while a role has the policy; forbidden */
-  async remove(name: string): Promise<void> {
+  async remove(name: string, ifMatch?: IfMatch): Promise<void> {
     this.#editor.mustGet('Policy', name);
     requireNotPredefined('Policy', name);
-    await this.#editor.remove('Policy', name, () => {
-      const [role] = this.#directory.engine.rolesHolding(name);
-      if (role === undefined) return;
-      throw new ManagerError('conflict', `policy \`${name}\` is attached to role \`${role}\`: detach it first`);
-    });
+    const holder = async (): Promise<ManagerError | undefined> => {
+      const role = (await this.#editor.store.readAll('Role')).find(({ spec }) => spec.policies?.includes(name));
+      if (role === undefined) return undefined;
+      const by = `role \`${role.metadata.name}\``;
+      return new ManagerError('conflict', `policy \`${name}\` is attached to ${by}: detach it first`);
+    };
+    await removeUnreferenced(this.#editor, 'Policy', name, { holder, ifMatch });
   }
 }
 

@@ -11,6 +11,8 @@ import {
 } from '../service-token.ts';
 import { serviceTokenResource, srnText } from '../policy/srn.ts';
 import type { AssignmentManager } from './assignments.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { IfMatch } from './content-versions.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError } from '../errors.ts';
 import { requireFuture } from './expiry.ts';
@@ -95,13 +97,17 @@ export class ServiceTokenManager {
    * Revokes the token immediately and removes it from all assignments, so that a new token with this name does not inherit its roles.
    * @throws {StoreError} not-found, conflict
    */
-  async remove(caller: Principal, nameOrKey: string): Promise<void> {
+  async remove(caller: Principal, nameOrKey: string, ifMatch?: IfMatch): Promise<void> {
     const name = this.objectName(nameOrKey);
     const token = this.#editor.mustGet('ServiceToken', name);
+    this.#editor.versions.require('ServiceToken', token, ifMatch);
+    const subject: Subject = { type: 'service-token', name };
     // Before the token is deleted, because its access key must still resolve to its name.
-    await this.#assignments.deleteAll(caller, { type: 'service-token', name });
+    await this.#assignments.deleteAll(caller, subject);
     await this.#editor.remove('ServiceToken', token.metadata.name, () => undefined);
     await this.#removeIfThere('Secret', hashSecretName(name));
+    // Those that were created meanwhile. One that is written after this read finds the token missing, and is undone by its writer.
+    await this.#assignments.deleteAll(caller, subject, await this.#editor.store.readAll('RoleAssignment'));
   }
 
   /** The object name for a name or an access key. */

@@ -1,5 +1,5 @@
 import type { Policy, Role } from '../../resources/kinds.ts';
-import { ANNOTATIONS, PLATFORM_AUTHOR, UNKNOWN_AUTHOR, type ObjectMeta } from '../../resources/meta.ts';
+import { ANNOTATIONS, LABELS, PLATFORM_AUTHOR, UNKNOWN_AUTHOR, type ObjectMeta } from '../../resources/meta.ts';
 import type { SubjectType } from '../../resources/role-assignment.ts';
 import { toPolicyDocument, type PolicyDocument } from '../policy/policy-document.ts';
 import { isPredefined } from '../policy/predefined.ts';
@@ -114,6 +114,13 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
       : (metadata.annotations?.[ANNOTATIONS.lastUpdatedBy] ?? createdBy(metadata)),
     ...managedBy(metadata),
   };
+}
+
+/** Whether the object was created through REST. */
+export function isManagedByRest({ labels, annotations }: Readonly<ObjectMeta>): boolean {
+  return (
+    labels?.[LABELS.managedBy] === 'olap-warden' && annotations?.[ANNOTATIONS.createdBy]?.startsWith('srn2:') === true
+  );
 }
 
 /** Field managers other than olap-warden, without duplicates. */

@@ -168,7 +168,7 @@ function parseLevels(text: string): SrnParseResult<SrnLevel[]> {
   if (!text.startsWith(PREFIX)) {
     return {
       ok: false,
-      message: `\`${text}\` is no resource name: it must begin with \`${PREFIX}\`, such as \`srn2:table#events\``,
+      message: `\`${text}\` is not a resource name: it must begin with \`${PREFIX}\`, such as \`srn2:table#events\``,
     };
   }
   const parts = text.slice(PREFIX.length).split(':');
@@ -181,7 +181,7 @@ function parseLevels(text: string): SrnParseResult<SrnLevel[]> {
     if (!kind || !id || more.length > 0 || /\s/.test(part)) {
       return {
         ok: false,
-        message: `\`${text}\` is no resource name: the level \`${part}\` must be \`<kind>#<id>\` without spaces`,
+        message: `\`${text}\` is not a resource name: the level \`${part}\` must be \`<kind>#<id>\` without spaces`,
       };
     }
     levels.push({ kind, id });
@@ -196,5 +196,5 @@ function idTooLong(kind: string, id: string): string {
 function unknownKind(text: string, kind: string): string {
   const meant = nearest(kind, SRN_KINDS);
   const hint = meant ? `did you mean \`${meant}\`?` : `known kinds are ${SRN_KINDS.join(', ')}`;
-  return `\`${text}\` names the kind \`${kind}\`, which no resource has; ${hint}`;
+  return `\`${text}\` has the unknown kind \`${kind}\`; ${hint}`;
 }

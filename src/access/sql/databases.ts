@@ -79,7 +79,9 @@ function askedDatabase({ header, options, multistage }: DatabaseContext): AskedD
   const option = optionValue(options);
   if (header !== undefined) {
     if (multistage && option !== undefined && !isSameDatabase(header, option)) {
-      throw new SqlRefusal(`the header \`Database\` names \`${header}\`, but the option \`database\` names \`${option}\``);
+      throw new SqlRefusal(
+        `the header \`Database\` names \`${header}\`, but the option \`database\` names \`${option}\``,
+      );
     }
     return { name: header, source: 'the header `Database`' };
   }
@@ -91,16 +93,16 @@ const DATABASE = /^[\w-]{1,128}$/;
 
 function optionValue(options: readonly Option[]): string | undefined {
   let found: string | undefined;
-  for (const { key, value } of options) {
+  for (const { key, value, at } of options) {
     if (key.toLowerCase() !== 'database') continue;
-    if (key !== 'database') throw new SqlRefusal(`the option \`${key}\` must be spelled \`database\``);
     if (!DATABASE.test(value)) {
       throw new SqlRefusal(
         'the option `database` must hold one name of at most 128 letters, digits, `_` and `-`, such as `sales`',
+        at,
       );
     }
     if (found !== undefined && found !== value) {
-      throw new SqlRefusal(`the option \`database\` has two values: \`${found}\` and \`${value}\``);
+      throw new SqlRefusal(`the option \`database\` has two values: \`${found}\` and \`${value}\``, at);
     }
     found = value;
   }
@@ -112,7 +114,7 @@ function written(table: TableReference): WrittenName {
   const found = writtenName(name);
   if (found !== undefined) return found;
   throw new SqlRefusal(
-    `\`${name.slice(0, 100)}\` is no name of a table: \`table\` or \`database.table\` was expected`,
+    `invalid table name \`${name.slice(0, 100)}\`: it must be \`table\` or \`database.table\``,
     table.at,
   );
 }

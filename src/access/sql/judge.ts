@@ -3,7 +3,9 @@ import type { Steps } from './lexer.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import { resolveDatabases } from './databases.ts';
 import { readScript } from './parser/script.ts';
-import { print, printOption } from './printer.ts';
+import { parseOptions, printOptions } from './options-field.ts';
+import { print } from './printer.ts';
+import { requireKnownOption } from './query-options.ts';
 import { position, SqlRefusal } from './refusal.ts';
 import type { Option, Script, TableReference } from './tree.ts';
 
@@ -64,9 +66,10 @@ function judge(sql: string, context: SqlContext, steps: Steps): JudgedSql {
   const { database, queryOptions, limits = SQL_LIMITS } = context;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
   const script = readScript(sql, { steps, limits, depth: 0, texts: 0, tables: 0, commonTables: 0 });
-  const requestOptions = parseQueryOptions(queryOptions, limits);
+  const requestOptions = parseOptions('queryOptions', queryOptions, limits);
   const found: Found = { tables: [], lookups: [], options: [...requestOptions] };
   collect(script, found);
+  for (const option of found.options) requireKnownOption(option);
   const { tables, lookups, options } = found;
   const multistage = options.some(
     ({ key, value }) => key.toLowerCase() === 'usemultistageengine' && value.toLowerCase() === 'true',
@@ -79,8 +82,7 @@ function judge(sql: string, context: SqlContext, steps: Steps): JudgedSql {
   return {
     ok: true,
     text: print(script, databases, limits.bytes * MAX_GROWTH),
-    queryOptions:
-      requestOptions.length === 0 ? undefined : requestOptions.map((option) => printOption(option, databases)).join(';'),
+    queryOptions: printOptions(requestOptions, databases),
     database: databases.header,
     tables: databases.tables,
     limit: script.limit,
@@ -99,37 +101,12 @@ interface Found {
 
 /** Collects tables and options from the pieces that are printed. */
 function collect(script: Script, found: Found, within?: number): void {
-  for (const option of script.options) found.options.push(option);
   // Errors in a query within a string are reported at the position of the string.
+  for (const option of script.options) found.options.push(within === undefined ? option : { ...option, at: within });
   const shown = (table: TableReference): TableReference => (within === undefined ? table : { ...table, at: within });
   for (const piece of script.pieces) {
     if (piece.kind === 'table') found.tables.push(shown(piece.table));
     else if (piece.kind === 'lookup') found.lookups.push(shown(piece.table));
     else if (piece.kind === 'text') collect(piece.script, found, within ?? piece.at);
   }
-}
-
-const OPTION_KEY = /^[\w.$-]+$/;
-// oxlint-disable-next-line no-control-regex
-const OPTION_VALUE = /^[^\0-\x1f\x7f-\xa0;\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ufeff]*$/;
-
-/** Parses `queryOptions`. @throws {SqlRefusal} if it is not `key=value;…`, or if versions parse it differently */
-function parseQueryOptions(queryOptions: string | undefined, { optionsLength }: SqlLimits): Option[] {
-  if (queryOptions !== undefined && queryOptions.length > optionsLength)
-    throw new SqlRefusal(`\`queryOptions\` is longer than ${optionsLength} characters`);
-  const options = new Map<string, Option>();
-  for (const part of queryOptions?.split(';') ?? []) {
-    const option = part.trim();
-    if (option === '') continue;
-    const at = option.indexOf('=');
-    const [key, value] = [option.slice(0, at).trim(), option.slice(at + 1).trim()];
-    if (at < 0 || !OPTION_KEY.test(key) || !OPTION_VALUE.test(value) || !value.isWellFormed()) {
-      throw new SqlRefusal(
-        `\`queryOptions\` must be of the form \`key=value;key=value\`, which \`${option.slice(0, 100)}\` is not`,
-      );
-    }
-    if (options.has(key)) throw new SqlRefusal(`\`queryOptions\` has the key \`${key}\` twice`);
-    options.set(key, { key, value });
-  }
-  return [...options.values()];
 }

@@ -84,7 +84,7 @@ function printValue(piece: Value, databases: Databases): string {
 
 /** `key=value`; the value of the option `database` is the one that was decided. */
 export function printOption({ key, value }: Option, databases: Databases): string {
-  return `${key}=${key === 'database' ? databases.option : value}`;
+  return `${key}=${key.toLowerCase() === 'database' ? databases.option : value}`;
 }
 
 function isBare(text: string): boolean {

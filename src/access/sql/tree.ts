@@ -48,6 +48,8 @@ export type Piece =
 export interface Option {
   readonly key: string;
   readonly value: string;
+  /** Offset in the text; 0 for an option beside the text. */
+  readonly at: number;
 }
 
 /** A complete text: options and one query. */

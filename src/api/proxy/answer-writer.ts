@@ -185,9 +185,9 @@ export class AnswerWriter implements AnswerSink {
     this.#guard?.close();
     if (error instanceof UnexpectedTables) {
       const tables = { tables: error.tables, allowed: this.#bounds.tables };
-      this.#target.log.error(tables, 'defect: a query read tables that its caller was not asked about');
+      this.#target.log.error(tables, 'defect: a query read tables that were not authorized');
     } else if (error instanceof TooManyRows) {
-      this.#target.log.warn({ max: error.max }, 'an answer was cut: it holds more rows than its caller may get');
+      this.#target.log.warn({ max: error.max }, 'response aborted: more rows than the limit of the caller');
     } else if (this.#sending && !this.#target.raw.destroyed) {
       this.#target.log.warn({ err: error }, "the engine's response ended unexpectedly");
     }

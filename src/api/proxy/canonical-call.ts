@@ -31,7 +31,7 @@ export function canonicalPath(
 /** The engine decodes segment names a second time: `%252F` would become `/`. */
 function requireDecodedOnce(segments: readonly string[]): void {
   const encoded = segments.find((segment) => segment.includes('%'));
-  if (encoded !== undefined) throw ambiguous(`the path segment \`${encoded}\` still holds a \`%\` after decoding`);
+  if (encoded !== undefined) throw ambiguous(`the path segment \`${encoded}\` still contains a \`%\` after decoding`);
 }
 
 /** Parameters that the engine reads as lists. All others must not be repeated. */
@@ -52,7 +52,7 @@ function* singleParameters(parameters: URLSearchParams): Generator<readonly [str
   for (const [name, value] of parameters) {
     // Invalid UTF-8 was decoded to U+FFFD; other decoders may produce other characters.
     if (UNSAFE_NAME.test(name) || value.includes('\ufffd') || value.includes('\0')) {
-      throw ambiguous('a query parameter is not percent-encoded UTF-8, or holds control characters');
+      throw ambiguous('a query parameter is not percent-encoded UTF-8, or contains control characters');
     }
     if (seen.has(name) && !REPEATABLE.has(name)) throw ambiguous(`the parameter \`${name}\` is given more than once`);
     seen.add(name);
@@ -109,5 +109,5 @@ function judgedName(name: string, header: string | undefined): Required<WrittenN
 }
 
 function ambiguous(why: string): HttpError {
-  return new HttpError(400, `the address is refused, since it could be read in more than one way: ${why}`);
+  return new HttpError(400, `the URL is rejected because servers could interpret it differently: ${why}`);
 }

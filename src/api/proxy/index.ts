@@ -208,7 +208,7 @@ async function passRewritten(
   try {
     list = JSON.parse(bytes.toString());
   } catch (error) {
-    throw new HttpError(502, 'the engine answered with a list that is not JSON', { cause: error });
+    throw new HttpError(502, 'the engine returned a list that is not JSON', { cause: error });
   }
   const context = { visible: visibleTo(request), broker: options.brokerAddress ?? addressOf(request) };
   return reply.type('application/json').send(JSON.stringify(rewrite(list, context)));

@@ -112,7 +112,7 @@ export class TablesGuard {
     const gunzip = this.#gunzip;
     if (gunzip === undefined) return judge();
     const fail = (cause: Error) =>
-      done(new HttpError(502, 'the engine answered something that is not the gzip that it announced', { cause }), []);
+      done(new HttpError(502, 'the response of the engine is not gzip, despite its Content-Encoding', { cause }), []);
     if (this.#failure) return fail(this.#failure);
     // Unpacking ends by itself where zeros follow the packed bytes.
     if (gunzip.readableEnded) return judge();

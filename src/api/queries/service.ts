@@ -75,7 +75,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     onNotice: (message) => log.info({ part: 'result store' }, message),
   });
   const stopRetention = startRetention(retention, options.timers, (error) =>
-    log.error({ err: error }, 'the quota of stored results could not be checked; it is tried again'),
+    log.error({ err: error }, 'failed to check the quota of stored results; retrying'),
   );
   const client = new PeerClient(options.peerClient);
   // With a shared store every gateway can serve every page, so no peer routing is needed.

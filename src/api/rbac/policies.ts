@@ -33,7 +33,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
     {
       bodyLimit: POLICY_BODY_BYTES,
       schema: {
-        ...describe('createPolicy', 'Makes a policy from a policy document.'),
+        ...describe('createPolicy', 'Creates a policy from a policy document.'),
         body: CreatePolicyRequest,
         response: answers(Policy, 400, 409),
       },
@@ -65,7 +65,10 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
     {
       bodyLimit: POLICY_BODY_BYTES,
       schema: {
-        ...describe('updatePolicy', 'Replaces the description and the document of a policy; what is not sent stays.'),
+        ...describe(
+          'updatePolicy',
+          'Replaces the description and the document of a policy; absent fields stay unchanged.',
+        ),
         params: PolicyParams,
         body: UpdatePolicyRequest,
         response: answers(Policy, 400, 404, 409),

@@ -38,7 +38,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles',
     {
       schema: {
-        ...describe('createRole', 'Makes a role that holds no policy yet.'),
+        ...describe('createRole', 'Creates a role without policies.'),
         body: CreateRoleRequest,
         response: answers(Role, 400, 409),
       },
@@ -93,7 +93,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles/:roleSrn',
     {
       schema: {
-        ...describe('deleteRole', 'Deletes a role that nobody is assigned to.'),
+        ...describe('deleteRole', 'Deletes a role without assignments.'),
         params: RoleParams,
         response: answers(Empty, 400, 404, 409),
       },
@@ -116,7 +116,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
   app.post<Attach>(
     '/roles/:roleSrn/attach-policy',
-    { schema: { ...describe('attachPolicy', 'Gives a role a policy; again is no error.'), ...schema } },
+    { schema: { ...describe('attachPolicy', 'Attaches a policy to a role. Idempotent.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
@@ -126,7 +126,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
   app.post<Attach>(
     '/roles/:roleSrn/detach-policy',
-    { schema: { ...describe('detachPolicy', 'Takes a policy from a role; again is no error.'), ...schema } },
+    { schema: { ...describe('detachPolicy', 'Detaches a policy from a role. Idempotent.'), ...schema } },
     (request) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
@@ -160,7 +160,10 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/roles/:roleSrn/create-assignment',
     {
       schema: {
-        ...describe('createAssignment', 'Gives a subject the role, for good or until a time; again replaces the time.'),
+        ...describe(
+          'createAssignment',
+          'Assigns the role to a subject, permanently or until a time. Repeated, it replaces the time.',
+        ),
         ...schema,
         body: CreateAssignmentRequest,
       },
@@ -179,7 +182,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/roles/:roleSrn/delete-assignment',
     {
       schema: {
-        ...describe('deleteAssignment', 'Takes the role from a subject; again is no error.'),
+        ...describe('deleteAssignment', 'Deletes the assignment of the role to a subject. Idempotent.'),
         ...schema,
         body: AssignmentRequest,
       },
@@ -197,7 +200,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/roles/:roleSrn/assignments',
     {
       schema: {
-        ...describe('listAssignments', 'Who has the role.'),
+        ...describe('listAssignments', 'The subjects with the role.'),
         params: RoleParams,
         querystring: ListQuery,
         response: answers(listOf(Assignment), 400, 404),
@@ -214,10 +217,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/assignments',
     {
       schema: {
-        ...describe(
-          'listAllAssignments',
-          'Who has which role, for the roles whose assignments the caller may read; by role.',
-        ),
+        ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
         querystring: ListQuery,
         response: answers(listOf(AssignmentOfRole), 400),
       },

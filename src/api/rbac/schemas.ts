@@ -32,17 +32,17 @@ const described = (kind: string) => ({
 });
 
 const history = {
-  createdAt: Time('When it was made'),
-  lastUpdatedAt: Time('When it was last changed'),
+  createdAt: Time('Time of creation'),
+  lastUpdatedAt: Time('Time of the last change'),
   createdBy: Type.String({
     description:
-      'SRN of who made it, a Kubernetes user name for kubectl, `platform-rbac-manager` for what is predefined, or `unknown`.',
+      'Creator: an SRN, the Kubernetes user name for kubectl, `platform-rbac-manager` for predefined resources, or `unknown`.',
   }),
-  lastUpdatedBy: Type.String({ description: 'Who last changed it, as createdBy.' }),
+  lastUpdatedBy: Type.String({ description: 'Author of the last change, in the form of createdBy.' }),
   managedBy: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'What else writes it by the Kubernetes API, such as `kubectl`: a change made here may be changed back there.',
+        'Other tools that manage it through the Kubernetes API, such as `kubectl`. They may revert changes made here.',
     }),
   ),
 };
@@ -58,7 +58,7 @@ export const UpdateRoleRequest = Type.Object(
 );
 
 export const AttachPolicyRequest = Type.Object(
-  { policySrn: Type.String({ minLength: 1, maxLength: MAX_SRN, description: '`srn2:policy#<name>`; one a call.' }) },
+  { policySrn: Type.String({ minLength: 1, maxLength: MAX_SRN, description: '`srn2:policy#<name>`; one per call.' }) },
   { ...closed, $id: 'AttachPolicyRequest' },
 );
 
@@ -94,8 +94,8 @@ export const Assignment = Type.Object(
   {
     subject: Type.String(),
     subjectType: StringEnum(SUBJECT_TYPES),
-    createdAt: Type.Optional(Time('When the assignment was made; absent where there was none to delete')),
-    createdBy: Type.Optional(Type.String({ description: 'Who made it, as for a role.' })),
+    createdAt: Type.Optional(Time('Time of the assignment; absent if there was none to delete')),
+    createdBy: Type.Optional(Type.String({ description: 'Creator, as of a role.' })),
     expiresAt: Type.Optional(Nullable(Time('From when on the subject no longer has the role; null for never'))),
     status: Type.Optional(
       StringEnum(['ACTIVE', 'EXPIRED'], { description: 'EXPIRED: the subject no longer has the role.' }),
@@ -116,7 +116,7 @@ export const PolicyDocument = Type.Object(
       Type.Object({
         description: Type.Optional(Type.String()),
         effect: StringEnum(['allow', 'deny']),
-        actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions where it is missing.' })),
+        actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions if absent.' })),
         resources: Type.Array(Type.String()),
       }),
     ),
@@ -161,20 +161,20 @@ const tokenFields = {
   description: Type.String(),
   createdAt: history.createdAt,
   createdBy: history.createdBy,
-  expiresAt: Nullable(Time('When it stops working; null for never')),
+  expiresAt: Nullable(Time('Expiry time; null if it never expires')),
 };
 export const CreateServiceTokenRequest = Type.Object(
   {
     description: Type.Optional(Description),
-    expiresAt: Type.Optional(Nullable(Time('When it shall stop working; never where it is missing'))),
+    expiresAt: Type.Optional(Nullable(Time('Expiry time; never if absent'))),
   },
   { ...closed, $id: 'CreateServiceTokenRequest' },
 );
 export const IssuedServiceToken = Type.Object(
   {
     ...tokenFields,
-    accessKey: Type.String({ description: 'The public half: 16 letters and digits.' }),
-    secretKey: Type.String({ description: 'The secret half. It is shown this once and not stored.' }),
+    accessKey: Type.String({ description: 'Public part: 16 letters and digits.' }),
+    secretKey: Type.String({ description: 'Secret part. Returned only in this response and not stored.' }),
     bearerToken: Type.String({ description: '`svc-<accessKey>-<secretKey>`, for `Authorization: Bearer`.' }),
   },
   { $id: 'IssuedServiceToken' },
@@ -182,10 +182,10 @@ export const IssuedServiceToken = Type.Object(
 export const ServiceToken = Type.Object(
   {
     ...tokenFields,
-    accessKey: Type.Optional(Type.String({ description: 'Absent while the operator has not made the token yet.' })),
+    accessKey: Type.Optional(Type.String({ description: 'Absent until the operator has generated the token.' })),
     roles: Type.Array(Reference),
     status: StringEnum(['UNASSIGNED', 'ACTIVE', 'EXPIRED'], {
-      description: 'UNASSIGNED: no role, so that the token does not work yet.',
+      description: 'UNASSIGNED: the token has no role and is rejected.',
     }),
     managedBy: history.managedBy,
   },
@@ -212,7 +212,7 @@ export const SimulateAccessRequest = Type.Object(
         domain: Type.Optional(SubjectIds),
         'service-token': Type.Optional(SubjectIds),
       },
-      { ...closed, description: 'Who asks; the roles of all of them add up.' },
+      { ...closed, description: 'The subjects of the caller; their roles are combined.' },
     ),
     resourceSrn2String: Type.Optional(question.resourceSrn2String),
     action: Type.Optional(question.action),
@@ -220,7 +220,7 @@ export const SimulateAccessRequest = Type.Object(
       Type.Array(Type.Object(question, closed), {
         minItems: 1,
         maxItems: MAX_REQUESTS,
-        description: 'Many questions at once.',
+        description: 'Several requests in one call.',
       }),
     ),
   },
@@ -246,7 +246,7 @@ const answer = {
   reason: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
   matchedStatements: Type.Array(MatchedStatement, {
     description:
-      'Matching denies, or matching allows where nothing denied; the statements that cannot be read for invalidPolicy. At most 100 for each question, and about 1000 for all questions together; once their lists of actions and resources are longer than 256 KiB together, the lists are left out.',
+      'The matching denies, or the matching allows if none denied; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
   }),
 };
 const Principal = Type.Object({
@@ -261,7 +261,7 @@ export const SimulateAccessResponse = Type.Object(
     matchedStatements: Type.Optional(answer.matchedStatements),
     results: Type.Optional(
       Type.Array(Type.Object({ resourceSrn2String: Type.String(), action: Type.String(), ...answer }), {
-        description: 'For `requests`: one answer for each, in order.',
+        description: 'For `requests`: one result for each, in order.',
       }),
     ),
   },
@@ -273,7 +273,7 @@ export const WhoAmI = Type.Object(
   {
     srn: Type.String({ description: 'Resource name of the caller.' }),
     kind: StringEnum(['user', 'service-token']),
-    authenticator: Type.String({ description: 'What vouched for the caller.' }),
+    authenticator: Type.String({ description: 'The authenticator that accepted the credential.' }),
     subjects: Type.Array(Type.Object({ subject: Type.String(), subjectType: StringEnum(SUBJECT_TYPES) })),
     roles: Type.Array(Reference),
     policies: Type.Array(Reference),
@@ -283,13 +283,13 @@ export const WhoAmI = Type.Object(
 
 export const ListQuery = Type.Object({
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10_000, description: 'How many entries at most; all where it is missing.' }),
+    Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum number of entries; all if absent.' }),
   ),
   continue: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 2048,
-      description: 'From the `Link` header (`rel="next"`) of the answer before.',
+      description: 'From the `Link` header (`rel="next"`) of the previous response.',
     }),
   ),
 });

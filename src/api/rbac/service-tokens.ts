@@ -24,7 +24,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
     '/service-tokens',
     {
       schema: {
-        ...describe('createServiceToken', 'Makes a service token; the answer alone shows its secret.'),
+        ...describe('createServiceToken', 'Creates a service token. Only this response contains its secret.'),
         body: CreateServiceTokenRequest,
         response: answers(IssuedServiceToken, 400),
       },

@@ -22,7 +22,7 @@ export function listOf(item: TSchema) {
     headers: {
       link: {
         type: 'string',
-        description: 'With `limit`: the address of the next part, `rel="next"`; absent on the last.',
+        description: 'With `limit`: the URL of the next page, `rel="next"`; absent on the last page.',
       },
     },
   });
@@ -94,7 +94,10 @@ function encodeContinue(key: string): string {
 function decodeContinue(token: string): string {
   const text = Buffer.from(token, 'base64url').toString('utf8');
   if (text.startsWith('after:')) return text.slice('after:'.length);
-  throw new HttpError(400, '`continue` in the query string is not what an answer gave: take it from the `Link` header');
+  throw new HttpError(
+    400,
+    '`continue` in the query string is invalid: take it from the `Link` header of the previous response',
+  );
 }
 
 /** Maximum bytes of a body with a policy document. Larger ones would block the event loop for more than 50 ms. */

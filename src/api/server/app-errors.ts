@@ -27,7 +27,7 @@ const ENGINE_STATUS: Readonly<Record<EngineError['code'], number>> = {
 const RETRY_AFTER_SECONDS = 5;
 
 /** Public message of internal errors; the cause is only logged. */
-const INTERNAL_MESSAGE = 'an internal error happened; the log tells more under this request id';
+const INTERNAL_MESSAGE = 'internal error; the log has details under this request id';
 
 const FRAMEWORK_MESSAGES: Readonly<Record<string, (request: FastifyRequest) => string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (request) =>

@@ -81,7 +81,7 @@ function deniedMessage(principal: Principal, action: string, resource: Srn, deci
     decision.reason === 'explicitDeny'
       ? 'a statement of its roles denies it'
       : decision.reason === 'invalidPolicy'
-        ? 'a policy of its roles cannot be read, and such a policy denies everything'
+        ? 'a policy of its roles is invalid, and an invalid policy denies everything'
         : 'no statement of its roles allows it';
   return `\`${principal.srn}\` may not \`${action}\` on ${target}: ${why}`;
 }

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { LiveProperties } from '../../config/live-properties.ts';
 import type { Settings } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { Closers } from '../../platform/lifecycle.ts';
 import { countReloads, createRegistry } from '../../api/server/metrics.ts';
 import { closeServer, listenProbes } from '../../api/server/server.ts';
@@ -58,6 +59,7 @@ function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LivePr
     file: loaded.file,
     fixed: loaded.fixedProperties,
     suggest: nearest,
+    clock: systemClock,
     onChange: (keys) => {
       count('applied');
       log.info({ keys }, 'properties changed');

@@ -4,6 +4,7 @@ import type { Engine } from '../../pinot/types.ts';
 import type { Properties } from '../../config/properties.ts';
 import { healthMetrics } from '../../health/metrics.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
+import { observeExpiries } from '../../operator/expiry-metrics.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
 import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
@@ -32,6 +33,7 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
     log,
     leaseName: settings['leader-lease'],
     tokenGraceMs: settings['token-grace'],
+    pruneExpiredAfterMs: settings['prune-expired-after'],
     tasks: [
       healthTask({
         engine,
@@ -46,6 +48,7 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
     ],
     ...(transport && { transport }),
   });
+  observeExpiries(registry, () => (operator.isLeader() ? store.list('RoleAssignment') : undefined), systemClock);
   closers.defer('operator', () => operator.stop());
   return operator;
 }

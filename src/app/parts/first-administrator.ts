@@ -6,6 +6,7 @@ import { hashToken } from '../../access/authenticators/token-file.ts';
 import { PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
 import { sameSubject } from '../../access/subjects.ts';
 import { systemClock } from '../../platform/clock.ts';
+import type { Deadline } from '../../platform/deadline.ts';
 import { retry } from '../../platform/retry.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
@@ -96,7 +97,10 @@ function newAssignment(name: string, spec: RoleAssignment['spec']): RoleAssignme
 }
 
 function sameSubjects(a: readonly Subject[], b: readonly Subject[]): boolean {
-  return a.length === b.length && a.every((one) => b.some((other) => sameSubject(one, other)));
+  return (
+    a.length === b.length &&
+    a.every((one) => b.some((other) => sameSubject(one, other) && one.expiresAt === other.expiresAt))
+  );
 }
 
 export const LOCAL_ADMINISTRATOR: Subject = { type: 'user-email', name: 'admin@localhost' };
@@ -136,26 +140,21 @@ async function writePrivate(path: string, content: string): Promise<void> {
   await rename(partial, path);
 }
 
-/** Resolves when all predefined roles exist. @throws {StoreError} after `timeoutMs` */
-export async function untilPredefined(store: ResourceStore, timeoutMs: number): Promise<void> {
+/** Resolves when all predefined roles exist. @throws {StoreError} when the deadline expires */
+export async function untilPredefined(store: ResourceStore, deadline: Deadline): Promise<void> {
   const missing = new Set(PREDEFINED_ROLES.map(({ metadata }) => metadata.name));
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => {
-    reject(
-      new StoreError(
-        'unavailable',
-        `the predefined roles ${[...missing].join(', ')} were not created within ${timeoutMs} ms`,
-      ),
-    );
-  }, timeoutMs);
+  const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = store.subscribe('Role', ({ object }) => {
     missing.delete(object.metadata.name);
     if (missing.size === 0) resolve();
   });
   try {
-    await promise;
+    await deadline.limit(promise);
+  } catch (error) {
+    const names = [...missing].map((name) => `\`${name}\``).join(', ');
+    const message = `the predefined roles ${names} were not created within ${deadline.timeoutMs} ms`;
+    throw new StoreError('unavailable', message, { cause: error });
   } finally {
-    clearTimeout(timer);
     unsubscribe();
   }
 }

@@ -12,16 +12,24 @@ const COOLDOWN_MS = 5000;
 const KEYS_MAX_AGE_MS = 600_000;
 const MAX_DOCUMENT_BYTES = 262_144;
 
-/** The issuer's keys. Their URL is discovered at first use, and again after a failure. */
+/**
+ * The issuer's keys. Their URL is discovered at first use, and again after a failure. Any client can cause a read with a token that names the
+ * issuer, so concurrent tokens share one.
+ */
 function issuerKeys(issuer: string, jwksUrl: string | undefined): JWTVerifyGetKey {
-  let known: JWTVerifyGetKey | undefined;
-  return async (header, token) => {
-    known ??= createRemoteJWKSet(new URL(jwksUrl ?? (await discoverKeys(issuer))), {
+  let known: Promise<JWTVerifyGetKey> | undefined;
+  const open = async (): Promise<JWTVerifyGetKey> =>
+    createRemoteJWKSet(new URL(jwksUrl ?? (await discoverKeys(issuer))), {
       timeoutDuration: TIMEOUT_MS,
       cooldownDuration: COOLDOWN_MS,
       cacheMaxAge: KEYS_MAX_AGE_MS,
     });
-    return known(header, token);
+  return async (header, token) => {
+    known ??= open().catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return (await known)(header, token);
   };
 }
 

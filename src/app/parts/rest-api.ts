@@ -56,7 +56,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
     (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random }) }),
-    (app) => clusterHealthRoutes(app, { store, engine, now, random }),
+    (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
     (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),

@@ -43,7 +43,9 @@ function excess(judged: JudgedSql, reading: Reading): string | undefined {
     .map((option) => option.slice('database='.length));
   if (judged.database !== undefined) databases.push(judged.database);
   for (const name of reading.tables) {
-    const missing = meanings(name, databases).find((meaning) => !(judged.tables as readonly string[]).includes(meaning));
+    const missing = meanings(name, databases).find(
+      (meaning) => !(judged.tables as readonly string[]).includes(meaning),
+    );
     if (missing !== undefined) return `reads ${missing}`;
   }
   if (reading.options.some((option) => /^useMultistageEngine=true$/i.test(option)) && !judged.multistage)

@@ -136,7 +136,7 @@ export const TARGETS = [
   `/query/sql?sql=${encodeURIComponent(secret)}`,
   `/sql?sql=${encodeURIComponent(secret)}`,
   '/query/sql?doPaginate=true&numRows=20',
-  '/query/sql?queryOptions=a%3Db',
+  '/query/sql?queryOptions=trace%3Db',
   '/query/%73ql',
   '/query/sql;x=y',
   '/query//sql',

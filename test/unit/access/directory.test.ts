@@ -20,7 +20,11 @@ const ada = { type: 'user-email', name: 'ada@example.com' } as const;
 function setUp() {
   const store = new MemoryStore();
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
-  return { store, directory, mayQuery: (who = ADA) => directory.isAllowed(who, 'Query', tableResource(tableNameOf('events'))) };
+  return {
+    store,
+    directory,
+    mayQuery: (who = ADA) => directory.isAllowed(who, 'Query', tableResource(tableNameOf('events'))),
+  };
 }
 
 describe('Directory', () => {
@@ -152,7 +156,12 @@ describe('Assignments that expire', () => {
     const store = new MemoryStore();
     const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
     store.seed(policy('read'), role('analysts', { policies: ['read'] }));
-    return { clock, store, directory, mayQuery: () => directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events'))) };
+    return {
+      clock,
+      store,
+      directory,
+      mayQuery: () => directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events'))),
+    };
   }
 
   it('give the role until the last millisecond before the expiry, also to a caller whose grants are cached', () => {

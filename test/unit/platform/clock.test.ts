@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sleep, systemClock } from '../../../src/platform/clock.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('sleep', () => {
   it('resolves when the time is over, and leaves no timer or listener', async () => {

@@ -39,9 +39,10 @@ export type PolicySummary = {
   readonly description: string;
 };
 
-export type AssignmentRequest = {
+export type CreateAssignmentRequest = {
   readonly subject: string;
   readonly subjectType: 'user-email' | 'email' | 'group' | 'domain' | 'service-token';
+  readonly expiresAt?: string | null;
 };
 
 export type Assignment = {
@@ -49,7 +50,14 @@ export type Assignment = {
   readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
   readonly createdAt?: string;
   readonly createdBy?: string;
+  readonly expiresAt?: string | null;
+  readonly status?: 'ACTIVE' | 'EXPIRED';
   readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type AssignmentRequest = {
+  readonly subject: string;
+  readonly subjectType: 'user-email' | 'email' | 'group' | 'domain' | 'service-token';
 };
 
 export type AssignmentOfRole = {
@@ -58,6 +66,8 @@ export type AssignmentOfRole = {
   readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
   readonly createdAt?: string;
   readonly createdBy?: string;
+  readonly expiresAt?: string | null;
+  readonly status?: 'ACTIVE' | 'EXPIRED';
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -213,8 +223,17 @@ export type WhoCan = {
   readonly subjects: ReadonlyArray<{
     readonly subject: string;
     readonly subjectType: string;
+    readonly description?: string;
     readonly role: string;
     readonly policy: string;
+    readonly statementIndex: number;
+    readonly expiresAt: string | null;
+  }>;
+  readonly totalRoles: number;
+  readonly roles: ReadonlyArray<{
+    readonly role: string;
+    readonly policy: string;
+    readonly statementIndex: number;
   }>;
 };
 

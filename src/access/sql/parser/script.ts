@@ -79,6 +79,7 @@ function explain(at: Reader): void {
 /** `SET key = value`. The engine accepts only literals. */
 function setOption(at: Reader): Option {
   at.expect('SET');
+  const { at: offset } = at.peek();
   const parts = [at.name('the name of an option')];
   while (at.key() === '.') {
     at.skip();
@@ -88,7 +89,7 @@ function setOption(at: Reader): Option {
   at.expectMark('=');
   const key = checkedKey(at, parts.join('.'));
   // The engine prints a number anew: it would read the database `2024` in `02024`.
-  return { key, value: key.toLowerCase() === 'database' ? databaseValue(at) : setValue(at) };
+  return { key, value: key.toLowerCase() === 'database' ? databaseValue(at) : setValue(at), at: offset };
 }
 
 /** The engine prints a number anew: it would read the database `2024` in `02024`. */
@@ -106,7 +107,7 @@ const KEY = /^[\w.$-]+$/;
 function checkedKey(at: Reader, key: string): string {
   if (!KEY.test(key))
     throw at.refusal(
-      `the option \`${key}\` has a name of other characters than ASCII letters, digits, \`_\`, \`.\`, \`$\` and \`-\``,
+      `the option \`${key}\` has a name with characters other than ASCII letters, digits, \`_\`, \`.\`, \`$\` and \`-\``,
     );
   return key;
 }
@@ -143,6 +144,7 @@ function optionClause(at: Reader): Option[] {
 const VALUE = /^[\w.:/$+-]+$/;
 
 function optionOf(at: Reader): Option {
+  const { at: offset } = at.peek();
   const key = checkedKey(at, at.name('the name of an option'));
   if (at.key() !== '=') throw at.unexpected('`=`');
   at.skip();
@@ -151,11 +153,11 @@ function optionOf(at: Reader): Option {
   while (at.key() !== ',' && at.key() !== ')') value += optionToken(at);
   if (!VALUE.test(value.replaceAll("'", '')) || value.includes('--') || value.includes('//')) {
     throw at.refusal(
-      `the value of the option \`${key}\` has other characters than ASCII letters, digits and \`_.:/$+-\``,
+      `the value of the option \`${key}\` has characters other than ASCII letters, digits and \`_.:/$+-\``,
       start.at,
     );
   }
-  return { key, value };
+  return { key, value, at: offset };
 }
 
 function optionToken(at: Reader): string {

@@ -94,6 +94,6 @@ function requireExpected(exchange: Exchange, fields: readonly RawField[], allowe
   if (queried === undefined) return;
   const tables = unexpectedTables(Buffer.from(`"tablesQueried":${queried.value}`), allowed);
   if (tables.length === 0) return;
-  exchange.log.error({ tables, allowed }, 'defect: a query read tables that its caller was not asked about');
+  exchange.log.error({ tables, allowed }, 'defect: a query read tables that were not authorized');
   throw new UnexpectedTables(tables);
 }

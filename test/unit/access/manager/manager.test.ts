@@ -28,9 +28,10 @@ function setUp(backend = new SharedBackend()) {
     directory,
     now: () => NOW,
     random: () => 0.5,
-    sleep: (ms) => {
+    schedule: (callback, ms) => {
       pauses.push(ms);
-      return new Promise((resolve) => void setImmediate(resolve));
+      const timer = setImmediate(callback);
+      return () => clearImmediate(timer);
     },
   });
   return { store, directory, manager, pauses };

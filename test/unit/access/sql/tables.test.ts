@@ -107,6 +107,6 @@ describe('size', () => {
     expect(tables(`SELECT '${'x'.repeat(256 * 1024)}' FROM a`)).toContain('longer than');
     expect(tables(`SELECT ${'('.repeat(5000)}1${')'.repeat(5000)} FROM a`)).toContain('nested deeper than');
     const calls = Array.from({ length: 9 }, (_, index) => `inSubquery(x, 'SELECT ${index} FROM a') = 1`);
-    expect(tables(`SELECT * FROM a WHERE ${calls.join(' AND ')}`)).toContain('queries are within strings');
+    expect(tables(`SELECT * FROM a WHERE ${calls.join(' AND ')}`)).toContain('queries within strings');
   });
 });

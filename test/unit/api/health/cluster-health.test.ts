@@ -7,13 +7,14 @@ import { clusterHealthRoutes } from '../../../../src/api/health/index.ts';
 import { REPORT_NAME } from '../../../../src/resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../../../src/resources/kinds.ts';
 import { ANNOTATIONS } from '../../../../src/resources/meta.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { checkResult, runResult } from '../../../builders/health-run.ts';
 import { clusterHealthReport } from '../../../builders/resources.ts';
 import { authorizerBy, testApp } from '../../../support/app.ts';
 import { ReplayEngine } from '../../../support/replay-engine.ts';
 import { MemoryStore } from '../../access/memory-store.ts';
 
-const now = new Date('2026-11-21T10:00:05Z');
+const now = Date.parse('2026-11-21T10:00:05Z');
 let store: MemoryStore;
 let engine: ReplayEngine;
 let app: FastifyInstance;
@@ -28,7 +29,7 @@ beforeEach(async () => {
   app = await testApp({
     authorizer: authorizerBy((_, action) => allowed.includes(action)),
     register: (instance) =>
-      clusterHealthRoutes(instance, { store, engine, now: () => now, random: () => 0.5, maxWaitMs: 1_000 }),
+      clusterHealthRoutes(instance, { store, engine, clock: { ...systemClock, random: () => 0.5 }, maxWaitMs: 1_000 }),
   });
 });
 
@@ -280,7 +281,7 @@ describe('GET /periodictask/run', () => {
     expect(status).toBe(404);
     expect(body).toMatchObject({
       message:
-        'there is no periodic task `Nonsense`; known are `ClusterHealthCheckTask`, `SegmentStatusChecker`, `RetentionManager`',
+        'unknown periodic task `Nonsense`; known tasks are `ClusterHealthCheckTask`, `SegmentStatusChecker`, `RetentionManager`',
     });
     expect((await get('/periodictask/names')).body).toEqual([TASK, 'SegmentStatusChecker', 'RetentionManager']);
     engine.stop('127.0.0.1:19000');

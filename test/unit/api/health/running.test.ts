@@ -3,7 +3,7 @@ import { runningId, withoutRunning, withRunning } from '../../../../src/health/r
 import { clusterHealth } from '../../../../src/api/health/report.ts';
 import type { ClusterHealthReportStatus } from '../../../../src/resources/cluster-health-report.ts';
 
-const NOW = new Date('2026-11-01T12:00:00Z');
+const NOW = Date.parse('2026-11-01T12:00:00Z');
 const REPORT: ClusterHealthReportStatus = {
   lastRunTime: '2026-11-01T11:00:00.000Z',
   durationMs: 120,

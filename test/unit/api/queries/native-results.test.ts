@@ -470,7 +470,7 @@ describe('results that the engine keeps', () => {
     const gateway = await start();
     const answer = await submit(gateway);
     expect(answer.statusCode).toBe(400);
-    expect(answer.json<{ message: string }>().message).toMatch(/more than the 11 rows/);
+    expect(answer.json<{ message: string }>().message).toMatch(/row limit of this caller, 11 per query/);
     expect(brokerRequests()).toContain('DELETE /responseStore/643128405000000011');
     expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
   });

@@ -218,7 +218,7 @@ describe('paginated queries over HTTP', () => {
   it('refuses a query that cannot be understood', async () => {
     const answer = await submit('doPaginate=true', 'SELECT * FROM orders WHERE (');
     expect(answer.statusCode).toBe(400);
-    expect(answer.json<{ message: string }>().message).toContain('the query is refused');
+    expect(answer.json<{ message: string }>().message).toContain('query rejected');
     expect(endpoint.requests).toHaveLength(0);
   });
 

@@ -85,6 +85,6 @@ describe('three gateways with stores of their own', () => {
     await first!.app.close();
     const answer = await call(second, `/query/${requestId}/results?offset=0`);
     expect(answer.status).toBe(503);
-    expect(answer.text).toContain('does not answer');
+    expect(answer.text).toContain('does not respond');
   });
 });

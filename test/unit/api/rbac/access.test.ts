@@ -64,7 +64,7 @@ describe('service tokens over REST', () => {
   it('refuses a time that is past, and a token that does not exist', async () => {
     const { call } = await testGateway();
     const past = await call('POST', '/service-tokens', { description: 'x', expiresAt: '2026-10-01T00:00:00Z' });
-    expect([past.status, past.body.message]).toEqual([400, expect.stringContaining('must be a time to come')]);
+    expect([past.status, past.body.message]).toEqual([400, expect.stringContaining('must be in the future')]);
     const wrong = await call('POST', '/service-tokens', { description: 'x', expiresAt: 'tomorrow' });
     expect(wrong.status).toBe(400);
     const nobody = await call('POST', `/roles/${inPath('role', 'table-reader')}/create-assignment`, {

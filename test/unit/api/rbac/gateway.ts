@@ -24,6 +24,8 @@ export interface TestGateway {
   readonly store: MemoryStore;
   readonly directory: Directory;
   readonly manager: RbacManager;
+  /** The gateway's time, milliseconds since the epoch; NOW at first. */
+  readonly clock: { time: number };
   /** Sends `<method> <BASE><path>`. @returns status, parsed body and headers */
   readonly call: (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) => Promise<Answer>;
 }
@@ -41,8 +43,9 @@ export async function testGateway(
       );
     }
   }
-  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
-  const manager = new RbacManager({ store, directory, now: () => NOW, random: Math.random });
+  const clock = { time: NOW.getTime(), now: () => clock.time };
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
+  const manager = new RbacManager({ store, directory, now: () => new Date(clock.time), random: Math.random });
   const app = await testApp({
     authorizer: directory,
     principal,
@@ -54,6 +57,7 @@ export async function testGateway(
     store,
     directory,
     manager,
+    clock,
     async call(method, path, body) {
       const answer = await app.inject({
         method,

@@ -51,7 +51,7 @@ describe('policies over REST', () => {
       /statements\[0\]\.actions\[0\]: `Quary` matches no action; did you mean `Query`/,
     ],
     [statement({ actions: ['CreateTabel*'] }), /did you mean `CreateTable`/],
-    [statement({ resources: ['srn2:tabel#x'] }), /names the kind `tabel`, which no resource has; known kinds are/],
+    [statement({ resources: ['srn2:tabel#x'] }), /has the unknown kind `tabel`; known kinds are/],
     [statement({ resources: ['table#x'] }), /statements\[0\]\.resources\[0\]/],
     [statement({ resources: undefined }), /statements\[0\]\.resources: is required/],
     [statement({ effect: 'permit' }), /`permit` is not one of allow, deny/],

@@ -105,7 +105,7 @@ describe('errors', () => {
       'the body is too large: at most 100 bytes are allowed',
       '/things',
     ],
-    [{ method: 'PATCH', url: '/things', payload: {} }, 405, '`PATCH` is not allowed here, but POST', '/things'],
+    [{ method: 'PATCH', url: '/things', payload: {} }, 405, '`PATCH` is not allowed here: use POST', '/things'],
     [{ url: '/fail/http' }, 418, 'a teapot', '/fail/http'],
     [{ url: '/fail/conflict' }, 409, 'role `a` was changed meanwhile', '/fail/conflict'],
     [{ url: '/fail/engine' }, 504, 'the controller did not answer within 10 s', '/fail/engine'],

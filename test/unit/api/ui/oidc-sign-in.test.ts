@@ -90,7 +90,7 @@ describe('the exchange of a code', () => {
   it.each([
     ['another nonce', () => idToken({ nonce: 'of another sign-in' }), 'its `nonce` differs'],
     ['no nonce', () => idToken({ sub: 'ann' }), 'its `nonce` differs'],
-    ['no JWT', () => 'opaque', 'that is no JWT'],
+    ['no JWT', () => 'opaque', 'that is not a JWT'],
     ['no ID token', () => undefined, 'sent no `id_token`'],
   ])('opens no session for %s', async (_case, token, message) => {
     answer = { id_token: token() };
