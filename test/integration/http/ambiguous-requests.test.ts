@@ -98,7 +98,10 @@ describe('a body that is refused', () => {
   it.each<[string, string | Uint8Array]>([
     ['has a key twice', '{"sql":"SELECT a FROM readable","sql":"SELECT a FROM secret"}'],
     ['has a key twice, once escaped', '{"sql":"SELECT a FROM readable","s\\u0071l":"SELECT a FROM secret"}'],
-    ['has a key twice within options', '{"sql":"SELECT a FROM readable","queryOptions":"trace=1","queryOptions":"sampler=2"}'],
+    [
+      'has a key twice within options',
+      '{"sql":"SELECT a FROM readable","queryOptions":"trace=1","queryOptions":"sampler=2"}',
+    ],
     ['has an unknown field', '{"sql":"SELECT a FROM readable","pql":"SELECT a FROM secret"}'],
     ['has a field in another case', '{"sql":"SELECT a FROM readable","SQL":"SELECT a FROM secret"}'],
     ['is an array', '[{"sql":"SELECT a FROM readable"}]'],
