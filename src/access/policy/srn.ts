@@ -1,3 +1,4 @@
+import type { TableName } from '../../pinot/table-name.ts';
 import { nearest } from '../../resources/nearest.ts';
 import { compileGlob, globMatches, type Glob } from './glob.ts';
 
@@ -44,8 +45,8 @@ function singleLevel(kind: SrnKind, id: string): Srn {
 export const roleResource = (name: string): Srn => singleLevel('role', name);
 export const policyResource = (name: string): Srn => singleLevel('policy', name);
 export const serviceTokenResource = (name: string): Srn => singleLevel('service-token', name);
-/** A table by its raw name: without type suffix; with its database (`sales.orders`) unless that is the default one. */
-export const tableResource = (name: string): Srn => singleLevel('table', name);
+/** `srn2:table#sales.orders`; `srn2:table#orders` in the database `default`, so that `srn2:table#sales.*` is all tables of a database. */
+export const tableResource = (name: TableName): Srn => singleLevel('table', name);
 /** The cluster of this deployment. The authorizer adds the outer levels. */
 export const clusterResource: Srn = { levels: [] };
 
