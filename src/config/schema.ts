@@ -182,8 +182,28 @@ export const SettingsSchema = Type.Object({
     description: 'Addresses or networks of proxies whose `X-Forwarded-For` is trusted.',
     default: [],
   }),
+  'audit-file': Type.Optional(
+    text({
+      description:
+        'File for the audit records, as JSON lines, in addition to the log. See [rbac.md](rbac.md#the-audit-log).',
+      unit: 'path',
+    }),
+  ),
+  'audit-file-max-mb': integer({
+    description: 'Size in MiB at which the audit file is rotated to `<file>.1`.',
+    default: 100,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  'audit-file-count': integer({
+    description: 'Rotated audit files that are kept.',
+    default: 10,
+    minimum: 1,
+    maximum: 1000,
+  }),
   'max-failed-attempts': integer({
-    description: 'Failed logins per client address per minute before further failures get 429.',
+    description:
+      'Failed logins per client address and per access key per minute before further failures get 429. A valid service token, or a token that was checked within the last minute, is never affected.',
     default: 20,
     minimum: 1,
     maximum: 1_000_000,
