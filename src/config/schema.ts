@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { LOG_LEVELS } from '../platform/logging.ts';
+import { choice, duration, flag, integer, text, texts } from '../platform/setting-schema.ts';
 import { keysOf } from './keys.ts';
-import { choice, duration, flag, integer, text, texts } from './value.ts';
 
 const HOST_PORT = '^[A-Za-z0-9._-]+:\\d{1,5}$|^\\[[0-9A-Fa-f:.]+\\]:\\d{1,5}$';
 const SIGNING_ALGORITHM = '^(RS|PS|ES)(256|384|512)$|^EdDSA$|^Ed25519$';
@@ -303,7 +303,7 @@ export const SettingsSchema = Type.Object({
 });
 export type Settings = Static<typeof SettingsSchema>;
 
-export const SETTING_KEYS = keysOf(SettingsSchema);
+export const SETTING_KEYS = keysOf(SettingsSchema.properties);
 
 /** Problems between settings. */
 export function settingsProblems(settings: Settings): string[] {

@@ -79,6 +79,13 @@ export class BrokerRouting {
     return [...new Set(names.flatMap((name) => meaningsOf(map, name)))];
   }
 
+  /** Without waiting; undefined if no map was read yet. */
+  tableNames(): readonly TableName[] | undefined {
+    const dueAfterMs = this.#map === undefined ? UNKNOWN_TABLE_REFRESH_MS : this.#options.refreshMs;
+    if (this.#readAt === 0 || this.#age() >= dueAfterMs) this.#readInBackground();
+    return this.#map && [...this.#map.spellings.values()].flatMap((spellings) => Array.from(spellings));
+  }
+
   /** Refreshes the map after a broker was unreachable, since its address may have changed. */
   refreshSoon(): void {
     if (this.#age() >= UNKNOWN_TABLE_REFRESH_MS) this.#readInBackground();

@@ -122,4 +122,9 @@ export interface KnownTables {
    * @throws {EngineError} if the tables were never listed successfully
    */
   actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]>;
+  /**
+   * All tables of all databases as last listed; undefined if they were never listed successfully. Never waits: an old list is
+   * refreshed in the background.
+   */
+  tableNames(): readonly TableName[] | undefined;
 }

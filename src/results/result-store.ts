@@ -1,7 +1,6 @@
 import type { TableName } from '../pinot/table-name.ts';
 import type { RawField } from './scanner/fields.ts';
 import type { RowIndex } from './row-index.ts';
-import type { ResultStoreProtocol } from './settings.ts';
 
 /** A cursor of the engine: a result whose rows the engine keeps. */
 export interface EngineCursor {
@@ -83,7 +82,6 @@ export interface ResultReader {
 
 /** Storage for results. Every implementation passes test/contract/result-store.ts. */
 export interface ResultStore {
-  readonly protocol: ResultStoreProtocol;
   /** Whether only the gateway that stored a result can read it. */
   readonly local: boolean;
   /** Capacity in bytes, independent of the quota; undefined if the store has no limit of its own. */

@@ -16,6 +16,17 @@ export interface Srn {
 export const SRN_KINDS = ['environment', 'cluster', 'table', 'role', 'policy', 'service-token', 'user'] as const;
 export type SrnKind = (typeof SRN_KINDS)[number];
 
+/** The levels around a resource of each kind. Roles, policies, service tokens and users belong to the environment, not to a cluster. */
+export const OUTER_KINDS = {
+  environment: [],
+  cluster: ['environment'],
+  table: ['environment', 'cluster'],
+  role: ['environment'],
+  policy: ['environment'],
+  'service-token': ['environment'],
+  user: ['environment'],
+} as const satisfies Record<SrnKind, readonly SrnKind[]>;
+
 const PREFIX = 'srn2:';
 
 export function formatSrn(srn: Srn): string {
@@ -127,7 +138,7 @@ export interface Deployment {
 
 /**
  * Adds the outer levels of this deployment (environment, then cluster) that the resource does not have itself.
- * The environment itself has no cluster level.
+ * The environment has no outer level; what belongs to the environment has no other than that, even if the name has some.
  */
 export function completeSrn(resource: Srn, deployment: Deployment): readonly SrnLevel[] {
   const { levels } = resource;
@@ -135,8 +146,14 @@ export function completeSrn(resource: Srn, deployment: Deployment): readonly Srn
   const environment = first?.kind === 'environment' ? first : { kind: 'environment', id: deployment.environment };
   const rest = first?.kind === 'environment' ? levels.slice(1) : levels;
   if (rest.length === 0 && first) return [environment];
+  const last = rest.at(-1);
+  if (last && belongsToEnvironment(last.kind)) return [environment, last];
   if (rest[0]?.kind === 'cluster') return [environment, ...rest];
   return [environment, { kind: 'cluster', id: deployment.cluster }, ...rest];
+}
+
+function belongsToEnvironment(kind: string): boolean {
+  return kind !== 'cluster' && OUTER_KINDS[kind as SrnKind]?.length === 1;
 }
 
 /** @param levels a completed resource. A pattern matches if its levels occur in order and its last level matches the last one. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { createEngine, type EngineOptions } from '../../../src/pinot/connection.ts';
 import { getJson, readBody } from '../../../src/pinot/controller.ts';
 import { credentialFromFile } from '../../../src/pinot/credential.ts';
@@ -24,7 +25,7 @@ async function fake(): Promise<FakeEngine> {
 }
 
 function engine(options: Partial<EngineOptions> & Pick<EngineOptions, 'controllerUrls'>): Engine & KnownTables {
-  const made = createEngine({ now: () => now, ...options });
+  const made = createEngine({ clock: { ...systemClock, monotonic: () => now }, ...options });
   engines.push(made);
   return made;
 }
@@ -75,7 +76,7 @@ describe('the credential in a file', () => {
     const path = join(folder, 'credential');
     try {
       await writeFile(path, 'admin:verysecret\n');
-      const credential = credentialFromFile(path, () => now);
+      const credential = credentialFromFile(path, { monotonic: () => now });
       expect(await credential.header()).toBe('Basic YWRtaW46dmVyeXNlY3JldA==');
       await writeFile(path, 'Bearer abc');
       expect(credential.header()).toBe('Basic YWRtaW46dmVyeXNlY3JldA==');
@@ -101,7 +102,7 @@ describe('the credential in a file', () => {
     const controller = await fake();
     const { controller: endpoint } = engine({
       controllerUrls: [controller.url],
-      credential: credentialFromFile(path, () => now),
+      credential: credentialFromFile(path, { monotonic: () => now }),
     });
     const asked = endpoint.request({ method: 'GET', path: '/' });
     await expect(asked).rejects.toThrow(/must hold one line/);

@@ -43,7 +43,7 @@ describe('the printed text', () => {
     expect(printed(sql)).toBe(expected);
   });
 
-  it('has no word that is not of a closed list', () => {
+  it('has only unquoted words from closed lists', () => {
     const bare = (text: string) => () =>
       print(
         { pieces: [{ kind: 'bare', text }], options: [], limit: undefined },
@@ -55,7 +55,7 @@ describe('the printed text', () => {
   });
 });
 
-describe('words that an engine takes for aliases', () => {
+describe('words that an engine parses as aliases', () => {
   // Regression tests: each was once read as the end of the query or as an operator, so that the following table was missed.
   it.each([
     'for',
@@ -74,15 +74,15 @@ describe('words that an engine takes for aliases', () => {
     expect(tables(`SELECT a FROM t ${alias}, secret`)).toEqual(['t', 'secret']);
   });
 
-  it('are refused where they are none', () => {
+  it('are rejected where an alias is not possible', () => {
     for (const rest of ['for secret', 'and secret', 'extend (b INT), secret', 'x y, secret', 'as x y']) {
       expect(tables(`SELECT a FROM t WHERE EXISTS (SELECT 1 FROM t ${rest})`)).toContain('is unexpected here');
     }
   });
 });
 
-describe('letters beyond ASCII', () => {
-  it('are never folded to ASCII ones', () => {
+describe('letters outside ASCII', () => {
+  it('are never folded to ASCII letters', () => {
     const sql = 'SELECT c.x, t.ıs dıstinct FROM secret AS c, (SELECT y AS ıs FROM t) AS t';
     expect(tables(sql)).toEqual(['secret', 't']);
     expect(printed(sql)).toContain('"t"."ıs" AS "dıstinct" FROM "secret" AS "c"');
@@ -91,7 +91,7 @@ describe('letters beyond ASCII', () => {
     expect(tables('SELECT a FROM t uniſn SELECT b FROM secret')).toContain('is unexpected');
   });
 
-  it('are refused in names of functions, which the engine folds', () => {
+  it('are rejected in names of functions, which the engine folds', () => {
     for (const name of ['loo\u212aUp', '"loo\u212aUp"', 'ınSubquery', '"GROOVY "', '"look up"']) {
       expect(tables(`SELECT ${name}('secret', 'a', 'b', c) FROM t`)).toMatch(
         /the name of a function|the character `\u212a`/,
@@ -99,7 +99,7 @@ describe('letters beyond ASCII', () => {
     }
   });
 
-  it('and characters that are no letters are refused outside quotes, with their code', () => {
+  it('and characters that are not letters are rejected outside quotes, with their code', () => {
     for (const char of ['\u0000', '\u00a0', '\u2028', '\ufeff', '\uff0c', '\u2018', '`', '\\', '😀']) {
       expect(judgeSql(`SELECT a FROM t ${char} x`)).toMatchObject({ ok: false, line: 1, column: 17 });
       expect(tables(`SELECT a FROM t ${char} x`)).toContain('U+');
@@ -110,8 +110,8 @@ describe('letters beyond ASCII', () => {
   });
 });
 
-describe('a refusal', () => {
-  it('says where, what and what would be right', () => {
+describe('an error', () => {
+  it('names position, problem and what would be right', () => {
     expect(judgeSql('SELECT a\nFROM t\n  WHERE b c')).toEqual({
       ok: false,
       reason:
@@ -134,7 +134,7 @@ describe('a refusal', () => {
 });
 
 describe('tables', () => {
-  it('of a common table expression are its own', () => {
+  it('of a common table expression are those of its query', () => {
     expect(tables('WITH x AS (SELECT * FROM t), y AS (SELECT * FROM x) SELECT * FROM x, y')).toEqual(['t']);
     expect(tables('WITH x AS (SELECT * FROM x) SELECT * FROM x')).toEqual(['x']);
     expect(tables('SELECT * FROM (WITH x AS (SELECT 1) SELECT * FROM x) q, x')).toEqual(['x']);
@@ -142,7 +142,7 @@ describe('tables', () => {
     expect(tables('WITH x AS (SELECT 1) SELECT * FROM X, default.x, "default.x"')).toEqual(['X', 'x']);
   });
 
-  it('after a set operator are those of a query in parentheses where it begins with WITH', () => {
+  it('after a set operator include those of a query in parentheses that begins with WITH', () => {
     expect(tables('SELECT 1 FROM x UNION (WITH a AS (SELECT 1) SELECT * FROM a) UNION SELECT * FROM a')).toEqual([
       'x',
       'a',
@@ -179,7 +179,7 @@ describe('the limit', () => {
 });
 
 describe('options', () => {
-  it('beside the text are printed anew', () => {
+  it('outside the text are printed again', () => {
     const options = (queryOptions: string) => {
       const found = judgeSql('SELECT 1', { queryOptions });
       return found.ok ? found.queryOptions : found.reason;
@@ -193,7 +193,7 @@ describe('options', () => {
     expect(options('trace=1\n')).toBe('trace=1');
   });
 
-  it('in the text ask for the other engine', () => {
+  it('in the text select the multi-stage engine', () => {
     for (const sql of [
       'SET useMultistageEngine=true; SELECT 1',
       "SELECT 1; SET USEMULTISTAGEENGINE = 'True'",
@@ -220,14 +220,14 @@ describe('options', () => {
 
 describe('the option database', () => {
   it.each(['02024', '1e3', '+1', '-1', 'TRUE', 'NULL'])(
-    'is refused with %s, which the engine spells in another way',
+    'is rejected with %s, which the engine prints differently',
     (value) => {
       expect(printed(`SET "database" = ${value}; SELECT 1 FROM t`)).toContain('a string was expected');
     },
   );
 });
 
-it('refuses a field of a number, which would be printed as another number', () => {
+it('rejects a field of a number, which would be printed as another number', () => {
   expect(judgeSql('SELECT 1 .a FROM t')).toMatchObject({ ok: false, line: 1, column: 10 });
   expect(judgeSql('SELECT (1).a, 1.5, 1. FROM t')).toMatchObject({ ok: true });
 });
@@ -271,7 +271,7 @@ describe('limits', () => {
     expect(judged).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
   });
 
-  it('of nesting keep the parser off the end of the stack at the most that can be set', () => {
+  it('of nesting prevent a stack overflow of the parser at the maximum setting', () => {
     const limits = { ...SQL_LIMITS, nesting: 200 };
     for (const [open, close] of NESTING) {
       const sql = `SELECT ${open.repeat(190)}1${close.repeat(190)} FROM t`;
@@ -280,7 +280,7 @@ describe('limits', () => {
     }
   });
 
-  it('of the printed text hold where each level doubles the quotes of the one within', () => {
+  it('of the printed text apply when each level doubles the quotes of the inner one', () => {
     const nested = (depth: number): string =>
       depth === 0
         ? `SELECT U&'${'\\0027'.repeat(20_000)}' FROM t`
@@ -289,7 +289,7 @@ describe('limits', () => {
     expect(printed(nested(SQL_LIMITS.texts))).toContain('longer than 1048576 characters');
   });
 
-  it('of nesting hold for all texts within each other, and keep the parser off the end of the stack', () => {
+  it('of nesting apply to nested texts together, and prevent a stack overflow', () => {
     const brackets = (depth: number, inner: string) => `SELECT ${'('.repeat(depth)}${inner}${')'.repeat(depth)}`;
     const within = (depth: number, inner: string) =>
       `in_subquery(a, '${brackets(depth, inner).replaceAll("'", "''")}')`;

@@ -9,7 +9,7 @@ const tables = (...question: Parameters<typeof judgeSql>) => {
 };
 
 describe('names elsewhere', () => {
-  it('lose their type and the default database', () => {
+  it('are returned without type suffix and default database', () => {
     expect(tableNames('a_OFFLINE')).toEqual(['a']);
     expect(tableNames('default.a_REALTIME')).toEqual(['a']);
     expect(tableNames('a', 'sales')).toEqual(['sales.a']);
@@ -74,7 +74,7 @@ const { query } = fc.letrec<{ query: Text; source: Text; expression: Text }>((ti
 }));
 
 describe('random texts', () => {
-  it('are understood, and read just what they name', () => {
+  it('are parsed, with exactly the tables that they name', () => {
     fc.assert(
       fc.property(query, ({ sql, names }) => {
         expect(tables(sql)).toSatisfy((found) => Array.isArray(found), sql);
@@ -84,7 +84,7 @@ describe('random texts', () => {
     );
   });
 
-  it('cut, joined and mangled never throw, and never hide a table that stands right after FROM or JOIN', () => {
+  it('cut, joined and mutated cause no exception, and hide no table directly after FROM or JOIN', () => {
     const mangled = fc
       .tuple(query, query, fc.nat(200), fc.nat(200), fc.string({ maxLength: 4 }))
       .map(([a, b, from, to, bit]) => {

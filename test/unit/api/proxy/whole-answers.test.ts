@@ -77,13 +77,13 @@ function expectSame(received: string, expected: string): void {
   expect(received === expected).toBe(true);
 }
 
-describe.each(Object.entries(REQUESTS))('an answer to %s', (_name, target) => {
-  it.each(SIZES)('of %i bytes is whole when the connection closes after it', async (bytes) => {
+describe.each(Object.entries(REQUESTS))('a response to %s', (_name, target) => {
+  it.each(SIZES)('of %i bytes is complete when the connection closes after it', async (bytes) => {
     answer = answerOf(bytes);
     expectSame(await send(target, false), answer);
   });
 
-  it('is whole on a connection that is used again', async () => {
+  it('is complete on a reused connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
       for (const bytes of [...SIZES, ...SIZES.toReversed()]) {

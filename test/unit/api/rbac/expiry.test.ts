@@ -74,7 +74,7 @@ describe('an assignment with an expiry', () => {
   });
 
   it.each([
-    [AT(0), /`expiresAt`: `.*` must be a time to come/],
+    [AT(0), /`expiresAt`: `.*` must be in the future/],
     [AT(-1), /`expiresAt`/],
     ['tomorrow', /expiresAt/],
     ['2026-12-31T23:59:60Z', /expiresAt/],

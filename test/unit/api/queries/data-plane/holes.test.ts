@@ -62,19 +62,19 @@ async function raw(line: string, headers: readonly string[], body: string | Buff
   return [Number(text.slice(9, 12)), text.slice(text.indexOf('\r\n\r\n') + 4)];
 }
 
-describe('a query that is asked in the ordinary way', () => {
+describe('an ordinary query', () => {
   it.each([
     'application/json',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
     'text/plain',
     'application/x-www-form-urlencoded',
-  ])('is taken as %s', async (type) => {
+  ])('is accepted as %s', async (type) => {
     expect((await raw('POST /query/sql', [`content-type: ${type}`], BODY))[0]).toBe(200);
     expect(fake.seen.at(-1)?.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('reaches the engine in one form, with headers of a list', async () => {
+  it('reaches the engine in one form, with listed headers', async () => {
     const trace = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const more = [
       'accept-encoding: br, gzip;q=0.8',
@@ -97,7 +97,7 @@ describe('a query that is asked in the ordinary way', () => {
   });
 });
 
-describe('a request that two readers could read in different ways', () => {
+describe('a request that servers could interpret differently', () => {
   const refusals: readonly [string, string, readonly string[], string | Buffer, number, RegExp][] = [
     [
       'a second charset',
@@ -187,12 +187,15 @@ describe('a request that two readers could read in different ways', () => {
     ['a method override', 'DELETE /query/sql', [], '', 405, /GET, POST/],
   ];
 
-  it.each(refusals)('%s is refused before the engine is asked', async (_what, line, headers, body, status, message) => {
-    const [answered, text] = await raw(line, headers, body);
-    expect([answered, (JSON.parse(text) as { message: string }).message]).toEqual([
-      status,
-      expect.stringMatching(message),
-    ]);
-    expect(fake.seen).toEqual([]);
-  });
+  it.each(refusals)(
+    '%s is rejected before the engine gets a request',
+    async (_what, line, headers, body, status, message) => {
+      const [answered, text] = await raw(line, headers, body);
+      expect([answered, (JSON.parse(text) as { message: string }).message]).toEqual([
+        status,
+        expect.stringMatching(message),
+      ]);
+      expect(fake.seen).toEqual([]);
+    },
+  );
 });
