@@ -82,7 +82,7 @@ class PinotEngine implements Engine, KnownTables {
     return live ? this.#failover([url]) : undefined;
   }
 
-  tableNames(): readonly string[] | undefined {
+  tableNames(): readonly TableName[] | undefined {
     return this.#routing.tableNames();
   }
 
