@@ -112,6 +112,7 @@ class PinotEngine implements Engine, KnownTables {
     return new FailoverEndpoint(
       pools.sort((a, b) => weight(a) - weight(b)),
       this.#suspects,
+      true,
     );
   }
 
