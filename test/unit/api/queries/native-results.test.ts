@@ -32,14 +32,14 @@ interface PageBody {
   readonly brokerId: string;
 }
 
-describe('the stand-in for a broker that keeps results', () => {
+describe('the simulated broker with cursors', () => {
   const times = /"(?:cursorResultWriteTimeMs|cursorFetchTimeMs)":\d+/g;
   const ask = async (cluster: CursorCluster, method: string, path: string, body?: string) => {
     const answer = await fetch(cluster.brokers[0]!.url + path, { method, ...(body !== undefined && { body }) });
     return { status: answer.status, body: (await answer.text()).replaceAll(times, '') };
   };
 
-  it('answers as the broker did that was recorded', async () => {
+  it('responds like the recorded broker', async () => {
     const cluster = await CursorCluster.start(1);
     const names = [
       'submit',
@@ -139,7 +139,7 @@ describe('results that the engine keeps', () => {
   const resultBroker = () => cluster.brokers.find(({ disk }) => disk.size > 0)!;
   const otherBroker = () => cluster.brokers.find((broker) => broker !== resultBroker())!;
 
-  it('are answered in the order of the specification, their rows byte for byte', async () => {
+  it('are returned in the field order of the specification, with rows byte for byte', async () => {
     const gateway = await start();
     const answer = await submit(gateway);
     expect(answer.statusCode).toBe(200);
@@ -161,7 +161,7 @@ describe('results that the engine keeps', () => {
     expect(resultBroker().engine.seen[0]).toMatchObject({ body: JSON.stringify({ sql: printed(CURSOR_SQL) }) });
   });
 
-  it('leave no row in the store of the gateway', async () => {
+  it('store no rows at the gateway', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     expect((await stat(join(folder, 'data-0', `${id}.rows`))).size).toBe(0);
@@ -169,7 +169,7 @@ describe('results that the engine keeps', () => {
     expect(gateway.service.data.queries.holds(id)).toBe(false);
   });
 
-  it('are paged in any order and size, and asked of the engine no more than that', async () => {
+  it('are paged in any order and size, with one request to the engine each', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     for (const [offset, numRows, expected] of [
@@ -217,7 +217,7 @@ describe('results that the engine keeps', () => {
     expect((await page(gateway, requestId, 'offset=0&numRows=9')).json()).toMatchObject({ numRows: 6 });
   });
 
-  it('are submitted by GET, too, of which the engine would make no cursor', async () => {
+  it('can be submitted by GET, for which the engine itself creates no cursor', async () => {
     const gateway = await start();
     const sql = encodeURIComponent(CURSOR_SQL);
     const answer = await gateway.app.inject(`/query/sql?sql=${sql}&doPaginate=true&numRows=2`);
@@ -226,7 +226,7 @@ describe('results that the engine keeps', () => {
     expect(resultBroker().engine.seen[0]!.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('tell their metadata as the engine has it', async () => {
+  it('have the metadata of the engine', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const [item] = (await gateway.app.inject(`/query/${id}/metadata`)).json<Record<string, unknown>[]>();
@@ -240,7 +240,7 @@ describe('results that the engine keeps', () => {
     expect(resultBroker().asked.at(-1)).toBe('GET /responseStore/643128405000000011');
   });
 
-  it('are listed with where they are and what they take up there, and count against the quota', async () => {
+  it('are listed with location and size, and count against the quota', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
@@ -270,7 +270,7 @@ describe('results that the engine keeps', () => {
     expect(usage).toMatchObject({ usedBytes: size + 773, capacityBytes: null });
   });
 
-  it('go at the engine, too, when they are deleted', async () => {
+  it('are also deleted at the engine', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const { disk } = resultBroker();
@@ -283,7 +283,7 @@ describe('results that the engine keeps', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('are read by their owner or who may read any, and with Query on their tables, at each read and after a restart', async () => {
+  it('require ownership or permission, and Query on their tables, at each read and after a restart', async () => {
     const first = await start();
     const id = await submitted(first);
     await stopGateways(gateways);
@@ -306,7 +306,7 @@ describe('results that the engine keeps', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('stay readable when new ones are no longer left to the engine', async () => {
+  it('stay readable when the setting is disabled', async () => {
     const id = await submitted(await start());
     await stopGateways(gateways);
     const gateway = await start(1, { native: false });
@@ -316,7 +316,7 @@ describe('results that the engine keeps', () => {
   });
 
   it.each(['memory', 'file'] as const)(
-    'are found by the id from any gateway, with a %s store of its own each',
+    'are found by id from any gateway, each with its own %s store',
     async (store) => {
       await start(3, { store });
       const [first, second, third] = gateways as [TestGateway, TestGateway, TestGateway];
@@ -333,7 +333,7 @@ describe('results that the engine keeps', () => {
     },
   );
 
-  it('expire when either of the two stores says so', async () => {
+  it('expire at the earlier of both expirations', async () => {
     const gateway = await start();
     const short = await submitted(gateway);
     for (const broker of cluster.brokers) broker.lifetimeMs = 60_000;
@@ -347,18 +347,18 @@ describe('results that the engine keeps', () => {
     expect((await remove(gateway, short)).statusCode).toBe(200);
   });
 
-  it('are 404 when the engine has lost them, and can be deleted still', async () => {
+  it('get 404 when the engine has lost them, and can still be deleted', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().disk.clear();
     const answer = await page(gateway, id, 'offset=0');
     expect(answer.statusCode).toBe(404);
-    expect(answer.json<{ message: string }>().message).toMatch(/at the engine any more/);
+    expect(answer.json<{ message: string }>().message).toMatch(/at the engine: expired or deleted/);
     expect((await gateway.app.inject(`/query/${id}/metadata`)).statusCode).toBe(404);
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are never those of another query to which a restarted broker gave the same id', async () => {
+  it('are not mixed up with a query that has the same id after a broker restart', async () => {
     cluster.tell([cluster.brokers[0]!]);
     const gateway = await start();
     const id = await submitted(gateway);
@@ -373,7 +373,7 @@ describe('results that the engine keeps', () => {
     expect((await page(gateway, unrelated, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('tell of a broker that is away, and are there again when it is', async () => {
+  it('get 503 while their broker is unavailable, and are readable afterwards', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const broker = resultBroker();
@@ -385,14 +385,14 @@ describe('results that the engine keeps', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBeDefined();
     expect(answer.json<{ message: string }>().message).toMatch(
-      `the broker ${broker.url}, which keeps the result, cannot be reached`,
+      `the broker ${broker.url} with the result is unreachable`,
     );
     expect((await remove(gateway, id)).statusCode).toBe(503);
     broker.intercept = () => false;
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('are read from another broker when their own is away and they share a place', async () => {
+  it('are read from another broker when brokers share their response store', async () => {
     await cluster.close();
     cluster = await CursorCluster.start(2, { sharedDisk: true });
     const gateway = await start();
@@ -407,7 +407,7 @@ describe('results that the engine keeps', () => {
     expect(cluster.brokers[0]!.disk.size).toBe(0);
   });
 
-  it('are not looked for at an address that is no broker’s any more', async () => {
+  it('are not requested from an address that no live broker has', async () => {
     const id = await submitted(await start());
     const removedBroker = resultBroker();
     cluster.tell([otherBroker()]);
@@ -416,7 +416,7 @@ describe('results that the engine keeps', () => {
     const before = removedBroker.asked.length;
     const answer = await page(gateway, id, 'offset=0');
     expect(answer.statusCode).toBe(503);
-    expect(answer.json<{ message: string }>().message).toMatch(/is not among the live ones/);
+    expect(answer.json<{ message: string }>().message).toMatch(/is not live/);
     expect(removedBroker.asked).toHaveLength(before);
     // After expiry the gateway deletes its own record without the broker.
     expect((await remove(gateway, id)).statusCode).toBe(503);
@@ -424,7 +424,7 @@ describe('results that the engine keeps', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are asked for with the gateway’s credential, whose refusal is told without it', async () => {
+  it('are requested with the gateway’s credential, which is not part of error messages', async () => {
     for (const broker of cluster.brokers) broker.credential = 'Bearer own-secret';
     const gateway = await start(1, { credential: 'Bearer own-secret' });
     const id = await submitted(gateway);
@@ -432,11 +432,11 @@ describe('results that the engine keeps', () => {
     resultBroker().credential = 'Bearer another';
     const answer = await page(gateway, id, 'offset=3');
     expect(answer.statusCode).toBe(502);
-    expect(answer.body).toMatch(/refuses the gateway's credential.*`engine-credential-file`/);
+    expect(answer.body).toMatch(/rejects the gateway's credential.*`engine-credential-file`/);
     expect(answer.body).not.toContain('own-secret');
   });
 
-  it('of a query that fails are answered as the engine does', async () => {
+  it('of a failed query are the engine’s response', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, FAILING_SQL);
     expect(answer.statusCode).toBe(200);
@@ -444,7 +444,7 @@ describe('results that the engine keeps', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('without rows are kept here, with their columns, which the engine does not keep', async () => {
+  it('without rows are stored by the gateway with their columns', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, NO_ROWS_SQL);
     expect(answer.json()).toMatchObject({
@@ -459,7 +459,7 @@ describe('results that the engine keeps', () => {
     expect(metrics.values).toMatchObject([{ labels: { outcome: 'stored' }, value: 1 }]);
   });
 
-  it('are refused and deleted where the query read other tables than were checked', async () => {
+  it('are rejected and deleted if the query read other tables than were checked', async () => {
     for (const broker of cluster.brokers) broker.garble = (text) => text.replace('["orders"]', '["orders","secrets"]');
     const gateway = await start();
     const answer = await submit(gateway);
@@ -469,7 +469,7 @@ describe('results that the engine keeps', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('are not kept for a caller who may not get so many rows', async () => {
+  it('are not kept above the caller’s row limit', async () => {
     const rows = [...CURSOR_ROWS, '[1]', '[2]'];
     for (const broker of cluster.brokers) broker.rows = rows;
     rowsPerQuery = 11;
@@ -481,7 +481,7 @@ describe('results that the engine keeps', () => {
     expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
   });
 
-  it('pass through the store where a page is large, and leave nothing there', async () => {
+  it('buffer large pages in the store and remove them', async () => {
     const rows = Array.from({ length: 6000 }, (_, i) => `[${9007199254740993n + BigInt(i)},"${'ü'.repeat(500)}"]`);
     for (const broker of cluster.brokers) broker.rows = rows;
     const gateway = await start();
@@ -502,15 +502,15 @@ describe('results that the engine keeps', () => {
   });
 
   it.each([
-    ['no JSON', (text: string) => text.replace('"numRowsResultSet"', 'numRowsResultSet'), 502, /not valid JSON/],
-    ['half an answer', (text: string) => text.slice(0, 300), 502, /broke off/],
+    ['not JSON', (text: string) => text.replace('"numRowsResultSet"', 'numRowsResultSet'), 502, /not valid JSON/],
+    ['incomplete', (text: string) => text.slice(0, 300), 502, /ended unexpectedly/],
     [
-      'other rows than it says',
+      'different in rows and metadata',
       (text: string) => text.replace(/"numRows":\d+/u, '"numRows":7'),
       502,
-      /answered with 3/,
+      /received 3 rows/,
     ],
-    ['another page', (text: string) => text.replace(/"offset":\d+/u, '"offset":1'), 502, /from row 1 on/],
+    ['another page', (text: string) => text.replace(/"offset":\d+/u, '"offset":1'), 502, /from offset 1/],
     [
       'an exception',
       (text: string) => text.replace('"exceptions":[]', '"exceptions":[{"message":"disk"}]'),
@@ -518,7 +518,7 @@ describe('results that the engine keeps', () => {
       /disk/,
     ],
     ['no cursor', (text: string) => text.replace(/"offset":\d+,/u, ''), 501, /before 1\.3/],
-  ])('are not handed on where a page is %s', async (_what, garble, status, message) => {
+  ])('are not returned when a page is %s', async (_what, garble, status, message) => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().garble = garble;
@@ -528,7 +528,7 @@ describe('results that the engine keeps', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('need a broker that has cursors: another is told what to do, and nothing is left', async () => {
+  it('require a broker with cursors; otherwise the error names the remedy, and nothing is stored', async () => {
     const gateway = await start();
     const kept = await submitted(gateway);
     for (const broker of cluster.brokers)
@@ -543,7 +543,7 @@ describe('results that the engine keeps', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('free the engine when their caller goes away', async () => {
+  it('abort the engine’s request when the client aborts', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const client = new AbortController();
@@ -568,7 +568,7 @@ describe('results that the engine keeps', () => {
   });
 
   it(
-    'leave nothing here when their caller goes away before the answer, or in the middle of a large page',
+    'leave nothing when the client aborts before the response, or during a large page',
     { timeout: 60_000 },
     async () => {
       const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
@@ -611,7 +611,7 @@ describe('results that the engine keeps', () => {
   );
 
   it(
-    'are deleted for room by what they take up at the engine, and one that cannot be is not in the way',
+    'are deleted for the quota by their size at the engine, also after a failed deletion',
     { timeout: 60_000 },
     async () => {
       const rows = Array.from({ length: 1200 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
@@ -641,7 +641,7 @@ describe('results that the engine keeps', () => {
     },
   );
 
-  it('count the engine’s part in the metrics of the store', async () => {
+  it('count engine calls in the store metrics', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     await page(gateway, id, 'offset=3');
