@@ -5,7 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { SettingsError } from '../../../src/config/keys.ts';
 import { loadSettings, type LoadedSettings } from '../../../src/config/settings.ts';
+import { RESULT_STORES } from '../../../src/results/stores/result-stores.ts';
 import { nearest } from '../../../src/resources/nearest.ts';
+
+const PROTOCOLS = RESULT_STORES.map(({ protocol }) => `\`${protocol}\``).join(', ');
 
 let folder: string;
 beforeAll(async () => {
@@ -137,7 +140,7 @@ describe('a problem has its source, its key and what is expected', () => {
     [
       ['--set', 'olap.broker.pagination.protocol=redis'],
       {},
-      'flag --set: `olap.broker.pagination.protocol`: `redis` is not one of `memory`, `file`, `s3`, `gcs`',
+      `flag --set: \`olap.broker.pagination.protocol\`: \`redis\` is not one of ${PROTOCOLS}`,
     ],
     [
       ['--set', 'olap.broker.pagination.expiration=soon'],
