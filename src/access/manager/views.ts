@@ -118,7 +118,9 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
 
 /** Whether the object was created through REST. */
 export function isManagedByRest({ labels, annotations }: Readonly<ObjectMeta>): boolean {
-  return labels?.[LABELS.managedBy] === 'olap-warden' && annotations?.[ANNOTATIONS.createdBy]?.startsWith('srn2:') === true;
+  return (
+    labels?.[LABELS.managedBy] === 'olap-warden' && annotations?.[ANNOTATIONS.createdBy]?.startsWith('srn2:') === true
+  );
 }
 
 /** Field managers other than olap-warden, without duplicates. */

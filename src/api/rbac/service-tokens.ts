@@ -2,10 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import type { TokenView } from '../../access/manager/views.ts';
+import { tokenUsageKey } from '../../access/usage/usage-keys.ts';
 import { serviceTokenResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { CreateServiceTokenRequest, IssuedServiceToken, ListQuery, ServiceToken, TokenParams } from './schemas.ts';
-import { answers, Empty, listOf, nameFromPath, page, write } from './support.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
 
 interface ByToken {
   Params: { tokenSrn: string };
@@ -16,7 +18,12 @@ const ANY_TOKEN = serviceTokenResource('*');
 
 const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['service-tokens'] });
 
-export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: RbacManager): void {
+export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { serviceTokens } = manager;
+  const withLastUse = (view: TokenView) => {
+    // A view has the name of its object only in its SRN.
+    return manager.withLastUse(view, tokenUsageKey(nameFrom('service-token', 'srn', view.srn)));
+  };
   const nameOf = (request: { params: { tokenSrn: string } }): string =>
     serviceTokens.objectName(nameFromPath('service-token', 'tokenSrn', request.params.tokenSrn));
 
@@ -47,7 +54,8 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
         response: answers(listOf(ServiceToken), 400),
       },
     },
-    async (request, reply) => page(request, reply, serviceTokens.list(request.principal), ({ srn }) => srn),
+    async (request, reply) =>
+      page(request, reply, serviceTokens.list(request.principal), ({ srn }) => srn).map(withLastUse),
   );
 
   app.get<ByToken>(
@@ -62,7 +70,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
     async (request) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetServiceToken', serviceTokenResource(name));
-      return serviceTokens.get(name);
+      return withLastUse(serviceTokens.get(name));
     },
   );
 

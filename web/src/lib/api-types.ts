@@ -14,6 +14,7 @@ export type Role = {
   readonly createdBy: string;
   readonly lastUpdatedBy: string;
   readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
 };
 
 export type Error = {
@@ -52,6 +53,7 @@ export type Assignment = {
   readonly createdBy?: string;
   readonly expiresAt?: string | null;
   readonly status?: 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -68,6 +70,7 @@ export type AssignmentOfRole = {
   readonly createdBy?: string;
   readonly expiresAt?: string | null;
   readonly status?: 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -137,6 +140,7 @@ export type ServiceToken = {
     readonly srn: string;
   }>;
   readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -235,6 +239,25 @@ export type WhoCan = {
     readonly role: string;
     readonly policy: string;
     readonly statementIndex: number;
+  }>;
+};
+
+export type AccessReview = {
+  readonly trackedSince: string;
+  readonly unusedDays: number;
+  readonly complete: boolean;
+  readonly total: number;
+  readonly unused: ReadonlyArray<{
+    readonly kind: 'role' | 'statement' | 'assignment' | 'service-token';
+    readonly role?: string;
+    readonly policy?: string;
+    readonly statementIndex?: number;
+    readonly subject?: string;
+    readonly subjectType?: 'user-email' | 'group' | 'domain' | 'service-token';
+    readonly serviceToken?: string;
+    readonly description?: string;
+    readonly lastUsedAt: string | null;
+    readonly unusedSince: string;
   }>;
 };
 
