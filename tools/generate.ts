@@ -12,6 +12,7 @@ import { generateCrds } from './generate/crds.ts';
 import { generateDashboard } from './generate/dashboard.ts';
 import { generateFieldReference } from './generate/field-reference.ts';
 import { generateOpenApi } from './generate/openapi.ts';
+import { generateQueryOptions } from './generate/query-options.ts';
 import { generateValuesSchema } from './generate/values-schema.ts';
 import type { Generator } from './generate/generator.ts';
 import { generateQuoteKernel, generateRowKernel } from './generate/row-kernel.ts';
@@ -28,6 +29,7 @@ const GENERATORS: readonly Generator[] = [
   generateDashboard,
   generateFieldReference,
   generateOpenApi,
+  generateQueryOptions,
   generateQuoteKernel,
   generateRowKernel,
   generateValuesSchema,

@@ -17,32 +17,41 @@ export interface Recorded {
   readonly body: string;
 }
 
-interface Recording extends Recorded {
+export interface Recording extends Recorded {
   readonly method: string;
   readonly port: string;
   readonly path: string;
   readonly requestBody: string | undefined;
+  /** With lower-case names. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
 }
 
 /** One recorded request and its answer. */
 export function readRecording(version: string, name: string): Recording {
   const lines = readFileSync(join(FIXTURES, `pinot-${version}`, `${name}.txt`), 'utf8').split('\n');
-  const comments = lines.filter((line) => line.startsWith('# '));
+  const bodyAt = lines.findIndex((line) => !line.startsWith('# '));
+  const comments = lines.slice(0, bodyAt);
+  const comment = (start: string) => comments.find((line) => line.startsWith(`# ${start}`))?.slice(start.length + 2);
   const [, method = '', url = ''] = /^# (\S+) (\S+)/u.exec(comments[0] ?? '') ?? [];
-  const body = lines.slice(comments.length).join('\n');
-  const requestBody = /^# body: (.*)$/u.exec(comments[1] ?? '')?.[1];
-  const [, status = '', headers = '{}'] = /^# status (\d+).*?headers (\{.*\})/u.exec(comments[2] ?? '') ?? [];
+  const body = lines.slice(bodyAt).join('\n');
+  const requestBody = comment('body: ');
+  const [, status = '', headers = '{}'] = /^(\d+).*?headers (\{.*\})/u.exec(comment('status ') ?? '') ?? [];
   const { port, pathname, search } = new URL(url);
-  const names = JSON.parse(headers) as Record<string, string>;
+  const asked = JSON.parse(comment('request headers: ') ?? '{}') as Record<string, string>;
   return {
     method,
     port,
     path: decodeURIComponent(pathname + search),
-    requestBody: requestBody === 'None' ? undefined : requestBody,
+    requestBody: requestBody === 'None' || requestBody === 'null' ? undefined : requestBody,
+    requestHeaders: lowerCased(asked),
     status: Number(status),
-    headers: Object.fromEntries(Object.entries(names).map(([key, value]) => [key.toLowerCase(), value])),
+    headers: lowerCased(JSON.parse(headers) as Record<string, string>),
     body,
   };
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]));
 }
 
 /** As `/zk/lsl` tells nodes; see `ReplayEngine.tables`. */

@@ -69,7 +69,7 @@ export class RbacManager {
     this.#tables = options.tables;
     this.#namesOf = storedNames(options.store);
     const editor = new ResourceEditor(options);
-    const escalation = new EscalationGuard(directory);
+    const escalation = new EscalationGuard(directory, options.store);
     this.directory = directory;
     this.roles = new RoleManager(editor, directory, escalation);
     this.policies = new PolicyManager(editor, directory, escalation);

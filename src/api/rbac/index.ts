@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { accessReviewRoutes } from './access-review.ts';
 import { accessRoutes } from './access.ts';
+import { refuseUnusedIfMatch } from './conditional.ts';
 import { policyRoutes } from './policies.ts';
 import { roleRoutes } from './roles.ts';
 import { serviceTokenRoutes } from './service-tokens.ts';
@@ -17,6 +18,7 @@ export interface RbacManagerOptions {
 export async function rbacManager(app: FastifyInstance, { manager }: RbacManagerOptions): Promise<void> {
   await app.register(
     async (scope) => {
+      refuseUnusedIfMatch(scope);
       roleRoutes(scope, manager);
       policyRoutes(scope, manager);
       serviceTokenRoutes(scope, manager);

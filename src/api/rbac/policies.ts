@@ -5,8 +5,9 @@ import type { RbacManager } from '../../access/manager/manager.ts';
 import type { PolicyView } from '../../access/manager/views.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
+import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreatePolicyRequest, ListQuery, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas.ts';
-import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, write } from './support.ts';
+import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, requireSameSrn, write } from './support.ts';
 
 interface ByPolicy {
   Params: { policySrn: string };
@@ -44,10 +45,12 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(Policy, 400, 409),
       },
     },
-    (request) =>
-      write(request, 'CreatePolicy', policyResource(request.body.name), () =>
+    async (request, reply) => {
+      const created = await write(request, 'CreatePolicy', policyResource(request.body.name), () =>
         policies.create(request.principal, request.body),
-      ).then(withWarnings),
+      );
+      return sendTagged(request, reply, await withWarnings(created));
+    },
   );
 
   app.get<ByPolicy>(
@@ -59,16 +62,17 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(Policy, 400, 404),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetPolicy', policyResource(name));
-      return policies.get(name);
+      return sendTagged(request, reply, policies.get(name));
     },
   );
 
   app.put<ByPolicy & { Body: Static<typeof UpdatePolicyRequest> }>(
     '/policies/:policySrn',
     {
+      ...HONOURS_IF_MATCH,
       bodyLimit: POLICY_BODY_BYTES,
       schema: {
         ...describe(
@@ -77,29 +81,34 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         ),
         params: PolicyParams,
         body: UpdatePolicyRequest,
-        response: answers(Policy, 400, 404, 409),
+        response: answers(Policy, 400, 404, 409, 412),
       },
     },
-    (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
-      return write(request, 'UpdatePolicy', policyResource(name), () =>
-        policies.update(request.principal, name, request.body),
-      ).then(withWarnings);
+      requireSameSrn('policy', name, request.body.srn);
+      const ifMatch = ifMatchOf(request);
+      const updated = await write(request, 'UpdatePolicy', policyResource(name), () =>
+        policies.update(request.principal, name, request.body, ifMatch),
+      );
+      return sendTagged(request, reply, await withWarnings(updated));
     },
   );
 
   app.delete<ByPolicy>(
     '/policies/:policySrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deletePolicy', 'Deletes a policy that no role has.'),
         params: PolicyParams,
-        response: answers(Empty, 400, 404, 409),
+        response: answers(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
-      await write(request, 'DeletePolicy', policyResource(name), () => policies.remove(name));
+      const ifMatch = ifMatchOf(request);
+      await write(request, 'DeletePolicy', policyResource(name), () => policies.remove(name, ifMatch));
       return reply.send();
     },
   );

@@ -51,7 +51,7 @@ const lastUse = {
   lastUsedAt: Type.Optional(
     Type.Union([Type.String({ format: 'date' }), Type.Null()], {
       description:
-        'In GET: day (UTC) on which it last allowed or denied something; null if no use is recorded. `trackedSince` of `GET /access-review` is the first day of the record.',
+        'In GET: day (UTC) on which it last allowed or denied something; null if no use is recorded. `trackedSince` of `GET /access-review` is the first day of the record. It is not a part of the `ETag`.',
     }),
   ),
 };
@@ -60,8 +60,28 @@ export const CreateRoleRequest = Type.Object(
   { name: Name, description: Type.Optional(Description) },
   { ...closed, $id: 'CreateRoleRequest' },
 );
+
+/** So that the body of a GET can be sent back: fields that a change cannot have. */
+const readOnlyText = Type.Optional(
+  Type.String({ maxLength: MAX_SRN, description: 'Read-only: accepted and ignored.' }),
+);
+const readOnly = (kind: string) => ({
+  srn: Type.Optional(Type.String({ maxLength: MAX_SRN, description: `Must be that of the ${kind}.` })),
+  createdAt: readOnlyText,
+  lastUpdatedAt: readOnlyText,
+  createdBy: readOnlyText,
+  lastUpdatedBy: readOnlyText,
+  managedBy: Type.Optional(
+    Type.Array(Type.String({ maxLength: MAX_SRN }), {
+      maxItems: 1000,
+      description: 'Read-only: accepted and ignored.',
+    }),
+  ),
+  lastUsedAt: Type.Optional(Type.Union([Type.String({ maxLength: MAX_SRN }), Type.Null()])),
+  warnings: Type.Optional(Type.Array(Type.String({ maxLength: 4096 }), { maxItems: 100 })),
+});
 export const UpdateRoleRequest = Type.Object(
-  { description: Type.Optional(Description), name: Type.Optional(Name) },
+  { description: Type.Optional(Description), name: Type.Optional(Name), ...readOnly('role') },
   { ...closed, $id: 'UpdateRoleRequest' },
 );
 
@@ -122,12 +142,15 @@ export const PolicyDocument = Type.Object(
   {
     version: StringEnum(['v1']),
     statements: Type.Array(
-      Type.Object({
-        description: Type.Optional(Type.String()),
-        effect: StringEnum(['allow', 'deny']),
-        actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions if absent.' })),
-        resources: Type.Array(Type.String()),
-      }),
+      Type.Object(
+        {
+          description: Type.Optional(Type.String()),
+          effect: StringEnum(['allow', 'deny']),
+          actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions if absent.' })),
+          resources: Type.Array(Type.String()),
+        },
+        { $id: 'Statement' },
+      ),
     ),
   },
   { $id: 'PolicyDocument' },
@@ -167,8 +190,13 @@ export const CreatePolicyRequest = Type.Object(
   { ...closed, $id: 'CreatePolicyRequest' },
 );
 export const UpdatePolicyRequest = Type.Object(
-  { name: Type.Optional(Name), description: Type.Optional(Description), ...document },
-  { ...closed, $id: 'UpdatePolicyRequest' },
+  { name: Type.Optional(Name), description: Type.Optional(Description), ...document, ...readOnly('policy') },
+  {
+    ...closed,
+    $id: 'UpdatePolicyRequest',
+    description:
+      'Absent fields stay unchanged. With both `policyDocumentJson` and `policyDocument`, as GET returns them, the one that was changed counts.',
+  },
 );
 
 const tokenFields = {

@@ -6,6 +6,7 @@ import type { TokenView } from '../../access/manager/views.ts';
 import { tokenUsageKey } from '../../access/usage/usage-keys.ts';
 import { serviceTokenResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
+import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreateServiceTokenRequest, IssuedServiceToken, ListQuery, ServiceToken, TokenParams } from './schemas.ts';
 import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
 
@@ -41,7 +42,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
         serviceTokens.create(request.principal, request.body),
       );
       void reply.header('cache-control', 'no-store');
-      return issued;
+      return sendTagged(request, reply, issued);
     },
   );
 
@@ -67,26 +68,31 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
         response: answers(ServiceToken, 400, 404),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetServiceToken', serviceTokenResource(name));
-      return withLastUse(serviceTokens.get(name));
+      // No 304: `roles` and `status` change without the object.
+      const { version, ...body } = withLastUse(serviceTokens.get(name));
+      void reply.header('etag', `"${version}"`);
+      return body;
     },
   );
 
   app.delete<ByToken>(
     '/service-tokens/:tokenSrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deleteServiceToken', 'Revokes a service token at once.'),
         params: TokenParams,
-        response: answers(Empty, 400, 404, 409),
+        response: answers(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
+      const ifMatch = ifMatchOf(request);
       await write(request, 'DeleteServiceToken', serviceTokenResource(name), () =>
-        serviceTokens.remove(request.principal, name),
+        serviceTokens.remove(request.principal, name, ifMatch),
       );
       return reply.send();
     },

@@ -27,6 +27,7 @@ import { openDirectory } from './access-usage.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
+import { protocolOf } from '../../results/stores/result-stores.ts';
 import { identityOf, openQueryService } from './queries.ts';
 
 export interface RestApiParts {
@@ -135,7 +136,7 @@ function gatewayInfoOptions(
       { brokerId: self.id, host: self.host, port: self.port, self: true },
       ...queries.peers().map((peer) => ({ brokerId: peer.id ?? '', host: peer.host, port: peer.port, self: false })),
     ],
-    paginationProtocol: () => boot.live.get()['olap.broker.pagination.protocol'],
+    paginationProtocol: () => protocolOf(boot.live.get()),
   };
 }
 

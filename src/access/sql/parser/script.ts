@@ -79,6 +79,7 @@ function explain(at: Reader): void {
 /** `SET key = value`. The engine accepts only literals. */
 function setOption(at: Reader): Option {
   at.expect('SET');
+  const { at: offset } = at.peek();
   const parts = [at.name('the name of an option')];
   while (at.key() === '.') {
     at.skip();
@@ -88,8 +89,16 @@ function setOption(at: Reader): Option {
   at.expectMark('=');
   const key = checkedKey(at, parts.join('.'));
   // The engine prints a number anew: it would read the database `2024` in `02024`.
-  if (key.toLowerCase() === 'database' && at.peek().kind !== 'string') throw at.unexpected('a string');
-  return { key, value: setValue(at) };
+  return { key, value: key.toLowerCase() === 'database' ? databaseValue(at) : setValue(at), at: offset };
+}
+
+/** The engine prints a number anew: it would read the database `2024` in `02024`. */
+function databaseValue(at: Reader): string {
+  const { kind, text, prefix } = at.peek();
+  if (kind !== 'string' || prefix !== '') throw at.unexpected('a string');
+  at.emit({ kind: 'database' });
+  at.skip();
+  return text;
 }
 
 /** The engine compares keys without case. Only ASCII, because versions could differ in the case rules for other letters. */
@@ -135,6 +144,7 @@ function optionClause(at: Reader): Option[] {
 const VALUE = /^[\w.:/$+-]+$/;
 
 function optionOf(at: Reader): Option {
+  const { at: offset } = at.peek();
   const key = checkedKey(at, at.name('the name of an option'));
   if (at.key() !== '=') throw at.unexpected('`=`');
   at.skip();
@@ -147,7 +157,7 @@ function optionOf(at: Reader): Option {
       start.at,
     );
   }
-  return { key, value };
+  return { key, value, at: offset };
 }
 
 function optionToken(at: Reader): string {

@@ -2,7 +2,7 @@ import type { FastifySchema } from 'fastify';
 import { type Static, Type, type TSchema } from 'typebox';
 import { validatorCompiler } from '../../server/app-validation.ts';
 import { singleParameters } from '../../server/request/target.ts';
-import { ErrorBody } from '../../server/errors.ts';
+import { ErrorBody, HttpError } from '../../server/errors.ts';
 import {
   CursorResponse,
   ForwardHeaders,
@@ -119,7 +119,10 @@ export interface Paging {
 
 /** A query as sent by the caller. */
 export interface WrittenQuery {
-  readonly sql: string;
+  /** Absent only where `sqls` is present. */
+  readonly sql?: string;
+  /** Further texts, only to be validated. */
+  readonly sqls?: readonly string[];
   readonly queryOptions?: string;
   readonly trace?: boolean | 'true' | 'false';
   readonly debugOptions?: string;
@@ -133,7 +136,28 @@ export const readText = parameterReader(SqlTextQuerystring);
 export const readPageParameters = parameterReader(PageQuerystring);
 export const readRequestId = reader(RequestIdParams, 'params');
 export const readSqlBody = reader(SqlBody, 'body');
-export const readValidationBody = reader(
-  Type.Object({ ...SqlBody.properties, ignoreCase: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
+
+/** Maximum texts of one request. The limits of a text apply to each of them. */
+const MAX_VALIDATED_TEXTS = 100;
+const { sql, ...otherFields } = SqlBody.properties;
+const readTexts = reader(
+  Type.Object(
+    {
+      ...otherFields,
+      sql: Type.Optional(sql),
+      sqls: Type.Optional(Type.Array(sql, { minItems: 1, maxItems: MAX_VALIDATED_TEXTS })),
+      ignoreCase: Type.Optional(Type.Boolean()),
+    },
+    { additionalProperties: false },
+  ),
   'body',
 );
+
+/** Body of `/validateMultiStageQuery`. @throws {RequestValidationError} 400; {HttpError} 400 for a body without a text */
+export function readValidationBody(body: unknown): WrittenQuery {
+  const query = readTexts(body);
+  if (query.sql === undefined && query.sqls === undefined) {
+    throw new HttpError(400, 'the body must have the field `sql`, or a list of texts in `sqls`');
+  }
+  return query;
+}

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Directory, tokenPrincipal } from '../../../../src/access/directory.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { tableResource } from '../../../../src/access/policy/srn.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import {
   assignmentUsageKey,
   roleUsageKey,
@@ -103,9 +104,9 @@ describe('a decision', () => {
       }),
     );
     const today = '2026-01-01';
-    expect(directory.isAllowed(ADA, 'Query', tableResource('orders'))).toBe(false);
+    expect(directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('orders')))).toBe(false);
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBeNull();
-    expect(directory.isAllowed(ADA, 'Query', tableResource('events'))).toBe(true);
+    expect(directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')))).toBe(true);
     expect(tracker.lastUsedAt(statementUsageKey('read', statements[0]!))).toBe(today);
     expect(tracker.lastUsedAt(statementUsageKey('read', statements[1]!))).toBeNull();
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBe(today);
@@ -115,7 +116,7 @@ describe('a decision', () => {
     );
     expect(tracker.lastUsedAt(assignmentUsageKey('analysts', { type: 'group', name: 'data' }))).toBe(today);
     expect(tracker.lastUsedAt(assignmentUsageKey('analysts', { type: 'group', name: 'x' }))).toBeNull();
-    expect(directory.decide(ADA, 'Query', tableResource('secret')).reason).toBe('explicitDeny');
+    expect(directory.decide(ADA, 'Query', tableResource(tableNameOf('secret'))).reason).toBe('explicitDeny');
     expect(tracker.lastUsedAt(statementUsageKey('read', statements[1]!))).toBe(today);
   });
 
@@ -129,10 +130,10 @@ describe('a decision', () => {
     store.seed(policy('read', { statements }), role('analysts', { policies: ['read'] }), roleAssignment('a'));
     const marked = () =>
       statements.flatMap((one, index) => (tracker.lastUsedAt(statementUsageKey('read', one)) ? [index] : []));
-    for (const table of ['t3', 't3', 'axb']) directory.isAllowed(ADA, 'Query', tableResource(table));
+    for (const table of ['t3', 't3', 'axb']) directory.isAllowed(ADA, 'Query', tableResource(tableNameOf(table)));
     expect(marked()).toEqual([3, 201]);
-    directory.decide(ADA, 'GetTable', tableResource('t7'));
-    directory.isAllowed(ADA, 'GetTable', tableResource('t7'));
+    directory.decide(ADA, 'GetTable', tableResource(tableNameOf('t7')));
+    directory.isAllowed(ADA, 'GetTable', tableResource(tableNameOf('t7')));
     expect(marked()).toEqual([3, 200, 201]);
   });
 
@@ -145,10 +146,10 @@ describe('a decision', () => {
       roleAssignment('a', { subjects: [{ type: 'service-token', name: 'loader' }] }),
     );
     const loader = tokenPrincipal('loader');
-    directory.isAllowed(loader, 'DeleteTable', tableResource('events'));
+    directory.isAllowed(loader, 'DeleteTable', tableResource(tableNameOf('events')));
     expect(tracker.lastUsedAt(tokenUsageKey('loader'))).toBe('2026-01-01');
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBeNull();
-    directory.isAllowed(loader, 'Query', tableResource('events'));
+    directory.isAllowed(loader, 'Query', tableResource(tableNameOf('events')));
     expect(tracker.lastUsedAt(assignmentUsageKey('analysts', { type: 'service-token', name: 'loader' }))).toBe(
       '2026-01-01',
     );
@@ -157,10 +158,10 @@ describe('a decision', () => {
   it('is marked again on the next day', async () => {
     const { store, clock, directory, tracker } = withDirectory();
     store.seed(policy('read'), role('analysts', { policies: ['read'] }), roleAssignment('a'));
-    directory.isAllowed(ADA, 'Query', tableResource('events'));
+    directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
     await clock.advance(DAY);
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBe('2026-01-01');
-    directory.isAllowed(ADA, 'Query', tableResource('events'));
+    directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBe('2026-01-02');
   });
 
@@ -168,7 +169,7 @@ describe('a decision', () => {
     const { store, directory, tracker } = withDirectory();
     store.seed(policy('read'), role('analysts', { policies: ['read'] }), roleAssignment('a'));
     const grants = directory.engine.simulatedGrants(['analysts'], undefined);
-    expect(directory.engine.decideWith(grants, 'Query', tableResource('events')).allowed).toBe(true);
+    expect(directory.engine.decideWith(grants, 'Query', tableResource(tableNameOf('events'))).allowed).toBe(true);
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBeNull();
   });
 });

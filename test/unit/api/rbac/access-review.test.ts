@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { tableResource } from '../../../../src/access/policy/srn.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { formatDay } from '../../../../src/access/usage/usage-record.ts';
 import { UsageTracker } from '../../../../src/access/usage/usage-tracker.ts';
 import type { ObjectMeta } from '../../../../src/resources/meta.ts';
@@ -49,7 +50,7 @@ async function recorded(roles: readonly string[] = ['system-admin']) {
     await clock.advance(60_000);
     gateway.clock.time = clock.now();
   };
-  const query = () => gateway.directory.isAllowed(ADA, 'Query', tableResource('events'));
+  const query = () => gateway.directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
   return { ...gateway, usage, pass, query };
 }
 

@@ -8,7 +8,7 @@ const DOCUMENT = {
 const JSON_TEXT = JSON.stringify(DOCUMENT);
 
 describe('policies over REST', () => {
-  it('makes, reads, replaces and deletes a policy', async () => {
+  it('creates, reads, replaces and deletes a policy', async () => {
     const { call } = await testGateway();
     const made = await call('POST', '/policies', { name: 'readers', description: 'd', policyDocumentJson: JSON_TEXT });
     expect(made).toMatchObject({
@@ -58,14 +58,14 @@ describe('policies over REST', () => {
     [statement({ conditions: {} }), /statements\[0\]\.conditions: is not supported/],
     [statement({ acions: ['Query'] }), /did you mean `actions`/],
     ['{"version":"v1","statements":[],"id":"x"}', /id: is not a known field/],
-  ])('refuses %s', async (policyDocumentJson, message) => {
+  ])('rejects %s', async (policyDocumentJson, message) => {
     const { call } = await testGateway();
     const { status, body } = await call('POST', '/policies', { name: 'p', policyDocumentJson });
     expect(status).toBe(400);
     expect(body.message).toMatch(message);
   });
 
-  it('wants one document', async () => {
+  it('requires exactly one document', async () => {
     const { call } = await testGateway();
     const both = await call('POST', '/policies', {
       name: 'p',
@@ -77,7 +77,7 @@ describe('policies over REST', () => {
     expect([none.status, none.body.message]).toEqual([400, expect.stringContaining('`policyDocumentJson` is missing')]);
   });
 
-  it('keeps what a role holds, and what is predefined', async () => {
+  it('does not delete an attached or a predefined policy', async () => {
     const { call } = await testGateway();
     await call('POST', '/policies', { name: 'readers', policyDocumentJson: JSON_TEXT });
     await call('POST', '/roles', { name: 'analysts' });
