@@ -148,12 +148,16 @@ export class AssignmentManager {
 
   /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
   async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
-    const written: RoleAssignment[] = [];
+    const renew = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(spec, subject);
     for (const { metadata } of existing) {
-      const renew = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(spec, subject);
-      written.push(await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' }));
+      try {
+        await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
+      } catch (error) {
+        // Deleted meanwhile: the result is that of this request followed by the deletion.
+        if (!isStoreError(error, 'not-found')) throw error;
+      }
     }
-    return this.#view(subject, written[0]);
+    return this.#view(subject, existing[0]);
   }
 
   /** The spec with the subject's new expiry; the same object if it has that expiry already. */
