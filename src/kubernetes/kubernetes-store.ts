@@ -128,10 +128,7 @@ export class KubernetesStore implements ResourceStore {
     }
   }
 
-  async readAll<K extends ResourceKind>(
-    kind: K,
-    { signal }: ReadOptions = {},
-  ): Promise<readonly ResourceByKind[K][]> {
+  async readAll<K extends ResourceKind>(kind: K, { signal }: ReadOptions = {}): Promise<readonly ResourceByKind[K][]> {
     const { resource } = this.#slot(kind);
     const { items } = await listAll(this.#transport, resource.path, {
       labelSelector: resource.labelSelector,

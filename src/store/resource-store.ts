@@ -68,11 +68,7 @@ export interface ResourceStore {
    * @returns undefined if it does not exist
    * @throws {StoreError} forbidden, unavailable
    */
-  read<K extends ResourceKind>(
-    kind: K,
-    name: string,
-    options?: ReadOptions,
-  ): Promise<ResourceByKind[K] | undefined>;
+  read<K extends ResourceKind>(kind: K, name: string, options?: ReadOptions): Promise<ResourceByKind[K] | undefined>;
   /** Reads all objects of a kind from the backing store, like read(). Their number is unlimited. @throws {StoreError} forbidden, unavailable */
   readAll<K extends ResourceKind>(kind: K, options?: ReadOptions): Promise<readonly ResourceByKind[K][]>;
   /**

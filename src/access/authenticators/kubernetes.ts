@@ -44,7 +44,10 @@ export class KubernetesAuthenticator implements Authenticator {
     this.#cache = createResultCache(options.clock);
   }
 
-  async authenticate(credential: Credential, { local = false }: AuthenticateOptions = {}): Promise<AuthenticationResult> {
+  async authenticate(
+    credential: Credential,
+    { local = false }: AuthenticateOptions = {},
+  ): Promise<AuthenticationResult> {
     if (credential.scheme !== 'bearer' || !TOKEN_FORM.test(credential.token)) return { outcome: 'not-mine' };
     const key = tokenKey(credential.token);
     const known = this.#cache.get(key);

@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import type { Srn, SrnKind } from '../../access/policy/srn.ts';
-import { parseSrnOf } from '../../access/policy/srn.ts';
+import { parseSrnOf, srnText } from '../../access/policy/srn.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import type { ListQuery } from './schemas.ts';
 
 /** The documented responses of a route: 200, 401, 403 and the given errors. */
-export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409)[]) {
+export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409 | 412)[]) {
   const documented = Object.fromEntries(errors.map((status) => [status, ErrorBody]));
   return { 200: ok, 401: ErrorBody, 403: ErrorBody, ...documented };
 }
@@ -38,6 +38,15 @@ export function nameFrom(kind: SrnKind, place: string, text: string): string {
   const parsed = parseSrnOf(kind, text);
   if (!parsed.ok) throw new HttpError(400, `${place}: ${parsed.message}`);
   return parsed.value;
+}
+
+/** The `srn` of a body that GET returned cannot be changed. @throws {HttpError} 400 */
+export function requireSameSrn(kind: 'role' | 'policy', name: string, sent: string | undefined): void {
+  if (sent === undefined || sent === srnText(kind, name)) return;
+  throw new HttpError(
+    400,
+    `\`srn\` in the body: must be \`${srnText(kind, name)}\`, the resource of the path, or absent`,
+  );
 }
 
 /**

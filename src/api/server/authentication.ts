@@ -149,7 +149,11 @@ function accessKeyOf(credential: Credential): string | undefined {
 }
 
 function tooManyFailures(wait: number): HttpError {
-  return new HttpError(429, `too many failed logins from this address or with this access key: try again in ${wait} s`, {
-    headers: { 'retry-after': String(wait) },
-  });
+  return new HttpError(
+    429,
+    `too many failed logins from this address or with this access key: try again in ${wait} s`,
+    {
+      headers: { 'retry-after': String(wait) },
+    },
+  );
 }

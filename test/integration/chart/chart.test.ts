@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { loadSettings } from '../../../src/config/settings.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { COMBINATIONS, FOREIGN_KINDS } from '../../../tools/helm/combinations.ts';
@@ -58,7 +59,12 @@ describe.each(COMBINATIONS)('the chart with $name', (combination) => {
     const content = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'olap-warden');
     const file = join(folder, 'settings.yaml');
     await writeFile(file, content?.data?.['settings.yaml'] ?? '');
-    const { settings } = await loadSettings({ args: ['--config', file], env: {}, suggest: () => undefined });
+    const { settings } = await loadSettings({
+      args: ['--config', file],
+      env: {},
+      properties: PROPERTIES,
+      suggest: () => undefined,
+    });
     expect(settings.controllers).toEqual(['http://pinot-controller.pinot:9000']);
     expect(settings['peers-service']).toBe(`olap-warden-gateway-peers.${namespace}:8080`);
   });

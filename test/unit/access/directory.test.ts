@@ -3,6 +3,7 @@ import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { buildHashSecret } from '../../../src/access/service-token.ts';
 import { tableResource } from '../../../src/access/policy/srn.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { policy, role, roleAssignment, serviceToken, statement, stored } from '../../builders/resources.ts';
 import { MemoryStore } from './memory-store.ts';
 
@@ -19,7 +20,11 @@ const ada = { type: 'user-email', name: 'ada@example.com' } as const;
 function setUp() {
   const store = new MemoryStore();
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
-  return { store, directory, mayQuery: (who = ADA) => directory.isAllowed(who, 'Query', tableResource('events')) };
+  return {
+    store,
+    directory,
+    mayQuery: (who = ADA) => directory.isAllowed(who, 'Query', tableResource(tableNameOf('events'))),
+  };
 }
 
 describe('Directory', () => {
@@ -151,7 +156,12 @@ describe('Assignments that expire', () => {
     const store = new MemoryStore();
     const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
     store.seed(policy('read'), role('analysts', { policies: ['read'] }));
-    return { clock, store, directory, mayQuery: () => directory.isAllowed(ADA, 'Query', tableResource('events')) };
+    return {
+      clock,
+      store,
+      directory,
+      mayQuery: () => directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events'))),
+    };
   }
 
   it('give the role until the last millisecond before the expiry, also to a caller whose grants are cached', () => {
@@ -162,7 +172,7 @@ describe('Assignments that expire', () => {
     clock.time = EXPIRY;
     expect(mayQuery()).toBe(false);
     expect(directory.rolesOf(ADA)).toEqual([]);
-    expect(directory.decide(ADA, 'Query', tableResource('events')).reason).toBe('implicitDeny');
+    expect(directory.decide(ADA, 'Query', tableResource(tableNameOf('events'))).reason).toBe('implicitDeny');
   });
 
   it('give the role again when the clock is set back', () => {

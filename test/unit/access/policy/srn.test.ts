@@ -75,6 +75,9 @@ describe('completeSrn', () => {
     ['srn2:environment#x:table#t', 'srn2:environment#x:cluster#c:table#t'],
     ['srn2:environment#x', 'srn2:environment#x'],
     ['srn2:cluster#x', 'srn2:environment#e:cluster#x'],
+    ['srn2:role#r', 'srn2:environment#e:role#r'],
+    ['srn2:environment#x:policy#p', 'srn2:environment#x:policy#p'],
+    ['srn2:cluster#x:service-token#t', 'srn2:environment#e:service-token#t'],
   ])('makes %s %s', (text, expected) => expect(complete(text)).toBe(expected));
 
   it('returns the cluster for no levels', () => {

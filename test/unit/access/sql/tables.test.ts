@@ -8,27 +8,13 @@ const tables = (...question: Parameters<typeof judgeSql>) => {
   return found.ok ? found.tables : found.reason;
 };
 
-describe('the database of a request', () => {
-  it('prefixes every name without a database', () => {
-    expect(tables('SELECT * FROM a JOIN other.b ON 1=1', { database: 'sales' })).toEqual(['sales.a', 'other.b']);
-    expect(tables('SELECT * FROM a', { database: 'default' })).toEqual(['a']);
-    expect(tables('SELECT * FROM a', { database: 'Default' })).toEqual(['a']);
-  });
-
-  it('is added to the plain name if it is only in the options, because the engines differ', () => {
-    expect(tables('SELECT * FROM a', { queryOptions: 'timeoutMs=1;database=sales' })).toEqual(['a', 'sales.a']);
-    expect(tables('SELECT * FROM a', { queryOptions: ' DATABASE = sales ; ' })).toEqual(['a', 'sales.a']);
-    expect(tables("SET database='x'; SELECT * FROM a", { database: 'y' })).toEqual(['y.a', 'x.a']);
-  });
-});
-
 describe('names elsewhere', () => {
   it('are returned without type suffix and default database', () => {
-    expect(tableNames('a_OFFLINE', undefined)).toEqual(['a']);
-    expect(tableNames('default.a_REALTIME', undefined)).toEqual(['a']);
+    expect(tableNames('a_OFFLINE')).toEqual(['a']);
+    expect(tableNames('default.a_REALTIME')).toEqual(['a']);
     expect(tableNames('a', 'sales')).toEqual(['sales.a']);
-    expect(tableNames('a_realtime', undefined)).toEqual(['a', 'a_realtime']);
-    for (const name of ['', '.', 'a.b.c', 'a.', '.a', ' ']) expect(tableNames(name, undefined)).toBeUndefined();
+    expect(tableNames('a_realtime')).toEqual(['a', 'a_realtime']);
+    for (const name of ['', '.', 'a.b.c', 'a.', '.a', ' ']) expect(tableNames(name)).toBeUndefined();
   });
 });
 

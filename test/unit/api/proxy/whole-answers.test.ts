@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../src/pinot/types.ts';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { dataPlaneOf, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 
@@ -38,7 +39,7 @@ beforeAll(async () => {
     });
   }
   engine = createEngine({ controllerUrls: [fake.url] });
-  await engine.actualTables(['events']);
+  await engine.actualTables([tableNameOf('events')]);
   app = await testApp({
     register: (scope) => engineProxy(scope, { engine }),
     parts: { dataPlane: dataPlaneOf(engine) },

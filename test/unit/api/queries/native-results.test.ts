@@ -7,7 +7,7 @@ import { formatSrn } from '../../../../src/access/policy/srn.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';
 import { Limits } from '../../../../src/api/server/bounds/limits.ts';
-import { DEFAULT_PAGINATION_SETTINGS, type ResultStoreSettings } from '../../../../src/results/settings.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { ALICE, authorizerBy } from '../../../support/app.ts';
 import {
   CURSOR_ROWS,
@@ -17,12 +17,15 @@ import {
   NO_ROWS_SQL,
   printed,
 } from '../../../support/cursor-brokers.ts';
+import { fileProperties, memoryProperties } from '../../../support/result-stores.ts';
 import { readRecording } from '../../../support/replay-engine.ts';
 import { startGateways, stopGateways, type TestGateway } from './gateways.ts';
 
 const BOB: Principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
 const HOUR_MS = 3_600_000;
 const START = 1_700_000_000_000;
+/** Limit of waits for a state, also on a busy machine. */
+const PATIENT = { timeout: 30_000 };
 
 interface PageBody {
   readonly requestId: string;
@@ -94,8 +97,15 @@ describe('results in the engine’s cursors', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Starts gateways for the cluster. By default each one has a file store in its own folder. */
-  async function start(count = 1, store: Partial<ResultStoreSettings> = {}, credential?: string): Promise<TestGateway> {
+  interface StartOptions {
+    readonly native?: boolean;
+    readonly store?: 'memory' | 'file';
+    readonly credential?: string;
+  }
+
+  /** Starts gateways for the cluster. By default the engine keeps the results, and each gateway has a file store in its own folder. */
+  async function start(count = 1, options: StartOptions = {}): Promise<TestGateway> {
+    const { native = true, store = 'file', credential } = options;
     const engine = createEngine({
       controllerUrls: [cluster.controller.url],
       ...(credential !== undefined && { credential: { header: () => credential, refused: () => undefined } }),
@@ -103,13 +113,9 @@ describe('results in the engine’s cursors', () => {
     engines.push(engine);
     gateways = await startGateways(count, {
       engine,
-      store: (gateway) => ({
-        native: true,
-        protocol: 'file',
-        fileDataDir: join(folder, `data-${gateway}`),
-        tempDir: join(folder, `temp-${gateway}`),
-        ...store,
-      }),
+      native,
+      store: (gateway) =>
+        store === 'memory' ? memoryProperties() : fileProperties(folder, `data-${gateway}`, `temp-${gateway}`),
       authorizer: authorizerBy((_who, action, resource) => !denied.has(`${action} ${formatSrn(resource)}`)),
       principal: () => principal,
       now: () => now,
@@ -311,8 +317,8 @@ describe('results in the engine’s cursors', () => {
 
   it.each(['memory', 'file'] as const)(
     'are found by the id from any gateway, with a %s store of its own each',
-    async (protocol) => {
-      await start(3, { protocol });
+    async (store) => {
+      await start(3, { store });
       const [first, second, third] = gateways as [TestGateway, TestGateway, TestGateway];
       const answer = (await submit(first)).json<{ requestId: string; brokerHost: string; brokerPort: number }>();
       const byId = await page(second, answer.requestId, 'offset=3&numRows=3');
@@ -420,7 +426,7 @@ describe('results in the engine’s cursors', () => {
 
   it('are requested with the gateway’s credential, and its rejection is reported without it', async () => {
     for (const broker of cluster.brokers) broker.credential = 'Bearer own-secret';
-    const gateway = await start(1, {}, 'Bearer own-secret');
+    const gateway = await start(1, { credential: 'Bearer own-secret' });
     const id = await submitted(gateway);
     expect((await page(gateway, id, 'offset=3')).statusCode).toBe(200);
     resultBroker().credential = 'Bearer another';
@@ -491,7 +497,7 @@ describe('results in the engine’s cursors', () => {
       expect(text.includes(`"rows":[${rows.join(',')}]}`)).toBe(true);
       expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
     }
-    await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
+    await expect.poll(() => readdir(join(folder, 'temp-0')), PATIENT).toEqual([]);
     expect((await readdir(join(folder, 'data-0'))).filter((name) => name.endsWith('.rows'))).toHaveLength(2);
   });
 
@@ -540,22 +546,23 @@ describe('results in the engine’s cursors', () => {
   it('free the engine when their caller disconnects', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
-    let closed = 0;
+    const client = new AbortController();
+    const closed = Promise.withResolvers<void>();
     resultBroker().intercept = (call, response) => {
       if (!call.includes('/results')) return false;
-      response.on('close', () => closed++);
+      response.on('close', () => closed.resolve());
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{"resultTable":{"dataSchema":{"columnNames":[],"columnDataTypes":[]},"rows":[[1],');
+      client.abort();
       return true;
     };
-    const clientSignal = AbortSignal.timeout(100);
     const call = fetch(`${gateway.url}/query/${id}/results?offset=0`, {
       headers: { authorization: 'Bearer x' },
-      signal: clientSignal,
+      signal: client.signal,
     });
     await expect(call).rejects.toThrow();
-    await expect.poll(() => closed).toBe(1);
-    await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
+    await closed.promise;
+    await expect.poll(() => gateway.service.data.queries.isBeingRead(id), PATIENT).toBe(false);
     resultBroker().intercept = () => false;
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
   });
@@ -578,21 +585,22 @@ describe('results in the engine’s cursors', () => {
           controller.abort();
         }),
       );
-      await expect.poll(() => readdir(join(folder, 'temp-0')), { timeout: 5000 }).toEqual([]);
-      await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
+      await expect.poll(() => readdir(join(folder, 'temp-0')), PATIENT).toEqual([]);
+      await expect.poll(() => gateway.service.data.queries.isBeingRead(id), PATIENT).toBe(false);
 
-      let closed = 0;
+      const client = new AbortController();
+      const closed = Promise.withResolvers<void>();
       for (const broker of cluster.brokers) {
         broker.intercept = (_call, response) => {
-          response.on('close', () => closed++);
+          response.on('close', () => closed.resolve());
+          client.abort();
           return true;
         };
       }
       const body = JSON.stringify({ sql: CURSOR_SQL });
-      const signal = AbortSignal.timeout(100);
-      const call = fetch(`${gateway.url}/query/sql?doPaginate=true`, { method: 'POST', body, headers, signal });
-      await expect(call).rejects.toThrow();
-      await expect.poll(() => closed).toBe(1);
+      const request = { method: 'POST', body, headers, signal: client.signal };
+      await expect(fetch(`${gateway.url}/query/sql?doPaginate=true`, request)).rejects.toThrow();
+      await closed.promise;
       for (const broker of cluster.brokers) broker.intercept = () => false;
       const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
         resultMetadataList: object[];
@@ -622,11 +630,12 @@ describe('results in the engine’s cursors', () => {
         ...settings,
         storageCleaner: { enabled: true, maxStorageMb: 2, criticalPercent: 90, targetPercent: 0 },
       };
-      for (const run of retention) run();
+      // Each run schedules the next one.
+      for (const run of retention.splice(0)) run();
       const remaining = async () =>
         (await gateway.app.inject('/query/resultStore')).json<{ resultMetadataList: { requestId: string }[] }>()
           .resultMetadataList;
-      await expect.poll(remaining).toHaveLength(1);
+      await expect.poll(remaining, PATIENT).toHaveLength(1);
       expect(first.disk.size + second.disk.size).toBe(1);
       expect(ids).toContain((await remaining())[0]!.requestId);
     },

@@ -6,7 +6,7 @@ import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
 import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
-import { MemoryStore } from '../../../../src/results/stores/memory.ts';
+import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { ALICE, authorizerBy, testApp } from '../../../support/app.ts';
 import { engineOf } from './gateways.ts';
 import { answerText, DATA_SCHEMA, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
@@ -35,7 +35,7 @@ describe('paginated queries over HTTP', () => {
       store,
       settings: () => settings,
       identity: { id: 'Broker_gateway-0_8080', host: 'gateway-0.test', port: 8080 },
-      now: () => now,
+      clock: { now: () => now },
       random: (bytes) => new Uint8Array(bytes).fill(++seed),
     });
     app = await testApp({

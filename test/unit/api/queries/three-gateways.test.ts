@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEST_HEADERS } from '../../../support/app.ts';
+import { memoryProperties } from '../../../support/result-stores.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
 
@@ -10,7 +11,7 @@ describe('three gateways with stores of their own', () => {
   beforeAll(async () => {
     const endpoint = new StubEndpoint();
     endpoint.answer = () => responseOf(answerText(rowTexts(10)));
-    gateways = await startGateways(3, { engine: engineOf(endpoint), store: () => ({}) });
+    gateways = await startGateways(3, { engine: engineOf(endpoint), store: memoryProperties });
     [first, second, third] = gateways;
   });
   afterAll(() => stopGateways(gateways));

@@ -107,3 +107,31 @@ function statement(fields: object): string {
     statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'], ...fields }],
   });
 }
+
+describe('a policy that names what does not exist', () => {
+  const documentOn = (...resources: string[]) => ({
+    policyDocument: { version: 'v1', statements: [{ effect: 'allow', actions: ['Query'], resources }] },
+  });
+
+  it('is accepted with warnings', async () => {
+    const tables = { actualTables: async (names: readonly string[]) => names, tableNames: () => ['events'] };
+    const { call } = await testGateway({ tables });
+    const made = await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#evnets', 'srn2:role#x') });
+    expect(made.status).toBe(200);
+    expect(made.body.warnings).toEqual([
+      '`statements[0].resources[0]`: table `evnets` does not exist; did you mean `events`?',
+      '`statements[0].resources[1]`: role `x` does not exist',
+    ]);
+    const changed = await call('PUT', `/policies/${inPath('policy', 'read')}`, documentOn('srn2:table#events'));
+    expect(changed.body).not.toHaveProperty('warnings');
+    expect((await call('GET', `/policies/${inPath('policy', 'read')}`)).body).not.toHaveProperty('warnings');
+  });
+
+  it('is accepted without a warning about tables while the engine cannot be asked', async () => {
+    const tables = { actualTables: () => Promise.reject(new Error('unreachable')), tableNames: () => [] };
+    const { call } = await testGateway({ tables });
+    const made = await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#x') });
+    expect(made.status).toBe(200);
+    expect(made.body).not.toHaveProperty('warnings');
+  });
+});

@@ -6,6 +6,7 @@ import { formatSrn } from '../../../../../src/access/policy/srn.ts';
 import { createEngine } from '../../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
 import { engineProxy } from '../../../../../src/api/proxy/index.ts';
+import { tableNameOf } from '../../../../../src/pinot/table-name.ts';
 import { authorizerBy, dataPlaneOf, testApp, TEST_TOKEN } from '../../../../support/app.ts';
 import { FakeEngine } from '../../../../support/fake-engine.ts';
 
@@ -21,8 +22,8 @@ beforeAll(async () => {
   await fake.listen();
   fake.serve(['events_OFFLINE'], '{"resultTable":{"rows":[[1]]},"tablesQueried":["events"]}');
   engine = createEngine({ controllerUrls: [fake.url] });
-  await engine.actualTables(['events']);
-  await engine.brokerFor(['events']);
+  await engine.actualTables([tableNameOf('events')]);
+  await engine.brokerFor([tableNameOf('events')]);
   const authorizer = authorizerBy((_who, _action, resource) => formatSrn(resource) === 'srn2:table#events');
   app = await testApp({
     authorizer,

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileProperties } from '../../../../support/result-stores.ts';
 import { ByteBudget } from '../../../../../src/api/server/bounds/byte-budget.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../../support/app.ts';
 import { answerText, responseOf, StubEndpoint } from '../../../results/answers.ts';
@@ -32,7 +33,7 @@ beforeAll(async () => {
   [gateway] = (await startGateways(1, {
     engine: engineOf(endpoint),
     budget,
-    store: () => ({ protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') }),
+    store: () => fileProperties(folder),
   })) as [TestGateway];
   const answer = await fetch(`${gateway.url}/query/sql?doPaginate=true&numRows=1`, {
     method: 'POST',
