@@ -23,6 +23,7 @@ import { ui } from '../../api/ui/index.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { VERSION } from '../version.ts';
+import { openAuditLog } from './audit.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
@@ -80,6 +81,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       ...(parts.after ?? []),
     ]),
     authorizer: countDecisions(registry, directory),
+    audit: openAuditLog(boot),
     plugins,
     dataPlane: { ...queries.data, budget, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),

@@ -276,7 +276,12 @@ describe('authorization', () => {
     const records: unknown[] = [];
     app = await start({
       authorizer: denyAll,
-      parts: { audit: (_request, action, _resource, decision) => records.push([action, decision.reason]) },
+      parts: {
+        audit: {
+          denied: (_request, action, _resource, decision) => records.push([action, decision.reason]),
+          written: () => records.push('written'),
+        },
+      },
     });
     const answer = await app.inject({ url: '/guarded' });
     expect(answer.statusCode).toBe(403);
