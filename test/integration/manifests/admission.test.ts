@@ -82,7 +82,7 @@ async function annotations(kind: CustomKind, name: string): Promise<Record<strin
 describe('authors', () => {
   const forged = { [CREATED]: 'somebody', [UPDATED]: 'somebody', [UPDATED_AT]: '1999-01-01T00:00:00Z' };
 
-  it('are stamped on every kind, over whatever was sent', async () => {
+  it('are set on every kind, whatever the client sent', async () => {
     const objects = [
       policy('authored', {}, withAnnotations(forged)),
       role('authored', {}, withAnnotations(forged)),
@@ -99,7 +99,7 @@ describe('authors', () => {
     expect(objects.map(({ kind }) => kind)).toEqual(CUSTOM_KINDS);
   });
 
-  it('of the creation stay, those of the last change follow the spec', async () => {
+  it('of the creation are kept, those of the last change follow the spec', async () => {
     await admitted(alice, role('edited'));
     await admitted(bob, role('edited', { description: 'new' }, withAnnotations(forged)));
     expect(await annotations('Role', 'edited')).toMatchObject({ [CREATED]: 'alice', [UPDATED]: 'bob' });
@@ -108,14 +108,14 @@ describe('authors', () => {
     expect(await annotations('Role', 'edited')).toMatchObject({ [CREATED]: 'alice', [UPDATED]: 'bob' });
   });
 
-  it('are known of a role whose last policy server-side apply takes, which then sends no spec at all', async () => {
+  it('are set on a role whose last policy is removed by server-side apply, which then sends no spec', async () => {
     const serverSide = ['--server-side', '--force-conflicts'];
     await admitted(alice, role('emptied', { policies: ['probe-held'] }), ...serverSide);
     const emptied = await admitted(bob, role('emptied', { policies: [] }), ...serverSide, '--field-manager=kubectl');
     expect(JSON.parse(emptied)).toMatchObject({ spec: {}, metadata: { annotations: { [UPDATED]: 'bob' } } });
   });
 
-  it('are unknown for what was there before the rule', async () => {
+  it('are unknown for objects created before the rule', async () => {
     const untouched = role('older', {}, withAnnotations({ [UPDATED_AT]: '2026-01-01T00:00:00Z' }));
     await admitted(gateway, untouched);
     await kubectl(alice, 'label', 'roles.olapwarden.io', 'older', 'team=data');
@@ -124,7 +124,7 @@ describe('authors', () => {
     expect(found).not.toHaveProperty([UPDATED]);
   });
 
-  it('of REST calls are what the gateway says, and no namesake of it in another namespace may say so', async () => {
+  it('of REST requests are set by the gateway, but not by a service account with its name in another namespace', async () => {
     const rest = { [CREATED]: 'srn2:user#ada', [UPDATED]: 'srn2:user#ada', [UPDATED_AT]: '2026-01-01T00:00:00Z' };
     await admitted(gateway, role('by-rest', {}, withAnnotations(rest)));
     expect(await annotations('Role', 'by-rest')).toMatchObject(rest);
@@ -148,8 +148,8 @@ describe('authors', () => {
   });
 });
 
-describe('what is in use', () => {
-  it('is not deleted, in the words of the REST API, until it is free', async () => {
+describe('an object in use', () => {
+  it('cannot be deleted, with the message of the REST API', async () => {
     await admitted(alice, policy('held'));
     await admitted(alice, role('holder', { policies: ['held'] }));
     await admitted(alice, roleAssignment('giver', { role: 'holder' }));
@@ -174,7 +174,7 @@ describe('what is in use', () => {
     }
   });
 
-  it('is no matter for the gateway, which has asked itself', async () => {
+  it('can be deleted by the gateway, which checks that itself', async () => {
     await admitted(alice, policy('held-too'));
     await admitted(alice, role('holder-too', { policies: ['held-too'] }));
     await eventually(
@@ -186,7 +186,7 @@ describe('what is in use', () => {
   });
 });
 
-describe('rights that are added to view, edit and admin', () => {
+describe('rights added to view, edit and admin', () => {
   it.each([
     ['view', 'get', 'policies', 'yes'],
     ['view', 'update', 'clusterhealthreports', 'no'],
@@ -396,8 +396,8 @@ describe('the last administrator', () => {
 });
 
 // Last: it is the namespace that the rules hold in.
-describe('the end of a namespace', () => {
-  it('is never held up', async () => {
+describe('the deletion of a namespace', () => {
+  it('is never blocked', async () => {
     const objects = [
       policy('p'),
       role('r', { policies: ['p'] }),
