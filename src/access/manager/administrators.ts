@@ -64,7 +64,7 @@ export class Administrators {
 
   /** Whether there is something to take away: an expired subject has lost the role already. */
   async #holdsNow({ subjects }: Spec, subject: Subject): Promise<boolean> {
-    const now = this.#editor.now().getTime();
+    const now = this.#editor.now();
     for (const own of subjects.map(this.#canonical)) {
       if (sameSubject(own, subject) && (await this.#holdsAfter(own, now))) return true;
     }
@@ -86,7 +86,7 @@ export class Administrators {
   }
 
   async #findLasting(subjects: readonly Subject[], except: Subject): Promise<boolean> {
-    const until = this.#editor.now().getTime() + LASTING_MS;
+    const until = this.#editor.now() + LASTING_MS;
     for (const subject of subjects.map(this.#canonical)) {
       if (!sameSubject(subject, except) && (await this.#holdsAfter(subject, until))) return true;
     }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Directory } from '../../../../src/access/directory.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import type { Subject } from '../../../../src/resources/role-assignment.ts';
 import { roleAssignment, serviceToken } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
@@ -90,7 +91,7 @@ describe('the last administrator', () => {
       await world.settled();
       const remove = (at: MemoryStore, subject: Subject): Promise<unknown> => {
         const directory = new Directory(at, { environment: 'olap', cluster: 'pinot' });
-        const manager = new RbacManager({ store: at, directory, now: () => NOW, random: Math.random });
+        const manager = new RbacManager({ store: at, directory, clock: { ...systemClock, now: () => NOW.getTime() } });
         return manager.assignments.delete(ALICE, 'system-admin', subject);
       };
       const done = await Promise.allSettled([remove(store, group), remove(second, alice)]);
