@@ -1,20 +1,22 @@
-import { join } from 'node:path';
+import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { requestPieces } from '../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineRequest } from '../../src/pinot/types.ts';
 import type { ResultStore } from '../../src/results/result-store.ts';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/results/settings.ts';
-import { createResultStore } from '../../src/results/stores/create-store.ts';
+import { createResultStore } from '../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../src/results/submit.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const TIMEOUT_MS = 600_000;
 let submissions = 0;
 
-export async function openStore(settings: Partial<ResultStoreSettings>, folder: string): Promise<ResultStore> {
-  const store = await createResultStore(
-    { ...DEFAULT_RESULT_STORE_SETTINGS, fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp'), ...settings },
-    { gatewayId: 'bench', now: Date.now, onProblem: () => undefined },
-  );
+/** @param properties see test/support/result-stores.ts */
+export async function openStore(properties: PropertyValues): Promise<ResultStore> {
+  const store = await createResultStore(properties, {
+    gatewayId: 'bench',
+    clock: systemClock,
+    onProblem: () => undefined,
+  });
   await store.start(AbortSignal.timeout(START_TIMEOUT_MS));
   return store;
 }

@@ -3,8 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileProperties, gcsProperties, s3Properties, storeProperties } from '../../test/support/result-stores.ts';
+import { protocolOf } from '../../src/results/stores/result-stores.ts';
+import type { PropertyValues } from '../../src/results/stores/definition.ts';
 import { createEngine } from '../../src/pinot/connection.ts';
-import type { ResultStoreSettings } from '../../src/results/settings.ts';
 import { startGcs } from '../../test/support/gcs.ts';
 import { startPinot } from '../../test/support/pinot.ts';
 import { startS3 } from '../../test/support/s3.ts';
@@ -49,9 +51,10 @@ async function againstBroker(bench: Bench, folder: string): Promise<void> {
       return bytes;
     };
     const protocols = ['memory', 'file'] as const;
-    const stores = await Promise.all(
-      protocols.map((protocol) => openStore({ protocol, memoryMaxBytes: 1024 * MB }, folder)),
-    );
+    const stores = await Promise.all([
+      openStore(storeProperties('memory', { 'memory.max.bytes': 1024 * MB })),
+      openStore(fileProperties(folder)),
+    ]);
     let stored = { rows: 0, bytes: 0 };
     const sides = [
       direct,
@@ -95,22 +98,17 @@ async function memory(bench: Bench, folder: string): Promise<void> {
   const engine = startProgram('result-engine.ts', []);
   try {
     const engineUrl = `http://127.0.0.1:${await engine.line()}`;
-    const stores: readonly Partial<ResultStoreSettings>[] = [
-      { protocol: 'file' },
-      { protocol: 's3', s3: await s3.bucket('bench') },
-      { protocol: 'gcs', gcs: await gcs.bucket('bench') },
+    const stores: readonly PropertyValues[] = [
+      fileProperties(folder),
+      s3Properties(await s3.bucket('bench')),
+      gcsProperties(await gcs.bucket('bench')),
     ];
-    for (const settings of stores) {
-      const storing = startProgram('storing-process.ts', [
-        JSON.stringify(settings),
-        folder,
-        engineUrl,
-        String(LARGE_ROWS),
-      ]);
+    for (const properties of stores) {
+      const storing = startProgram('storing-process.ts', [JSON.stringify(properties), engineUrl, String(LARGE_ROWS)]);
       const [grown = 0, bytes = 0] = (await storing.line()).split(' ').map(Number);
       storing.stop();
       bench.add({
-        work: `growth of resident memory, a result of ${Math.round(bytes / MB)} MB, ${settings.protocol} store`,
+        work: `growth of resident memory, a result of ${Math.round(bytes / MB)} MB, ${protocolOf(properties)} store`,
         unit: 'MB',
         better: 'less',
         ours: grown / MB,

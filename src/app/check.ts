@@ -70,7 +70,7 @@ async function readAndCheck(request: CheckRequest, context: CheckContext): Promi
     controllerUrls: controllers,
     ...(caFile !== undefined && { ca: await readFile(caFile, 'utf8') }),
     ...(credentialFile !== undefined && {
-      credential: credentialFromFile(credentialFile, () => clock.monotonic()),
+      credential: credentialFromFile(credentialFile, clock),
     }),
   });
   const progress = progressLine(context);

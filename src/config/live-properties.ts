@@ -2,10 +2,12 @@ import type { Clock } from '../platform/clock.ts';
 import { repeat } from '../platform/repeat.ts';
 import { readConfigFile } from './file.ts';
 import { SettingsError, type Suggest, type Written } from './keys.ts';
-import { PROPERTY_KEYS, resolveProperties, type Properties } from './properties.ts';
+import type { Properties } from './properties.ts';
+import type { PropertySet } from './property-set.ts';
 import { unknownInFile } from './settings.ts';
 
 export interface LivePropertiesOptions {
+  readonly known: PropertySet;
   readonly initial: Properties;
   /** Undefined without a configuration file: then the properties never change. */
   readonly file: string | undefined;
@@ -68,8 +70,9 @@ export class LiveProperties {
     }
     const content = JSON.stringify(written);
     if (content === this.#seen) return;
-    const { values, problems } = resolveProperties([...written, ...this.#options.fixed]);
-    const all = [...unknownInFile(written, this.#options.suggest), ...problems];
+    const { known, fixed, suggest } = this.#options;
+    const { values, problems } = known.resolve([...written, ...fixed]);
+    const all = [...unknownInFile(written, known, suggest), ...problems];
     if (all.length > 0) {
       this.#reject(new SettingsError(all));
       return;
@@ -87,8 +90,9 @@ export class LiveProperties {
   #apply(next: Properties): void {
     const before = this.#current as Readonly<Record<string, unknown>>;
     const wanted = next as Readonly<Record<string, unknown>>;
-    const changed = [...PROPERTY_KEYS.keys()].filter((key) => before[key] !== wanted[key]);
-    const live = changed.filter((key) => PROPERTY_KEYS.get(key)?.live === true);
+    const { keys } = this.#options.known;
+    const changed = [...keys.keys()].filter((key) => before[key] !== wanted[key]);
+    const live = changed.filter((key) => keys.get(key)?.live === true);
     const others = changed.filter((key) => !live.includes(key));
     const applied: Record<string, unknown> = { ...before };
     for (const key of live) applied[key] = wanted[key];

@@ -51,7 +51,7 @@ export class PolicyManager {
       throw new ManagerError('already-exists', `policy \`${name}\` exists already`);
     }
     const spec = { ...(description === undefined ? {} : { description }), statements };
-    this.#escalation.requireMayWritePolicy(caller, name, spec);
+    this.#escalation.requireMayWritePolicy(caller, name, undefined, spec);
     const policy: Policy = {
       apiVersion: API_VERSION,
       kind: 'Policy',
@@ -87,7 +87,7 @@ export class PolicyManager {
     const { description = current.spec.description } = changes;
     const { statements } = hasDocument(changes) ? changedDocument(changes, current.spec) : current.spec;
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
-    this.#escalation.requireMayWritePolicy(caller, name, spec);
+    this.#escalation.requireMayWritePolicy(caller, name, current.spec, spec);
     return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
   }
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import type { PolicyView } from '../../access/manager/views.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
@@ -16,7 +17,12 @@ const nameOf = (request: { params: { policySrn: string } }): string =>
   nameFromPath('policy', 'policySrn', request.params.policySrn);
 const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['policies'] });
 
-export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): void {
+export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { policies } = manager;
+  const withWarnings = async (view: PolicyView) => {
+    const warnings = await manager.policyWarnings(view.policyDocument);
+    return warnings.length === 0 ? view : { ...view, warnings };
+  };
   app.get<{ Querystring: ListQuery }>(
     '/policies',
     {
@@ -43,7 +49,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
       const created = await write(request, 'CreatePolicy', policyResource(request.body.name), () =>
         policies.create(request.principal, request.body),
       );
-      return sendTagged(request, reply, created);
+      return sendTagged(request, reply, await withWarnings(created));
     },
   );
 
@@ -85,7 +91,7 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
       const updated = await write(request, 'UpdatePolicy', policyResource(name), () =>
         policies.update(request.principal, name, request.body, ifMatch),
       );
-      return sendTagged(request, reply, updated);
+      return sendTagged(request, reply, await withWarnings(updated));
     },
   );
 

@@ -153,6 +153,12 @@ export const Policy = Type.Object(
     ...history,
     policyDocumentJson: Type.String({ description: 'The policy document as JSON in a string.' }),
     policyDocument: PolicyDocument,
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'In answers to writes: names of tables, roles, policies and service tokens in the document that do not exist, with the nearest name; absent where all exist.',
+      }),
+    ),
   },
   { $id: 'Policy' },
 );

@@ -71,6 +71,18 @@ export function requireAllowed(
   if (options.write) request.onAnswered((status) => audit.written(request, { action, resource, decision, status }));
 }
 
+/**
+ * Throws if a statement of the caller's roles denies `action` on `resource`; it need not be allowed.
+ * @throws {HttpError} 403
+ */
+export function requireNotDenied(request: RequestContext, action: string, resource: Srn): void {
+  const { authorizer, audit } = request.server;
+  const decision = authorizer.decide(request.principal, action, resource);
+  if (decision.reason !== 'explicitDeny') return;
+  audit.denied(request, action, resource, decision);
+  throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+}
+
 function deniedMessage(principal: Principal, action: string, resource: Srn, decision: Decision): string {
   const target = resource.levels.length === 0 ? 'the cluster' : `\`${formatSrn(resource)}\``;
   const why =

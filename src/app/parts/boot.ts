@@ -11,6 +11,7 @@ import { createProbesServer, type ReadinessCheck } from '../../platform/probes.t
 import { createLogger } from '../../platform/logging.ts';
 import { nearest } from '../../resources/nearest.ts';
 import type { CommandContext } from '../context.ts';
+import { PROPERTIES } from './properties.ts';
 import { VERSION } from '../version.ts';
 
 /** The parts that every process of olap-warden has. */
@@ -34,7 +35,11 @@ export interface Boot {
  * @throws {SettingsError} {ListenError}
  */
 export async function boot(context: CommandContext, command: string, defaultHost: string): Promise<Boot> {
-  const { settings, properties, file, fixedProperties } = await loadSettings({ ...context, suggest: nearest });
+  const { settings, properties, file, fixedProperties } = await loadSettings({
+    ...context,
+    properties: PROPERTIES,
+    suggest: nearest,
+  });
   const log = createLogger(settings['log-level']);
   const registry = createRegistry(VERSION, command);
   const closers = new Closers(log);
@@ -55,6 +60,7 @@ type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'fil
 function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LiveProperties {
   const count = countReloads(registry);
   return new LiveProperties({
+    known: PROPERTIES,
     initial: loaded.properties,
     file: loaded.file,
     fixed: loaded.fixedProperties,

@@ -18,7 +18,7 @@ export async function openEngine({ settings, log, closers }: Boot): Promise<Engi
     brokerUrls: settings.brokers,
     onProblem,
     ...(credentialFile !== undefined && {
-      credential: credentialFromFile(credentialFile, () => systemClock.monotonic(), onProblem),
+      credential: credentialFromFile(credentialFile, systemClock, onProblem),
     }),
     ...(caFile !== undefined && { ca: await readFile(caFile, 'utf8') }),
   });

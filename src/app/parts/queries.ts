@@ -14,9 +14,8 @@ import { gatewaysOfList, gatewaysOfService } from '../../results/peers/discovery
 import { createGatewayClient } from '../../results/peers/gateway-client.ts';
 import type { GatewayIdentity } from '../../results/paginated-queries.ts';
 import type { GatewayAddress } from '../../results/peers/peers.ts';
-import { systemTimers } from '../../results/retention/retention-loop.ts';
 import type { Boot } from './boot.ts';
-import { mapped, paginationSettings, resultStoreSettings } from './pagination.ts';
+import { mapped, paginationSettings } from './pagination.ts';
 
 /** This gateway as a broker of the specification. Its port is known once it listens: read it at each use. */
 export function identityOf({ settings, listener }: Pick<Boot, 'settings' | 'listener'>): GatewayIdentity {
@@ -43,15 +42,14 @@ export async function openQueryService(
   const service = await createQueryService({
     engine,
     identity: identityOf(boot),
-    store: resultStoreSettings(live.get()),
+    store: live.get(),
+    native: live.get()['olap.broker.pagination.native'],
     settings: mapped(() => live.get(), paginationSettings),
     cleansItself,
     registry,
     log,
-    now: Date.now,
-    monotonic: () => performance.now(),
+    clock: systemClock,
     random: (bytes) => randomBytes(bytes),
-    timers: systemTimers,
     peerClient: await transportOf(settings),
     ...(gateways && { gateways }),
   });
@@ -92,11 +90,7 @@ export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> 
 
 function credentialOf(url: string, { log }: Boot): () => Promise<string> {
   const path = url.startsWith('file:') ? fileURLToPath(url) : url;
-  const credential = credentialFromFile(
-    path,
-    () => performance.now(),
-    (message) => log.warn({ part: 'result cleaner' }, message),
-  );
+  const credential = credentialFromFile(path, systemClock, (message) => log.warn({ part: 'result cleaner' }, message));
   return () => credential.current();
 }
 

@@ -27,6 +27,7 @@ import { openAuditLog } from './audit.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
+import { protocolOf } from '../../results/stores/result-stores.ts';
 import { identityOf, openQueryService } from './queries.ts';
 
 export interface RestApiParts {
@@ -56,7 +57,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
-    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random }) }),
+    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random, tables: engine }) }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
     (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,
@@ -130,7 +131,7 @@ function gatewayInfoOptions(
       { brokerId: self.id, host: self.host, port: self.port, self: true },
       ...queries.peers().map((peer) => ({ brokerId: peer.id ?? '', host: peer.host, port: peer.port, self: false })),
     ],
-    paginationProtocol: () => boot.live.get()['olap.broker.pagination.protocol'],
+    paginationProtocol: () => protocolOf(boot.live.get()),
   };
 }
 

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { WallClock } from '../../platform/clock.ts';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
+import { kubernetesTime } from '../../resources/time.ts';
 import { assertObjectName, assertVersion, isObjectName, notFound } from '../preconditions.ts';
 import { StoreError, type DeleteOptions } from '../resource-store.ts';
 import { withPartLabel } from '../secret-label.ts';
 import type { View } from '../view.ts';
-import { removeFile, signatureOf, stemOf, writeAtomically } from './files.ts';
+import { removeFile, removeTemporaries, signatureOf, stemOf, writeAtomically } from './files.ts';
 import { desiredOf, fileModeOf, pluralOf, printManifest, without } from './manifest.ts';
 import { ManifestFiles } from './manifest-files.ts';
 import { Records, type StoredRecord } from './records.ts';
@@ -33,7 +35,7 @@ export interface KindFolderContext {
   /** The store's folder. */
   readonly directory: string;
   readonly validate: Validate;
-  readonly now: () => number;
+  readonly clock: WallClock;
   readonly versions: Versions;
   /** Called with a problem in a file that a user must fix. */
   readonly onProblem: (path: string, message: string) => void;
@@ -80,6 +82,7 @@ export class KindFolder<K extends ResourceKind> {
   /** Reads all manifests and records. Must be called once, before everything else. */
   async load(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: this.kind === 'Secret' ? 0o700 : 0o755 });
+    await removeTemporaries(this.directory);
     const records = await this.#records.load((file, error) =>
       this.#context.onProblem(`.state/${pluralOf(this.kind)}/${file}`, error instanceof Error ? error.message : '?'),
     );
@@ -197,7 +200,6 @@ export class KindFolder<K extends ResourceKind> {
       uid: before?.uid ?? randomUUID(),
       resourceVersion: this.#context.versions.next(),
       generation: (before?.generation ?? 0) + (sameSpec ? 0 : 1),
-      // Whole seconds, as in metav1.Time.
       creationTimestamp: before?.creationTimestamp ?? this.#time(),
     };
     return { ...desired, metadata, ...(status === undefined ? {} : { status }) };
@@ -307,7 +309,7 @@ export class KindFolder<K extends ResourceKind> {
   }
 
   #time(): string {
-    return new Date(this.#context.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    return kubernetesTime(this.#context.clock.now());
   }
 }
 

@@ -42,6 +42,10 @@ function complete({ environment, cluster }: NaiveState, resource: readonly Level
   const own = resource.filter(([kind]) => kind === 'environment');
   if (own.length > 0 && resource.length === 1) return resource;
   const inner = resource.filter(([kind]) => kind !== 'environment');
+  const last = inner.at(-1);
+  if (last && ['role', 'policy', 'service-token', 'user'].includes(last[0])) {
+    return [...(own.length > 0 ? own : [['environment', environment] as const]), last];
+  }
   const outer: Level[] = own.length > 0 ? [...own] : [['environment', environment]];
   if (inner[0]?.[0] !== 'cluster') outer.push(['cluster', cluster]);
   return [...outer, ...inner];

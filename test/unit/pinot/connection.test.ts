@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { createEngine, type EngineOptions } from '../../../src/pinot/connection.ts';
 import { getJson, readBody } from '../../../src/pinot/controller.ts';
 import { credentialFromFile } from '../../../src/pinot/credential.ts';
 import type { Engine, EngineResponse, KnownTables } from '../../../src/pinot/types.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 
 let now = 0;
@@ -23,11 +25,12 @@ async function fake(): Promise<FakeEngine> {
 }
 
 function engine(options: Partial<EngineOptions> & Pick<EngineOptions, 'controllerUrls'>): Engine & KnownTables {
-  const made = createEngine({ now: () => now, ...options });
+  const made = createEngine({ clock: { ...systemClock, monotonic: () => now }, ...options });
   engines.push(made);
   return made;
 }
 
+const names = (...texts: readonly string[]) => texts.map(tableNameOf);
 const text = async (answer: EngineResponse) => (await readBody(answer.body, 1e6, 'it')).toString();
 const query = { method: 'POST', path: '/query/sql', body: '{}', repeatable: true };
 
@@ -73,7 +76,7 @@ describe('the credential in a file', () => {
     const path = join(folder, 'credential');
     try {
       await writeFile(path, 'admin:verysecret\n');
-      const credential = credentialFromFile(path, () => now);
+      const credential = credentialFromFile(path, { monotonic: () => now });
       expect(await credential.header()).toBe('Basic YWRtaW46dmVyeXNlY3JldA==');
       await writeFile(path, 'Bearer abc');
       expect(credential.header()).toBe('Basic YWRtaW46dmVyeXNlY3JldA==');
@@ -99,7 +102,7 @@ describe('the credential in a file', () => {
     const controller = await fake();
     const { controller: endpoint } = engine({
       controllerUrls: [controller.url],
-      credential: credentialFromFile(path, () => now),
+      credential: credentialFromFile(path, { monotonic: () => now }),
     });
     const asked = endpoint.request({ method: 'GET', path: '/' });
     await expect(asked).rejects.toThrow(/must hold one line/);
@@ -184,11 +187,11 @@ describe('brokers', () => {
   it('are those that serve all tables, the least busy first', async () => {
     const [a, b, c] = [await fake(), await fake(), await fake()];
     const { made } = await cluster({ x_OFFLINE: [a, b], x_REALTIME: [b, a], y_OFFLINE: [b, c], z_OFFLINE: [c] });
-    expect((await made.brokerFor(['X', 'y'])).url).toBe(b.url);
-    await expect(made.brokerFor(['x', 'z'])).rejects.toMatchObject({ code: 'no-broker' });
-    const busy = await made.brokerFor(['x']);
+    expect((await made.brokerFor(names('X', 'y'))).url).toBe(b.url);
+    await expect(made.brokerFor(names('x', 'z'))).rejects.toMatchObject({ code: 'no-broker' });
+    const busy = await made.brokerFor(names('x'));
     const held = await busy.request(query);
-    const next = await made.brokerFor(['x']);
+    const next = await made.brokerFor(names('x'));
     expect(next.url).not.toBe(busy.url);
     await text(held);
     expect(new Set([a.url, b.url, c.url])).toContain((await made.brokerFor([])).url);
@@ -199,35 +202,35 @@ describe('brokers', () => {
     const { made } = await cluster({ x_OFFLINE: [gone, a] });
     await gone.close();
     for (let request = 0; request < 4; request++)
-      expect((await (await made.brokerFor(['x'])).request(query)).status).toBe(200);
+      expect((await (await made.brokerFor(names('x'))).request(query)).status).toBe(200);
     expect(a.seen).toHaveLength(4);
   });
 
   it('are learnt anew behind the queries, and serve on while the controller is away', async () => {
     const [a, b] = [await fake(), await fake()];
     const { controller, tell, made } = await cluster({ x_OFFLINE: [a] });
-    expect((await made.brokerFor(['x'])).url).toBe(a.url);
+    expect((await made.brokerFor(names('x'))).url).toBe(a.url);
     tell({ x_OFFLINE: [b] });
     now += 30_000;
-    await made.brokerFor(['x']);
-    await expect.poll(async () => (await made.brokerFor(['x'])).url).toBe(b.url);
+    await made.brokerFor(names('x'));
+    await expect.poll(async () => (await made.brokerFor(names('x'))).url).toBe(b.url);
     await controller.close();
     now += 30_000;
-    expect((await made.brokerFor(['x'])).url).toBe(b.url);
+    expect((await made.brokerFor(names('x'))).url).toBe(b.url);
   });
 
   it('may be reached at other addresses than they tell, or be set', async () => {
     const a = await fake();
     const { made } = await cluster({ x_OFFLINE: [a] }, { addresses: { [`127.0.0.1:${a.port}`]: 'broker.example:80' } });
-    expect((await made.brokerFor(['x'])).url).toBe('http://broker.example:80');
+    expect((await made.brokerFor(names('x'))).url).toBe('http://broker.example:80');
     const fixed = engine({ controllerUrls: [NOWHERE], brokerUrls: [a.url] });
-    expect((await fixed.brokerFor(['whatever'])).url).toBe(a.url);
+    expect((await fixed.brokerFor(names('whatever'))).url).toBe(a.url);
   });
 
   it('can be asked one by one, where they are live, and say who answered', async () => {
     const [a, b, c] = [await fake(), await fake(), await fake()];
     const { tell, made } = await cluster({ x_OFFLINE: [a, b] });
-    const first = await (await made.brokerFor(['x'])).request(query);
+    const first = await (await made.brokerFor(names('x'))).request(query);
     expect([a.url, b.url]).toContain(first.url);
     await text(first);
     const answer = await (await made.brokerAt!(b.url))!.request(query);
@@ -248,11 +251,11 @@ describe('brokers', () => {
   it('tell which tables there are, by the names that the engine uses', async () => {
     const a = await fake();
     const { made, tell } = await cluster({ Secret_OFFLINE: [a], secret2_OFFLINE: [a], 'db.t_REALTIME': [a] });
-    expect(await made.actualTables(['SECRET', 'db.T', 'VIEW'])).toEqual(['Secret', 'db.t', 'View']);
-    expect(await made.actualTables(['unknown.secret2'])).toEqual(['secret2']);
-    expect(await made.actualTables(['No.Such'])).toEqual(['No.Such', 'no.such', 'Such']);
+    expect(await made.actualTables(names('SECRET', 'db.T', 'VIEW'))).toEqual(['Secret', 'db.t', 'View']);
+    expect(await made.actualTables(names('unknown.secret2'))).toEqual(['secret2']);
+    expect(await made.actualTables(names('No.Such'))).toEqual(['No.Such', 'no.such', 'Such']);
     tell({ Fresh_OFFLINE: [a] });
     now += 2_000;
-    expect(await made.actualTables(['fresh'])).toEqual(['Fresh']);
+    expect(await made.actualTables(names('fresh'))).toEqual(['Fresh']);
   });
 });

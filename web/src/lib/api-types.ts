@@ -107,6 +107,7 @@ export type Policy = {
   readonly managedBy?: ReadonlyArray<string>;
   readonly policyDocumentJson: string;
   readonly policyDocument: PolicyDocument;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type UpdatePolicyRequest = {

@@ -27,6 +27,22 @@ async function run(...objects: ConstructorParameters<typeof FakeStore>) {
   return { store, ready, clock, events: recorder.events, settle: () => clock.advance(0) };
 }
 
+describe('the mark of a deletion that a gateway did not finish', () => {
+  it.each([
+    ['Role', role('r')],
+    ['Policy', policy('r')],
+  ] as const)('is removed from a %s after a minute', async (kind, object) => {
+    const annotations = { 'olapwarden.io/deleting': '2026-01-01T00:00:00Z', other: 'kept' };
+    const marked = { ...object, metadata: { ...object.metadata, annotations } };
+    const { store, clock } = await run(marked);
+    await clock.advance(59_000);
+    expect(store.get(kind, 'r')?.metadata.annotations).toEqual(annotations);
+    await clock.advance(1_000);
+    expect(store.get(kind, 'r')?.metadata.annotations).toEqual({ other: 'kept' });
+    expect(store.get(kind, 'r')?.status?.conditions?.[0]?.type).toBe('Ready');
+  });
+});
+
 describe('a Policy', () => {
   it('is ready if it is valid', async () => {
     const { store, ready } = await run(policy('read', { statements: [statement(), statement()] }));
@@ -39,6 +55,32 @@ describe('a Policy', () => {
     const { store, ready } = await run(bad);
     expect(ready('Policy', 'bad')).toMatch(/^False InvalidPolicy: .*statements\[0\]\.actions\[0\].*`?Query`?/);
     expect(store.get('Policy', 'bad')?.status?.conditions?.[1]).toMatchObject({ type: 'Stalled', status: 'True' });
+  });
+});
+
+describe('a Policy that names what does not exist', () => {
+  it('is ready with a warning until it exists', async () => {
+    let tables: string[] | undefined;
+    const [store, clock] = [
+      new FakeStore(policy('read', { statements: [statement({ resources: ['srn2:table#evnets'] })] })),
+      new FakeClock(),
+    ];
+    const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: silent };
+    const deployment = { environment: 'olap', cluster: 'pinot' };
+    new Controller(policyReconciler({ deployment, tableNames: () => tables }), ports).start();
+    const types = () => store.get('Policy', 'read')?.status?.conditions?.map(({ type, status }) => `${type}=${status}`);
+    await clock.advance(0);
+    expect(types()).toEqual(['Ready=True']);
+    tables = ['events'];
+    await clock.advance(60_000);
+    expect(types()).toEqual(['Ready=True', 'Warning=True']);
+    expect(store.get('Policy', 'read')?.status?.conditions?.[1]).toMatchObject({
+      reason: 'NameNotFound',
+      message: '`statements[0].resources[0]`: table `evnets` does not exist; did you mean `events`?',
+    });
+    tables = ['events', 'evnets'];
+    await clock.advance(11 * 60_000);
+    expect(types()).toEqual(['Ready=True']);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JudgedTexts } from '../../../../../src/api/queries/data-plane/judged-texts.ts';
 
-describe('texts that were judged', () => {
+describe('the cache of checked texts', () => {
   const names = Array.from({ length: 1_000 }, (_, index) => `t${index}`).join(',');
 
   it.each([

@@ -1,6 +1,6 @@
-import { QueryError } from '../errors.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../result-store.ts';
-import type { RowIndex } from '../row-index.ts';
+import { QueryError } from '../../errors.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
+import type { RowIndex } from '../../row-index.ts';
 
 /** Small chunks are copied into blocks of this size, so that a result does not consist of thousands of views. */
 const BLOCK_BYTES = 256 * 1024;
@@ -16,7 +16,6 @@ interface Stored {
 
 /** Results in process memory, up to a limit. For evaluation: a restart loses them. */
 export class MemoryStore implements ResultStore {
-  readonly protocol = 'memory';
   readonly local = true;
   readonly capacityBytes: number;
   readonly #results = new Map<string, Stored>();
@@ -75,7 +74,7 @@ export class MemoryStore implements ResultStore {
       throw new QueryError(
         'store-full',
         `the result does not fit: the memory store holds ${this.#usedBytes} of at most ${this.capacityBytes} bytes. ` +
-          'Delete results that are no longer read, ask for fewer rows or columns, or set `olap.broker.pagination.protocol` to `file`, `s3` or `gcs`',
+          'Delete results that are no longer read, ask for fewer rows or columns, or set `olap.broker.pagination.protocol` to another store',
       );
     }
     this.#usedBytes += bytes;

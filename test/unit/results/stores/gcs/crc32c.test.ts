@@ -1,6 +1,6 @@
 import { CRC32C } from '@google-cloud/storage';
 import { describe, expect, it } from 'vitest';
-import { Crc32c } from '../../../../../src/results/stores/object/crc32c.ts';
+import { Crc32c } from '../../../../../src/results/stores/gcs/crc32c.ts';
 
 describe('CRC-32C', () => {
   it('is that of the standard', () => {

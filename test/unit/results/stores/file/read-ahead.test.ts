@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BufferPool } from '../../../../src/results/stores/buffer-pool.ts';
-import { ReadAhead } from '../../../../src/results/stores/read-ahead.ts';
+import { BufferPool } from '../../../../../src/results/stores/file/buffer-pool.ts';
+import { ReadAhead } from '../../../../../src/results/stores/file/read-ahead.ts';
 
 const END = 1_000_000;
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { holderTag, newRequestId } from '../../../../../src/results/request-id.ts';
-import { ObjectResultStore } from '../../../../../src/results/stores/object/object.ts';
+import { systemClock } from '../../../../../src/platform/clock.ts';
+import { newRequestId } from '../../../../../src/results/request-id.ts';
+import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
 import { storeAnswer } from '../../../../../src/results/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';
@@ -23,13 +24,8 @@ beforeEach(() => {
 });
 
 function gateway(id = OWN): ObjectResultStore {
-  return new ObjectResultStore({
-    client: bucket,
-    protocol: 's3',
-    tag: holderTag(id),
-    now: () => bucket.now,
-    onProblem: (message) => problems.push(message),
-  });
+  const clock = { ...systemClock, now: () => bucket.now, monotonic: () => bucket.now };
+  return new ObjectResultStore(bucket, { gatewayId: id, clock, onProblem: (message) => problems.push(message) });
 }
 
 function newId(gatewayId = OWN): string {
@@ -174,9 +170,10 @@ describe('a gateway that may not tidy up', () => {
   });
 
   it('says that the time was over', async () => {
+    const stopping = new AbortController();
     bucket.failing.set('uploads', 'AbortError');
-    const over = AbortSignal.abort();
-    await store.start(over);
+    bucket.onCall = (name) => name === 'uploads' && stopping.abort();
+    await store.start(stopping.signal);
     expect(problems[0]).toContain('the time for it was over');
   });
 

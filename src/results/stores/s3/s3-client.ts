@@ -12,9 +12,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { QueryError } from '../../errors.ts';
-import type { ObjectStoreSettings } from '../../settings.ts';
-import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from './object-client.ts';
-import { PartBuffer } from './part-buffer.ts';
+import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from '../object/object-client.ts';
+import { PartBuffer } from '../object/part-buffer.ts';
 
 /** S3 limits: parts of at least 5 MB, at most 10,000 parts. Results up to 80 GB; two parts in memory per submission. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -24,6 +23,20 @@ const CONNECTION_TIMEOUT_MS = 5_000;
 const SOCKET_TIMEOUT_MS = 30_000;
 const DEFAULT_REGION = 'us-east-1';
 const ABORT_TIMEOUT_MS = 30_000;
+
+/** Bucket location and access. Credentials come from the SDK's default chain unless both keys are set. */
+export interface S3Settings {
+  readonly bucket: string;
+  /** As returned by `objectPrefix`. */
+  readonly prefix: string;
+  /** Base URL of the API; default: the SDK's. */
+  readonly endpoint: string | undefined;
+  readonly region: string | undefined;
+  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
+  readonly pathStyle: boolean;
+  readonly accessKeyId: string | undefined;
+  readonly secretAccessKey: string | undefined;
+}
 
 /** A bucket of S3 or a compatible server. */
 export class S3ObjectClient implements ObjectClient {
@@ -36,7 +49,7 @@ export class S3ObjectClient implements ObjectClient {
   readonly #bucket: string;
   readonly #prefix: string;
 
-  constructor(settings: ObjectStoreSettings) {
+  constructor(settings: S3Settings) {
     const { bucket, prefix, endpoint, region, pathStyle, accessKeyId, secretAccessKey } = settings;
     this.base = `s3://${bucket}/${prefix}`.replace(/\/$/, '');
     this.#bucket = bucket;

@@ -1,11 +1,14 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Crc32c } from '../../../../../src/results/stores/object/crc32c.ts';
-import { GcsUpload } from '../../../../../src/results/stores/object/gcs-upload.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Clock, systemClock } from '../../../../../src/platform/clock.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { Crc32c } from '../../../../../src/results/stores/gcs/crc32c.ts';
+import { GcsUpload } from '../../../../../src/results/stores/gcs/gcs-upload.ts';
 
 const MB = 1024 * 1024;
+const IMPATIENT: Clock = { ...systemClock, schedule: (callback) => systemClock.schedule(callback, 0) };
 
 /** A resumable upload session as documented by GCS; each request with bytes takes one entry of `mishaps`. */
 class Session {
@@ -14,6 +17,8 @@ class Session {
   hash: string | undefined;
   deleted = false;
   requests = 0;
+  /** The next requests of any kind that get status 503. */
+  unavailable = 0;
   /** How many of the bytes are kept, and the response status; `hang up` closes the connection. */
   readonly mishaps: { kept: number; status: number | 'hang up' }[] = [];
 
@@ -28,6 +33,10 @@ class Session {
     const [, from, total = ''] =
       /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/.exec(request.headers['content-range'] ?? '') ?? [];
     this.requests++;
+    if (this.unavailable > 0) {
+      this.unavailable--;
+      return { status: 503, range: undefined };
+    }
     const mishap = from === undefined ? undefined : this.mishaps.shift();
     if (from !== undefined) {
       expect(Number(from)).toBe(this.stored.length);
@@ -59,13 +68,21 @@ afterEach(async () => {
   server.close();
 });
 
-function upload(signal = AbortSignal.timeout(10_000), opened: Promise<void> = Promise.resolve()): GcsUpload {
+interface UploadOptions {
+  readonly signal?: AbortSignal;
+  /** Resolves when the session may be opened. */
+  readonly opened?: Promise<void>;
+  readonly clock?: Clock;
+}
+
+/** By default, retries are not delayed. */
+function upload({ signal = AbortSignal.timeout(60_000), opened, clock = IMPATIENT }: UploadOptions = {}): GcsUpload {
   const { port } = server.address() as AddressInfo;
   const start = async (): Promise<string> => {
     await opened;
     return `http://127.0.0.1:${port}/upload?upload_id=1`;
   };
-  return new GcsUpload({ start, dispatcher: agent, random: () => 0, signal });
+  return new GcsUpload({ start, dispatcher: agent, clock, signal });
 }
 
 /** Bytes whose values depend on their position. */
@@ -119,13 +136,30 @@ describe('a resumable upload', () => {
     expect(session.requests).toBe(1);
   });
 
-  it('gives up when its caller leaves', async () => {
+  it('stops waiting for a retry when the caller aborts', async () => {
     session.mishaps.push({ kept: 0, status: 503 });
-    const leaving = new AbortController();
-    const sent = send(bytes(100), upload(leaving.signal));
-    setTimeout(() => leaving.abort(), 50);
+    const caller = new AbortController();
+    const clock = new FakeClock();
+    const sent = send(bytes(100), upload({ signal: caller.signal, clock }));
+    sent.catch(() => undefined);
+    await vi.waitFor(() => expect(clock.timers).toBe(1), { timeout: 30_000 });
+    caller.abort();
     await expect(sent).rejects.toMatchObject({ name: 'AbortError' });
-    expect(session.requests).toBe(1);
+    expect([session.requests, clock.timers]).toEqual([1, 0]);
+  });
+
+  it('gives each part four attempts, with a growing delay', async () => {
+    const delays: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      random: () => 0.5,
+      schedule: (callback, ms) => (delays.push(ms), systemClock.schedule(callback, 0)),
+    };
+    session.unavailable = 3;
+    await send(bytes(9 * MB), upload({ clock }));
+    session.unavailable = 4;
+    await expect(send(bytes(100), upload({ clock }))).rejects.toThrow('503');
+    expect(delays).toEqual([375, 750, 1500, 375, 750, 1500]);
   });
 
   it('cancels the session', async () => {
@@ -138,7 +172,7 @@ describe('a resumable upload', () => {
   it('cancels a session that is only being opened when its caller leaves', async () => {
     const leaving = new AbortController();
     const opening = Promise.withResolvers<void>();
-    const begun = upload(leaving.signal, opening.promise);
+    const begun = upload({ signal: leaving.signal, opened: opening.promise });
     const sent = send(bytes(100), begun);
     setImmediate(() => leaving.abort());
     await expect(sent).rejects.toMatchObject({ code: 'aborted' });
@@ -149,7 +183,7 @@ describe('a resumable upload', () => {
   });
 
   it('has nothing to cancel where no session could be opened', async () => {
-    const begun = upload(undefined, Promise.reject(new Error('403')));
+    const begun = upload({ opened: Promise.reject(new Error('403')) });
     await expect(send(bytes(100), begun)).rejects.toThrow('403');
     await begun.abort();
     expect(session.deleted).toBe(false);

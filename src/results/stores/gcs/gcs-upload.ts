@@ -1,14 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
+import type { BackoffOptions } from '../../../platform/backoff.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { retry } from '../../../platform/retry.ts';
 import { Crc32c } from './crc32c.ts';
-import type { ObjectUpload } from './object-client.ts';
-import { PartBuffer } from './part-buffer.ts';
-import { throwIfAborted, untilAborted } from '../until-aborted.ts';
+import type { ObjectUpload } from '../object/object-client.ts';
+import { PartBuffer } from '../object/part-buffer.ts';
+import { throwIfAborted, untilCallerAborts } from '../../aborted.ts';
 
 /** Size of one request of a resumable upload; a multiple of 256 KB. One part is sent while the next one is filled. */
 const PART_BYTES = 8 * 1024 * 1024;
 const ATTEMPTS = 4;
-const FIRST_DELAY_MS = 250;
+const BACKOFF: BackoffOptions = { baseMs: 500, maxMs: 2000, jitter: 'half' };
 const ABORT_TIMEOUT_MS = 5_000;
 /** "Resume Incomplete": the `range` header says which bytes the server has; more are expected. */
 const RESUME = 308;
@@ -18,8 +20,7 @@ export interface GcsUploadParts {
   /** Opens the upload, with its own timeout. @returns the session URL; further requests need no other credential */
   readonly start: () => Promise<string>;
   readonly dispatcher: Dispatcher;
-  /** At least 0 and less than 1. */
-  readonly random: () => number;
+  readonly clock: Pick<Clock, 'random' | 'schedule'>;
   readonly signal: AbortSignal;
 }
 
@@ -94,24 +95,19 @@ export class GcsUpload implements ObjectUpload {
     const { start, signal } = this.#parts;
     throwIfAborted(signal);
     this.#opening = start();
-    return untilAborted(this.#opening, signal);
+    return untilCallerAborts(this.#opening, signal);
   }
 
   async #opened(signal: AbortSignal): Promise<string | undefined> {
     if (this.#opening === undefined) return undefined;
-    return untilAborted(this.#opening, signal).catch(() => undefined);
+    return untilCallerAborts(this.#opening, signal).catch(() => undefined);
   }
 
-  async #retried(work: (attempt: number) => Promise<number>): Promise<number> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work(attempt);
-      } catch (error) {
-        const { signal, random } = this.#parts;
-        if (attempt === ATTEMPTS || signal.aborted || (error instanceof UploadError && !error.retryable)) throw error;
-        await sleep(FIRST_DELAY_MS * 2 ** attempt * (0.5 + random() / 2), undefined, { signal });
-      }
-    }
+  #retried(work: (attempt: number) => Promise<number>): Promise<number> {
+    const { clock, signal } = this.#parts;
+    const retryAfterMs = (error: unknown): number | undefined =>
+      error instanceof UploadError && !error.retryable ? undefined : 0;
+    return retry(work, { attempts: ATTEMPTS, backoff: BACKOFF, clock, signal, retryAfterMs });
   }
 
   /**

@@ -1,14 +1,15 @@
 import { mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Clock } from '../../../platform/clock.ts';
 import { recordFromJson, recordToJson } from '../../record-json.ts';
 import { holderOf, isRequestId } from '../../request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
-import { BufferPool } from '../buffer-pool.ts';
+import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, hasCode, openFile, syncFile, syncFolder, writeAll } from './file-io.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { OpenFiles } from './open-files.ts';
-import { type CachedResult, ResultCache } from '../result-cache.ts';
+import { type CachedResult, createResultCache } from '../result-cache.ts';
 
 const ROWS = '.rows';
 const RECORD = '.json';
@@ -24,8 +25,7 @@ export interface FileStoreOptions {
   readonly tempDir: string;
   /** `holderTag` of this gateway: its own leftovers are removed at start. */
   readonly tag: string;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly onProblem: (message: string) => void;
 }
 
@@ -34,11 +34,10 @@ export interface FileStoreOptions {
  * any time leaves only leftovers, which are not listed.
  */
 export class FileStore implements ResultStore {
-  readonly protocol = 'file';
   readonly local = true;
   readonly #options: FileStoreOptions;
   /** Recently read records and indexes; their files stay open. */
-  readonly #cache = new ResultCache();
+  readonly #cache = createResultCache();
   readonly #files: OpenFiles;
   readonly #parts: FileReaderParts;
   #incoming: string;
@@ -47,7 +46,7 @@ export class FileStore implements ResultStore {
     this.#options = options;
     this.#incoming = options.tempDir;
     const pool = new BufferPool();
-    this.#files = new OpenFiles(pool, options.now);
+    this.#files = new OpenFiles(pool, options.clock);
     this.#parts = { pool, release: (file) => this.#files.release(file) };
   }
 
@@ -129,7 +128,7 @@ export class FileStore implements ResultStore {
     const { requestId } = cached.record;
     try {
       const descriptor = await openFile(this.#path(requestId, ROWS), 'r');
-      this.#cache.set(cached);
+      this.#cache.set(requestId, cached);
       return new FileReader(this.#files.add(descriptor, cached), this.#parts);
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw asStoreError(error);
@@ -197,6 +196,6 @@ export class FileStore implements ResultStore {
     if (!isRequestId(requestId)) return false;
     if (holderOf(requestId) === this.#options.tag) return true;
     const found = await stat(join(folder, name)).catch(() => undefined);
-    return found !== undefined && this.#options.now() - found.mtimeMs > FOREIGN_LEFTOVER_MS;
+    return found !== undefined && this.#options.clock.now() - found.mtimeMs > FOREIGN_LEFTOVER_MS;
   }
 }

@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import { type Bucket, Storage } from '@google-cloud/storage';
 import { EnvHttpProxyAgent } from 'undici';
+import type { Clock } from '../../../platform/clock.ts';
 import { QueryError } from '../../errors.ts';
-import type { ObjectStoreSettings } from '../../settings.ts';
 import { GcsUpload } from './gcs-upload.ts';
-import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from './object-client.ts';
-import { untilAborted } from '../until-aborted.ts';
+import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from '../object/object-client.ts';
+import { untilCallerAborts } from '../../aborted.ts';
 
 /** The SDK adds more listeners to its read streams than Node's default limit before a warning. */
 const SDK_LISTENERS = 16;
@@ -15,12 +15,22 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout for one part of an upload. */
 const PART_TIMEOUT_MS = 120_000;
 
+export interface GcsSettings {
+  readonly bucket: string;
+  /** As returned by `objectPrefix`. */
+  readonly prefix: string;
+  /** Base URL of the API; default: the SDK's. */
+  readonly endpoint: string | undefined;
+  readonly clock: Clock;
+}
+
 /** A bucket of Google Cloud Storage. Credentials come by Google's usual chain (workload identity, `GOOGLE_APPLICATION_CREDENTIALS`). */
 export class GcsObjectClient implements ObjectClient {
   readonly base: string;
   readonly rights = { objects: ['storage.objects.list', 'storage.objects.delete'], uploads: [] };
   readonly #bucket: Bucket;
   readonly #prefix: string;
+  readonly #clock: Clock;
   /** Only for uploads; the SDK has its own connections for other calls. Both use the proxies from the environment. */
   readonly #uploads = new EnvHttpProxyAgent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
@@ -28,10 +38,11 @@ export class GcsObjectClient implements ObjectClient {
     bodyTimeout: TIMEOUT_MS,
   });
 
-  constructor(settings: ObjectStoreSettings) {
-    const { bucket, prefix, endpoint } = settings;
+  constructor(settings: GcsSettings) {
+    const { bucket, prefix, endpoint, clock } = settings;
     this.base = `gs://${bucket}/${prefix}`.replace(/\/$/, '');
     this.#prefix = prefix;
+    this.#clock = clock;
     EventEmitter.defaultMaxListeners = Math.max(EventEmitter.defaultMaxListeners, SDK_LISTENERS);
     const storage = new Storage({
       retryOptions: { autoRetry: true, maxRetries: ATTEMPTS },
@@ -50,7 +61,7 @@ export class GcsObjectClient implements ObjectClient {
         return session;
       },
       dispatcher: this.#uploads,
-      random: Math.random,
+      clock: this.#clock,
       signal,
     });
     return withStoreErrors(upload);
@@ -59,19 +70,19 @@ export class GcsObjectClient implements ObjectClient {
   async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     const file = this.#bucket.file(this.#prefix + key);
     await mapStoreErrors(
-      untilAborted(file.save(Buffer.from(bytes), { resumable: false, contentType: 'application/json' }), signal),
+      untilCallerAborts(file.save(Buffer.from(bytes), { resumable: false, contentType: 'application/json' }), signal),
     );
   }
 
   async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const file = this.#bucket.file(this.#prefix + key);
-    const found = await mapStoreErrors(untilAborted(undefinedIfAbsent(file.download()), signal));
+    const found = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(file.download()), signal));
     return found?.[0];
   }
 
   async size(key: string, signal: AbortSignal): Promise<number | undefined> {
     const file = this.#bucket.file(this.#prefix + key);
-    const found = await mapStoreErrors(untilAborted(undefinedIfAbsent(file.getMetadata()), signal));
+    const found = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(file.getMetadata()), signal));
     return found === undefined ? undefined : Number(found[0].size ?? 0);
   }
 
@@ -100,7 +111,7 @@ export class GcsObjectClient implements ObjectClient {
         autoPaginate: false,
         ...(pageToken === undefined ? {} : { pageToken }),
       };
-      const [files, next] = await mapStoreErrors(untilAborted(this.#bucket.getFiles(query), signal));
+      const [files, next] = await mapStoreErrors(untilCallerAborts(this.#bucket.getFiles(query), signal));
       for (const file of files) {
         const { size, updated } = file.metadata;
         yield {
@@ -115,7 +126,7 @@ export class GcsObjectClient implements ObjectClient {
 
   async delete(key: string, signal: AbortSignal): Promise<void> {
     const file = this.#bucket.file(this.#prefix + key);
-    await mapStoreErrors(untilAborted(file.delete({ ignoreNotFound: true }), signal));
+    await mapStoreErrors(untilCallerAborts(file.delete({ ignoreNotFound: true }), signal));
   }
 
   /** Empty: GCS cannot list resumable uploads. It deletes incomplete ones after a week. */

@@ -1,11 +1,14 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { Deadline } from '../../../platform/deadline.ts';
 import { recordFromJson, recordToJson } from '../../record-json.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
-import type { ResultStoreProtocol } from '../../settings.ts';
+import { holderTag } from '../../request-id.ts';
+import type { StoreContext } from '../definition.ts';
 import type { ObjectClient } from './object-client.ts';
 import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
 import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
-import { type CachedResult, ResultCache } from '../result-cache.ts';
+import { bytesOf, type CachedResult, createResultCache } from '../result-cache.ts';
 
 const LISTING_CONCURRENCY = 8;
 /** How long a cached record is used without a check: another gateway may have deleted the result. */
@@ -15,26 +18,18 @@ const START_TIDY_MS = 15_000;
 const TIDY_PERIOD_MS = 3_600_000;
 const TIDY_TIMEOUT_MS = 60_000;
 
-export interface ObjectStoreOptions {
-  readonly client: ObjectClient;
-  readonly protocol: ResultStoreProtocol;
-  /** `holderTag` of this gateway: its own leftovers are removed at start. */
-  readonly tag: string;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  readonly onProblem: (message: string) => void;
-}
-
 /**
  * Results in a bucket, readable by any gateway: `<requestId>.rows` (rows, then index) by multipart upload while the engine sends,
  * and `<requestId>.json` (everything else), written last. A result exists when both do and the rows have the recorded length.
  */
 export class ObjectResultStore implements ResultStore {
-  readonly protocol: ResultStoreProtocol;
   readonly local = false;
-  readonly #options: ObjectStoreOptions;
+  readonly #clock: Clock;
+  readonly #onProblem: (message: string) => void;
+  /** `holderTag` of this gateway: its own leftovers are removed at start. */
+  readonly #tag: string;
   readonly #client: ObjectClient;
-  readonly #cache = new ResultCache();
+  readonly #cache = createResultCache();
   /** When the bucket last confirmed that the result exists. */
   readonly #seen = new WeakMap<CachedResult, number>();
   /** Results being written, with their start time: the leftovers of a writer that is never closed must not stay forever. */
@@ -42,34 +37,34 @@ export class ObjectResultStore implements ResultStore {
   readonly #leftovers: Leftovers;
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ObjectStoreOptions) {
-    const { client, tag, now, onProblem } = options;
-    this.#options = options;
+  constructor(client: ObjectClient, { gatewayId, clock, onProblem }: StoreContext) {
     this.#client = client;
-    this.protocol = options.protocol;
+    this.#clock = clock;
+    this.#onProblem = onProblem;
+    this.#tag = holderTag(gatewayId);
     const isBeingWritten = (requestId: string): boolean =>
-      now() - (this.#writing.get(requestId) ?? Number.NEGATIVE_INFINITY) < LEFTOVER_MS;
-    this.#leftovers = new Leftovers({ client, tag, now, isBeingWritten, onProblem });
+      clock.monotonic() - (this.#writing.get(requestId) ?? Number.NEGATIVE_INFINITY) < LEFTOVER_MS;
+    this.#leftovers = new Leftovers({ client, tag: this.#tag, clock, isBeingWritten, onProblem });
   }
 
   /** Removes only this gateway's own leftovers, which share a key prefix: a full bucket must not delay the start. @throws {QueryError} store-unavailable */
   async start(signal: AbortSignal): Promise<void> {
-    const own = `${this.#options.tag}-`;
+    const own = `${this.#tag}-`;
     // Fail at start if listing is not permitted, because nothing works without it.
     await this.#client.list(own, signal)[Symbol.asyncIterator]().next();
-    await this.#leftovers.remove(own, AbortSignal.any([signal, AbortSignal.timeout(START_TIDY_MS)]));
+    await this.#removeLeftovers(own, START_TIDY_MS, signal);
   }
 
   async tidy(signal: AbortSignal): Promise<void> {
-    const now = this.#options.now();
+    const now = this.#clock.monotonic();
     if (now - this.#tidiedAt < TIDY_PERIOD_MS) return;
     this.#tidiedAt = now;
     for (const [requestId, since] of this.#writing) if (now - since > LEFTOVER_MS) this.#writing.delete(requestId);
-    await this.#leftovers.remove('', AbortSignal.any([signal, AbortSignal.timeout(TIDY_TIMEOUT_MS)]));
+    await this.#removeLeftovers('', TIDY_TIMEOUT_MS, signal);
   }
 
   async begin(requestId: string, signal: AbortSignal): Promise<ResultWriter> {
-    this.#writing.set(requestId, this.#options.now());
+    this.#writing.set(requestId, this.#clock.monotonic());
     try {
       return new ObjectWriter({
         client: this.#client,
@@ -123,21 +118,30 @@ export class ObjectResultStore implements ResultStore {
     await this.#client.close();
   }
 
+  async #removeLeftovers(start: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const deadline = new Deadline(this.#clock, timeoutMs, signal);
+    try {
+      await this.#leftovers.remove(start, deadline.signal);
+    } finally {
+      deadline.clear();
+    }
+  }
+
   #ended(requestId: string, failure: unknown): void {
     this.#writing.delete(requestId);
     if (failure === undefined) return;
     const why = reasonOf(failure);
-    this.#options.onProblem(
+    this.#onProblem(
       `what was stored of ${requestId} could not be removed (${why}); it goes within the hour, or when it expires`,
     );
   }
 
   async #exists(known: CachedResult, signal: AbortSignal): Promise<boolean> {
-    const { now } = this.#options;
-    const age = now() - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY);
-    if (age >= 0 && age < RECHECK_MS) return true;
+    const age = this.#clock.monotonic() - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY);
+    if (age < RECHECK_MS) return true;
     if ((await this.#client.size(known.record.requestId + RECORD, signal)) !== undefined) {
-      this.#seen.set(known, now());
+      this.#seen.set(known, this.#clock.monotonic());
       return true;
     }
     this.#cache.delete(known.record.requestId);
@@ -149,7 +153,7 @@ export class ObjectResultStore implements ResultStore {
     if (bytes === undefined) return undefined;
     const record = recordFromJson(Buffer.from(bytes).toString('utf8'));
     if (record === undefined) {
-      this.#options.onProblem(`the record of the stored result ${requestId} cannot be read and is left out`);
+      this.#onProblem(`the record of the stored result ${requestId} cannot be read and is left out`);
     }
     return record;
   }
@@ -160,9 +164,7 @@ export class ObjectResultStore implements ResultStore {
     if (bytes === wanted) return true;
     if (bytes !== undefined) {
       const { requestId } = record;
-      this.#options.onProblem(
-        `the rows of the stored result ${requestId} have ${bytes} bytes, not ${wanted}: left out`,
-      );
+      this.#onProblem(`the rows of the stored result ${requestId} have ${bytes} bytes, not ${wanted}: left out`);
     }
     return false;
   }
@@ -177,8 +179,7 @@ export class ObjectResultStore implements ResultStore {
     const known = this.#cache.peek(requestId);
     const record = known?.record ?? (await this.#load(requestId, signal));
     if (record === undefined || !this.#isComplete(record, bytes)) return undefined;
-    // Listings run twice a minute for the quota, so each record is cached.
-    if (known === undefined) this.#cache.offer({ record, index: undefined });
+    if (known === undefined) this.#remember({ record, index: undefined });
     return {
       record,
       bytes: objectBytes(record) + recordToJson(record).length,
@@ -187,9 +188,14 @@ export class ObjectResultStore implements ResultStore {
     };
   }
 
+  /** Listings run twice a minute for the quota, so records are cached, but not in place of results that are read. */
+  #remember(listed: CachedResult): void {
+    if (this.#cache.hasRoomFor(bytesOf(listed))) this.#cache.set(listed.record.requestId, listed);
+  }
+
   #reader(cached: CachedResult): ResultReader {
-    if (!this.#seen.has(cached)) this.#seen.set(cached, this.#options.now());
-    this.#cache.set(cached);
+    if (!this.#seen.has(cached)) this.#seen.set(cached, this.#clock.monotonic());
+    this.#cache.set(cached.record.requestId, cached);
     return new ObjectReader(this.#client, cached, () => this.#cache.delete(cached.record.requestId));
   }
 }
