@@ -33,7 +33,7 @@ export class ResourceEditor {
   /** Serializes edits of one object in this process, because concurrent ones would only conflict. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
-  constructor({ store, now, random, schedule = systemClock.schedule }: EditorOptions) {
+  constructor({ store, now, random, schedule = (call, ms) => systemClock.schedule(call, ms) }: EditorOptions) {
     this.store = store;
     this.now = now;
     this.versions = new ContentVersions(store);
