@@ -82,7 +82,7 @@ class PinotEngine implements Engine, KnownTables {
     return live ? this.#failover([url]) : undefined;
   }
 
-  tableNames(): readonly string[] | undefined {
+  tableNames(): readonly TableName[] | undefined {
     return this.#routing.tableNames();
   }
 
@@ -112,6 +112,7 @@ class PinotEngine implements Engine, KnownTables {
     return new FailoverEndpoint(
       pools.sort((a, b) => weight(a) - weight(b)),
       this.#suspects,
+      true,
     );
   }
 

@@ -1,5 +1,5 @@
-import type { WallClock } from '../platform/clock.ts';
 import type { TableName } from '../pinot/table-name.ts';
+import type { WallClock } from '../platform/clock.ts';
 import type { EngineResponse } from '../pinot/types.ts';
 import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
 import { readCursorPage } from './cursors/page.ts';

@@ -80,7 +80,7 @@ describe('paginated queries over HTTP', () => {
     await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true&numRows=2', payload, headers });
     const [asked] = endpoint.requests;
     expect(asked).toMatchObject({ method: 'POST', path: '/query/sql' });
-    expect(JSON.parse(asked!.body as string)).toEqual({ sql: 'SELECT * FROM "orders"', trace: true });
+    expect(JSON.parse(asked!.body as string)).toEqual({ sql: 'SELECT * FROM "sales"."orders"', trace: true });
     expect(asked!.headers).toEqual({
       'accept-encoding': 'identity',
       'content-type': 'application/json; charset=utf-8',
