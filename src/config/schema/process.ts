@@ -53,25 +53,6 @@ export const PROCESS_SETTINGS = {
     default: 30_000,
   }),
   'log-level': choice(LOG_LEVELS, { description: 'Minimum level of log records.', default: 'info' }),
-  'audit-file': Type.Optional(
-    text({
-      description:
-        'File for the audit records, as JSON lines, in addition to the log. See [rbac.md](rbac.md#the-audit-log).',
-      unit: 'path',
-    }),
-  ),
-  'audit-file-max-mb': integer({
-    description: 'Size in MiB at which the audit file is rotated to `<file>.1`.',
-    default: 100,
-    minimum: 1,
-    maximum: 10_000,
-  }),
-  'audit-file-count': integer({
-    description: 'Rotated audit files that are kept.',
-    default: 10,
-    minimum: 1,
-    maximum: 1000,
-  }),
   'data-dir': text({
     description: 'Data folder of standalone: manifests of the resources, `tokens.jsonl` and `admin-token`.',
     env: 'DATA_DIR',
