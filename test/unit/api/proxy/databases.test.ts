@@ -109,15 +109,24 @@ describe('a table with the same name in two databases', () => {
     expect(await ask('SELECT * FROM customers LIMIT 2')).toMatchObject({ status: 200 });
   });
 
-  it.each([
-    ['SELECT * FROM customers LIMIT 2'],
-    ["SET database='sales'; SELECT * FROM customers LIMIT 2"],
-    [`${MULTISTAGE}SELECT * FROM customers LIMIT 2`],
-  ])('of the default database is read with the right to it alone: %s', async (sql) => {
-    grant(allow('Query', 'srn2:table#customers'));
+  it.each([['SELECT * FROM customers LIMIT 2'], [`${MULTISTAGE}SELECT * FROM customers LIMIT 2`]])(
+    'of the default database is read with the right to it alone: %s',
+    async (sql) => {
+      grant(allow('Query', 'srn2:table#customers'));
+      expect(await ask(sql)).toMatchObject({ status: 200, tablesQueried: ['customers'] });
+      grant(allow('Query', 'srn2:table#sales.customers'));
+      expect(await ask(sql)).toMatchObject({ status: 403 });
+    },
+  );
+
+  it('needs both rights where the option names the one that the single-stage engine does not read', async () => {
+    const sql = "SET database='sales'; SELECT * FROM customers LIMIT 2";
+    for (const table of ['customers', 'sales.customers']) {
+      grant(allow('Query', `srn2:table#${table}`));
+      expect(await ask(sql)).toMatchObject({ status: 403 });
+    }
+    grant(allow('Query', 'srn2:table#customers', 'srn2:table#sales.customers'));
     expect(await ask(sql)).toMatchObject({ status: 200, tablesQueried: ['customers'] });
-    grant(allow('Query', 'srn2:table#sales.customers'));
-    expect(await ask(sql)).toMatchObject({ status: 403 });
   });
 
   it('is read by an administrator, and with the right to all tables of its database', async () => {
