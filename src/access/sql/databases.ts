@@ -42,35 +42,48 @@ export function resolveDatabases(
   const used = new Set<string>();
   for (const table of tables) {
     const { database: prefix, table: name } = written(table);
-    const database = prefix ?? asked?.name ?? DEFAULT_DATABASE;
-    if (asked !== undefined && !isSameDatabase(database, asked.name)) throw conflict(table, database, asked);
-    used.add(isDefaultDatabase(database) ? DEFAULT_DATABASE : database);
+    const database = databaseOf(table, prefix, asked);
+    used.add(database);
     if (context.multistage && used.size > 1) throw twoDatabases(table, [...used]);
-    for (const meaning of meaningsOf(database, name)) found.add(meaning);
-    if (prefix !== undefined || ignored === undefined) continue;
-    for (const meaning of meaningsOf(ignored, name)) found.add(meaning);
+    const databases = prefix === undefined && ignored !== undefined ? [database, ignored] : [database];
+    for (const meaning of databases.flatMap((one) => meaningsOf(one, name))) found.add(meaning);
   }
-  // The servers resolve these names; they get neither header nor option.
-  for (const table of lookups) {
-    const { database = DEFAULT_DATABASE, table: name } = written(table);
-    for (const meaning of meaningsOf(database, name)) found.add(meaning);
-  }
-  const [only, ...more] = used;
-  // The engine can fail where a header contradicts the option.
+  for (const meaning of lookups.flatMap(lookupMeanings)) found.add(meaning);
+  const added = asked === undefined || isDefaultDatabase(asked.name) ? [] : [asked.name];
+  return {
+    header: headerFor(asked, [...used], ignored),
+    tables: [...found],
+    partsOf: (table) => (written(table).database === undefined ? [...added, ...table.parts] : table.parts),
+    lookupOf,
+  };
+}
+
+function databaseOf(table: TableReference, prefix: string | undefined, asked: AskedDatabase | undefined): string {
+  const database = prefix ?? asked?.name ?? DEFAULT_DATABASE;
+  if (asked !== undefined && !isSameDatabase(database, asked.name)) throw conflict(table, database, asked);
+  return isDefaultDatabase(database) ? DEFAULT_DATABASE : database;
+}
+
+/** The servers resolve the first argument of `LOOKUP`; they get neither header nor option. */
+function lookupMeanings(table: TableReference): readonly TableName[] {
+  const { database = DEFAULT_DATABASE, table: name } = written(table);
+  return meaningsOf(database, name);
+}
+
+function lookupOf(table: TableReference): string {
+  const { database = DEFAULT_DATABASE, table: name } = written(table);
+  return qualified(database, name);
+}
+
+/** @param ignored value of the option that the engine ignores: some versions refuse a header that contradicts it */
+function headerFor(
+  asked: AskedDatabase | undefined,
+  [only, ...more]: readonly string[],
+  ignored: string | undefined,
+): string | undefined {
   const common = more.length === 0 && (ignored === undefined || ignored === only) ? only : undefined;
   const database = asked?.name ?? common ?? DEFAULT_DATABASE;
-  return {
-    header: isDefaultDatabase(database) ? undefined : database,
-    tables: [...found],
-    partsOf: (table) =>
-      written(table).database === undefined && asked !== undefined && !isDefaultDatabase(asked.name)
-        ? [asked.name, ...table.parts]
-        : table.parts,
-    lookupOf: (table) => {
-      const { database: prefix = DEFAULT_DATABASE, table: name } = written(table);
-      return qualified(prefix, name);
-    },
-  };
+  return isDefaultDatabase(database) ? undefined : database;
 }
 
 interface AskedDatabase {
