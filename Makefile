@@ -46,6 +46,10 @@ fuzz-sql: deps ## random SQL texts through the SQL check and the parsers of five
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)
 	@$(NODE) && exec node test/fuzz/http/main.ts
 
+.PHONY: fuzz-access
+fuzz-access: deps ## 20,000 walks of random administrators through the RBAC manager (SEED=number repeats a run; FROM=number WALKS=number for some)
+	@$(NODE) && exec node test/fuzz/access/main.ts
+
 .PHONY: parts parts-built parts-pinot
 parts: ## build or download the real parts for the tests (first time: about half an hour)
 	@$(MAKE) -j2 parts-built parts-pinot

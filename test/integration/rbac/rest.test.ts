@@ -31,7 +31,8 @@ describe.each([
   });
   afterAll(() => deployment?.stop());
 
-  const mayQuery = ({ directory }: Gateway): boolean => directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
+  const mayQuery = ({ directory }: Gateway): boolean =>
+    directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
   const role = `/roles/${inPath('role', 'analysts')}`;
   const policy = `/policies/${inPath('policy', 'readers')}`;
 
