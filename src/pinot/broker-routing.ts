@@ -79,6 +79,8 @@ export interface BrokerRoutingOptions extends BrokerAddressing {
 
 /** Minimum interval between refreshes caused by unknown tables, which may be new. */
 const UNKNOWN_TABLE_REFRESH_MS = 2_000;
+/** Minimum interval between refreshes caused by queries whose brokers all failed. */
+const FAILED_BROKERS_REFRESH_MS = 250;
 /** Timeout for reading the map. */
 const READ_TIMEOUT_MS = 10_000;
 
@@ -137,6 +139,13 @@ export class BrokerRouting {
     found.clear();
     for (const name of names) if (!addMatches(name, fresh, found)) addUnmatched(name, found);
     return [...found];
+  }
+
+  /** Brokers that serve all of the tables after all known ones failed: others may have started since the map was read. May be empty. */
+  async candidatesAfterFailure(tables: readonly string[]): Promise<readonly string[]> {
+    const map = this.#map;
+    const fresh = this.#age() >= FAILED_BROKERS_REFRESH_MS ? await this.#read().catch(() => map) : map;
+    return fresh === undefined ? [] : brokersServingAll(fresh, tables);
   }
 
   /** Refreshes the map after a broker was unreachable, since its address may have changed. */

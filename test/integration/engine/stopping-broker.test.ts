@@ -46,7 +46,7 @@ async function ask(sql: string): Promise<string> {
 }
 
 it('stop and start under traffic, and every query is answered', async () => {
-  const supported = [];
+  const supported: string[] = [];
   for (const sql of QUERIES) if ((await ask(sql)) === '200') supported.push(sql);
   expect(supported.length).toBeGreaterThanOrEqual(2);
   const seen = new Map<string, number>();
