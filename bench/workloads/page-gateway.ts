@@ -1,13 +1,14 @@
-// A gateway of its own process, so that its CPU time is not mixed with that of whoever asks. Prints its port; ends with its standard input.
+// A gateway in a separate process, so that its CPU time does not include that of the client. Prints its port; ends with its standard input.
 // Arguments: folder of the store, rows of the results it makes (comma-separated). For each result it prints `<rows> <requestId>`.
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
+import { fileProperties } from '../../test/support/result-stores.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
 import { createQueryService } from '../../src/api/queries/service.ts';
 import { createLogger } from '../../src/platform/logging.ts';
-import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../src/results/settings.ts';
-import { systemTimers } from '../../src/results/retention/retention-loop.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { TEST_HEADERS, testApp } from '../../test/support/app.ts';
 import { endpointOf } from './result.ts';
 
@@ -20,22 +21,17 @@ const service = await createQueryService({
     brokerFor: async () => endpoint,
     endpoint: () => endpoint,
     close: async () => undefined,
+    tableNames: () => undefined,
     actualTables: async (names) => names,
   },
   identity: { id: 'bench', host: '127.0.0.1', port: 8080 },
-  store: {
-    ...DEFAULT_RESULT_STORE_SETTINGS,
-    protocol: 'file',
-    fileDataDir: `${folder}/data`,
-    tempDir: `${folder}/temp`,
-  },
+  store: fileProperties(folder),
+  native: false,
   settings: () => DEFAULT_PAGINATION_SETTINGS,
   registry: new Registry(),
   log: createLogger('silent'),
-  now: Date.now,
-  monotonic: () => performance.now(),
+  clock: systemClock,
   random: (bytes) => randomBytes(bytes),
-  timers: systemTimers,
 });
 const app = await testApp({
   register: service.register,

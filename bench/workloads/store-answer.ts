@@ -1,25 +1,27 @@
-import { join } from 'node:path';
+import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { requestPieces } from '../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineRequest } from '../../src/pinot/types.ts';
 import type { ResultStore } from '../../src/results/result-store.ts';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/results/settings.ts';
-import { createResultStore } from '../../src/results/stores/create-store.ts';
+import { createResultStore } from '../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../src/results/submit.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const TIMEOUT_MS = 600_000;
 let submissions = 0;
 
-export async function openStore(settings: Partial<ResultStoreSettings>, folder: string): Promise<ResultStore> {
-  const store = await createResultStore(
-    { ...DEFAULT_RESULT_STORE_SETTINGS, fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp'), ...settings },
-    { gatewayId: 'bench', now: Date.now, onProblem: () => undefined },
-  );
+/** @param properties see test/support/result-stores.ts */
+export async function openStore(properties: PropertyValues): Promise<ResultStore> {
+  const store = await createResultStore(properties, {
+    gatewayId: 'bench',
+    clock: systemClock,
+    onProblem: () => undefined,
+  });
   await store.start(AbortSignal.timeout(START_TIMEOUT_MS));
   return store;
 }
 
-/** Runs the query, stores its answer, deletes it. @returns rows and bytes of the result */
+/** Runs the query, stores its response, deletes it. @returns rows and bytes of the result */
 export async function storeOnce(
   endpoint: EngineEndpoint,
   store: ResultStore,
@@ -30,7 +32,7 @@ export async function storeOnce(
   const requestId = `00000000-${String(++submissions).padStart(30, '0')}`;
   const origin = { requestId, brokerId: 'bench', owner: 'bench', tables: [], submissionTimeMs: 0, expirationTimeMs: 0 };
   const outcome = await storeAnswer(response, store, origin, signal);
-  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+  if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   const { rowCount, rowBytes } = outcome.reader.record;
   await outcome.reader.close();
   await store.delete(requestId, signal);

@@ -1,14 +1,14 @@
-// Stores a large result in a process of its own and prints by how many bytes its resident memory grew over what it had when warm, and how many bytes
-// the result has. Arguments: JSON of the store's settings, folder, URL of the engine, rows. Run it with --expose-gc.
+// Stores a large result in a separate process and prints by how many bytes its resident memory grew since its warm state, and how many bytes
+// the result has. Arguments: JSON of the store's properties, URL of the engine, rows. Run it with --expose-gc.
+import type { PropertyValues } from '../../src/results/stores/definition.ts';
 import { createEngine } from '../../src/pinot/connection.ts';
-import type { ResultStoreSettings } from '../../src/results/settings.ts';
 import { openStore, storeOnce } from './store-answer.ts';
 
 const WARM_ROWS = 200_000;
 const SAMPLE_MS = 20;
-const [settings = '{}', folder = '', engineUrl = '', rows = ''] = process.argv.slice(2);
+const [properties = '{}', engineUrl = '', rows = ''] = process.argv.slice(2);
 
-const store = await openStore(JSON.parse(settings) as Partial<ResultStoreSettings>, folder);
+const store = await openStore(JSON.parse(properties) as PropertyValues);
 const engine = createEngine({ controllerUrls: [engineUrl] });
 const endpoint = engine.endpoint(engineUrl);
 const query = (count: number) => ({ method: 'POST', path: `/query/sql?rows=${count}`, headers: {}, body: '{}' });

@@ -1,8 +1,9 @@
 import type { RoleAssignment } from '../resources/kinds.ts';
 import type { Subject } from '../resources/role-assignment.ts';
+import { systemClock, type WallClock } from '../platform/clock.ts';
 import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
-import { DecisionEngine } from './policy/decision.ts';
+import { DecisionEngine, type HeldRoles } from './policy/decision.ts';
 import type { GrantSet } from './policy/grant-set.ts';
 import type { Principal } from './principal.ts';
 import { srnText, type Deployment, type Srn } from './policy/srn.ts';
@@ -12,6 +13,8 @@ import { TokenIndex, type KnownToken } from './authenticators/token-index.ts';
 export interface DirectoryOptions {
   /** Whether a service token's Secret is matched by the token's name only: see TokenIndex. */
   readonly ownersByName?: boolean;
+  /** Decides which assignments have expired. */
+  readonly clock?: WallClock;
 }
 
 /**
@@ -23,13 +26,18 @@ export class Directory implements Authorizer {
   readonly #engine: DecisionEngine;
   readonly #subjects = new SubjectIndex();
   readonly #tokens: TokenIndex;
+  readonly #clock: WallClock;
+  readonly deployment: Deployment;
   readonly #unsubscribe: (() => void)[];
 
   /** Subscribes to the store; the existing objects are loaded when the constructor returns. */
-  constructor(store: ResourceStore, deployment: Deployment, { ownersByName = false }: DirectoryOptions = {}) {
+  constructor(store: ResourceStore, deployment: Deployment, options: DirectoryOptions = {}) {
+    const { ownersByName = false, clock = systemClock } = options;
     this.#store = store;
+    this.#clock = clock;
+    this.deployment = deployment;
     this.#tokens = new TokenIndex(ownersByName);
-    this.#engine = new DecisionEngine(deployment, this);
+    this.#engine = new DecisionEngine(deployment, this, { clock });
     this.#unsubscribe = [
       store.subscribe('Policy', (event) => {
         if (specUnchanged(event)) return;
@@ -80,18 +88,41 @@ export class Directory implements Authorizer {
     return this.#engine;
   }
 
-  /** Names of the roles of all of the principal's subjects, sorted; includes roles that do not exist. */
+  /** Names of the roles of all of the principal's subjects, sorted; includes roles that do not exist, but no expired assignments. */
   rolesOf(principal: Principal): readonly string[] {
+    return this.heldRoles(principal).roles;
+  }
+
+  /** The roles that the principal has now, and for how long this answer is right if no assignment changes. */
+  heldRoles(principal: Principal): HeldRoles {
+    const now = this.#clock.now();
     const roles = new Set<string>();
-    const collect = (names: Iterable<string>): void => {
-      for (const name of names) roles.add(name);
+    let validFrom = -Infinity;
+    let validUntil = Infinity;
+    const visit = (role: string, expiry: number): void => {
+      if (expiry > now) {
+        roles.add(role);
+        validUntil = Math.min(validUntil, expiry);
+      } else {
+        validFrom = Math.max(validFrom, expiry);
+      }
     };
-    if (principal.kind === 'service-token') {
-      for (const name of this.#tokenSubjects(principal.id)) collect(this.#subjects.rolesOf('service-token', name));
-    } else {
-      for (const { type, name } of userSubjects(principal)) collect(this.#subjects.rolesOf(type, name));
-    }
-    return [...roles].sort();
+    for (const { type, name } of this.subjectsOf(principal)) this.#subjects.forEachRole(type, name, visit);
+    return { roles: [...roles].sort(), validFrom, validUntil };
+  }
+
+  /** Milliseconds since the epoch until which the principal has the role: Infinity for ever, -Infinity if it does not have it. */
+  roleExpiry(principal: Principal, role: string): number {
+    let last = -Infinity;
+    for (const { type, name } of this.subjectsOf(principal))
+      last = Math.max(last, this.#subjects.expiry(type, name, role));
+    return last;
+  }
+
+  /** The subjects by which the principal has its roles. */
+  subjectsOf(principal: Principal): readonly Subject[] {
+    if (principal.kind !== 'service-token') return userSubjects(principal);
+    return this.#tokenSubjects(principal.id).map((name) => ({ type: 'service-token', name }));
   }
 
   /** Like `rolesOf`, without roles that do not exist. */
@@ -117,12 +148,14 @@ export class Directory implements Authorizer {
 
   /** Whether a service token has an existing role. */
   hasRole(tokenName: string): boolean {
+    const now = this.#clock.now();
+    let found = false;
     for (const subject of this.#tokenSubjects(tokenName)) {
-      for (const role of this.#subjects.rolesOf('service-token', subject)) {
-        if (this.#store.get('Role', role) !== undefined) return true;
-      }
+      this.#subjects.forEachRole('service-token', subject, (role, expiry) => {
+        found ||= expiry > now && this.#store.get('Role', role) !== undefined;
+      });
     }
-    return false;
+    return found;
   }
 
   /** Names of the existing roles that a service token has. */
@@ -134,7 +167,7 @@ export class Directory implements Authorizer {
   assignedSubjects(): Subject[] {
     const subjects = new Map<string, Subject>();
     for (const { spec } of this.#store.list('RoleAssignment')) {
-      for (const subject of spec.subjects) subjects.set(`${subject.type} ${subject.name}`, subject);
+      for (const { type, name } of spec.subjects) subjects.set(`${type} ${name}`, { type, name });
     }
     return [...subjects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
   }

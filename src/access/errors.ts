@@ -11,3 +11,15 @@ export class ManagerError extends StoreError {
 export function isStoreError(error: unknown, code: StoreErrorCode): boolean {
   return error instanceof StoreError && error.code === code;
 }
+
+/** The object has another version than the caller requires. */
+export class PreconditionFailed extends ManagerError {
+  /** The current resource version. */
+  readonly version: string;
+
+  constructor(message: string, version: string) {
+    super('conflict', message);
+    this.name = 'PreconditionFailed';
+    this.version = version;
+  }
+}

@@ -1,34 +1,30 @@
-import { readFile } from 'node:fs/promises';
 import type { Authenticator } from '../access/authenticators/authenticator.ts';
 import { KubernetesAuthenticator } from '../access/authenticators/kubernetes.ts';
-import { TokenFileAuthenticator } from '../access/authenticators/token-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { KubernetesTransport } from '../kubernetes/transport.ts';
 import { SERVICE_TOKEN_PART } from '../store/secret-label.ts';
-import type { Boot } from './boot.ts';
-import { openEngine } from './engine.ts';
-import { composeGateway } from './gateway-app.ts';
-import { openKubernetesStore, openTransport, tokenReview } from './kubernetes.ts';
-import { serve } from './serve.ts';
+import type { Boot } from './parts/boot.ts';
+import { openEngine } from './parts/engine.ts';
+import { composeRestApi } from './parts/rest-api.ts';
+import { openKubernetesStore, openTransport, tokenReview } from './parts/kubernetes.ts';
+import { serve } from './parts/serve.ts';
+import { openTokenFile } from './parts/token-file.ts';
 import type { ServiceDefinition } from './service.ts';
 
 /** The sidecar service with a Kubernetes API. It decides access from its local view, also while that API is unavailable. */
 export const gateway: ServiceDefinition = { name: 'gateway', defaultHost: '0.0.0.0', compose };
 
 async function compose(boot: Boot): Promise<number> {
-  const { settings, live, log, closers, readiness } = boot;
-  const transport = await openTransport(settings);
-  closers.defer('transport', () => transport.close());
+  const { settings, live, readiness } = boot;
+  const transport = await openTransport(boot);
   // Only the hashes of tokens: the gateway must not have the tokens themselves.
-  const store = openKubernetesStore(transport, log, [SERVICE_TOKEN_PART]);
-  closers.defer('store', () => store.close());
-  const engine = await openEngine(settings, log);
-  closers.defer('engine', () => engine.close());
-  const app = await composeGateway(boot, {
+  const store = openKubernetesStore(boot, transport, [SERVICE_TOKEN_PART]);
+  const engine = await openEngine(boot);
+  const app = await composeRestApi(boot, {
     store,
     storeKind: 'kubernetes',
     engine,
-    before: await tokenFile(boot),
+    before: settings['token-file'] === undefined ? [] : [await openTokenFile(boot, settings['token-file'])],
     // Without a credential for the gateways the operator's cleaner cannot call them: each gateway cleans itself.
     cleansResults: live.get()['controller.admin.auth.url'] === undefined,
     after: settings['kubernetes-tokens'] ? [kubernetesTokens(boot, transport)] : [],
@@ -39,18 +35,6 @@ async function compose(boot: Boot): Promise<number> {
     return synced ? undefined : `not synced${lastError === undefined ? '' : `: ${lastError}`}`;
   });
   return serve(boot, app);
-}
-
-async function tokenFile({ settings, log }: Boot): Promise<Authenticator[]> {
-  const path = settings['token-file'];
-  if (path === undefined) return [];
-  return [
-    await TokenFileAuthenticator.open({
-      read: () => readFile(path, 'utf8'),
-      clock: systemClock,
-      onProblem: (message) => log.error({ message }, 'token file rejected; keeping the current tokens'),
-    }),
-  ];
 }
 
 function kubernetesTokens({ settings, log }: Boot, transport: KubernetesTransport): Authenticator {

@@ -1,10 +1,10 @@
 import { observeStore } from '../api/server/metrics.ts';
 import { SECRET_PARTS } from '../store/secret-label.ts';
-import type { Boot } from './boot.ts';
-import { openEngine } from './engine.ts';
-import { openKubernetesStore, openTransport } from './kubernetes.ts';
-import { composeOperator } from './operator-parts.ts';
-import { resultCleaner } from './queries.ts';
+import type { Boot } from './parts/boot.ts';
+import { openEngine } from './parts/engine.ts';
+import { openKubernetesStore, openTransport } from './parts/kubernetes.ts';
+import { startControllers } from './parts/controllers.ts';
+import { resultCleaner } from './parts/queries.ts';
 import type { ServiceDefinition } from './service.ts';
 
 /** Reconciles the custom resources and runs the health checks and the cleaner, on one elected replica. */
@@ -14,15 +14,12 @@ export const operator: ServiceDefinition = { name: 'operator', defaultHost: '0.0
 const MAX_AGE_MS = 60_000;
 
 async function compose(boot: Boot): Promise<undefined> {
-  const { settings, log, closers, readiness, registry } = boot;
-  const transport = await openTransport(settings);
-  closers.defer('transport', () => transport.close());
-  const store = openKubernetesStore(transport, log, SECRET_PARTS);
-  closers.defer('store', () => store.close());
+  const { readiness, registry } = boot;
+  const transport = await openTransport(boot);
+  const store = openKubernetesStore(boot, transport, SECRET_PARTS);
   observeStore(registry, () => store.health());
-  const engine = await openEngine(settings, log);
-  closers.defer('engine', () => engine.close());
-  const running = composeOperator(boot, { store, engine, transport, tasks: await resultCleaner(boot) });
+  const engine = await openEngine(boot);
+  const running = startControllers(boot, { store, engine, transport, tasks: await resultCleaner(boot) });
   readiness.set('resources', () => {
     const { ageMs, lastError } = store.health();
     if (!running.ready()) return `not synced${lastError === undefined ? '' : `: ${lastError}`}`;

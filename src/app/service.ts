@@ -1,5 +1,5 @@
 import type { CommandContext } from './context.ts';
-import { boot, type Boot } from './boot.ts';
+import { boot, type Boot } from './parts/boot.ts';
 
 export interface RunningService {
   /** Port of the REST API; undefined for a process without one. */

@@ -1,18 +1,20 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { TokenFileAuthenticator } from '../access/authenticators/token-file.ts';
-import { systemClock } from '../platform/clock.ts';
 import { FolderStore } from '../store/folder/folder-store.ts';
+import { systemClock } from '../platform/clock.ts';
+import { Deadline } from '../platform/deadline.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import type { CommandContext } from './context.ts';
-import type { Boot } from './boot.ts';
-import { openEngine } from './engine.ts';
-import { assignLocalAdministrator, ensureLocalTokens, untilPredefined } from './first-administrator.ts';
-import { composeGateway } from './gateway-app.ts';
-import { composeOperator } from './operator-parts.ts';
-import { serve } from './serve.ts';
+import type { Boot } from './parts/boot.ts';
+import { openEngine } from './parts/engine.ts';
+import { assignLocalAdministrator, ensureLocalTokens, untilPredefined } from './parts/first-administrator.ts';
+import { startControllers } from './parts/controllers.ts';
+import { composeRestApi } from './parts/rest-api.ts';
+import { serve } from './parts/serve.ts';
+import { openTokenFile } from './parts/token-file.ts';
 import type { ServiceDefinition } from './service.ts';
 
-const PREDEFINED_TIMEOUT_MS = 15_000;
+/** Time limit for the predefined roles and the first administrator. */
+const FIRST_RESOURCES_MS = 15_000;
 
 /** Operator and gateway in one process, with a folder of manifests. */
 export const standalone: ServiceDefinition = { name: 'standalone', defaultHost: '127.0.0.1', compose };
@@ -24,19 +26,12 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
     onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'manifest store problem'),
   });
   closers.defer('store', () => store.close());
-  const engine = await openEngine(settings, log);
-  closers.defer('engine', () => engine.close());
+  const engine = await openEngine(boot);
 
-  composeOperator(boot, { store, engine });
-  await untilPredefined(store, PREDEFINED_TIMEOUT_MS);
-  const { file, newToken } = await ensureLocalTokens(dataDir);
-  if (newToken !== undefined) await assignLocalAdministrator(store, AbortSignal.timeout(PREDEFINED_TIMEOUT_MS));
-  const tokens = await TokenFileAuthenticator.open({
-    read: () => readFile(settings['token-file'] ?? file, 'utf8'),
-    clock: systemClock,
-    onProblem: (message) => log.error({ message }, 'token file rejected; keeping the current tokens'),
-  });
-  const app = await composeGateway(boot, {
+  startControllers(boot, { store, engine });
+  const { file, newToken } = await createFirstAdministrator(store, dataDir);
+  const tokens = await openTokenFile(boot, settings['token-file'] ?? file);
+  const app = await composeRestApi(boot, {
     store,
     storeKind: 'folder',
     engine,
@@ -50,4 +45,17 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
     );
   }
   return port;
+}
+
+/** Waits for the predefined roles. The first start also creates a token of the first administrator and assigns a role to it. */
+async function createFirstAdministrator(store: ResourceStore, dataDir: string): ReturnType<typeof ensureLocalTokens> {
+  const deadline = new Deadline(systemClock, FIRST_RESOURCES_MS);
+  try {
+    await untilPredefined(store, deadline);
+    const tokens = await ensureLocalTokens(dataDir);
+    if (tokens.newToken !== undefined) await assignLocalAdministrator(store, deadline.signal);
+    return tokens;
+  } finally {
+    deadline.clear();
+  }
 }

@@ -1,54 +1,20 @@
-import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { Registry } from 'prom-client';
-import { stringify } from 'yaml';
-import { createEngine, type EngineOptions } from '../pinot/connection.ts';
-import { credentialFromFile } from '../pinot/credential.ts';
+import { check, CHECK_EXIT, CHECK_FORMATS, type CheckContext, type CheckRequest } from '../app/check.ts';
 import { CATALOGUE, findCheck } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
-import { createGather } from '../health/gather/gather.ts';
-import { healthMetrics } from '../health/metrics.ts';
-import { countsOf, renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
-import { buildStatus } from '../health/report.ts';
-import { runChecks, type RunProgress, type RunResult } from '../health/run.ts';
 import { parseInterval, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
-import { clusterHealth } from '../api/health/report.ts';
-import { systemClock } from '../platform/clock.ts';
 
-/** What the command uses of its process. */
-export interface CheckIo {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
-  readonly stdoutIsTty: boolean;
-  readonly stderrIsTty: boolean;
-  /** Width of the terminal in columns. */
-  readonly width: number;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly now: () => Date;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
-  /** Aborts when the user interrupts the command. */
-  readonly signal: AbortSignal;
-}
-
-export const EXIT_PASS = 0;
-export const EXIT_FAIL = 1;
-/** The cluster is not reachable, or a usage error. */
-export const EXIT_ERROR = 2;
-
-const FORMATS = ['table', 'json', 'yaml', 'junit', 'prometheus', 'markdown'] as const;
-type Format = (typeof FORMATS)[number];
-/** The most findings per check that a report can contain. */
+/** Maximum findings per check in a report. */
 const MAX_FINDINGS = 200;
 
-export const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
+const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
 
 Runs the ${CATALOGUE.length} health checks once against any Apache Pinot cluster and prints the report.
 
 Options:
-  --controller URL             base URL of a controller; repeat or separate by commas for further ones
-  -o, --output FORMAT          ${FORMATS.join(', ')} (default: table)
-  --only NAME                  run only this check; repeat or separate by commas for several
+  --controller URL             base URL of a Pinot controller; repeat it or separate by commas for several
+  -o, --output FORMAT          ${CHECK_FORMATS.join(', ')} (default: table)
+  --only NAME                  run only this check; repeat it or separate by commas for several
   --threshold NAME.key=VALUE   override a threshold, such as REPLICATION_CHECK.minReplication=2; can be repeated
   --prebuilt-snapshot-property NAME
                                cluster property that PREBUILT_SNAPSHOT_CHECK reads
@@ -59,131 +25,27 @@ Options:
   --timeout TIME               time limit for reading the cluster, such as 90s (default: 10m)
   -h, --help                   print this help
 
-Exit code: 0 all checks passed, 1 a check failed, 2 the cluster is not reachable or usage error.
+Exit code: 0 all checks passed, 1 a check failed, 2 the cluster is not reachable, or usage error.
 `;
 
-class UsageError extends Error {}
-
-interface CheckArguments {
-  readonly controllers: readonly string[];
-  readonly format: Format;
-  readonly settings: CheckSettings;
-  readonly credentialFile: string | undefined;
-  readonly caFile: string | undefined;
-  readonly instanceScheme: 'http' | 'https';
-  readonly timeoutMs: number;
-}
-
-/** Runs `olap-warden check`. @param argv arguments after the command's name @returns the exit code */
-export async function runCheck(argv: readonly string[], io: CheckIo): Promise<number> {
-  let parsed: CheckArguments | undefined;
+/** Runs `olap-warden check`. @returns the exit code */
+export async function runCheck(context: CheckContext): Promise<number> {
+  let request: CheckRequest | 'help';
   try {
-    parsed = parse(argv);
+    request = parseCheck(context.args);
   } catch (error) {
-    io.stderr(`error: ${(error as Error).message}\n\n${CHECK_USAGE}`);
-    return EXIT_ERROR;
+    context.stderr(`error: ${(error as Error).message}\n\n${CHECK_USAGE}`);
+    return CHECK_EXIT.error;
   }
-  if (parsed === undefined) {
-    io.stdout(CHECK_USAGE);
-    return EXIT_PASS;
-  }
-  try {
-    const run = await readAndCheck(parsed, io);
-    if (io.signal.aborted) {
-      io.stderr('error: interrupted before the checks had run\n');
-      return EXIT_ERROR;
-    }
-    if (run.unreachable !== undefined) {
-      io.stderr(`error: the cluster at \`${parsed.controllers.join(', ')}\` is not reachable: ${run.unreachable}\n`);
-      return EXIT_ERROR;
-    }
-    io.stdout(await rendered(run, parsed.format, io));
-    return countsOf(run).fail === 0 ? EXIT_PASS : EXIT_FAIL;
-  } catch (error) {
-    io.stderr(`error: ${(error as Error).message}\n`);
-    return EXIT_ERROR;
-  }
+  if (request !== 'help') return check(request, context);
+  context.stdout(CHECK_USAGE);
+  return CHECK_EXIT.pass;
 }
 
-async function readAndCheck(parsed: CheckArguments, io: CheckIo): Promise<RunResult> {
-  const options: EngineOptions = {
-    controllerUrls: parsed.controllers,
-    ...(parsed.caFile === undefined ? {} : { ca: await readFile(parsed.caFile, 'utf8') }),
-    ...(parsed.credentialFile === undefined
-      ? {}
-      : { credential: credentialFromFile(parsed.credentialFile, () => io.now().getTime()) }),
-  };
-  const engine = createEngine(options);
-  const progress = progressLine(io);
-  try {
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(parsed.timeoutMs)]);
-    const clock = { ...systemClock, now: () => io.now().getTime(), random: io.random };
-    const gather = createGather({ engine, clock, instanceScheme: parsed.instanceScheme });
-    return await runChecks({ gather, settings: parsed.settings, signal, clock, onProgress: progress.step });
-  } finally {
-    progress.clear();
-    await engine.close();
-  }
-}
-
-/** A progress line on a terminal, overwritten at each step. */
-function progressLine(io: CheckIo): { step: (progress: RunProgress) => void; clear: () => void } {
-  if (!io.stderrIsTty) return { step: () => undefined, clear: () => undefined };
-  let shown = false;
-  let last = '';
-  return {
-    step({ done, total, checks, checksTotal }) {
-      const failed = checks.filter(({ status }) => status === 'FAIL').length;
-      const decided = `${checks.length} of ${checksTotal} checks${failed === 0 ? '' : `, ${failed} failed`}`;
-      const text = `${Math.floor((100 * done) / Math.max(1, total))} % of the cluster read, ${decided}`;
-      if (text === last) return;
-      last = text;
-      shown = true;
-      io.stderr(`\r${text}\u{1B}[K`);
-    },
-    clear() {
-      if (shown) io.stderr('\r\u{1B}[K');
-    },
-  };
-}
-
-async function rendered(run: RunResult, format: Format, io: CheckIo): Promise<string> {
-  const colours = io.stdoutIsTty && (io.env.NO_COLOR ?? '') === '';
-  switch (format) {
-    case 'table':
-      return renderTable(run, { colours, width: io.stdoutIsTty ? io.width : Number.POSITIVE_INFINITY });
-    case 'markdown':
-      return renderMarkdown(run);
-    case 'junit':
-      return renderJunit(run);
-    case 'prometheus': {
-      const registry = new Registry();
-      healthMetrics(registry, () => statusOf(run, io.now()));
-      return registry.metrics();
-    }
-    case 'json':
-      return `${JSON.stringify(clusterHealth(statusOf(run, io.now()), {}), undefined, 2)}\n`;
-    case 'yaml':
-      return stringify(clusterHealth(statusOf(run, io.now()), {}));
-  }
-}
-
-function statusOf(result: RunResult, now: Date) {
-  return buildStatus({
-    result,
-    previous: undefined,
-    generation: undefined,
-    runAt: undefined,
-    maxFindings: MAX_FINDINGS,
-    problems: [],
-    now,
-  });
-}
-
-/** @returns undefined for `--help`. @throws {Error} usage error */
-function parse(argv: readonly string[]): CheckArguments | undefined {
+/** Parses the arguments after `check`. @returns `help` for `--help` @throws {Error} usage error */
+function parseCheck(args: readonly string[]): CheckRequest | 'help' {
   const { values } = parseArgs({
-    args: [...argv],
+    args: [...args],
     strict: true,
     allowPositionals: false,
     options: {
@@ -199,17 +61,16 @@ function parse(argv: readonly string[]): CheckArguments | undefined {
       help: { type: 'boolean', short: 'h' },
     },
   });
-  if (values.help === true) return undefined;
+  if (values.help === true) return 'help';
   const controllers = list(values.controller);
-  if (controllers.length === 0)
-    throw new UsageError('missing `--controller`, such as `--controller http://localhost:9000`');
+  if (controllers.length === 0) throw new Error('missing `--controller`, such as `--controller http://localhost:9000`');
   for (const url of controllers) {
     if (!/^https?:$/u.test(URL.parse(url)?.protocol ?? ''))
-      throw new UsageError(`invalid \`--controller ${url}\`: it must be an http or https URL`);
+      throw new Error(`invalid \`--controller ${url}\`: it must be an http or https URL`);
   }
   return {
     controllers,
-    format: oneOf('--output', values.output, FORMATS),
+    format: oneOf('--output', values.output, CHECK_FORMATS),
     settings: {
       ...settingsFrom(list(values.only), values.threshold ?? []),
       prebuiltSnapshotProperty: values['prebuilt-snapshot-property'],
@@ -227,15 +88,14 @@ function list(values: readonly string[] | undefined): string[] {
 
 function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value);
-  if (found === undefined)
-    throw new UsageError(`invalid \`${option} ${value}\`: it must be one of ${allowed.join(', ')}`);
+  if (found === undefined) throw new Error(`invalid \`${option} ${value}\`: it must be one of ${allowed.join(', ')}`);
   return found;
 }
 
 function timeoutFrom(value: string): number {
   const ms = parseInterval(value);
   if (ms === undefined)
-    throw new UsageError(`invalid \`--timeout ${value}\`: it must be a duration such as \`90s\` or \`10m\``);
+    throw new Error(`invalid \`--timeout ${value}\`: it must be a duration such as \`90s\` or \`10m\``);
   return ms;
 }
 
@@ -244,15 +104,15 @@ function settingsFrom(
   thresholds: readonly string[],
 ): Omit<CheckSettings, 'prebuiltSnapshotProperty'> {
   const names = new Set(only.map((name) => name.toUpperCase()));
-  for (const name of names) if (findCheck(name) === undefined) throw new UsageError(unknownCheck(name));
+  for (const name of names) if (findCheck(name) === undefined) throw new Error(unknownCheck(name));
   const overrides: Record<string, Record<string, number>> = {};
   for (const text of thresholds) {
     const [, name = '', key = '', value = ''] = /^([A-Za-z_]+)\.([A-Za-z]+)=(.+)$/u.exec(text) ?? [];
     const check = findCheck(name.toUpperCase());
-    if (name === '') throw new UsageError(`invalid \`--threshold ${text}\`: it must have the form NAME.key=VALUE`);
-    if (check === undefined) throw new UsageError(unknownCheck(name));
+    if (name === '') throw new Error(`invalid \`--threshold ${text}\`: it must have the form NAME.key=VALUE`);
+    if (check === undefined) throw new Error(unknownCheck(name));
     const problem = thresholdProblem(check, key, Number(value));
-    if (problem !== undefined) throw new UsageError(`invalid \`--threshold ${text}\`: ${problem}`);
+    if (problem !== undefined) throw new Error(`invalid \`--threshold ${text}\`: ${problem}`);
     overrides[check.name] = { ...overrides[check.name], [key]: Number(value) };
   }
   const checks = names.size === 0 ? CATALOGUE : CATALOGUE.filter(({ name }) => names.has(name));

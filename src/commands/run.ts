@@ -1,13 +1,15 @@
+import { parseArgs } from 'node:util';
 import { SettingsError } from '../config/keys.ts';
+import { systemClock } from '../platform/clock.ts';
 import { endSignals } from '../platform/lifecycle.ts';
 import { ListenError } from '../api/server/server.ts';
 import { nearest } from '../resources/nearest.ts';
 import { StoreError } from '../store/resource-store.ts';
-import type { runCheck as RunCheck } from './check.ts';
+import type { CheckContext } from '../app/check.ts';
 import { EXIT, type CommandContext } from '../app/context.ts';
-import { COMMANDS, serviceHelp, USAGE, type CommandName } from './help.ts';
-import { VERSION } from '../app/version.ts';
 import { startService, type ServiceDefinition } from '../app/service.ts';
+import { VERSION } from '../app/version.ts';
+import { COMMANDS, serviceHelp, USAGE, type CommandName } from './help.ts';
 
 const DEFAULT_WIDTH = 100;
 
@@ -15,13 +17,10 @@ type Command = (context: CommandContext) => Promise<number>;
 
 /** Each command's modules are loaded only when it runs. */
 const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
-  standalone: async () => asCommand((await import('../app/standalone.ts')).standalone),
-  gateway: async () => asCommand((await import('../app/gateway.ts')).gateway),
-  operator: async () => asCommand((await import('../app/operator.ts')).operator),
-  check: async () => {
-    const { runCheck } = await import('./check.ts');
-    return (context) => checkCommand(runCheck, context);
-  },
+  standalone: async () => serviceCommand((await import('../app/standalone.ts')).standalone),
+  gateway: async () => serviceCommand((await import('../app/gateway.ts')).gateway),
+  operator: async () => serviceCommand((await import('../app/operator.ts')).operator),
+  check: async () => interruptible((await import('./check.ts')).runCheck),
 };
 
 /**
@@ -30,12 +29,13 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
  * @returns the exit code
  */
 export async function run(args: readonly string[], context: Omit<CommandContext, 'args'>): Promise<number> {
-  const [name = '--help', ...rest] = args;
-  if (name === '--help' || name === '-h' || name === 'help') {
+  const [name = 'help', ...rest] = args;
+  const { help, version } = questions([name]);
+  if (help || name === 'help') {
     context.stdout(USAGE);
     return args.length === 0 ? EXIT.usage : EXIT.ok;
   }
-  if (name === '--version' || name === '-v' || name === 'version') {
+  if (version || name === 'version') {
     context.stdout(`${VERSION}\n`);
     return EXIT.ok;
   }
@@ -47,14 +47,26 @@ export async function run(args: readonly string[], context: Omit<CommandContext,
     );
     return EXIT.usage;
   }
-  if (command !== 'check' && rest.some((flag) => flag === '--help' || flag === '-h')) {
+  if (command !== 'check' && questions(rest).help) {
     context.stdout(serviceHelp(command));
     return EXIT.ok;
   }
   return (await LOAD[command]())({ ...context, args: rest });
 }
 
-function asCommand(definition: ServiceDefinition): Command {
+/** Whether the arguments contain the flag for the help or for the version. All others are ignored here. */
+function questions(args: readonly string[]): { help: boolean; version: boolean } {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } },
+    strict: false,
+    allowPositionals: true,
+  });
+  return { help: values.help !== undefined, version: values.version !== undefined };
+}
+
+/** A command that serves until a termination signal. */
+function serviceCommand(definition: ServiceDefinition): Command {
   return async (context) => {
     const signals = endSignals(process, (code) => process.exit(code));
     try {
@@ -71,29 +83,29 @@ function asCommand(definition: ServiceDefinition): Command {
   };
 }
 
-async function checkCommand(runCheck: typeof RunCheck, { args, env, stdout, stderr }: CommandContext): Promise<number> {
-  const { stdout: out, stderr: err } = process;
-  const signals = endSignals(process, (code) => process.exit(code));
-  const interrupted = new AbortController();
-  void signals.ended.then((name) => interrupted.abort(new Error(`interrupted by ${name}`)));
-  try {
-    return await runCheck(args, {
-      stdout,
-      stderr,
-      env,
-      stdoutIsTty: out.isTTY ?? false,
-      stderrIsTty: err.isTTY ?? false,
-      width: out.columns ?? DEFAULT_WIDTH,
-      now: () => new Date(),
-      random: Math.random,
-      signal: interrupted.signal,
-    });
-  } finally {
-    signals.release();
-  }
+/** A command that ends by itself; a termination signal aborts it. */
+function interruptible(command: (context: CheckContext) => Promise<number>): Command {
+  return async (context) => {
+    const { stdout, stderr } = process;
+    const signals = endSignals(process, (code) => process.exit(code));
+    const interrupted = new AbortController();
+    void signals.ended.then((name) => interrupted.abort(new Error(`interrupted by ${name}`)));
+    try {
+      return await command({
+        ...context,
+        stdoutIsTty: stdout.isTTY ?? false,
+        stderrIsTty: stderr.isTTY ?? false,
+        width: stdout.columns ?? DEFAULT_WIDTH,
+        clock: systemClock,
+        signal: interrupted.signal,
+      });
+    } finally {
+      signals.release();
+    }
+  };
 }
 
-/** Prints a line per problem that the user can fix, and the stack of any other error. */
+/** Prints one line for each problem that the user can fix, and the stack of any other error. */
 function report(error: unknown, { stderr }: CommandContext): number {
   if (error instanceof SettingsError) {
     for (const problem of error.problems) stderr(`${problem}\n`);

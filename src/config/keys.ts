@@ -1,5 +1,6 @@
-import { settingSchema, parseValue, type SettingSchema } from './value.ts';
-import type { TObject } from 'typebox';
+import type { TProperties } from 'typebox';
+import { settingSchema, type SettingSchema } from '../platform/setting-schema.ts';
+import { parseValue } from './value.ts';
 
 /** A raw value and its source: `flag --port`, `environment variable PORT`, `settings.yaml`. */
 export interface Written {
@@ -21,9 +22,9 @@ export class SettingsError extends Error {
   }
 }
 
-/** The keys of a schema with the schemas of their values. */
-export function keysOf(schema: TObject): ReadonlyMap<string, SettingSchema> {
-  return new Map(Object.entries(schema.properties).map(([key, value]) => [key, settingSchema(value)]));
+/** The keys with the schemas of their values. */
+export function keysOf(properties: TProperties): ReadonlyMap<string, SettingSchema> {
+  return new Map(Object.entries(properties).map(([key, value]) => [key, settingSchema(value)]));
 }
 
 /** The parsed values, and the problems of the others. */

@@ -1,15 +1,20 @@
+import type { Clock } from '../platform/clock.ts';
+import { repeat } from '../platform/repeat.ts';
 import { readConfigFile } from './file.ts';
 import { SettingsError, type Suggest, type Written } from './keys.ts';
-import { PROPERTY_KEYS, resolveProperties, type Properties } from './properties.ts';
+import type { Properties } from './properties.ts';
+import type { PropertySet } from './property-set.ts';
 import { unknownInFile } from './settings.ts';
 
 export interface LivePropertiesOptions {
+  readonly known: PropertySet;
   readonly initial: Properties;
   /** Undefined without a configuration file: then the properties never change. */
   readonly file: string | undefined;
   /** Properties from flags; they override the file. */
   readonly fixed: readonly Written[];
   readonly suggest: Suggest;
+  readonly clock: Pick<Clock, 'schedule'>;
   /** Called with the changed keys that are now in effect. */
   readonly onChange?: (keys: readonly string[]) => void;
   /** Called, once per content of the file, with changed keys that need a restart. */
@@ -32,8 +37,7 @@ export class LiveProperties {
   readonly #options: LivePropertiesOptions;
   #current: Properties;
   #seen: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> | undefined;
+  #stop: (() => Promise<void>) | undefined;
 
   constructor(options: LivePropertiesOptions) {
     this.#options = options;
@@ -46,19 +50,14 @@ export class LiveProperties {
   }
 
   start(): void {
-    const { file, intervalMs = INTERVAL_MS } = this.#options;
-    if (file === undefined || this.#timer) return;
-    this.#timer = setInterval(() => {
-      this.#reading ??= this.#refresh(file).finally(() => {
-        this.#reading = undefined;
-      });
-    }, intervalMs);
-    this.#timer.unref();
+    const { file, clock, intervalMs = INTERVAL_MS } = this.#options;
+    if (file === undefined) return;
+    const onError = (error: unknown): void => this.#reject(new SettingsError([String(error)]));
+    this.#stop ??= repeat(() => this.#refresh(file), { clock, intervalMs, onError });
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#reading;
+    await this.#stop?.();
   }
 
   async #refresh(file: string): Promise<void> {
@@ -71,8 +70,9 @@ export class LiveProperties {
     }
     const content = JSON.stringify(written);
     if (content === this.#seen) return;
-    const { values, problems } = resolveProperties([...written, ...this.#options.fixed]);
-    const all = [...unknownInFile(written, this.#options.suggest), ...problems];
+    const { known, fixed, suggest } = this.#options;
+    const { values, problems } = known.resolve([...written, ...fixed]);
+    const all = [...unknownInFile(written, known, suggest), ...problems];
     if (all.length > 0) {
       this.#reject(new SettingsError(all));
       return;
@@ -90,8 +90,9 @@ export class LiveProperties {
   #apply(next: Properties): void {
     const before = this.#current as Readonly<Record<string, unknown>>;
     const wanted = next as Readonly<Record<string, unknown>>;
-    const changed = [...PROPERTY_KEYS.keys()].filter((key) => before[key] !== wanted[key]);
-    const live = changed.filter((key) => PROPERTY_KEYS.get(key)?.live === true);
+    const { keys } = this.#options.known;
+    const changed = [...keys.keys()].filter((key) => before[key] !== wanted[key]);
+    const live = changed.filter((key) => keys.get(key)?.live === true);
     const others = changed.filter((key) => !live.includes(key));
     const applied: Record<string, unknown> = { ...before };
     for (const key of live) applied[key] = wanted[key];

@@ -1,15 +1,10 @@
 import { Type, type Static } from 'typebox';
-import { keysOf, resolve, type Resolution, type Written } from './keys.ts';
-import { bytes, choice, duration, flag, integer, text, texts } from './value.ts';
+import { duration, flag, integer, text, texts } from '../platform/setting-schema.ts';
+import type { PropertyGroup } from './property-set.ts';
 
 const HOUR_MS = 3_600_000;
-const MB = 1024 * 1024;
 
-/** The protocols of the result store. */
-const PROTOCOLS = ['memory', 'file', 's3', 'gcs'] as const;
-
-/** The `olap.*` and `controller.*` keys: pagination of queries, the result store, its cleanup, and the health checks. */
-export const PropertiesSchema = Type.Object({
+const QuerySchema = Type.Object({
   'olap.broker.query.page.size': integer({
     description: 'Default page size in rows, for requests without `numRows`.',
     default: 10_000,
@@ -24,20 +19,10 @@ export const PropertiesSchema = Type.Object({
     maximum: 100_000_000,
     live: true,
   }),
-  'olap.broker.pagination.protocol': choice(PROTOCOLS, {
-    description:
-      'Result store. `memory` is not for production. With `memory`, and with `file` on a local disk, each request must reach the gateway that stores the result; clients set `FORWARD_HOST` and `FORWARD_PORT` for that.',
-    default: 'memory',
-  }),
   'olap.broker.pagination.native': flag({
     description:
       'Stores the rows of paginated results in Pinot’s own cursors (Pinot 1.3 and newer). The store of `olap.broker.pagination.protocol` then contains only the owner and the location of each result.',
     default: false,
-  }),
-  'olap.broker.pagination.temp.dir': text({
-    description: 'Local directory for temporary files.',
-    default: '/tmp/olap/query/broker',
-    unit: 'path',
   }),
   'olap.broker.pagination.expiration': duration({
     description: 'Age at which a stored result expires and is deleted.',
@@ -52,17 +37,6 @@ export const PropertiesSchema = Type.Object({
     maximum: 10_000,
     live: true,
   }),
-  'olap.broker.pagination.memory.max.bytes': bytes({
-    description: 'Capacity of the memory store in bytes.',
-    default: 256 * MB,
-  }),
-  'olap.broker.pagination.file.data.dir': Type.Optional(
-    text({
-      description:
-        'Directory of the file store: a path, a `file:` URI, or an object-store URI (`s3://bucket/prefix`, `gs://bucket/prefix`).',
-      unit: 'path',
-    }),
-  ),
   'olap.broker.pagination.file.enableStorageCleaner': flag({
     description:
       'Deletes results when usage exceeds the critical threshold of the quota: expired ones first, then the largest.',
@@ -89,37 +63,9 @@ export const PropertiesSchema = Type.Object({
     maximum: 100,
     live: true,
   }),
-  'olap.broker.pagination.s3.bucket': Type.Optional(text({ description: 'Bucket of the s3 store.' })),
-  'olap.broker.pagination.s3.prefix': text({ description: 'Prefix of all object names in the bucket.', default: '' }),
-  'olap.broker.pagination.s3.endpoint': Type.Optional(
-    text({ description: 'Base URL of the S3 API; Amazon S3 where not set.', unit: 'url' }),
-  ),
-  'olap.broker.pagination.s3.region': Type.Optional(text({ description: 'Region of the bucket.' })),
-  'olap.broker.pagination.s3.path.style': flag({
-    description: 'Path-style addresses: `endpoint/bucket/key` instead of `bucket.endpoint/key`.',
-    default: false,
-  }),
-  'olap.broker.pagination.s3.access.key': Type.Optional(
-    text({
-      description: 'Access key. Where not set, the SDK’s default chain applies (role, environment, file).',
-      unit: 'secret',
-    }),
-  ),
-  'olap.broker.pagination.s3.secret.key': Type.Optional(text({ description: 'Secret access key.', unit: 'secret' })),
-  'olap.broker.pagination.gcs.bucket': Type.Optional(text({ description: 'Bucket of the gcs store.' })),
-  'olap.broker.pagination.gcs.prefix': text({
-    description: 'Prefix of all object names in the bucket.',
-    default: '',
-  }),
-  'olap.broker.pagination.gcs.endpoint': Type.Optional(
-    text({ description: 'Base URL of the storage API; Google Cloud Storage where not set.', unit: 'url' }),
-  ),
-  'olap.broker.storage.factory.s3.region': Type.Optional(
-    text({ description: 'Region where `olap.broker.pagination.file.data.dir` is an `s3:` URI.' }),
-  ),
-  'olap.broker.storage.factory.class.s3': Type.Optional(
-    text({ description: 'Accepted for compatibility and ignored; the schemes `s3` and `gs` are built in.' }),
-  ),
+});
+
+const ControllerSchema = Type.Object({
   'controller.cluster.pagination.cleaner.frequencyPeriod': duration({
     description: 'Interval of the task that deletes expired results on all gateways.',
     default: HOUR_MS,
@@ -173,44 +119,36 @@ export const PropertiesSchema = Type.Object({
     }),
   ),
 });
-export type Properties = Static<typeof PropertiesSchema>;
 
-export const PROPERTY_KEYS = keysOf(PropertiesSchema);
+/**
+ * The values of the groups below. The object also has the values of the groups that other parts of the program declare, which
+ * know their types.
+ */
+export type Properties = Static<typeof QuerySchema> & Static<typeof ControllerSchema>;
 
-/** Whether a key, known or misspelt, is a property rather than a setting of the process. */
-export const isPropertyKey = (key: string): boolean => key.startsWith('olap.') || key.startsWith('controller.');
+/** Pages of query results, their expiration and their quota. */
+export const QUERY_PROPERTIES: PropertyGroup = {
+  properties: QuerySchema.properties,
+  problems(values) {
+    const properties = values as Properties;
+    const problems: string[] = [];
+    const pageSize = properties['olap.broker.query.page.size'];
+    const maxPageSize = properties['olap.broker.query.max.page.size'];
+    if (pageSize > maxPageSize) {
+      problems.push(
+        `\`olap.broker.query.page.size\` (${pageSize}) must not exceed \`olap.broker.query.max.page.size\` (${maxPageSize})`,
+      );
+    }
+    const critical = properties['olap.broker.pagination.file.criticalStorageThresholdPercent'];
+    const target = properties['olap.broker.pagination.file.targetStorageThresholdPercent'];
+    if (target >= critical) {
+      problems.push(
+        `\`olap.broker.pagination.file.targetStorageThresholdPercent\` (${target}) must be below \`olap.broker.pagination.file.criticalStorageThresholdPercent\` (${critical})`,
+      );
+    }
+    return problems;
+  },
+};
 
-/** Parses and validates the properties. `values` is a complete `Properties` when there are no problems. */
-export function resolveProperties(written: readonly Written[]): Resolution {
-  const { values, problems } = resolve(PROPERTY_KEYS, written);
-  if (problems.length > 0) return { values, problems };
-  const properties = values as Properties;
-  const pageSize = properties['olap.broker.query.page.size'];
-  const maxPageSize = properties['olap.broker.query.max.page.size'];
-  if (pageSize > maxPageSize) {
-    problems.push(
-      `\`olap.broker.query.page.size\` (${pageSize}) must not exceed \`olap.broker.query.max.page.size\` (${maxPageSize})`,
-    );
-  }
-  const critical = properties['olap.broker.pagination.file.criticalStorageThresholdPercent'];
-  const target = properties['olap.broker.pagination.file.targetStorageThresholdPercent'];
-  if (target >= critical) {
-    problems.push(
-      `\`olap.broker.pagination.file.targetStorageThresholdPercent\` (${target}) must be below \`olap.broker.pagination.file.criticalStorageThresholdPercent\` (${critical})`,
-    );
-  }
-  return { values, problems: [...problems, ...missingOfProtocol(properties)] };
-}
-
-function missingOfProtocol(properties: Properties): string[] {
-  const protocol = properties['olap.broker.pagination.protocol'];
-  const needed = {
-    memory: undefined,
-    file: 'olap.broker.pagination.file.data.dir',
-    s3: 'olap.broker.pagination.s3.bucket',
-    gcs: 'olap.broker.pagination.gcs.bucket',
-  } as const;
-  const key = needed[protocol];
-  if (key === undefined || properties[key] !== undefined) return [];
-  return [`missing \`${key}\`: it is required with \`olap.broker.pagination.protocol\` \`${protocol}\``];
-}
+/** The cleaner of expired results, and the health checks. */
+export const CONTROLLER_PROPERTIES: PropertyGroup = { properties: ControllerSchema.properties };

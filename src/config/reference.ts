@@ -1,8 +1,9 @@
-import { PROPERTY_KEYS } from './properties.ts';
+import type { PropertySet } from './property-set.ts';
 import { SETTING_KEYS } from './schema.ts';
 import { variableOf } from './settings.ts';
 import { formatDuration } from '../platform/duration.ts';
-import { formatBytes, type SettingSchema } from './value.ts';
+import type { SettingSchema } from '../platform/setting-schema.ts';
+import { formatBytes } from './value.ts';
 
 /** The settings of the process as a Markdown table. */
 export function settingsTable(): string {
@@ -20,8 +21,8 @@ export function settingsTable(): string {
 }
 
 /** The `olap.*` and `controller.*` keys as a Markdown table. */
-export function propertiesTable(): string {
-  const rows = [...PROPERTY_KEYS].map(([key, schema]) => [
+export function propertiesTable(properties: PropertySet): string {
+  const rows = [...properties.keys].map(([key, schema]) => [
     `\`${key}\``,
     valuesOf(schema),
     defaultOf(schema),

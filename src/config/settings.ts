@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { readConfigFile } from './file.ts';
 import { resolve, SettingsError, unknownKey, type Suggest, type Written } from './keys.ts';
-import { isPropertyKey, PROPERTY_KEYS, resolveProperties, type Properties } from './properties.ts';
+import type { Properties } from './properties.ts';
+import type { PropertySet } from './property-set.ts';
 import { SETTING_KEYS, settingsProblems, type Settings } from './schema.ts';
 import { parseValue } from './value.ts';
 
@@ -9,6 +10,8 @@ export interface SettingsSources {
   /** Arguments after the command's name. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The keys that `--set` and the file may contain in addition to the settings of the process. */
+  readonly properties: PropertySet;
   readonly suggest: Suggest;
 }
 
@@ -28,17 +31,17 @@ const ENV_PREFIX = 'OLAP_WARDEN_';
  * @throws {SettingsError} all problems, each with its source, its key and what would be right
  */
 export async function loadSettings(sources: SettingsSources): Promise<LoadedSettings> {
-  const flags = readFlags(sources.args, sources.suggest);
+  const flags = readFlags(sources);
   const environment = readEnvironment(sources.env, sources.suggest);
   const file = flags.file ?? sources.env[`${ENV_PREFIX}CONFIG`];
   const fromFile = file === undefined ? [] : await readConfigFile(file);
 
   const settings = resolve(SETTING_KEYS, [...fromFile, ...environment.written, ...flags.written]);
-  const properties = resolveProperties([...fromFile, ...flags.properties]);
+  const properties = sources.properties.resolve([...fromFile, ...flags.properties]);
   const problems = [
     ...flags.problems,
     ...environment.problems,
-    ...unknownInFile(fromFile, sources.suggest),
+    ...unknownInFile(fromFile, sources.properties, sources.suggest),
     ...settings.problems,
     ...properties.problems,
   ];
@@ -53,8 +56,8 @@ export async function loadSettings(sources: SettingsSources): Promise<LoadedSett
 }
 
 /** Problems of keys in a file that are unknown, and so would have no effect. */
-export function unknownInFile(written: readonly Written[], suggest: Suggest): string[] {
-  const known = [...SETTING_KEYS.keys(), ...PROPERTY_KEYS.keys()];
+export function unknownInFile(written: readonly Written[], properties: PropertySet, suggest: Suggest): string[] {
+  const known = [...SETTING_KEYS.keys(), ...properties.keys.keys()];
   const all = new Set(known);
   return written.filter(({ key }) => !all.has(key)).map((entry) => unknownKey(entry, known, suggest));
 }
@@ -81,7 +84,7 @@ const FLAGS: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> =
 type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
 
 /** `parseArgs` is not strict here: it would stop at the first problem, and all problems are reported together. */
-function readFlags(args: readonly string[], suggest: Suggest): Flags {
+function readFlags({ args, ...known }: SettingsSources): Flags {
   const flags: Flags = { written: [], properties: [], problems: [], file: undefined };
   const { tokens } = parseArgs({
     args: [...args],
@@ -99,7 +102,7 @@ function readFlags(args: readonly string[], suggest: Suggest): Flags {
     const following = token.value === undefined ? positional(tokens[index + 1]) : undefined;
     const used = following !== undefined && belongsTo(token.name, following);
     if (used) index += 1;
-    addFlag(flags, token.name, token.value ?? (used ? following : valueAlone(token.name)), suggest);
+    addFlag(flags, token.name, token.value ?? (used ? following : valueAlone(token.name)), known);
   }
   return joinRepeated(flags);
 }
@@ -119,16 +122,18 @@ function valueAlone(name: string): string | undefined {
   return SETTING_KEYS.get(name)?.type === 'boolean' ? 'true' : undefined;
 }
 
-function addFlag(flags: Flags, name: string, raw: string | undefined, suggest: Suggest): void {
+type Known = Pick<SettingsSources, 'properties' | 'suggest'>;
+
+function addFlag(flags: Flags, name: string, raw: string | undefined, known: Known): void {
   const source = `flag --${name}`;
   if (name !== 'config' && name !== 'set' && !SETTING_KEYS.has(name)) {
-    flags.problems.push(unknownFlag(name, suggest));
+    flags.problems.push(unknownFlag(name, known.suggest));
   } else if (raw === undefined) {
     flags.problems.push(`${source}: missing value`);
   } else if (name === 'config') {
     flags.file = raw;
   } else if (name === 'set') {
-    addProperty(flags, raw, suggest);
+    addProperty(flags, raw, known);
   } else {
     flags.written.push({ key: name, raw, source });
   }
@@ -139,12 +144,12 @@ function unknownFlag(name: string, suggest: Suggest): string {
   return `unknown flag \`--${name}\`; ${meant === undefined ? '`--help` lists them' : `did you mean \`--${meant}\`?`}`;
 }
 
-function addProperty(flags: Flags, text: string, suggest: Suggest): void {
+function addProperty(flags: Flags, text: string, { properties, suggest }: Known): void {
   const at = text.indexOf('=');
   const entry = { key: text.slice(0, at).trim(), raw: text.slice(at + 1), source: 'flag --set' };
   if (at < 1) flags.problems.push('flag --set: the value must have the form `key=value`');
-  else if (isPropertyKey(entry.key) && PROPERTY_KEYS.has(entry.key)) flags.properties.push(entry);
-  else flags.problems.push(unknownKey(entry, PROPERTY_KEYS.keys(), suggest));
+  else if (properties.keys.has(entry.key)) flags.properties.push(entry);
+  else flags.problems.push(unknownKey(entry, properties.keys.keys(), suggest));
 }
 
 /** Joins the values of list flags that are repeated. */

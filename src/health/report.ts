@@ -4,8 +4,9 @@ import type {
   Finding,
   RunningRun,
 } from '../resources/cluster-health-report.ts';
-import { updateConditions, type NewCondition } from '../resources/conditions.ts';
+import { updateConditions, withoutConditions, type NewCondition } from '../resources/conditions.ts';
 import type { Condition } from '../resources/meta.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { CheckResult } from './evaluation.ts';
 import type { RunResult } from './run.ts';
 
@@ -21,8 +22,8 @@ export interface ReportInput {
   readonly maxFindings: number;
   /** Messages about invalid settings. */
   readonly problems: readonly string[];
-  /** Time of the write. */
-  readonly now: Date;
+  /** Time of the write, milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** The status of the report after a run. Replaces the previous status as a whole. */
@@ -118,7 +119,7 @@ export function withRunning(
   status: ClusterHealthReportStatus | undefined,
   running: RunningRun,
   generation: number | undefined,
-  now: Date,
+  now: number,
 ): ClusterHealthReportStatus {
   const reconciling = {
     type: 'Reconciling',
@@ -143,8 +144,13 @@ function progressMessage({ id, done, total, checks, checksTotal }: RunningRun): 
 /** The status without a running run, after a run that ended without a report. */
 export function withoutRunning(status: ClusterHealthReportStatus | undefined): ClusterHealthReportStatus {
   const { running: _, ...report } = status ?? {};
-  const conditions = (status?.conditions ?? []).filter(({ type }) => !PROGRESS_CONDITION.has(type));
-  return { ...report, conditions };
+  return { ...report, conditions: withoutConditions(status?.conditions, PROGRESS_CONDITION) };
+}
+
+/** A new id of a run. @param origin `run` for a periodic run, `api` for one that the REST API requests */
+export function newRunId(origin: 'run' | 'api', clock: Pick<Clock, 'random'>): string {
+  const number = Math.floor(clock.random() * 2 ** 32);
+  return `${origin}-${number.toString(16).padStart(8, '0')}`;
 }
 
 /** The id of the current run, if any. */

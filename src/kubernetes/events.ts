@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../platform/clock.ts';
+import { ExpiringLruCache } from '../platform/lru.ts';
 import type { ObjectMeta } from '../resources/meta.ts';
 import { kubernetesMicroTime } from '../resources/time.ts';
 import type { KubernetesTransport } from './transport.ts';
@@ -42,9 +43,9 @@ const CLOSE_TIMEOUT_MS = 3_000;
 const MAX_NOTE = 1_024;
 
 interface Series {
+  /** Name of the Event. */
   readonly name: string;
-  count: number;
-  lastAt: number;
+  readonly count: number;
 }
 
 interface Pending {
@@ -59,14 +60,14 @@ export class KubernetesEvents implements EventRecorder {
   readonly #ports: EventRecorderPorts;
   readonly #path: string;
   readonly #pending = new Map<string, Pending>();
-  /** In the order of their last use: the first is evicted first. */
-  readonly #series = new Map<string, Series>();
+  readonly #series: ExpiringLruCache<string, Series>;
   #sending: Promise<void> | undefined;
   readonly #closing = new AbortController();
   #counter = 0;
 
   constructor(ports: EventRecorderPorts) {
     this.#ports = ports;
+    this.#series = new ExpiringLruCache(ports.clock, MAX_SERIES);
     this.#path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(ports.transport.namespace)}/events`;
   }
 
@@ -104,34 +105,21 @@ export class KubernetesEvents implements EventRecorder {
 
   async #send(key: string, pending: Pending): Promise<void> {
     const { transport, clock } = this.#ports;
-    const series = this.#series.get(key);
+    const known = this.#series.get(key);
+    // After a failure the next repetition is sent as a new Event: the known one may no longer exist.
     this.#series.delete(key);
-    if (series && clock.now() - series.lastAt < SERIES_MS) {
-      series.count++;
-      series.lastAt = clock.now();
-      const body = { series: { count: series.count, lastObservedTime: kubernetesMicroTime(new Date(series.lastAt)) } };
+    const series = known ? { ...known, count: known.count + 1 } : { name: this.#nameFor(pending.subject), count: 1 };
+    const limits = { timeoutMs: SEND_TIMEOUT_MS, signal: this.#closing.signal };
+    if (known) {
       await transport.request('PATCH', `${this.#path}/${encodeURIComponent(series.name)}`, {
-        body,
+        body: { series: { count: series.count, lastObservedTime: kubernetesMicroTime(clock.now()) } },
         contentType: 'application/merge-patch+json',
-        timeoutMs: SEND_TIMEOUT_MS,
-        signal: this.#closing.signal,
+        ...limits,
       });
-      this.#addSeries(key, series);
-      return;
+    } else {
+      await transport.request('POST', this.#path, { body: this.#event(series.name, pending), ...limits });
     }
-    const name = this.#nameFor(pending.subject);
-    await transport.request('POST', this.#path, {
-      body: this.#event(name, pending),
-      timeoutMs: SEND_TIMEOUT_MS,
-      signal: this.#closing.signal,
-    });
-    this.#addSeries(key, { name, count: 1, lastAt: clock.now() });
-  }
-
-  #addSeries(key: string, series: Series): void {
-    this.#series.set(key, series);
-    const oldest = this.#series.keys().next().value;
-    if (this.#series.size > MAX_SERIES && oldest !== undefined) this.#series.delete(oldest);
+    this.#series.set(key, series, SERIES_MS);
   }
 
   /** A name as client-go gives it: the object's name and a unique number. */
@@ -147,7 +135,7 @@ export class KubernetesEvents implements EventRecorder {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name, namespace: this.#ports.transport.namespace },
-      eventTime: kubernetesMicroTime(new Date(this.#ports.clock.now())),
+      eventTime: kubernetesMicroTime(this.#ports.clock.now()),
       reportingController: 'olapwarden.io/operator',
       reportingInstance: this.#ports.instance.slice(0, 128),
       action: 'Reconcile',

@@ -1,10 +1,19 @@
 import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
 import { assertObjectName, assertVersion, isObjectName, notFound } from '../store/preconditions.ts';
-import type { DeleteOptions, ResourceStore, StoreEvent, StoreHealth, WriteOptions } from '../store/resource-store.ts';
+import type {
+  DeleteOptions,
+  ReadOptions,
+  ResourceStore,
+  StoreEvent,
+  StoreHealth,
+  WriteOptions,
+} from '../store/resource-store.ts';
 import { SECRET_PARTS, withPartLabel, type SecretPart } from '../store/secret-label.ts';
 import { STORED_KINDS, Views } from '../store/views.ts';
+import { KubernetesApiError } from './api-error.ts';
 import { KindCache } from './kind-cache.ts';
+import { listAll } from './list.ts';
 import { apiResource, fromApi, toApi, type ApiResource, type RawObject } from './objects.ts';
 import { Reflector, type ReflectorTuning } from './reflector.ts';
 import type { HttpMethod, KubernetesTransport } from './transport.ts';
@@ -24,6 +33,8 @@ export interface KubernetesStoreOptions {
 }
 
 const WRITE_TIMEOUT_MS = 15_000;
+const READ_TIMEOUT_MS = 15_000;
+const READ_PAGE_SIZE = 500;
 
 /** The parts of the store for one kind. */
 interface Slot<K extends ResourceKind> {
@@ -95,6 +106,38 @@ export class KubernetesStore implements ResourceStore {
 
   list<K extends ResourceKind>(kind: K): readonly ResourceByKind[K][] {
     return this.#views.list(kind);
+  }
+
+  /** Without a resource version the API server answers with the most recent state (a quorum read). */
+  async read<K extends ResourceKind>(
+    kind: K,
+    name: string,
+    { signal }: ReadOptions = {},
+  ): Promise<ResourceByKind[K] | undefined> {
+    if (!isObjectName(name)) return undefined;
+    const { resource } = this.#slot(kind);
+    try {
+      const { body } = await this.#transport.request<RawObject>('GET', `${resource.path}/${name}`, {
+        signal,
+        timeoutMs: READ_TIMEOUT_MS,
+      });
+      return fromApi(body, resource);
+    } catch (error) {
+      if (error instanceof KubernetesApiError && error.code === 'not-found') return undefined;
+      throw error;
+    }
+  }
+
+  async readAll<K extends ResourceKind>(kind: K, { signal }: ReadOptions = {}): Promise<readonly ResourceByKind[K][]> {
+    const { resource } = this.#slot(kind);
+    const { items } = await listAll(this.#transport, resource.path, {
+      labelSelector: resource.labelSelector,
+      pageSize: READ_PAGE_SIZE,
+      timeoutMs: READ_TIMEOUT_MS,
+      signal: signal ?? new AbortController().signal,
+      convert: (raw) => fromApi(raw, resource),
+    });
+    return items;
   }
 
   subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {

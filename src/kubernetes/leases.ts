@@ -9,8 +9,10 @@ export interface LeaseRecord {
   /** Identity of the holder; empty if there is none. */
   readonly holder: string;
   readonly durationSeconds: number;
-  readonly acquiredAt: Date;
-  readonly renewedAt: Date;
+  /** Milliseconds since the epoch, by the holder's clock. */
+  readonly acquiredAt: number;
+  /** Milliseconds since the epoch, by the holder's clock. */
+  readonly renewedAt: number;
   /** Number of changes of the holder. */
   readonly transitions: number;
 }
@@ -87,8 +89,12 @@ function toRecord({ metadata, spec }: LeaseObject): LeaseRecord {
     resourceVersion: metadata.resourceVersion,
     holder: spec.holderIdentity ?? '',
     durationSeconds: spec.leaseDurationSeconds ?? 0,
-    acquiredAt: new Date(spec.acquireTime ?? 0),
-    renewedAt: new Date(spec.renewTime ?? 0),
+    acquiredAt: epochMs(spec.acquireTime),
+    renewedAt: epochMs(spec.renewTime),
     transitions: spec.leaseTransitions ?? 0,
   };
+}
+
+function epochMs(time: string | undefined): number {
+  return time === undefined ? 0 : Date.parse(time);
 }

@@ -146,7 +146,7 @@ export class Controller<K extends CustomKind, Observed> {
     const observed = this.#reconciler.observe(store, key);
     // Nothing may be created for an object that is being deleted.
     if (observed.object?.metadata.deletionTimestamp !== undefined) return undefined;
-    const now = new Date(clock.now());
+    const now = clock.now();
     const plan = this.#reconciler.reconcile(observed, { now, newTokenKeys: () => newTokenKeys() });
     const stalled = await this.#execute(plan, observed.object);
     const { object } = observed;
@@ -167,7 +167,7 @@ export class Controller<K extends CustomKind, Observed> {
     }
   }
 
-  async #writeStatus(object: ResourceByKind[K], planned: PlannedStatus<StatusOf<K>>, now: Date): Promise<void> {
+  async #writeStatus(object: ResourceByKind[K], planned: PlannedStatus<StatusOf<K>>, now: number): Promise<void> {
     const before: { conditions?: readonly Condition[] } | undefined = object.status;
     const status = statusOf(object, planned, before?.conditions ?? [], now);
     if (isDeepStrictEqual(plain(before), plain(status))) return;
@@ -179,6 +179,8 @@ export class Controller<K extends CustomKind, Observed> {
       },
     );
     this.#recordEvent(object, planned.outcome, before?.conditions ?? []);
+    for (const { type, reason, message } of planned.events ?? [])
+      this.#ports.recorder.record(object, type, reason, message);
   }
 
   /** Records an Event if the reason or the message has changed. */
@@ -195,7 +197,7 @@ function statusOf<K extends CustomKind>(
   object: ResourceByKind[K],
   planned: PlannedStatus<StatusOf<K>>,
   conditions: readonly Condition[],
-  now: Date,
+  now: number,
 ): object {
   const { generation, name } = object.metadata;
   const srnKind = SRN_KINDS[object.kind as CustomKind];
@@ -203,7 +205,7 @@ function statusOf<K extends CustomKind>(
     ...(srnKind ? { srn: srnText(srnKind, name) } : {}),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...planned.fields,
-    conditions: conditionsFor(planned.outcome, conditions, generation, now),
+    conditions: conditionsFor(planned.outcome, conditions, generation, now, planned.warnings),
   };
 }
 

@@ -46,7 +46,12 @@ async function create(action: Action & { do: 'create' }, ports: ExecutorPorts): 
 
 async function remove(action: Action & { do: 'delete' }, { store, signal }: ExecutorPorts): Promise<void> {
   try {
-    await store.delete(action.kind, action.name, { signal, ...(action.uid === undefined ? {} : { uid: action.uid }) });
+    const { kind, name, uid, resourceVersion } = action;
+    await store.delete(kind, name, {
+      signal,
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    });
   } catch (error) {
     // Deleted already.
     if (!(error instanceof StoreError) || error.code !== 'not-found') throw error;

@@ -4,6 +4,7 @@ import { NO_METRICS, type HealthMetrics, type RunOutcome } from '../health/metri
 import {
   buildStatus,
   changedChecks,
+  newRunId,
   runningId,
   withoutRunning,
   withRunning,
@@ -11,7 +12,10 @@ import {
 } from '../health/report.ts';
 import { runChecks, type Gather, type RunResult } from '../health/run.ts';
 import { resolveSettings, type ConfiguredSettings } from '../health/settings.ts';
-import { sleep, type Clock } from '../platform/clock.ts';
+import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
+import type { Clock } from '../platform/clock.ts';
+import { Deadline } from '../platform/deadline.ts';
+import { retry } from '../platform/retry.ts';
 import { REPORT_NAME, type ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
@@ -47,10 +51,13 @@ export interface HealthLoop {
 
 const FIRST_RUN_DELAY_MS = 5_000;
 const DEADLINE_MS = 10 * 60_000;
-const RETRY_MIN_MS = 1_000;
-const RETRY_MAX_MS = 60_000;
+const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
+/** Time until the report is read again after another process has created it. */
+const CREATED_ELSEWHERE_MS = 1_000;
 /** Attempts to write a status when the object is changed concurrently. */
 const MAX_WRITE_ATTEMPTS = 5;
+/** Gives the watch time to deliver the newer object. */
+const WRITE_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 400, jitter: 'half' };
 
 /**
  * The health task: a loop over the report in the store, on the leading operator or in the standalone process.
@@ -78,11 +85,12 @@ class Loop {
   #unsubscribe: () => void = () => undefined;
   #cancelTimer: () => void = () => undefined;
   #working: Promise<void> | undefined;
+  readonly #backoff: Backoff;
   #again = false;
-  #failures = 0;
 
   constructor(options: HealthLoopOptions) {
     this.#options = options;
+    this.#backoff = new Backoff(options.clock, BACKOFF);
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#gather =
       options.gather ?? createGather({ engine: options.engine, clock: options.clock, metrics: this.#metrics });
@@ -126,13 +134,13 @@ class Loop {
           if (!this.#stopping.signal.aborted) {
             this.#options.log.error({ err: error }, 'health task failed; retrying');
           }
-          this.#stepEnded(this.#backoff(), true);
+          this.#stepEnded(this.#backoff.next(), true);
         },
       );
   }
 
   #stepEnded(waitMs: number, failed: boolean): void {
-    this.#failures = failed ? this.#failures + 1 : 0;
+    if (!failed) this.#backoff.reset();
     this.#working = undefined;
     if (this.#stopping.signal.aborted) return;
     const again = this.#again && !failed;
@@ -141,31 +149,20 @@ class Loop {
     else if (Number.isFinite(waitMs)) this.#cancelTimer = this.#options.clock.schedule(() => this.#wake(), waitMs);
   }
 
-  #backoff(): number {
-    const ceiling = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** this.#failures);
-    return ceiling * (0.5 + this.#options.clock.random() / 2);
-  }
-
   /** @returns milliseconds until the next step; Infinity if only an event can make a run due */
   async #step(): Promise<number> {
     if (!this.#options.isLeader()) return Number.POSITIVE_INFINITY;
     const report = this.#options.store.get('ClusterHealthReport', REPORT_NAME) ?? (await this.#createReport());
-    if (report === undefined) return RETRY_MIN_MS;
+    if (report === undefined) return CREATED_ELSEWHERE_MS;
     const waitMs = this.#schedule.waitMs(report);
     const request = requestedRun(report);
     if (request !== undefined || waitMs <= 0) {
-      await this.#run(report, request ?? { id: `run-${this.#randomHex()}`, runAt: observedRunAt(report) });
+      await this.#run(report, request ?? { id: newRunId('run', this.#options.clock), runAt: observedRunAt(report) });
       return 0;
     }
     // The run of a process that has ended.
     if (runningId(report.status) !== undefined) await this.#writeStatus(withoutRunning);
     return waitMs;
-  }
-
-  #randomHex(): string {
-    return Math.floor(this.#options.clock.random() * 2 ** 32)
-      .toString(16)
-      .padStart(8, '0');
   }
 
   async #createReport(): Promise<ClusterHealthReport | undefined> {
@@ -190,15 +187,16 @@ class Loop {
       withRunning(status, { id: request.id, checks: [], checksTotal: settings.checks.length }, generation, this.#now()),
     );
     const progress = this.#progressWriter(request.id);
-    const deadline = AbortSignal.timeout(this.#options.deadlineMs ?? DEADLINE_MS);
+    const deadline = new Deadline(clock, this.#options.deadlineMs ?? DEADLINE_MS, this.#stopping.signal);
     let result: RunResult;
     try {
-      const signal = AbortSignal.any([this.#stopping.signal, deadline]);
+      const { signal } = deadline;
       result = await runChecks({ gather: this.#gather, settings, signal, clock, onProgress: progress.report });
     } catch (error) {
       this.#metrics.run('error');
       throw error;
     } finally {
+      deadline.clear();
       // No progress may be written after the report.
       await progress.end();
     }
@@ -216,8 +214,8 @@ class Loop {
     for (const change of changedChecks(before, written.status ?? {})) this.#options.onStatusChange?.(written, change);
   }
 
-  #now(): Date {
-    return new Date(this.#options.clock.now());
+  #now(): number {
+    return this.#options.clock.now();
   }
 
   #progressWriter(id: string): ProgressWriter {
@@ -241,29 +239,29 @@ class Loop {
       generation: number | undefined,
     ) => ClusterHealthReportStatus,
   ): Promise<ClusterHealthReport> {
-    for (let attempt = 1; ; attempt += 1) {
-      const current = this.#options.store.get('ClusterHealthReport', REPORT_NAME);
+    const { store, clock } = this.#options;
+    const { signal } = this.#stopping;
+    const write = async (): Promise<ClusterHealthReport> => {
+      const current = store.get('ClusterHealthReport', REPORT_NAME);
       if (current === undefined)
         throw new StoreError('not-found', `the ClusterHealthReport \`${REPORT_NAME}\` was deleted`);
       const status = compute(current.status, current.metadata.generation);
-      try {
-        return await this.#options.store.updateStatus(
-          'ClusterHealthReport',
-          { ...current, status },
-          { signal: this.#stopping.signal },
-        );
-      } catch (error) {
-        if (!(error instanceof StoreError && error.code === 'conflict') || attempt === MAX_WRITE_ATTEMPTS) throw error;
-        // Waits for the watch to deliver the newer object.
-        await sleep(this.#options.clock, error.retryAfterMs ?? 50 * attempt, this.#stopping.signal);
-      }
-    }
+      return store.updateStatus('ClusterHealthReport', { ...current, status }, { signal });
+    };
+    return retry(write, {
+      attempts: MAX_WRITE_ATTEMPTS,
+      backoff: WRITE_BACKOFF,
+      clock,
+      signal,
+      retryAfterMs: (error) =>
+        error instanceof StoreError && error.code === 'conflict' ? (error.retryAfterMs ?? 0) : undefined,
+    });
   }
 }
 
-function runOutcome(result: RunResult, deadline: AbortSignal): RunOutcome {
+function runOutcome(result: RunResult, deadline: Deadline): RunOutcome {
   if (result.unreachable !== undefined) return 'unreachable';
-  return deadline.aborted ? 'deadline' : 'success';
+  return deadline.expired ? 'deadline' : 'success';
 }
 
 function runAtOf(report: ClusterHealthReport): string | undefined {

@@ -187,7 +187,7 @@ export class LeaderElector {
 
   #claim(found: LeaseRecord | undefined): LeaseRecord {
     const { identity, clock } = this.#options;
-    const now = new Date(clock.now());
+    const now = clock.now();
     const mine = found?.holder === identity;
     return {
       resourceVersion: found?.resourceVersion,
@@ -207,7 +207,7 @@ export class LeaderElector {
     try {
       const found = await leases.read(this.#times.retryMs, signal);
       if (found?.holder !== identity) return;
-      const released = { ...found, holder: '', durationSeconds: 1, renewedAt: new Date(clock.now()) };
+      const released = { ...found, holder: '', durationSeconds: 1, renewedAt: clock.now() };
       this.#observe(await leases.write(released, this.#times.retryMs, signal));
     } catch (error) {
       log.warn(

@@ -21,9 +21,11 @@ interface Delete {
   readonly name: string;
   /** Deletes the object only if it has this uid. */
   readonly uid: string | undefined;
+  /** Deletes the object only in this version, if it is given. */
+  readonly resourceVersion?: string | undefined;
 }
 
-interface RecordEvent {
+export interface RecordEvent {
   readonly do: 'event';
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -46,6 +48,10 @@ export interface PlannedStatus<Status> {
   readonly outcome: Outcome;
   /** The fields of the kind. The controller adds srn, observedGeneration and conditions. */
   readonly fields: Omit<Status, 'srn' | 'observedGeneration' | 'conditions'>;
+  /** Become the condition `Warning`. */
+  readonly warnings?: readonly string[];
+  /** Recorded once the status is written, so that a conflict does not repeat them. */
+  readonly events?: readonly RecordEvent[];
 }
 
 export type StatusOf<K extends CustomKind> = NonNullable<ResourceByKind[K]['status']>;

@@ -31,9 +31,9 @@ const WANTED: ReadonlyMap<string, Wanted> = new Map([
 ]);
 
 /** The actions that create or restore a predefined object; none if it is unchanged. Other labels and annotations are kept. */
-export function restore(wanted: Wanted, found: Policy | Role | undefined, now: Date): Action[] {
+export function restore(wanted: Wanted, found: Policy | Role | undefined, now: number): Action[] {
   const { metadata, spec } = wanted.object;
-  const annotations = { ...metadata.annotations, [ANNOTATIONS.lastUpdatedAt]: now.toISOString() };
+  const annotations = { ...metadata.annotations, [ANNOTATIONS.lastUpdatedAt]: new Date(now).toISOString() };
   if (!found) {
     const object = { ...wanted.object, metadata: { ...metadata, annotations } };
     return [{ do: 'create', kind: wanted.kind, object } as Action];
@@ -99,7 +99,7 @@ async function restoreOne(key: string, queue: WorkQueue, ports: PredefinedPorts,
   const found = store.get(wanted.kind, name);
   if (found?.metadata.deletionTimestamp !== undefined) return;
   try {
-    const actions = restore(wanted, found, new Date(clock.now()));
+    const actions = restore(wanted, found, clock.now());
     for (const action of actions) await execute(action, found, { store, recorder, signal });
     if (actions.length > 0)
       log.info({ kind: wanted.kind, name, existed: found !== undefined }, 'predefined resource created or restored');

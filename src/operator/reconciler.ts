@@ -5,7 +5,8 @@ import type { Plan, StatusOf } from './plan.ts';
 
 /** Input of a reconciler besides its observation. */
 export interface ReconcileContext {
-  readonly now: Date;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
   /** Generates the keys of a service token. */
   readonly newTokenKeys: () => TokenKeys;
 }

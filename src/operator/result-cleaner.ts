@@ -3,6 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { GatewayClient } from '../results/peers/gateway-client.ts';
 import type { GatewayAddress } from '../results/peers/peers.ts';
 import { sleep, type Clock } from '../platform/clock.ts';
+import { Deadline } from '../platform/deadline.ts';
 import type { LeaderTask } from './operator.ts';
 
 /** The properties `controller.cluster.pagination.cleaner.*`, in milliseconds. */
@@ -24,7 +25,7 @@ export interface ResultCleanerOptions {
   readonly client: GatewayClient;
   /** Called after each run. */
   readonly settings: () => ResultCleanerSettings;
-  readonly clock: Pick<Clock, 'now' | 'random' | 'schedule'>;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ResultCleanerMetrics;
   /** Time-out for one gateway in a run; 60 s by default. */
@@ -58,12 +59,12 @@ async function cleanGateway(
 ): Promise<CleaningOutcome> {
   const { client, metrics, clock } = options;
   const name = `${gateway.host}:${gateway.port}`;
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(options.gatewayTimeoutMs ?? GATEWAY_TIMEOUT_MS)]);
+  const deadline = new Deadline(clock, options.gatewayTimeoutMs ?? GATEWAY_TIMEOUT_MS, signal);
   let deleted = 0;
   try {
-    for (const { requestId, expirationTimeMs } of await client.list(gateway, limited)) {
+    for (const { requestId, expirationTimeMs } of await client.list(gateway, deadline.signal)) {
       if (expirationTimeMs > clock.now()) continue;
-      if (await client.delete(gateway, requestId, limited)) deleted++;
+      if (await client.delete(gateway, requestId, deadline.signal)) deleted++;
     }
     metrics.gateway('success');
     return { gateway: name, deleted, error: undefined };
@@ -71,6 +72,7 @@ async function cleanGateway(
     metrics.gateway('error');
     return { gateway: name, deleted, error: error instanceof Error ? error.message : String(error) };
   } finally {
+    deadline.clear();
     metrics.deleted(deleted);
   }
 }

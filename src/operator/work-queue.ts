@@ -1,9 +1,9 @@
+import { backoffDelay, type BackoffOptions } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { QueueMetrics } from './metrics.ts';
 
-/** Delays of client-go's default controller rate limiter. */
-export const BASE_DELAY_MS = 5;
-export const MAX_DELAY_MS = 1_000_000;
+/** The delays of client-go's default controller rate limiter. */
+const BACKOFF: BackoffOptions = { baseMs: 5, maxMs: 1_000_000, jitter: 'none' };
 
 /**
  * A queue of keys, as client-go's workqueue: a key is in progress at most once; a key that is added while it is in progress is queued again when
@@ -66,9 +66,7 @@ export class WorkQueue {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     this.#metrics.retried();
-    // 2 ** 18 × 5 ms exceeds the limit; larger exponents could overflow.
-    const backoffMs = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** Math.min(failures, 18));
-    this.addAfter(key, Math.max(backoffMs, atLeastMs));
+    this.addAfter(key, Math.max(backoffDelay(failures, BACKOFF, this.#clock), atLeastMs));
   }
 
   /** Resets the backoff of the key, after a success. */

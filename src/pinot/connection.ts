@@ -1,7 +1,10 @@
+import { systemClock, type Clock } from '../platform/clock.ts';
+import { untilAborted } from '../platform/until-aborted.ts';
 import { BrokerRouting } from './broker-routing.ts';
 import { NO_CREDENTIAL, type EngineCredential } from './credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, PooledEndpoint, type EndpointLimits } from './endpoint.ts';
 import { FailoverEndpoint, Suspects } from './failover.ts';
+import type { TableName } from './table-name.ts';
 import { EngineError, type Engine, type EngineEndpoint, type KnownTables } from './types.ts';
 
 export interface EngineOptions {
@@ -20,8 +23,8 @@ export interface EngineOptions {
   readonly limits?: Partial<EndpointLimits>;
   /** Maximum age of the broker map before it is refreshed; default 30 s. */
   readonly brokerRefreshMs?: number;
-  /** Monotonic clock in milliseconds. */
-  readonly now?: () => number;
+  /** Default: the system clock. */
+  readonly clock?: Clock;
   /** Called with background errors, without credentials. */
   readonly onProblem?: (message: string) => void;
 }
@@ -39,6 +42,7 @@ export function createEngine(options: EngineOptions): Engine & KnownTables {
 class PinotEngine implements Engine, KnownTables {
   readonly controller: EngineEndpoint;
   readonly #options: EngineOptions;
+  readonly #clock: Clock;
   readonly #pools = new Map<string, PooledEndpoint>();
   readonly #suspects: Suspects;
   readonly #brokers: readonly string[] | undefined;
@@ -47,8 +51,9 @@ class PinotEngine implements Engine, KnownTables {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    const now = options.now ?? (() => performance.now());
-    this.#suspects = new Suspects(now);
+    const { clock = systemClock } = options;
+    this.#clock = clock;
+    this.#suspects = new Suspects(() => clock.monotonic());
     const controllers = options.controllerUrls.map(baseUrl);
     const [first] = controllers;
     if (first === undefined) throw new TypeError('at least one controller URL is needed');
@@ -58,17 +63,17 @@ class PinotEngine implements Engine, KnownTables {
       controller: this.controller,
       scheme: options.brokerScheme ?? new URL(first).protocol.slice(0, -1),
       addresses: options.addresses ?? {},
-      now,
+      now: () => clock.monotonic(),
       refreshMs: options.brokerRefreshMs ?? BROKER_REFRESH_MS,
       onProblem: options.onProblem ?? (() => undefined),
     });
   }
 
-  async brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint> {
+  async brokerFor(tables: readonly TableName[], signal?: AbortSignal): Promise<EngineEndpoint> {
     if (this.#suspects.any) this.#routing.refreshSoon();
     const known = this.#brokers ?? this.#routing.knownCandidates(tables);
     if (known !== undefined) return this.#balance(known, tables, signal);
-    if (signal?.aborted) throw new EngineError('aborted', 'the query was given up before a broker was chosen');
+    if (signal?.aborted) throw abortedByCaller();
     return this.#balance(await rejectOnAbort(this.#routing.candidates(tables), signal), tables, signal);
   }
 
@@ -78,7 +83,11 @@ class PinotEngine implements Engine, KnownTables {
     return live ? this.#failover([url]) : undefined;
   }
 
-  actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
+  tableNames(): readonly TableName[] | undefined {
+    return this.#routing.tableNames();
+  }
+
+  actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]> {
     return rejectOnAbort(this.#routing.actualTables(names), signal);
   }
 
@@ -92,11 +101,7 @@ class PinotEngine implements Engine, KnownTables {
   }
 
   /** Orders the brokers: reachable ones with the fewest requests in progress first, round robin among equals. */
-  #balance(
-    urls: readonly string[],
-    tables: Parameters<Engine['brokerFor']>[0],
-    signal: AbortSignal | undefined,
-  ): EngineEndpoint {
+  #balance(urls: readonly string[], tables: readonly TableName[], signal: AbortSignal | undefined): EngineEndpoint {
     const more = async (): Promise<readonly PooledEndpoint[]> => {
       if (this.#brokers !== undefined) return [];
       const others = await rejectOnAbort(this.#routing.candidatesAfterFailure(tables), signal);
@@ -134,7 +139,7 @@ class PinotEngine implements Engine, KnownTables {
       url,
       credential,
       { ...DEFAULT_ENDPOINT_LIMITS, ...limits },
-      ca === undefined ? {} : { ca },
+      { clock: this.#clock, ...(ca !== undefined && { ca }) },
     );
     this.#pools.set(url, pool);
     return pool;
@@ -152,9 +157,9 @@ function baseUrl(text: string): string {
 
 /** Aborts only this caller's wait, because other callers share the read of the broker map. */
 function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(new EngineError('aborted', 'the query was given up before a broker was chosen'));
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
+  return signal === undefined ? promise : untilAborted(promise, signal, abortedByCaller);
+}
+
+function abortedByCaller(): EngineError {
+  return new EngineError('aborted', 'query aborted before a broker was selected');
 }

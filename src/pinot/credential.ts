@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { MonotonicClock } from '../platform/clock.ts';
 import { EngineError } from './types.ts';
 
 /** The gateway's own credential for Pinot. */
@@ -25,12 +26,11 @@ const RE_READ_AFTER_REFUSAL_MS = 1_000;
 /**
  * A credential kept in a file, such as a mounted Secret: `Basic …`, `Bearer …`, `user:password` (sent as Basic) or a bare token (sent as Bearer).
  * The file is read again periodically and when Pinot rejects the credential. If reading fails, the last credential stays in use.
- * @param now monotonic clock in milliseconds
  * @param onProblem called with a message (without the credential) when a later read fails
  */
 export function credentialFromFile(
   path: string,
-  now: () => number,
+  clock: MonotonicClock,
   onProblem: (message: string) => void = () => undefined,
 ): FileCredential {
   let value: string | undefined;
@@ -42,7 +42,7 @@ export function credentialFromFile(
       value = authorizationOf(await readFile(path, 'utf8'), path);
       return value;
     } finally {
-      readAt = now();
+      readAt = clock.monotonic();
       reading = undefined;
     }
   };
@@ -52,20 +52,20 @@ export function credentialFromFile(
   return {
     header() {
       if (value === undefined) return startReading();
-      if (now() - readAt >= RE_READ_MS) startReading().catch(reportProblem);
+      if (clock.monotonic() - readAt >= RE_READ_MS) startReading().catch(reportProblem);
       return value;
     },
     async current() {
       const known = value;
       if (known === undefined) return startReading();
-      if (now() - readAt < RE_READ_MS) return known;
+      if (clock.monotonic() - readAt < RE_READ_MS) return known;
       return startReading().catch((error: unknown) => {
         reportProblem(error);
         return known;
       });
     },
     refused() {
-      if (now() - readAt < RE_READ_AFTER_REFUSAL_MS) return;
+      if (clock.monotonic() - readAt < RE_READ_AFTER_REFUSAL_MS) return;
       startReading().catch(reportProblem);
     },
   };

@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../platform/clock.ts';
+import { Deadline } from '../platform/deadline.ts';
 import { checkHead, type CheckedHead } from './answer-head.ts';
 import { errorAfterHeaders, EndpointError, isConnectionLoss, errorBeforeHeaders } from './failures.ts';
 import type { EngineLink, EnginePool, PooledExchange } from './pool.ts';
@@ -14,6 +16,7 @@ import {
 
 export interface DeliveryOptions {
   readonly pool: EnginePool;
+  readonly clock: Clock;
   /** Base URL of the endpoint, for error messages. */
   readonly url: string;
   /** Milliseconds until the response headers must arrive, including the wait for a connection. */
@@ -76,7 +79,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
   readonly #outcome = Promise.withResolvers<void>();
   #phase: Phase = 'unsent';
   #controller: Dispatcher.DispatchController | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #deadline: Deadline | undefined;
   /** Why this side aborted the exchange. */
   #reason: Error | undefined;
   #head: CheckedHead | undefined;
@@ -94,12 +97,12 @@ export class Delivery implements PooledExchange, AnswerFlow {
   /** Sends the request. Settles after `sink.onHeaders`. @throws {EngineError} */
   start(): Promise<void> {
     this.#sink.onAsked(this);
-    const { signal, headersTimeoutMs, pool } = this.#settings;
-    if (signal?.aborted === true) this.#onSignal();
-    // The caller may have aborted already.
+    const { signal, headersTimeoutMs, clock, pool } = this.#settings;
+    if (signal?.aborted === true) this.#onCallerAbort();
+    // Also aborted if the sink did that in `onAsked`.
     if (this.#phase === 'over') return this.#outcome.promise;
-    signal?.addEventListener('abort', this.#onSignal);
-    this.#timer = setTimeout(() => this.#onDeadline(), headersTimeoutMs);
+    this.#deadline = new Deadline(clock, headersTimeoutMs, signal);
+    this.#deadline.signal.addEventListener('abort', this.#onDeadline);
     this.#phase = 'asked';
     pool.enter(this);
     return this.#outcome.promise;
@@ -110,10 +113,8 @@ export class Delivery implements PooledExchange, AnswerFlow {
   }
 
   abort(reason: Error): void {
-    this.#abort(reason, () => {
-      const message = `the request to ${this.#settings.url} was given up`;
-      return new EndpointError('aborted', message, { reached: true, cause: reason });
-    });
+    const message = abortedMessage(this.#settings.url);
+    this.#abort(reason, () => new EndpointError('aborted', message, { reached: true, cause: reason }));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -134,7 +135,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
       controller.abort(error as EngineError);
       return;
     }
-    clearTimeout(this.#timer);
+    this.#deadline?.stopTimer();
     if (this.link) this.link.answered = true;
     this.#phase = 'answering';
     this.#settings.answered(status);
@@ -219,21 +220,26 @@ export class Delivery implements PooledExchange, AnswerFlow {
   }
 
   #cleanUp(): void {
-    clearTimeout(this.#timer);
-    this.#settings.signal?.removeEventListener('abort', this.#onSignal);
+    this.#deadline?.signal.removeEventListener('abort', this.#onDeadline);
+    this.#deadline?.clear();
   }
 
-  readonly #onSignal = (): void => {
-    const message = `the request to ${this.#settings.url} was given up`;
-    const error = new EndpointError('aborted', message, { reached: true, cause: this.#settings.signal?.reason });
-    this.#abort(error, () => error);
-  };
-
-  #onDeadline(): void {
+  readonly #onDeadline = (): void => {
+    if (this.#deadline?.expired !== true) return this.#onCallerAbort();
     const { url, headersTimeoutMs } = this.#settings;
-    const error = new EndpointError('timeout', `${url} did not answer within ${headersTimeoutMs} ms`, {
+    const error = new EndpointError('timeout', `no response from ${url} within ${headersTimeoutMs} ms`, {
       reached: true,
     });
     this.#abort(error, () => error);
+  };
+
+  #onCallerAbort(): void {
+    const { url, signal } = this.#settings;
+    const error = new EndpointError('aborted', abortedMessage(url), { reached: true, cause: signal?.reason });
+    this.#abort(error, () => error);
   }
+}
+
+function abortedMessage(url: string): string {
+  return `request to ${url} aborted`;
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { systemClock, type Clock } from '../platform/clock.ts';
 import { AnswerBody, headersByName } from './answer-body.ts';
 import type { EngineCredential } from './credential.ts';
 import { Delivery } from './delivery.ts';
@@ -45,16 +46,23 @@ export class PooledEndpoint implements EngineEndpoint {
   readonly #pool: EnginePool;
   readonly #credential: EngineCredential;
   readonly #limits: EndpointLimits;
+  readonly #clock: Clock;
   /** Requests that wait for the credential before they enter the pool. */
   #entering = 0;
 
-  /** @param connect TLS options that differ from Node's defaults, such as `ca` */
-  constructor(url: string, credential: EngineCredential, limits: EndpointLimits, connect: { ca?: string } = {}) {
+  /** @param options `ca`: PEM certificates of trusted CAs; default: those of the system. `clock`: default: the system clock */
+  constructor(
+    url: string,
+    credential: EngineCredential,
+    limits: EndpointLimits,
+    options: { readonly ca?: string; readonly clock?: Clock } = {},
+  ) {
     this.url = url;
+    this.#clock = options.clock ?? systemClock;
     this.#credential = credential;
     this.#limits = limits;
     const { connections, connectTimeoutMs, bodyTimeoutMs } = limits;
-    this.#pool = new EnginePool(url, { connections, connectTimeoutMs, bodyTimeoutMs, ca: connect.ca });
+    this.#pool = new EnginePool(url, { connections, connectTimeoutMs, bodyTimeoutMs, ca: options.ca });
   }
 
   /** Requests in progress, including those waiting for a connection. */
@@ -78,6 +86,7 @@ export class PooledEndpoint implements EngineEndpoint {
     const { headersTimeoutMs = this.#limits.headersTimeoutMs, signal } = request;
     const delivery = new Delivery(dispatchOptions(request, authorization), sink, {
       pool: this.#pool,
+      clock: this.#clock,
       url: this.url,
       headersTimeoutMs,
       repeatable: isRepeatable(request),

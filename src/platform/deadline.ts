@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /**
  * A time-out and a caller's abort signal as one signal. Unlike `AbortSignal.any()` with `AbortSignal.timeout()` it can be restarted, knows
@@ -76,15 +77,7 @@ export class Deadline {
   }
 
   /** Rejects when the deadline passes before the promise settles. For work that takes no signal, such as a credential plugin. */
-  async limit<T>(promise: Promise<T>): Promise<T> {
-    const ended = Promise.withResolvers<never>();
-    const onAbort = () => ended.reject(this.signal.reason as Error);
-    this.signal.addEventListener('abort', onAbort, { once: true });
-    if (this.signal.aborted) onAbort();
-    try {
-      return await Promise.race([ended.promise, promise]);
-    } finally {
-      this.signal.removeEventListener('abort', onAbort);
-    }
+  limit<T>(promise: Promise<T>): Promise<T> {
+    return untilAborted(promise, this.signal);
   }
 }

@@ -47,6 +47,11 @@ export class LruCache<K, V> {
     return this.#entries.get(key)?.value;
   }
 
+  /** All values, the least recently used first. */
+  *values(): Generator<V, undefined, void> {
+    for (const { value } of this.#entries.values()) yield value;
+  }
+
   /** Adds or replaces an entry, and evicts others until the limit holds. A value heavier than the limit is not kept. */
   set(key: K, value: V): void {
     this.delete(key);
@@ -101,6 +106,10 @@ export class ExpiringLruCache<K, V> {
   /** @param ttlMs lifetime, milliseconds; a value with a lifetime of 0 or less is not kept */
   set(key: K, value: V, ttlMs: number): void {
     if (ttlMs > 0) this.#entries.set(key, { value, expiresAt: this.#clock.now() + ttlMs });
-    else this.#entries.delete(key);
+    else this.delete(key);
+  }
+
+  delete(key: K): boolean {
+    return this.#entries.delete(key);
   }
 }

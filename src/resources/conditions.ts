@@ -1,7 +1,7 @@
 import type { Condition } from './meta.ts';
 import { kubernetesTime } from './time.ts';
 
-/** The schema's limit. */
+/** The limit of the schema. */
 const MAX_MESSAGE_LENGTH = 32_768;
 
 export type NewCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -12,7 +12,8 @@ export interface ConditionUpdate {
   readonly owned: ReadonlySet<string>;
   /** `metadata.generation` that was observed; undefined if the store counts none. */
   readonly generation: number | undefined;
-  readonly now: Date;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** The conditions after an update. `lastTransitionTime` changes only with the status of a condition. */
@@ -20,7 +21,6 @@ export function updateConditions(
   previous: readonly Condition[] | undefined,
   { conditions, owned, generation, now }: ConditionUpdate,
 ): Condition[] {
-  const others = (previous ?? []).filter(({ type }) => !owned.has(type));
   const updated = conditions.map(({ type, status, reason, message }): Condition => {
     const before = previous?.find((condition) => condition.type === type);
     return {
@@ -32,5 +32,13 @@ export function updateConditions(
       message: message.slice(0, MAX_MESSAGE_LENGTH),
     };
   });
-  return [...updated, ...others];
+  return [...updated, ...withoutConditions(previous, owned)];
+}
+
+/** The conditions of all other types. */
+export function withoutConditions(
+  conditions: readonly Condition[] | undefined,
+  types: ReadonlySet<string>,
+): Condition[] {
+  return (conditions ?? []).filter(({ type }) => !types.has(type));
 }

@@ -12,6 +12,8 @@ export const ANNOTATIONS = {
   lastUpdatedBy: `${GROUP}/last-updated-by`,
   /** RFC 3339 time of the last change of spec or description by any interface; `lastUpdatedAt` in the REST API. */
   lastUpdatedAt: `${GROUP}/last-updated-at`,
+  /** On a role or policy that a gateway is about to delete: the time, RFC 3339. It has no effect on access. */
+  deleting: `${GROUP}/deleting`,
   /** A new value starts a health run. */
   runAt: `${GROUP}/run-at`,
   /** A new value makes the operator rotate a ServiceToken. */

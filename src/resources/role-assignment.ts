@@ -17,6 +17,13 @@ export const Subject = Type.Object(
       pattern: '^\\S(.*\\S)?$',
       description: 'The e-mail address, group, e-mail domain, or the name (or access key) of a ServiceToken.',
     }),
+    expiresAt: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description:
+          'Time from which the subject no longer has the role, RFC 3339. Without it the assignment does not expire.',
+      }),
+    ),
   },
   { description: 'A user, group, e-mail domain or service token with the role.' },
 );
@@ -42,8 +49,36 @@ export const RoleAssignmentSpec = Type.Object(
 );
 export type RoleAssignmentSpec = Static<typeof RoleAssignmentSpec>;
 
+export const EXPIRY_STATES = ['Expiring', 'Expired'] as const;
+
+const SubjectExpiry = Type.Object(
+  {
+    type: StringEnum(SUBJECT_TYPES, { description: 'Type of the subject, as in spec.subjects.' }),
+    name: Type.String({ maxLength: 512, description: 'Name of the subject, as in spec.subjects.' }),
+    expiresAt: Type.String({ maxLength: 64, description: 'Expiry time of the subject, as in spec.subjects.' }),
+    state: StringEnum(EXPIRY_STATES, {
+      description: 'Expiring (the subject loses the role within 24 hours) or Expired (it no longer has the role).',
+    }),
+  },
+  { description: 'A subject that expires soon or has expired.' },
+);
+export type SubjectExpiry = Static<typeof SubjectExpiry>;
+
 export const RoleAssignmentStatus = Type.Object(
-  { ...commonStatus, subjectCount: Type.Optional(Type.Integer({ description: 'Number of subjects.' })) },
+  {
+    ...commonStatus,
+    subjectCount: Type.Optional(Type.Integer({ description: 'Number of subjects that have not expired.' })),
+    nextExpiry: Type.Optional(
+      Type.String({ format: 'date-time', description: 'The nearest expiry time that is still to come.' }),
+    ),
+    expiries: Type.Optional(
+      Type.Array(SubjectExpiry, {
+        maxItems: 1000,
+        description: 'Subjects that expire within 24 hours, and expired subjects that are not removed yet.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+  },
   { description: 'Status observed by the operator.' },
 );
 export type RoleAssignmentStatus = Static<typeof RoleAssignmentStatus>;
@@ -69,7 +104,13 @@ export const roleAssignmentKind = {
       name: 'Subjects',
       type: 'integer',
       jsonPath: '.status.subjectCount',
-      description: 'Number of subjects.',
+      description: 'Number of subjects that have not expired.',
+    },
+    {
+      name: 'Expires',
+      type: 'string',
+      jsonPath: '.status.nextExpiry',
+      description: 'The nearest expiry time of a subject.',
     },
     {
       name: 'Ready',

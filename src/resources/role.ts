@@ -23,7 +23,9 @@ export const RoleStatus = Type.Object(
   {
     ...commonStatus,
     policyCount: Type.Optional(Type.Integer({ description: 'Number of policies of the role.' })),
-    subjectCount: Type.Optional(Type.Integer({ description: 'Number of subjects with the role.' })),
+    subjectCount: Type.Optional(
+      Type.Integer({ description: 'Number of subjects with the role, without expired ones.' }),
+    ),
   },
   { description: 'Status observed by the operator.' },
 );

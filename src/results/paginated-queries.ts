@@ -1,3 +1,5 @@
+import type { TableName } from '../pinot/table-name.ts';
+import type { WallClock } from '../platform/clock.ts';
 import type { EngineResponse } from '../pinot/types.ts';
 import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
 import { readCursorPage } from './cursors/page.ts';
@@ -27,8 +29,7 @@ export interface PaginatedQueriesOptions {
   readonly store: ResultStore;
   readonly settings: () => PaginationSettings;
   readonly identity: GatewayIdentity;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly clock: WallClock;
   /** Cryptographically secure bytes. */
   readonly random: (bytes: number) => Uint8Array;
   /** Default: no metrics. */
@@ -57,8 +58,7 @@ export type Submitted =
 export interface QueryOrigin {
   /** SRN of the principal. */
   readonly owner: string;
-  /** Raw names. */
-  readonly tables: readonly string[];
+  readonly tables: readonly TableName[];
   /** Rows of the first page. */
   readonly numRows: number;
 }
@@ -82,7 +82,7 @@ export class PaginatedQueries {
   readonly #identity: GatewayIdentity;
   #holder: HolderAddress | undefined;
   readonly #tag: string;
-  readonly #now: () => number;
+  readonly #clock: WallClock;
   readonly #random: (bytes: number) => Uint8Array;
   readonly #metrics: QueryMetrics;
   readonly #cursors: PaginatedQueriesOptions['cursors'];
@@ -94,7 +94,7 @@ export class PaginatedQueries {
     this.#settings = options.settings;
     this.#identity = options.identity;
     this.#tag = holderTag(options.identity.id);
-    this.#now = options.now;
+    this.#clock = options.clock;
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#cursors = options.cursors;
@@ -194,7 +194,7 @@ export class PaginatedQueries {
   }
 
   #submission({ owner, tables }: QueryOrigin, requestId: string): Submission {
-    const submissionTimeMs = this.#now();
+    const submissionTimeMs = this.#clock.now();
     const expirationTimeMs = submissionTimeMs + this.#settings().expirationMs;
     return { owner, tables, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };
   }
@@ -202,7 +202,8 @@ export class PaginatedQueries {
   /** @throws {QueryError} not-found, also for an expired result that is not deleted yet */
   async open(requestId: string, signal: AbortSignal): Promise<ResultReader> {
     const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
-    if (reader !== undefined && reader.record.expirationTimeMs > this.#now()) return this.#readers.tracked(reader);
+    if (reader !== undefined && reader.record.expirationTimeMs > this.#clock.now())
+      return this.#readers.tracked(reader);
     await reader?.close();
     throw notFound(requestId);
   }
@@ -287,7 +288,7 @@ export class PaginatedQueries {
   async delete(record: ResultRecord, signal: AbortSignal): Promise<void> {
     const { requestId, expirationTimeMs } = record;
     if (!(await this.#store.delete(requestId, signal))) throw notFound(requestId);
-    this.#metrics.deleted(expirationTimeMs <= this.#now() ? 'expired' : 'request');
+    this.#metrics.deleted(expirationTimeMs <= this.#clock.now() ? 'expired' : 'request');
   }
 
   /** True while a page of the result is being sent by this gateway. */

@@ -1,6 +1,6 @@
+import type { TableName } from '../pinot/table-name.ts';
 import type { RawField } from './scanner/fields.ts';
 import type { RowIndex } from './row-index.ts';
-import type { ResultStoreProtocol } from './settings.ts';
 
 /** A cursor of the engine: a result whose rows the engine keeps. */
 export interface EngineCursor {
@@ -22,8 +22,8 @@ export interface ResultRecord {
   readonly brokerId: string;
   /** SRN of the principal that submitted the query. */
   readonly owner: string;
-  /** Raw names of the tables that the query reads. `Query` on each is checked again at every read. */
-  readonly tables: readonly string[];
+  /** The tables that the query reads. `Query` on each is checked again at every read. */
+  readonly tables: readonly TableName[];
   /** Epoch milliseconds. */
   readonly submissionTimeMs: number;
   readonly expirationTimeMs: number;
@@ -82,7 +82,6 @@ export interface ResultReader {
 
 /** Storage for results. Every implementation passes test/contract/result-store.ts. */
 export interface ResultStore {
-  readonly protocol: ResultStoreProtocol;
   /** Whether only the gateway that stored a result can read it. */
   readonly local: boolean;
   /** Capacity in bytes, independent of the quota; undefined if the store has no limit of its own. */

@@ -1,6 +1,7 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { finished, type Transform } from 'node:stream';
 import type { AnswerPieces, EngineResponse } from '../pinot/types.ts';
+import { throwIfAborted } from './aborted.ts';
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './result-store.ts';
 import { AnswerScanner, type ScannedAnswer } from './scanner/answer-scanner.ts';
@@ -134,10 +135,6 @@ export class Gathered implements RowsSink {
     [this.#filling, this.#writing] = [this.#writing, this.#filling];
     this.#size = 0;
   }
-}
-
-function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new QueryError('aborted', 'the caller went away before the answer was there');
 }
 
 function bodyError(error: unknown): QueryError {

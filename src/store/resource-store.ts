@@ -29,6 +29,10 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ReadOptions {
+  readonly signal?: AbortSignal;
+}
+
 export interface DeleteOptions extends WriteOptions {
   /** Deletes only an object with this uid; otherwise `conflict`. */
   readonly uid?: string;
@@ -58,6 +62,15 @@ export interface ResourceStore {
   get<K extends ResourceKind>(kind: K, name: string): ResourceByKind[K] | undefined;
   /** All objects of a kind, sorted by name. */
   list<K extends ResourceKind>(kind: K): readonly ResourceByKind[K][];
+  /**
+   * Reads one object from the backing store, not from the local view: the result contains every write that was answered before this call, by any
+   * process. For a decision that must not be wrong when another process writes at the same time.
+   * @returns undefined if it does not exist
+   * @throws {StoreError} forbidden, unavailable
+   */
+  read<K extends ResourceKind>(kind: K, name: string, options?: ReadOptions): Promise<ResourceByKind[K] | undefined>;
+  /** Reads all objects of a kind from the backing store, like read(). Their number is unlimited. @throws {StoreError} forbidden, unavailable */
+  readAll<K extends ResourceKind>(kind: K, options?: ReadOptions): Promise<readonly ResourceByKind[K][]>;
   /**
    * Calls `listener` for every existing object (as `added`) before it returns, then for every change, in order.
    * An error in one listener does not affect the others. Returns a function that ends the subscription.

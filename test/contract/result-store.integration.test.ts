@@ -1,8 +1,10 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { ResultStore } from '../../src/results/result-store.ts';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../src/results/settings.ts';
-import { createResultStore } from '../../src/results/stores/create-store.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import { createResultStore } from '../../src/results/stores/result-stores.ts';
 import { type GcsServer, startGcs } from '../support/gcs.ts';
+import { fileInGcsProperties, fileInS3Properties, gcsProperties, s3Properties } from '../support/result-stores.ts';
 import { type S3Server, startS3 } from '../support/s3.ts';
 import { GATEWAY_ID, resultStoreContract, type StoreUnderTest } from './result-store.ts';
 
@@ -18,42 +20,29 @@ afterAll(async () => {
   await gcs?.stop();
 });
 
-async function storeOf(settings: Partial<ResultStoreSettings>): Promise<StoreUnderTest> {
+async function storeOf(properties: PropertyValues): Promise<StoreUnderTest> {
   const open = async (): Promise<ResultStore> => {
-    const store = await createResultStore(
-      { ...DEFAULT_RESULT_STORE_SETTINGS, ...settings },
-      {
-        gatewayId: GATEWAY_ID,
-        now: Date.now,
-        onProblem: (message) => {
-          throw new Error(message);
-        },
+    const store = await createResultStore(properties, {
+      gatewayId: GATEWAY_ID,
+      clock: systemClock,
+      onProblem: (message) => {
+        throw new Error(message);
       },
-    );
+    });
     await store.start(AbortSignal.timeout(30_000));
     return store;
   };
   return { store: await open(), reopen: open };
 }
 
-resultStoreContract('s3', async () => storeOf({ protocol: 's3', s3: await s3.bucket(`results-${++buckets}`) }));
+resultStoreContract('s3', async () => storeOf(s3Properties(await s3.bucket(`results-${++buckets}`))));
 
-resultStoreContract('gcs', async () => storeOf({ protocol: 'gcs', gcs: await gcs.bucket(`results-${++buckets}`) }));
+resultStoreContract('gcs', async () => storeOf(gcsProperties(await gcs.bucket(`results-${++buckets}`))));
 
-resultStoreContract('file in a bucket of S3', async () => {
-  const settings = await s3.bucket(`results-${++buckets}`);
-  return storeOf({
-    protocol: 'file',
-    fileDataDir: `s3://${settings.bucket}/deep/er`,
-    s3: { ...settings, bucket: '', prefix: '' },
-  });
-});
+resultStoreContract('file in a bucket of S3', async () =>
+  storeOf(fileInS3Properties(await s3.bucket(`results-${++buckets}`), 'nested/folder')),
+);
 
-resultStoreContract('file in a bucket of GCS', async () => {
-  const settings = await gcs.bucket(`results-${++buckets}`);
-  return storeOf({
-    protocol: 'file',
-    fileDataDir: `gs://${settings.bucket}/deep/er/`,
-    gcs: { ...settings, bucket: '', prefix: '' },
-  });
-});
+resultStoreContract('file in a bucket of GCS', async () =>
+  storeOf(fileInGcsProperties(await gcs.bucket(`results-${++buckets}`), 'nested/folder/')),
+);

@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
 import { holderTag } from '../../src/results/request-id.ts';
-import { FileStore } from '../../src/results/stores/file/file.ts';
-import { MemoryStore } from '../../src/results/stores/memory.ts';
+import { FileStore } from '../../src/results/stores/file/file-store.ts';
+import { MemoryStore } from '../../src/results/stores/memory/memory-store.ts';
 import { GATEWAY_ID, resultStoreContract } from './result-store.ts';
 
 const folders: string[] = [];
@@ -15,7 +16,7 @@ async function fileStore(folder: string): Promise<FileStore> {
     dataDir: join(folder, 'data'),
     tempDir: join(folder, 'temp'),
     tag: holderTag(GATEWAY_ID),
-    now: Date.now,
+    clock: systemClock,
     onProblem: (message) => {
       throw new Error(message);
     },

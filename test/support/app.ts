@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import lightMyRequest, { type InjectOptions } from 'light-my-request';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../../src/access/authenticators/authenticator.ts';
 import type { Authorizer, Decision } from '../../src/access/authorizer.ts';
 import type { Principal } from '../../src/access/principal.ts';
@@ -9,7 +10,7 @@ import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
 import type { DataPlaneParts } from '../../src/api/queries/data-plane/parts.ts';
 import { PaginatedQueries } from '../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
-import { MemoryStore } from '../../src/results/stores/memory.ts';
+import { MemoryStore } from '../../src/results/stores/memory/memory-store.ts';
 import { buildApp, type AppParts, type RegisterRoutes } from '../../src/api/server/app.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 
@@ -55,7 +56,7 @@ export function dataPlaneOf(engine: Engine & KnownTables): DataPlaneParts {
     store: new MemoryStore({ maxBytes: 16 * 1024 * 1024 }),
     settings,
     identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
-    now: Date.now,
+    clock: systemClock,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   });
   return { engine, queries, settings, budget: new ByteBudget() };

@@ -1,12 +1,12 @@
-import type { ObjectStoreSettings } from '../../src/results/settings.ts';
 import { type ObjectServer, startObjectServer } from './object-servers.ts';
+import type { TestBucket } from './result-stores.ts';
 
 export interface GcsServer extends ObjectServer {
-  /** Makes a bucket, and tells how to reach it. */
-  bucket(name: string, prefix?: string): Promise<ObjectStoreSettings>;
+  /** Creates a bucket. */
+  bucket(name: string, prefix?: string): Promise<TestBucket>;
 }
 
-/** A server that speaks Google Cloud Storage's JSON API (fake-gcs-server over a folder). */
+/** Starts fake-gcs-server, which implements the JSON API of Google Cloud Storage, with its data in a folder. */
 export async function startGcs(): Promise<GcsServer> {
   const server = await startObjectServer('gcs', 'fake-gcs-server', ({ host, port, data }) => [
     ...['-scheme', 'http', '-host', host, '-port', String(port), '-backend', 'filesystem', '-filesystem-root', data],
@@ -21,11 +21,8 @@ export async function startGcs(): Promise<GcsServer> {
         body: JSON.stringify({ name: bucket }),
         signal: AbortSignal.timeout(5000),
       });
-      if (!answer.ok) throw new Error(`the bucket was not made: ${await answer.text()}`);
-      return {
-        ...{ bucket, prefix, endpoint: server.url, region: undefined, pathStyle: true },
-        ...{ accessKeyId: undefined, secretAccessKey: undefined },
-      };
+      if (!answer.ok) throw new Error(`failed to create the bucket: ${await answer.text()}`);
+      return { bucket, prefix, endpoint: server.url };
     },
   };
 }

@@ -4,18 +4,19 @@ import { join } from 'node:path';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { freePorts, Processes } from './kubernetes/processes.ts';
 
-/** A program that keeps a folder of objects and answers over HTTP. */
+/** An object-store server with its data in a folder. */
 export interface ObjectServer {
   readonly url: string;
-  /** Freezes it: connections stay open and say nothing. */
+  /** Stops the process without closing its connections: requests get no response. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
 }
 
 /**
- * Starts one on a free port of 127.0.0.1, its data in a folder that goes with it.
- * @param part as `tools/install.sh` knows it; @param binary its program's name
+ * Starts a server on a free port of 127.0.0.1, with its data in a temporary folder.
+ * @param part name in `tools/install.sh`
+ * @param binary name of the program
  */
 export async function startObjectServer(
   part: string,

@@ -2,23 +2,23 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import type { ObjectStoreSettings } from '../../src/results/settings.ts';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { type ObjectServer, startObjectServer } from './object-servers.ts';
+import type { TestBucket } from './result-stores.ts';
 
 export interface S3Server extends ObjectServer {
-  /** Makes a bucket, and tells how to reach it. */
-  bucket(name: string, prefix?: string): Promise<ObjectStoreSettings>;
-  /** A client of the test's own, to look behind the store. */
+  /** Creates a bucket. */
+  bucket(name: string, prefix?: string): Promise<TestBucket>;
+  /** A client that bypasses the result store. The caller destroys it. */
   client(): S3Client;
-  /** Makes an account that may do only what policies of buckets allow it. @returns its keys */
+  /** Creates an account whose only permissions are those of bucket policies. @returns its keys */
   account(name: string): Promise<{ accessKeyId: string; secretAccessKey: string }>;
 }
 
 const KEY = { accessKeyId: 'warden-test', secretAccessKey: 'warden-test-secret' };
 const REGION = 'us-east-1';
 
-/** A real S3 server (versitygw over a folder). */
+/** Starts versitygw, an S3 server, with its data in a folder. */
 export async function startS3(): Promise<S3Server> {
   const server = await startObjectServer('s3', 'versitygw', ({ host, port, data, accounts }) => [
     ...['--port', `${host}:${port}`, '--access', KEY.accessKeyId, '--secret', KEY.secretAccessKey],
@@ -41,7 +41,7 @@ export async function startS3(): Promise<S3Server> {
       const s3 = client();
       await s3.send(new CreateBucketCommand({ Bucket: bucket }));
       s3.destroy();
-      return { bucket, prefix, endpoint: server.url, region: REGION, pathStyle: true, ...KEY };
+      return { bucket, prefix, endpoint: server.url, region: REGION, ...KEY };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { PROPERTIES } from '../../src/app/parts/properties.ts';
 import { propertiesTable, settingsTable } from '../../src/config/reference.ts';
 import type { GeneratedFiles } from './generator.ts';
 
@@ -49,6 +50,6 @@ Changes of the others take effect after a restart, and the log says so. A file w
 /** Generates docs/configuration.md from the schemas of the settings. */
 export function generateConfiguration(): GeneratedFiles {
   return new Map([
-    ['docs/configuration.md', `${PROSE_BEFORE}${settingsTable()}${PROSE_BETWEEN}${propertiesTable()}\n`],
+    ['docs/configuration.md', `${PROSE_BEFORE}${settingsTable()}${PROSE_BETWEEN}${propertiesTable(PROPERTIES)}\n`],
   ]);
 }

@@ -442,7 +442,7 @@ public final class Cluster {
         if (kept == null) {
           ports.put(name, free(ports));
         } else if (!isFree(kept)) {
-          throw new IllegalStateException("port " + kept + ", kept for " + name + " in " + file + ", is taken by another program");
+          throw new IllegalStateException("port " + kept + ", kept for " + name + " in " + file + ", is in use by another program");
         }
       }
       JSON.writeValue(file, ports);

@@ -12,11 +12,18 @@ export type AuthenticationResult =
   /** The credential has this authenticator's form but is invalid. `message` gives the reason without the credential. */
   | { readonly outcome: 'rejected'; readonly message: string }
   /** The authority of the authenticator was unavailable: 503, never 401. */
-  | { readonly outcome: 'unavailable'; readonly message: string };
+  | { readonly outcome: 'unavailable'; readonly message: string }
+  /** Only with `local`: the credential may be valid, but only an authority can tell. */
+  | { readonly outcome: 'unverified' };
+
+export interface AuthenticateOptions {
+  /** Verify only by what this process has: hashes, keys, cached results. The answer is `unverified` where an authority must be asked. */
+  readonly local?: boolean;
+}
 
 /** Turns a credential into a principal. Implementations: service token, Kubernetes TokenReview, OIDC, token file. */
 export interface Authenticator {
   readonly name: string;
   /** Ends within a time-out of its own, with `unavailable`. */
-  authenticate(credential: Credential): Promise<AuthenticationResult>;
+  authenticate(credential: Credential, options?: AuthenticateOptions): Promise<AuthenticationResult>;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WallClock } from '../../platform/clock.ts';
+import { foldCase } from '../subjects.ts';
 import { ExpiringLruCache } from '../../platform/lru.ts';
 import type { AuthenticationResult } from './authenticator.ts';
 
@@ -31,5 +32,6 @@ export function unverifiedClaims(token: string): Readonly<Record<string, unknown
 
 /** The domain of an e-mail address, lower case; undefined for other texts. */
 export function emailDomain(text: string): string | undefined {
-  return /^[^@\s]+@([^@\s]+\.[^@\s.]+|localhost)$/.exec(text)?.[1]?.toLowerCase();
+  const domain = /^[^@\s]+@([^@\s]+\.[^@\s.]+|localhost)$/.exec(text)?.[1];
+  return domain === undefined ? undefined : foldCase(domain);
 }

@@ -4,10 +4,13 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { sameSubject, subjectKey } from '../subjects.ts';
-import type { ResourceEditor } from './editor.ts';
+import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
+import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
+import { StoreError } from '../../store/resource-store.ts';
 import type { EscalationGuard } from './escalation.ts';
+import { requireFuture } from './expiry.ts';
+import { confirmTarget } from './references.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
 
 /** Maximum length of the role name within an assignment name; the hash keeps names unique. */
@@ -51,28 +54,41 @@ export class AssignmentManager {
   }
 
   /** Each subject of each wanted role once. */
-  #views(wanted: (role: string) => boolean): { role: string; view: AssignmentView }[] {
-    const views = new Map<string, { role: string; view: AssignmentView }>();
+  #views(wanted: (role: string) => boolean): SubjectOfRole[] {
+    const views = new Map<string, SubjectOfRole>();
     for (const assignment of this.#editor.store.list('RoleAssignment')) {
       const { role, subjects } = assignment.spec;
       if (!wanted(role)) continue;
       for (const subject of subjects) {
         const canonical = this.#canonical(subject);
         const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
-        if (!views.has(key)) views.set(key, { role, view: this.#view(canonical, assignment) });
+        const known = views.get(key);
+        // A subject in several objects has the role until the last of its expiry times.
+        if (known && expiryOf(known.subject) >= expiryOf(canonical)) continue;
+        views.set(key, { role, subject: canonical, view: this.#view(canonical, assignment) });
       }
     }
     return [...views.values()];
   }
 
-  /** Assigning an assigned role is not an error. @throws {StoreError} not-found (role), invalid (subject), forbidden */
+  /**
+   * Assigning an assigned role is not an error: the expiry of the request replaces the present one, also by none.
+   * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden
+   */
   async create(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
-    const { spec } = this.#editor.mustGet('Role', role);
+    const { metadata, spec } = this.#editor.mustGet('Role', role);
     const subject = this.#canonical(sent);
     this.#requireSubject(subject);
-    this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
-    const existing = this.#find(role, subject)[0];
-    if (existing) return this.#view(subject, existing);
+    requireFuture(subject.expiresAt, this.#editor.now());
+    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
+    const existing = this.#find(role, subject);
+    if (existing.length > 0) {
+      // An earlier end takes the role away from then on.
+      if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
+      const renewed = await this.#renew(caller, existing, subject);
+      if (await confirmTarget(this.#editor, 'Role', role, metadata.uid)) return renewed;
+      throw notFound('Role', role);
+    }
     const name = assignmentName(role, subject);
     const object: RoleAssignment = {
       apiVersion: API_VERSION,
@@ -81,12 +97,19 @@ export class AssignmentManager {
       spec: { role, subjects: [subject] },
     };
     const made = await this.#createOrJoin(caller, object, subject);
-    if (!this.#editor.store.get('Role', role)) {
-      // The role was deleted meanwhile: a new role with this name must not inherit subjects.
-      await this.delete(caller, role, subject);
-      this.#editor.mustGet('Role', role);
-    }
-    return this.#view(subject, made);
+    const problem = await this.#missingReference(role, metadata.uid, subject);
+    if (problem === undefined) return this.#view(subject, made);
+    await this.#removeSubject(caller, name, subject);
+    throw problem;
+  }
+
+  /** Whether the role or the service token of an assignment that was just written has been deleted meanwhile. */
+  async #missingReference(role: string, uid: string | undefined, subject: Subject): Promise<ManagerError | undefined> {
+    if (!(await confirmTarget(this.#editor, 'Role', role, uid))) return notFound('Role', role);
+    if (subject.type !== 'service-token') return undefined;
+    // Deleting a token removes it from all assignments, so this check needs no mark.
+    const token = await this.#editor.store.read('ServiceToken', subject.name);
+    return token === undefined ? noSuchToken(subject.name) : undefined;
   }
 
   /** Removing a missing assignment is not an error. @throws {StoreError} conflict, unavailable */
@@ -94,16 +117,57 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
+    else await this.#escalation.requireMayUnassign(caller, role);
     for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
     return this.#view(subject, assignments[0]);
   }
 
-  /** Removes a subject from all assignments, for example when it is deleted. */
-  async deleteAll(caller: Principal, sent: Subject): Promise<void> {
+  /**
+   * Removes a subject from all assignments, for example when it is deleted.
+   * @param assignments those of the local view by default
+   */
+  async deleteAll(
+    caller: Principal,
+    sent: Subject,
+    assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
+  ): Promise<void> {
     const subject = this.#canonical(sent);
-    for (const assignment of this.#editor.store.list('RoleAssignment')) {
+    for (const assignment of assignments) {
       if (this.#names(assignment, subject)) await this.#removeSubject(caller, assignment.metadata.name, subject);
     }
+  }
+
+  /** Whether one of the assignments gives the subject its role for longer than the subject's expiry. */
+  #endsEarlier(existing: readonly Pick<RoleAssignment, 'spec'>[], subject: Subject): boolean {
+    return existing.some(({ spec }) =>
+      spec.subjects.some(
+        (other) => sameSubject(this.#canonical(other), subject) && expiryOf(other) > expiryOf(subject),
+      ),
+    );
+  }
+
+  /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
+  async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
+    const written: RoleAssignment[] = [];
+    for (const { metadata } of existing) {
+      const renew = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(spec, subject);
+      written.push(await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' }));
+    }
+    return this.#view(subject, written[0]);
+  }
+
+  /** The spec with the subject's new expiry; the same object if it has that expiry already. */
+  #renewed(spec: RoleAssignment['spec'], subject: Subject): RoleAssignment['spec'] {
+    const isStale = (other: Subject): boolean =>
+      sameSubject(this.#canonical(other), subject) && other.expiresAt !== subject.expiresAt;
+    if (!spec.subjects.some(isStale)) return spec;
+    const { expiresAt } = subject;
+    const renewed = spec.subjects.map((other) =>
+      isStale(other)
+        ? { type: other.type, name: other.name, ...(expiresAt === undefined ? {} : { expiresAt }) }
+        : other,
+    );
+    return { ...spec, subjects: renewed };
   }
 
   async #createOrJoin(caller: Principal, object: RoleAssignment, subject: Subject): Promise<RoleAssignment> {
@@ -114,15 +178,14 @@ export class AssignmentManager {
     }
     // Created concurrently by another gateway, or by kubectl under this name with other subjects.
     const { name } = object.metadata;
-    for (let attempt = 0; !this.#editor.store.get('RoleAssignment', name) && attempt < VIEW_ATTEMPTS; attempt++) {
-      await this.#editor.pause(attempt);
-    }
     const join = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => {
       if (spec.role !== object.spec.role) {
         throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
       }
       const present = spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
-      return present ? spec : { ...spec, subjects: [...spec.subjects, subject] };
+      // Whether the caller may take it away was not checked, because the view did not show it.
+      if (this.#endsEarlier([{ spec }], subject)) throw keepsChanging('RoleAssignment', name);
+      return present ? this.#renewed(spec, subject) : { ...spec, subjects: [...spec.subjects, subject] };
     };
     try {
       return await this.#editor.edit('RoleAssignment', name, caller, join, { replaces: 'nothing' });
@@ -136,26 +199,24 @@ export class AssignmentManager {
   async #removeSubject(caller: Principal, name: string, subject: Subject): Promise<void> {
     const others = (spec: RoleAssignment['spec']): Subject[] =>
       spec.subjects.filter((other) => !sameSubject(this.#canonical(other), subject));
-    for (let attempt = 0; attempt < LAST_SUBJECT_ATTEMPTS; attempt++) {
-      const current = this.#editor.store.get('RoleAssignment', name);
+    const { store } = this.#editor;
+    const remove = async (): Promise<void> => {
+      const current = store.get('RoleAssignment', name) ?? (await store.read('RoleAssignment', name));
       if (!current || !this.#names(current, subject)) return;
-      try {
-        if (others(current.spec).length > 0) {
-          await this.#editor.edit('RoleAssignment', name, caller, (spec) => withSubjects(spec, others(spec)), {
-            replaces: 'nothing',
-          });
-        } else {
-          await this.#editor.remove('RoleAssignment', name, ({ spec }) => {
-            if (others(spec).length > 0) throw new SubjectsChanged();
-          });
-        }
-        return;
-      } catch (error) {
-        if (isStoreError(error, 'not-found')) return;
-        if (!(error instanceof SubjectsChanged)) throw error;
+      if (others(current.spec).length > 0) {
+        const change = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => withSubjects(spec, others(spec));
+        await this.#editor.edit('RoleAssignment', name, caller, change, { replaces: 'nothing' });
+      } else {
+        await this.#editor.remove('RoleAssignment', name, ({ spec }) => {
+          if (others(spec).length > 0) throw new SubjectsChanged();
+        });
       }
+    };
+    try {
+      await this.#editor.retryConflicts(keepsChanging('RoleAssignment', name), () => remove().catch(retryable));
+    } catch (error) {
+      if (!isStoreError(error, 'not-found')) throw error;
     }
-    throw new ManagerError('conflict', `role assignment \`${name}\` keeps changing: try again`);
   }
 
   #assignmentsOf(role: string): RoleAssignment[] {
@@ -173,16 +234,17 @@ export class AssignmentManager {
   /** Normalizes a subject: a token is named by its object, even if the request used its access key. */
   #canonical(subject: Subject): Subject {
     const { type, name } = subject;
-    if (type === 'service-token') return { type, name: this.#directory.tokenNameOf(name) ?? name };
-    return type === 'group' ? subject : { type, name: name.toLowerCase() };
+    if (type === 'service-token') return { ...subject, name: this.#directory.tokenNameOf(name) ?? name };
+    return type === 'group' ? subject : { ...subject, name: foldCase(name) };
   }
 
   #requireSubject({ type, name }: Subject): void {
     if (type !== 'service-token' || this.#directory.tokenNameOf(name) !== undefined) return;
-    throw new ManagerError('invalid', `\`subject\`: there is no service token with the access key \`${name}\``);
+    throw noSuchToken(name);
   }
 
-  #view({ type, name }: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+  #view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+    const { type, name, expiresAt } = canonical;
     const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
     if (!assignment) return { subject, subjectType: type };
     const { metadata } = assignment;
@@ -191,17 +253,34 @@ export class AssignmentManager {
       subjectType: type,
       createdAt: createdAt(metadata),
       createdBy: createdBy(metadata),
+      expiresAt: expiresAt ?? null,
+      status: expiryOf(canonical) > this.#editor.now().getTime() ? 'ACTIVE' : 'EXPIRED',
       ...managedBy(metadata),
     };
   }
 }
 
-const LAST_SUBJECT_ATTEMPTS = 5;
-/** Maximum reads of the local view for an object that exists in the store. */
-const VIEW_ATTEMPTS = 8;
+interface SubjectOfRole {
+  readonly role: string;
+  readonly subject: Subject;
+  readonly view: AssignmentView;
+}
 
-/** Another subject was added while the last one was being removed. */
-class SubjectsChanged extends Error {}
+/** A subject was added while the last one was being removed, or the other subjects were removed. Ends the edit; the removal starts again. */
+class SubjectsChanged extends ManagerError {
+  constructor() {
+    super('conflict', 'the subjects of the role assignment have changed');
+  }
+}
+
+/** A ManagerError is final for the editor, see retryConflicts(). */
+function retryable(error: unknown): never {
+  throw error instanceof SubjectsChanged ? new StoreError('conflict', error.message) : error;
+}
+
+function noSuchToken(name: string): ManagerError {
+  return new ManagerError('invalid', `\`subject\`: there is no service token with the access key \`${name}\``);
+}
 
 function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAssignment['spec'] {
   if (subjects.length === spec.subjects.length) return spec;

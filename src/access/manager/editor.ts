@@ -1,39 +1,43 @@
-import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { CustomKind, ResourceByKind } from '../../resources/kinds.ts';
 import { ANNOTATIONS, LABELS, NAME_MAX_LENGTH, NAME_PATTERN, type ObjectMeta } from '../../resources/meta.ts';
+import type { BackoffOptions } from '../../platform/backoff.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
+import { retry } from '../../platform/retry.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Principal } from '../principal.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
+import { ContentVersions, type IfMatch } from './content-versions.ts';
 
-/** An edit fails after this many conflicts; with the pauses below that is about three seconds. */
+/** A write fails after this many conflicts; with the delays below that is about three seconds. */
 const MAX_ATTEMPTS = 14;
-const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 400;
+/** Random delays, so that conflicting writes do not conflict again. */
+const CONFLICT_BACKOFF: BackoffOptions = { minMs: 1, baseMs: 5, maxMs: 400 };
 
 export interface EditorOptions {
   readonly store: ResourceStore;
   readonly now: () => Date;
   /** Uniformly distributed, from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
-  readonly sleep?: (ms: number) => Promise<unknown>;
+  /** For the delays between attempts; the system's timers by default. */
+  readonly schedule?: Clock['schedule'];
 }
 
-type Editable = Exclude<CustomKind, 'ClusterHealthReport'>;
+export type Editable = Exclude<CustomKind, 'ClusterHealthReport'>;
 
 /** Writes objects for REST callers: sets author and time, and retries after conflicts where that is safe. */
 export class ResourceEditor {
   readonly store: ResourceStore;
   readonly now: () => Date;
-  readonly #random: () => number;
-  readonly #sleep: (ms: number) => Promise<unknown>;
+  readonly versions: ContentVersions;
+  readonly #clock: Pick<Clock, 'random' | 'schedule'>;
   /** Serializes edits of one object in this process, because concurrent ones would only conflict. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
-  constructor(options: EditorOptions) {
-    this.store = options.store;
-    this.now = options.now;
-    this.#random = options.random;
-    this.#sleep = options.sleep ?? ((ms) => sleepFor(ms));
+  constructor({ store, now, random, schedule = systemClock.schedule }: EditorOptions) {
+    this.store = store;
+    this.now = now;
+    this.versions = new ContentVersions(store);
+    this.#clock = { random, schedule };
   }
 
   /** Metadata of a new object by `author`. */
@@ -57,71 +61,100 @@ export class ResourceEditor {
    *
    * @param change returns the new spec; the same object if nothing changes
    * @param options.replaces the object that the caller's change was based on; `nothing` for an edit of a set
+   * @param options.ifMatch versions that the object must have
    * @throws {StoreError} not-found; conflict if the spec changed meanwhile, or after too many conflicts
+   * @throws {PreconditionFailed} the object has another version than `ifMatch`
    */
   edit<K extends Editable>(
     kind: K,
     name: string,
     author: Principal,
     change: (spec: ResourceByKind[K]['spec']) => ResourceByKind[K]['spec'],
-    options: { readonly replaces: ResourceByKind[K] | 'nothing' },
+    options: { readonly replaces: ResourceByKind[K] | 'nothing'; readonly ifMatch?: IfMatch | undefined },
   ): Promise<ResourceByKind[K]> {
-    const { replaces } = options;
-    return this.#inTurn(`${kind}/${name}`, async () => {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const current = this.mustGet(kind, name);
-        if (replaces !== 'nothing' && !sameSpec(replaces, current)) break;
+    const { replaces, ifMatch } = options;
+    const changed = new ManagerError(
+      'conflict',
+      `${label(kind)} \`${name}\` was changed by another writer: read it again and repeat the change`,
+    );
+    return this.inTurn(kind, name, () =>
+      this.retryConflicts(changed, async (attempt) => {
+        const current = await this.#current(kind, name, attempt);
+        this.versions.require(kind, current, ifMatch);
+        if (replaces !== 'nothing' && !sameSpec(replaces, current)) throw changed;
         const spec = change(current.spec);
         if (spec === current.spec) return current;
-        try {
-          return await this.store.update(kind, this.#stamped({ ...current, spec }, author));
-        } catch (error) {
-          if (!isStoreError(error, 'conflict')) throw error;
-        }
-        await this.pause(attempt);
-      }
-      throw new ManagerError(
-        'conflict',
-        `${label(kind)} \`${name}\` was changed by somebody else meanwhile: read it again and repeat the change`,
-      );
-    });
+        return this.store.update(kind, this.#stamped({ ...current, spec }, author));
+      }),
+    );
   }
 
   /**
    * Deletes an object if it is unchanged since `check` accepted it; `check` throws to reject.
    * @throws {StoreError} not-found, conflict
+   * @throws {PreconditionFailed} the object has another version than `ifMatch`
    */
-  remove<K extends Editable>(kind: K, name: string, check: (object: ResourceByKind[K]) => void): Promise<void> {
-    return this.#inTurn(`${kind}/${name}`, async () => {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const current = this.mustGet(kind, name);
+  remove<K extends Editable>(
+    kind: K,
+    name: string,
+    check: (object: ResourceByKind[K]) => void,
+    ifMatch?: IfMatch,
+  ): Promise<void> {
+    return this.inTurn(kind, name, () =>
+      this.retryConflicts(keepsChanging(kind, name), async (attempt) => {
+        const current = await this.#current(kind, name, attempt);
+        this.versions.require(kind, current, ifMatch);
         check(current);
-        const { uid, resourceVersion } = current.metadata;
-        try {
-          await this.store.delete(kind, name, {
-            ...(uid === undefined ? {} : { uid }),
-            ...(resourceVersion === undefined ? {} : { resourceVersion }),
-          });
-          return;
-        } catch (error) {
-          if (!isStoreError(error, 'conflict')) throw error;
-        }
-        await this.pause(attempt);
-      }
-      throw new ManagerError('conflict', `${label(kind)} \`${name}\` keeps changing: try again`);
-    });
+        await this.store.delete(kind, name, exactly(current));
+      }),
+    );
   }
 
   /** @throws {StoreError} not-found */
   mustGet<K extends Editable>(kind: K, name: string): ResourceByKind[K] {
     const object = this.store.get(kind, name);
-    if (!object) throw new ManagerError('not-found', `there is no ${label(kind)} \`${name}\``);
+    if (!object) throw notFound(kind, name);
     return object;
   }
 
-  /** Waits a random time with a growing upper bound, so that conflicting edits do not conflict again. */
-  async pause(attempt: number): Promise<void> {
-    await this.#sleep(1 + this.#random() * Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS));
+  /**
+   * Repeats `work` after a conflict of the store, with random growing delays. A ManagerError is final.
+   * @param error thrown after the last attempt
+   */
+  async retryConflicts<T>(error: ManagerError, work: (attempt: number) => Promise<T>): Promise<T> {
+    const isConflict = (thrown: unknown): boolean =>
+      isStoreError(thrown, 'conflict') && !(thrown instanceof ManagerError);
+    try {
+      return await retry(work, {
+        attempts: MAX_ATTEMPTS,
+        backoff: CONFLICT_BACKOFF,
+        clock: this.#clock,
+        retryAfterMs: (thrown) => (isConflict(thrown) ? 0 : undefined),
+      });
+    } catch (thrown) {
+      throw isConflict(thrown) ? error : thrown;
+    }
+  }
+
+  /** Runs `work` after all other work of this process on the object. */
+  async inTurn<T>(kind: Editable, name: string, work: () => Promise<T>): Promise<T> {
+    const key = `${kind}/${name}`;
+    const before = this.#queues.get(key);
+    const turn = before ? before.then(work, work) : work();
+    this.#queues.set(key, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#queues.get(key) === turn) this.#queues.delete(key);
+    }
+  }
+
+  /** The object in the local view; after a conflict, or where the view lacks it, that of the store. @throws {StoreError} not-found */
+  async #current<K extends Editable>(kind: K, name: string, attempt: number): Promise<ResourceByKind[K]> {
+    const known = attempt === 1 ? this.store.get(kind, name) : undefined;
+    const current = known ?? (await this.store.read(kind, name));
+    if (current === undefined) throw notFound(kind, name);
+    return current;
   }
 
   #stamped<T extends { readonly metadata: Readonly<ObjectMeta> }>(object: T, author: Principal): T {
@@ -132,17 +165,26 @@ export class ResourceEditor {
     };
     return { ...object, metadata: { ...object.metadata, annotations } };
   }
+}
 
-  async #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(key);
-    const turn = before ? before.then(work, work) : work();
-    this.#queues.set(key, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#queues.get(key) === turn) this.#queues.delete(key);
-    }
-  }
+/** Preconditions of a delete: this very version of the object. */
+export function exactly({ metadata }: { readonly metadata: Readonly<ObjectMeta> }): {
+  uid?: string;
+  resourceVersion?: string;
+} {
+  const { uid, resourceVersion } = metadata;
+  return {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}
+
+export function notFound(kind: Editable, name: string): ManagerError {
+  return new ManagerError('not-found', `there is no ${label(kind)} \`${name}\``);
+}
+
+export function keepsChanging(kind: Editable, name: string): ManagerError {
+  return new ManagerError('conflict', `${label(kind)} \`${name}\` keeps changing: try again`);
 }
 
 const LABEL_BY_KIND: Readonly<Record<Editable, string>> = {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { PolicySpec } from '../../resources/policy.ts';
@@ -5,7 +6,9 @@ import type { Directory } from '../directory.ts';
 import { parsePolicyDocument } from '../policy/policy-document.ts';
 import type { Principal } from '../principal.ts';
 import { policyResource } from '../policy/srn.ts';
+import type { IfMatch } from './content-versions.ts';
 import { requireName, type ResourceEditor } from './editor.ts';
+import { removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
@@ -48,7 +51,7 @@ export class PolicyManager {
       throw new ManagerError('already-exists', `policy \`${name}\` exists already`);
     }
     const spec = { ...(description === undefined ? {} : { description }), statements };
-    this.#escalation.requireMayWritePolicy(caller, name, spec);
+    this.#escalation.requireMayWritePolicy(caller, name, undefined, spec);
     const policy: Policy = {
       apiVersion: API_VERSION,
       kind: 'Policy',
@@ -77,31 +80,51 @@ export class PolicyManager {
   }
 
   /** Absent fields stay unchanged. @throws {StoreError} not-found, invalid, conflict, forbidden */
-  async update(caller: Principal, name: string, changes: PolicyChanges): Promise<PolicyView> {
+  async update(caller: Principal, name: string, changes: PolicyChanges, ifMatch?: IfMatch): Promise<PolicyView> {
     const current = this.#editor.mustGet('Policy', name);
     requireSameName('Policy', name, changes.name);
     requireNotPredefined('Policy', name);
     const { description = current.spec.description } = changes;
-    const { statements } = hasDocument(changes) ? requireDocument(changes) : current.spec;
+    const { statements } = hasDocument(changes) ? changedDocument(changes, current.spec) : current.spec;
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
-    this.#escalation.requireMayWritePolicy(caller, name, spec);
-    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current }));
+    this.#escalation.requireMayWritePolicy(caller, name, current.spec, spec);
+    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
   }
 
   /** @throws {StoreError} not-found; conflict while a role has the policy; forbidden */
-  async remove(name: string): Promise<void> {
+  async remove(name: string, ifMatch?: IfMatch): Promise<void> {
     this.#editor.mustGet('Policy', name);
     requireNotPredefined('Policy', name);
-    await this.#editor.remove('Policy', name, () => {
-      const [role] = this.#directory.engine.rolesHolding(name);
-      if (role === undefined) return;
-      throw new ManagerError('conflict', `policy \`${name}\` is attached to role \`${role}\`: detach it first`);
-    });
+    const holder = async (): Promise<ManagerError | undefined> => {
+      const role = (await this.#editor.store.readAll('Role')).find(({ spec }) => spec.policies?.includes(name));
+      if (role === undefined) return undefined;
+      const by = `role \`${role.metadata.name}\``;
+      return new ManagerError('conflict', `policy \`${name}\` is attached to ${by}: detach it first`);
+    };
+    await removeUnreferenced(this.#editor, 'Policy', name, { holder, ifMatch });
   }
 }
 
 function hasDocument(fields: DocumentFields): boolean {
   return fields.policyDocumentJson !== undefined || fields.policyDocument !== undefined;
+}
+
+/**
+ * The document of a change. A body that GET returned has it twice; then the one that was changed counts.
+ * @throws {ManagerError} invalid
+ */
+function changedDocument({ policyDocumentJson, policyDocument }: DocumentFields, current: PolicySpec): PolicySpec {
+  if (policyDocumentJson === undefined) return requireDocument({ policyDocument });
+  const byText = requireDocument({ policyDocumentJson });
+  if (policyDocument === undefined) return byText;
+  const byObject = requireDocument({ policyDocument });
+  const same = (a: PolicySpec, b: PolicySpec): boolean => isDeepStrictEqual(a.statements, b.statements);
+  if (same(byText, byObject) || same(byObject, current)) return byText;
+  if (same(byText, current)) return byObject;
+  throw new ManagerError(
+    'invalid',
+    '`policyDocumentJson` and `policyDocument` are both changed, and differently: send one of them',
+  );
 }
 
 /**

@@ -1,13 +1,15 @@
 import type { Role } from '../../resources/kinds.ts';
-import { API_VERSION } from '../../resources/meta.ts';
+import { API_VERSION, type ObjectMeta } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
 import { isPredefined } from '../policy/predefined.ts';
 import type { Principal } from '../principal.ts';
 import { policyResource, roleResource } from '../policy/srn.ts';
+import type { IfMatch } from './content-versions.ts';
 import { label, requireName, type ResourceEditor } from './editor.ts';
+import { confirmTarget, removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
-import { policySummary, roleView, type PolicySummary, type RoleView } from './views.ts';
+import { isManagedByRest, policySummary, roleView, type PolicySummary, type RoleView } from './views.ts';
 
 export interface NewRole {
   readonly name: string;
@@ -41,7 +43,23 @@ export class RoleManager {
       metadata: this.#editor.newMetadata(name, caller),
       spec: { ...(description === undefined ? {} : { description }), policies: [] },
     };
+    await this.#requireNoLeftovers(name);
     return roleView(await this.#editor.store.create('Role', role));
+  }
+
+  /**
+   * An assignment that was created through REST names an existing role. One without its role is a leftover, and a new role of this name must not
+   * have its subjects. Other clients of the Kubernetes API may create an assignment before its role.
+   */
+  async #requireNoLeftovers(role: string): Promise<void> {
+    const leftover = this.#editor.store
+      .list('RoleAssignment')
+      .find(({ spec, metadata }) => spec.role === role && isManagedByRest(metadata));
+    if (leftover === undefined) return;
+    throw new ManagerError(
+      'conflict',
+      `role assignment \`${leftover.metadata.name}\` of an earlier role \`${role}\` still exists, and its subjects would get the new role: delete it first by \`delete-assignment\``,
+    );
   }
 
   get(name: string): RoleView {
@@ -57,53 +75,84 @@ export class RoleManager {
   }
 
   /** @throws {StoreError} not-found, conflict, forbidden */
-  async update(caller: Principal, name: string, changes: { description?: string; name?: string }): Promise<RoleView> {
+  async update(
+    caller: Principal,
+    name: string,
+    changes: { description?: string; name?: string },
+    ifMatch?: IfMatch,
+  ): Promise<RoleView> {
     const base = this.#editor.mustGet('Role', name);
     requireSameName('Role', name, changes.name);
     requireNotPredefined('Role', name);
     const { description } = changes;
     const change = (spec: Role['spec']): Role['spec'] =>
       description === undefined || description === spec.description ? spec : { ...spec, description };
-    return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: base }));
+    return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: base, ifMatch }));
   }
 
   /** @throws {StoreError} not-found; conflict while a subject is assigned; forbidden */
-  async remove(name: string): Promise<void> {
+  async remove(name: string, ifMatch?: IfMatch): Promise<void> {
     this.#editor.mustGet('Role', name);
     requireNotPredefined('Role', name);
-    await this.#editor.remove('Role', name, () => {
-      if (this.#directory.subjectCount(name) === 0) return;
-      const holder = this.#editor.store.list('RoleAssignment').find(({ spec }) => spec.role === name);
-      const by = holder ? ` by role assignment \`${holder.metadata.name}\`` : '';
-      throw new ManagerError('conflict', `role \`${name}\` is assigned${by}: delete the assignment first`);
-    });
+    const holder = async (): Promise<ManagerError | undefined> => {
+      const assignment = (await this.#editor.store.readAll('RoleAssignment')).find(({ spec }) => spec.role === name);
+      if (assignment === undefined) return undefined;
+      const by = `by role assignment \`${assignment.metadata.name}\``;
+      return new ManagerError('conflict', `role \`${name}\` is assigned ${by}: delete the assignment first`);
+    };
+    await removeUnreferenced(this.#editor, 'Role', name, { holder, ifMatch });
   }
 
   /** Attaching an attached policy is not an error. @throws {StoreError} not-found (role), invalid (policy), forbidden */
-  async attach(caller: Principal, name: string, policy: string): Promise<RoleView> {
-    this.#editor.mustGet('Role', name);
-    this.#requirePolicy(policy);
+  async attach(caller: Principal, name: string, policy: string, ifMatch?: IfMatch): Promise<RoleView> {
+    const { spec } = this.#editor.mustGet('Role', name);
+    const { uid } = this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
-    this.#escalation.requireMayAttach(caller, policy);
-    const role = await this.#editor.edit('Role', name, caller, (spec) => withPolicy(name, spec, policy), {
-      replaces: 'nothing',
-    });
-    if (!this.#editor.store.get('Policy', policy)) {
-      // The policy was deleted during the edit: undo, so that no role references a missing policy.
-      await this.#editor.edit('Role', name, caller, (spec) => withoutPolicy(spec, policy), { replaces: 'nothing' });
-      this.#requirePolicy(policy);
-    }
-    return roleView(role);
+    const contents = await this.#escalation.read([policy, ...this.#escalation.withDenies(spec.policies ?? [])]);
+    const add = (current: Role['spec']): Role['spec'] => {
+      const changed = withPolicy(name, current, policy);
+      // Checked with the policies that the role has in this write.
+      if (changed !== current)
+        this.#escalation.requireMayAttach(caller, name, current.policies ?? [], policy, contents);
+      return changed;
+    };
+    const role = await this.#editor.edit('Role', name, caller, add, { replaces: 'nothing', ifMatch });
+    if (await confirmTarget(this.#editor, 'Policy', policy, uid)) return roleView(role);
+    await this.#editor.edit('Role', name, caller, (spec) => withoutPolicy(spec, policy), { replaces: 'nothing' });
+    throw missingPolicy(policy);
   }
 
   /** Detaching a policy that is not attached is not an error. @throws {StoreError} not-found, forbidden */
-  async detach(caller: Principal, name: string, policy: string): Promise<RoleView> {
+  async detach(caller: Principal, name: string, policy: string, ifMatch?: IfMatch): Promise<RoleView> {
     const { spec } = this.#editor.mustGet('Role', name);
     // A deleted policy can still be detached from a role that references it.
     if (!spec.policies?.includes(policy)) this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
-    const change = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
-    return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing' }));
+    const others = (spec.policies ?? []).filter((other) => other !== policy);
+    const names = [policy, ...this.#escalation.withDenies(others)];
+    const contents = await this.#escalation.read(names);
+    let detached = false;
+    const change = (current: Role['spec']): Role['spec'] => {
+      const changed = withoutPolicy(current, policy);
+      detached = changed !== current;
+      if (detached) this.#escalation.requireMayDetach(caller, name, changed.policies ?? [], policy, contents);
+      return changed;
+    };
+    const role = await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing', ifMatch });
+    if (detached) await this.#confirmDetached(caller, role, policy, names);
+    return roleView(role);
+  }
+
+  /** A deny that came into the policy during the edit may already be counted on by another writer: then it must stay. */
+  async #confirmDetached(caller: Principal, { metadata, spec }: Role, policy: string, names: string[]): Promise<void> {
+    try {
+      const contents = await this.#escalation.read(names);
+      this.#escalation.requireMayDetach(caller, metadata.name, spec.policies ?? [], policy, contents);
+    } catch (error) {
+      const undo = (current: Role['spec']): Role['spec'] => withPolicy(metadata.name, current, policy);
+      await this.#editor.edit('Role', metadata.name, caller, undo, { replaces: 'nothing' });
+      throw error;
+    }
   }
 
   /** Existing policies of a role that the caller may read, by name. @throws {StoreError} not-found */
@@ -119,17 +168,22 @@ export class RoleManager {
     return summaries;
   }
 
-  #requirePolicy(policy: string): void {
-    if (this.#editor.store.get('Policy', policy)) return;
-    throw new ManagerError('invalid', `\`policySrn\`: there is no policy \`${policy}\``);
+  #requirePolicy(policy: string): Readonly<ObjectMeta> {
+    const found = this.#editor.store.get('Policy', policy);
+    if (found) return found.metadata;
+    throw missingPolicy(policy);
   }
+}
+
+function missingPolicy(policy: string): ManagerError {
+  return new ManagerError('invalid', `\`policySrn\`: there is no policy \`${policy}\``);
 }
 
 function withPolicy(role: string, spec: Role['spec'], policy: string): Role['spec'] {
   const policies = spec.policies ?? [];
   if (policies.includes(policy)) return spec;
   if (policies.length >= MAX_POLICIES) {
-    throw new ManagerError('invalid', `role \`${role}\` holds ${MAX_POLICIES} policies already, and that is the most`);
+    throw new ManagerError('invalid', `role \`${role}\` has ${MAX_POLICIES} policies, which is the maximum`);
   }
   return { ...spec, policies: [...policies, policy] };
 }
@@ -146,7 +200,7 @@ export function requireNotPredefined(kind: Named, name: string): void {
   if (!isPredefined(name)) return;
   throw new ManagerError(
     'forbidden',
-    `${label(kind)} \`${name}\` is predefined and read-only: the platform would restore it; make a ${label(kind)} of your own instead`,
+    `${label(kind)} \`${name}\` is predefined and read-only: the operator would restore it; create another ${label(kind)} instead`,
   );
 }
 
@@ -155,7 +209,7 @@ export function requireNotReserved(kind: Named, name: string): void {
   if (!isPredefined(name)) return;
   throw new ManagerError(
     'already-exists',
-    `the name \`${name}\` belongs to a predefined ${label(kind)}: choose another`,
+    `the name \`${name}\` is reserved for a predefined ${label(kind)}: choose another`,
   );
 }
 
@@ -164,6 +218,6 @@ export function requireSameName(kind: Named, name: string, sent: string | undefi
   if (sent === undefined || sent === name) return;
   throw new ManagerError(
     'invalid',
-    `\`name\`: the name of ${label(kind)} \`${name}\` cannot be changed: make another ${label(kind)} and delete this one`,
+    `\`name\`: the name of ${label(kind)} \`${name}\` cannot be changed: create another ${label(kind)} and delete this one`,
   );
 }

@@ -11,9 +11,21 @@ import {
 } from '../service-token.ts';
 import { serviceTokenResource, srnText } from '../policy/srn.ts';
 import type { AssignmentManager } from './assignments.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { IfMatch } from './content-versions.ts';
 import type { ResourceEditor } from './editor.ts';
-import { isStoreError, ManagerError } from '../errors.ts';
-import { createdAt, createdBy, managedBy, reference, type TokenStatus, type TokenView } from './views.ts';
+import { isStoreError } from '../errors.ts';
+import { requireFuture } from './expiry.ts';
+import {
+  createdAt,
+  createdBy,
+  managedBy,
+  reference,
+  versionOf,
+  type TokenStatus,
+  type TokenView,
+  type Versioned,
+} from './views.ts';
 
 export interface NewServiceToken {
   readonly description?: string;
@@ -22,7 +34,7 @@ export interface NewServiceToken {
 }
 
 /** Response to creating a token; the only time that the secret is returned. */
-export interface IssuedToken {
+export interface IssuedToken extends Versioned {
   readonly srn: string;
   readonly accessKey: string;
   readonly secretKey: string;
@@ -46,7 +58,7 @@ export class ServiceTokenManager {
 
   /** The object name is the access key. @throws {StoreError} invalid, unavailable */
   async create(caller: Principal, { description, expiresAt }: NewServiceToken): Promise<IssuedToken> {
-    this.#requireFuture(expiresAt);
+    requireFuture(expiresAt, this.#editor.now());
     const keys = generateTokenKeys();
     const { store } = this.#editor;
     const token = await store.create('ServiceToken', {
@@ -65,6 +77,7 @@ export class ServiceTokenManager {
       throw error;
     }
     return {
+      version: versionOf(token.metadata),
       srn: srnText('service-token', keys.accessKey),
       ...keys,
       bearerToken: formatBearerToken(keys),
@@ -94,13 +107,17 @@ export class ServiceTokenManager {
    * Revokes the token immediately and removes it from all assignments, so that a new token with this name does not inherit its roles.
    * @throws {StoreError} not-found, conflict
    */
-  async remove(caller: Principal, nameOrKey: string): Promise<void> {
+  async remove(caller: Principal, nameOrKey: string, ifMatch?: IfMatch): Promise<void> {
     const name = this.objectName(nameOrKey);
     const token = this.#editor.mustGet('ServiceToken', name);
+    this.#editor.versions.require('ServiceToken', token, ifMatch);
+    const subject: Subject = { type: 'service-token', name };
     // Before the token is deleted, because its access key must still resolve to its name.
-    await this.#assignments.deleteAll(caller, { type: 'service-token', name });
+    await this.#assignments.deleteAll(caller, subject);
     await this.#editor.remove('ServiceToken', token.metadata.name, () => undefined);
     await this.#removeIfThere('Secret', hashSecretName(name));
+    // Those that were created meanwhile. One that is written after this read finds the token missing, and is undone by its writer.
+    await this.#assignments.deleteAll(caller, subject, await this.#editor.store.readAll('RoleAssignment'));
   }
 
   /** The object name for a name or an access key. */
@@ -113,6 +130,7 @@ export class ServiceTokenManager {
     const accessKey = this.#directory.tokenByName(name)?.accessKey;
     const roles = this.#directory.rolesOfToken(name);
     return {
+      version: versionOf(token.metadata),
       srn: srnText('service-token', name),
       ...(accessKey === undefined ? {} : { accessKey }),
       description: token.spec.description ?? '',
@@ -128,15 +146,6 @@ export class ServiceTokenManager {
   #status({ spec }: ServiceToken, roleCount: number): TokenStatus {
     if (spec.expiresAt !== undefined && !(Date.parse(spec.expiresAt) > this.#editor.now().getTime())) return 'EXPIRED';
     return roleCount === 0 ? 'UNASSIGNED' : 'ACTIVE';
-  }
-
-  #requireFuture(expiresAt: string | null | undefined): void {
-    if (!expiresAt) return;
-    if (Date.parse(expiresAt) > this.#editor.now().getTime()) return;
-    throw new ManagerError(
-      'invalid',
-      `\`expiresAt\`: \`${expiresAt.slice(0, 80)}\` must be a time to come, such as \`2030-01-31T00:00:00Z\``,
-    );
   }
 
   /** The store's garbage collector may already have deleted it. */

@@ -1,9 +1,15 @@
 import type { Policy, Role } from '../../resources/kinds.ts';
-import { ANNOTATIONS, PLATFORM_AUTHOR, UNKNOWN_AUTHOR, type ObjectMeta } from '../../resources/meta.ts';
+import { ANNOTATIONS, LABELS, PLATFORM_AUTHOR, UNKNOWN_AUTHOR, type ObjectMeta } from '../../resources/meta.ts';
 import type { SubjectType } from '../../resources/role-assignment.ts';
 import { toPolicyDocument, type PolicyDocument } from '../policy/policy-document.ts';
 import { isPredefined } from '../policy/predefined.ts';
 import { srnText } from '../policy/srn.ts';
+
+/** Not part of the body of a response, but its `ETag`. */
+export interface Versioned {
+  /** The resource version of the object. */
+  readonly version: string;
+}
 
 /** Name and SRN of a role or policy. */
 export interface Reference {
@@ -12,7 +18,7 @@ export interface Reference {
 }
 
 /** Role fields of the specification; policies have them too. Times are RFC 3339. */
-export interface RoleView extends Reference {
+export interface RoleView extends Reference, Versioned {
   readonly description: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
@@ -37,6 +43,9 @@ export interface AssignmentView {
   /** Absent if the assignment to delete did not exist. */
   readonly createdAt?: string;
   readonly createdBy?: string;
+  /** RFC 3339; null if the assignment does not expire. Absent if the assignment to delete did not exist. */
+  readonly expiresAt?: string | null;
+  readonly status?: 'ACTIVE' | 'EXPIRED';
   /** See RoleView. */
   readonly managedBy?: readonly string[];
 }
@@ -49,7 +58,7 @@ export interface RoleAssignmentView extends AssignmentView {
 
 export type TokenStatus = 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
 
-export interface TokenView {
+export interface TokenView extends Versioned {
   readonly srn: string;
   /** Absent until the operator has created the token. */
   readonly accessKey?: string;
@@ -102,6 +111,7 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
   const created = createdAt(metadata);
   const platform = isPredefined(metadata.name);
   return {
+    version: versionOf(metadata),
     description: spec.description ?? '',
     createdAt: created,
     lastUpdatedAt: lastUpdatedAt(metadata, created),
@@ -111,6 +121,17 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
       : (metadata.annotations?.[ANNOTATIONS.lastUpdatedBy] ?? createdBy(metadata)),
     ...managedBy(metadata),
   };
+}
+
+/** Whether the object was created through REST. */
+export function isManagedByRest({ labels, annotations }: Readonly<ObjectMeta>): boolean {
+  return (
+    labels?.[LABELS.managedBy] === 'olap-warden' && annotations?.[ANNOTATIONS.createdBy]?.startsWith('srn2:') === true
+  );
+}
+
+export function versionOf({ resourceVersion }: Readonly<ObjectMeta>): string {
+  return resourceVersion ?? '';
 }
 
 /** Field managers other than olap-warden, without duplicates. */

@@ -1,3 +1,4 @@
+import { systemClock, type WallClock } from '../../platform/clock.ts';
 import { askAction } from './action-set.ts';
 import type { Authorizer, Decision } from '../authorizer.ts';
 import { compilePolicy, type CompiledPolicy } from './compiled-policy.ts';
@@ -6,10 +7,30 @@ import type { Principal } from '../principal.ts';
 import type { Deployment, Srn } from './srn.ts';
 import { Question } from './statement-index.ts';
 
+/** The roles of a principal, and the time in which they are valid if no assignment changes. */
+export interface HeldRoles {
+  /** Names of all roles of all subjects of the principal, without duplicates. */
+  readonly roles: readonly string[];
+  /** Milliseconds since the epoch, inclusive: the last expiry that has passed; -Infinity for none. */
+  readonly validFrom: number;
+  /** Milliseconds since the epoch, exclusive: the next expiry; Infinity for none. */
+  readonly validUntil: number;
+}
+
 /** Maps principals to roles. */
 export interface RoleLookup {
-  /** Names of all roles of all subjects of the principal, without duplicates. */
-  rolesOf(principal: Principal): readonly string[];
+  heldRoles(principal: Principal): HeldRoles;
+}
+
+export interface DecisionEngineOptions {
+  readonly clock?: WallClock;
+}
+
+interface PrincipalGrants {
+  readonly generation: number;
+  readonly grants: GrantSet;
+  readonly validFrom: number;
+  readonly validUntil: number;
 }
 
 /** Approximate memory cost of a statement in an index relative to a list. */
@@ -27,6 +48,7 @@ const MAX_WEIGHT = 1_000_000;
 export class DecisionEngine implements Authorizer {
   readonly #asked: Question;
   readonly #lookup: RoleLookup;
+  readonly #clock: WallClock;
   readonly #policies = new Map<string, { readonly spec: unknown; compiled?: CompiledPolicy }>();
   readonly #roles = new Map<string, readonly string[]>();
   /** Roles that reference a policy, whether it exists or not. */
@@ -36,11 +58,12 @@ export class DecisionEngine implements Authorizer {
   #weight = 0;
   #generation = 0;
   /** By identity: principal objects are immutable, and most callers reuse the same one. */
-  readonly #byPrincipal = new WeakMap<Principal, { generation: number; grants: GrantSet }>();
+  readonly #byPrincipal = new WeakMap<Principal, PrincipalGrants>();
 
-  constructor(deployment: Deployment, lookup: RoleLookup) {
+  constructor(deployment: Deployment, lookup: RoleLookup, { clock = systemClock }: DecisionEngineOptions = {}) {
     this.#asked = new Question(deployment);
     this.#lookup = lookup;
+    this.#clock = clock;
   }
 
   isAllowed(principal: Principal, action: string, resource: Srn): boolean {
@@ -69,10 +92,20 @@ export class DecisionEngine implements Authorizer {
   /** Current grants of the principal's roles. */
   grantsOf(principal: Principal): GrantSet {
     const cached = this.#byPrincipal.get(principal);
-    if (cached && cached.generation === this.#generation && !cached.grants.stale) return cached.grants;
-    const grants = this.#grantsForRoles(this.#lookup.rolesOf(principal));
-    this.#byPrincipal.set(principal, { generation: this.#generation, grants });
+    if (cached && cached.generation === this.#generation && !cached.grants.stale && this.#isValid(cached)) {
+      return cached.grants;
+    }
+    const { roles, validFrom, validUntil } = this.#lookup.heldRoles(principal);
+    const grants = this.#grantsForRoles(roles);
+    this.#byPrincipal.set(principal, { generation: this.#generation, grants, validFrom, validUntil });
     return grants;
+  }
+
+  /** Reads the clock only for callers with an assignment that expires. A clock that was set back makes expired assignments valid again. */
+  #isValid({ validFrom, validUntil }: PrincipalGrants): boolean {
+    if (validUntil === Infinity && validFrom === -Infinity) return true;
+    const now = this.#clock.now();
+    return validFrom <= now && now < validUntil;
   }
 
   /** @param spec as stored; an invalid one denies everything to the roles with the policy */
@@ -104,7 +137,7 @@ export class DecisionEngine implements Authorizer {
     this.#roleChanged(name);
   }
 
-  /** Call this when the results of `rolesOf` may have changed. */
+  /** Call this when the results of `heldRoles` may have changed for another reason than time. */
   rolesReassigned(): void {
     this.#generation++;
   }
@@ -114,9 +147,9 @@ export class DecisionEngine implements Authorizer {
     return [...(this.#holders.get(policy) ?? [])].sort();
   }
 
-  /** Whether the stored policy has a statement that allows everything on everything, in any spelling. */
-  policyAllowsEverything(name: string): boolean {
-    return this.#compiled(name)?.amountsToEverything ?? false;
+  /** The stored policy; undefined if there is none. */
+  compiledPolicy(name: string): CompiledPolicy | undefined {
+    return this.#compiled(name);
   }
 
   #question(action: string, resource: Srn): Question {

@@ -71,7 +71,7 @@ export function subjectTypeOf(text: string): SubjectType | undefined {
 }
 
 /** A principal with only this subject. */
-function asPrincipal(directory: Directory, { type, name }: Subject): Principal {
+export function asPrincipal(directory: Directory, { type, name }: Subject): Principal {
   if (type === 'service-token') return tokenPrincipal(directory.tokenNameOf(name) ?? name);
   const nobody = { kind: 'user', srn: srnText('user', name), authenticator: 'simulation' } as const;
   return {

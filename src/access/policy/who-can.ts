@@ -2,13 +2,27 @@ import { WorkSlices } from '../../platform/work-slices.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Decision, MatchedStatement } from '../authorizer.ts';
 import type { Directory } from '../directory.ts';
-import { PATTERNS_PER_SLICE, rolesOfSubject } from './simulate.ts';
+import { asPrincipal, PATTERNS_PER_SLICE } from './simulate.ts';
 import type { Srn } from './srn.ts';
+
+/** A role of a subject that allows the action. */
+export interface GrantingRole {
+  readonly role: string;
+  /** The first deciding statement of the role. */
+  readonly by: MatchedStatement;
+  /** Milliseconds since the epoch; Infinity if the subject has the role for ever. */
+  readonly expiry: number;
+}
 
 export interface Granted {
   readonly subject: Subject;
-  /** The allowing statements, each with its role and policy. */
-  readonly by: readonly MatchedStatement[];
+  readonly roles: readonly GrantingRole[];
+}
+
+export interface AllowingRole {
+  readonly role: string;
+  /** The first deciding statement. */
+  readonly by: MatchedStatement;
 }
 
 export interface WhoCan {
@@ -16,21 +30,60 @@ export interface WhoCan {
   readonly granted: readonly Granted[];
   /** Exact total number. */
   readonly total: number;
+  /** Roles that allow it by themselves, assigned or not; ordered by name, truncated at the limit. */
+  readonly roles: readonly AllowingRole[];
+  /** Exact total number. */
+  readonly totalRoles: number;
+}
+
+export interface WhoCanRequest {
+  readonly action: string;
+  readonly resource: Srn;
+  /** Maximum subjects, and maximum roles. */
+  readonly limit: number;
+  /** Names of the roles to list. */
+  readonly roleNames: readonly string[];
 }
 
 /**
- * Subjects of role assignments that may perform `action` on `resource`, each evaluated separately and with the code that enforces.
- * A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
+ * Roles that allow `action` on `resource`, and the subjects of role assignments that may perform it, each evaluated separately and with the
+ * code that enforces. A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
  */
-export async function whoCan(directory: Directory, action: string, resource: Srn, limit: number): Promise<WhoCan> {
-  const { engine } = directory;
-  const slices = new WorkSlices(PATTERNS_PER_SLICE);
-  // Many subjects have the same roles, so decisions are cached by set of roles.
-  const decisions = new Map<string, Decision>();
+export async function whoCan(directory: Directory, request: WhoCanRequest): Promise<WhoCan> {
+  const decide = cachedDecisions(directory, request);
   const granted: Granted[] = [];
   let total = 0;
   for (const subject of directory.assignedSubjects()) {
-    const roles = rolesOfSubject(directory, subject);
+    const principal = asPrincipal(directory, subject);
+    const decision = await decide(directory.existingRolesOf(principal));
+    if (!decision.allowed) continue;
+    total += 1;
+    if (granted.length >= request.limit) continue;
+    const roles = [...firstByRole(decision)].map(([role, by]) => {
+      return { role, by, expiry: directory.roleExpiry(principal, role) };
+    });
+    granted.push({ subject, roles });
+  }
+  const roles: AllowingRole[] = [];
+  let totalRoles = 0;
+  for (const role of request.roleNames) {
+    const decision = await decide([role]);
+    const by = decision.matchedStatements[0];
+    if (!decision.allowed || !by) continue;
+    totalRoles += 1;
+    if (roles.length < request.limit) roles.push({ role, by });
+  }
+  return { granted, total, roles, totalRoles };
+}
+
+/** Many subjects have the same roles, so decisions are cached by set of roles. Yields to other requests in between. */
+function cachedDecisions(
+  { engine }: Directory,
+  { action, resource }: WhoCanRequest,
+): (roles: readonly string[]) => Promise<Decision> {
+  const slices = new WorkSlices(PATTERNS_PER_SLICE);
+  const decisions = new Map<string, Decision>();
+  return async (roles) => {
     const key = roles.join(' ');
     let decision = decisions.get(key);
     await slices.spend(1 + roles.length);
@@ -39,9 +92,15 @@ export async function whoCan(directory: Directory, action: string, resource: Srn
       decisions.set(key, (decision = engine.decideWith(grants, action, resource)));
       await slices.spend(grants.patternCount);
     }
-    if (!decision.allowed) continue;
-    total += 1;
-    if (granted.length < limit) granted.push({ subject, by: decision.matchedStatements });
+    return decision;
+  };
+}
+
+function firstByRole({ matchedStatements }: Decision): Map<string, MatchedStatement> {
+  const first = new Map<string, MatchedStatement>();
+  for (const matched of matchedStatements) {
+    const role = matched.role ?? '';
+    if (!first.has(role)) first.set(role, matched);
   }
-  return { granted, total };
+  return first;
 }

@@ -81,13 +81,14 @@ class Lexer {
 
   read(): Token[] {
     const sql = this.#sql;
-    if (!sql.isWellFormed()) throw new SqlRefusal('the text holds half of a surrogate pair, which is no character');
+    if (!sql.isWellFormed())
+      throw new SqlRefusal('the text contains half of a surrogate pair, which is not a character');
     for (this.#skip(); this.#at < sql.length; this.#skip()) {
       const start = this.#at;
       this.#token(sql.charCodeAt(start));
       this.#steps.count += this.#at - start;
       if (this.#tokens.length > this.#limits.tokens) {
-        throw new SqlRefusal(`the text holds more than ${this.#limits.tokens} words and marks`, start);
+        throw new SqlRefusal(`the text has more than ${this.#limits.tokens} tokens`, start);
       }
     }
     this.#push('end', '', '', this.#at);
@@ -173,7 +174,7 @@ class Lexer {
       throw new SqlRefusal(`a name is longer than ${this.#limits.nameLength} characters`, at);
     }
     if (CONTROL_OR_BREAK.test(name))
-      throw new SqlRefusal('a quoted name holds a line break or another control character', at);
+      throw new SqlRefusal('a quoted name contains a line break or another control character', at);
     this.#push(kind, name, key, at);
   }
 
@@ -193,9 +194,9 @@ class Lexer {
 
   #string(prefix: StringPrefix, at: number): void {
     const text = this.#between("'");
-    if (CONTROL.test(text)) throw new SqlRefusal('a string holds a control character', at);
+    if (CONTROL.test(text)) throw new SqlRefusal('a string contains a control character', at);
     if (prefix === 'X' && !/^[0-9a-fA-F]*$/.test(text))
-      throw new SqlRefusal('a binary string holds other characters than hexadecimal digits', at);
+      throw new SqlRefusal('a binary string contains characters other than hexadecimal digits', at);
     this.#push('string', text, '', at, prefix);
   }
 
@@ -211,7 +212,7 @@ class Lexer {
     const escape = UESCAPE.exec(this.#sql);
     if (escape !== null) this.#at = UESCAPE.lastIndex;
     const text = unescape(raw, escape?.[1] ?? '\\', at);
-    if (CONTROL.test(text)) throw new SqlRefusal('a string holds a control character', at);
+    if (CONTROL.test(text)) throw new SqlRefusal('a string contains a control character', at);
     if (quote === "'") this.#push('string', text, '', at, 'U&');
     else this.#name('quoted', text, '', at);
   }
@@ -233,7 +234,8 @@ function unescape(raw: string, escape: string, at: number): string {
       index += 4;
     }
   }
-  if (!text.isWellFormed()) throw new SqlRefusal('the text holds half of a surrogate pair, which is no character', at);
+  if (!text.isWellFormed())
+    throw new SqlRefusal('the text contains half of a surrogate pair, which is not a character', at);
   return text;
 }
 

@@ -100,12 +100,12 @@ const ERROR_REF = { 'application/json': { schema: { $ref: '#/components/schemas/
 
 const COMMON_ERRORS: readonly (readonly [status: string, description: string])[] = [
   ['400', 'The request is not valid; the message names the field and what is allowed.'],
-  ['401', 'No credential, or a bad one.'],
+  ['401', 'No credential, or an invalid one.'],
   ['413', 'The body is too large.'],
   ['415', 'The content type is not supported.'],
   ['429', 'Too many requests or failed attempts; `Retry-After` says when to try again.'],
   ['431', 'The address or the headers of the request are too large.'],
-  ['503', 'What the answer needs is away for the moment.'],
+  ['503', 'A service that the request needs is unavailable.'],
 ];
 
 /** Adds the errors that can occur before any handler runs, so that routes need not list them. */

@@ -96,7 +96,7 @@ function renderOperation(path: string, method: string, operation: Operation): st
   );
   const parts = [
     operation.description ? `<p>${prose(operation.description)}</p>` : '',
-    operation.security?.length === 0 ? '<p>Needs no credential.</p>' : '',
+    operation.security?.length === 0 ? '<p>Requires no credential.</p>' : '',
     parameters.length > 0 ? `<h4>Parameters</h4><table>${parameters.join('')}</table>` : '',
     operation.requestBody ? `<h4>Body</h4>${contentOf(operation.requestBody.content)}` : '',
     `<h4>Answers</h4><table>${responses.join('')}</table>`,

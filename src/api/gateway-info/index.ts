@@ -11,16 +11,16 @@ const Instance = Type.Object({
   brokerId: Type.String(),
   host: Type.String(),
   port: Type.Integer(),
-  self: Type.Boolean({ description: 'True for the gateway that answered.' }),
+  self: Type.Boolean({ description: 'True for the gateway that responded.' }),
 });
 
 export const GatewayInfo = Type.Object(
   {
     version: Type.String(),
-    brokerId: Type.String({ description: 'The id under which this gateway holds results.' }),
+    brokerId: Type.String({ description: 'The id under which this gateway stores results.' }),
     startedAt: Type.String({ format: 'date-time' }),
     store: Type.Object({
-      kind: Type.String({ description: 'Where the resources live: kubernetes or folder.' }),
+      kind: Type.String({ description: 'Store of the resources: kubernetes or folder.' }),
       synced: Type.Boolean(),
       ageMs: Type.Number({ description: 'Milliseconds since the view of the resources was last known to be current.' }),
       lastError: Type.Union([Type.String(), Type.Null()]),
@@ -30,9 +30,9 @@ export const GatewayInfo = Type.Object(
       reachable: Type.Boolean(),
       message: Type.Union([Type.String(), Type.Null()]),
     }),
-    instances: Type.Array(Instance, { description: 'The gateways of this deployment that this one knows.' }),
+    instances: Type.Array(Instance, { description: 'The known gateways of this deployment.' }),
     pagination: Type.Object({
-      protocol: Type.String({ description: 'Where stored results lie: memory, file, s3 or gcs.' }),
+      protocol: Type.String({ description: 'Store of query results: memory, file, s3 or gcs.' }),
     }),
   },
   { $id: 'GatewayInfo' },
@@ -63,7 +63,7 @@ async function probe(engine: Engine): Promise<{ reachable: boolean; message: str
     answer.body.destroy();
     return answer.status === 200
       ? { reachable: true, message: null }
-      : { reachable: false, message: `the controller's /health answered ${answer.status}` };
+      : { reachable: false, message: `the controller's /health responded with ${answer.status}` };
   } catch (error) {
     return { reachable: false, message: error instanceof Error ? error.message : String(error) };
   }
@@ -77,7 +77,7 @@ export async function gatewayInfo(app: FastifyInstance, options: GatewayInfoOpti
       schema: {
         operationId: 'getGateway',
         tags: ['gateway'],
-        summary: 'What this gateway is, how fresh its view of the resources is, and whether it reaches the engine.',
+        summary: 'Version of the gateway, age of its view of the resources, and whether Pinot is reachable.',
         response: { 200: GatewayInfo, 401: ErrorBody, 403: ErrorBody },
       },
     },

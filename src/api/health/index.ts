@@ -50,7 +50,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     '/clusterHealth',
     {
       schema: {
-        ...route('setClusterHealthState', 'Switches the periodic runs of the health checks on or off.'),
+        ...route('setClusterHealthState', 'Enables or disables the periodic runs of the health checks.'),
         querystring: StateQuery,
         response: { 200: Type.Object({ state: Type.String(), message: Type.String() }), 400: ErrorBody, ...errors },
       },
@@ -58,7 +58,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     async (request) => {
       requireAllowed(request, 'ExecuteTask', clusterResource, { write: true });
       const enable = request.query.state === 'ENABLE';
-      await setSuspend(store, !enable, request.signal);
+      await setSuspend(options, !enable, request.signal);
       return {
         state: enable ? 'ENABLED' : 'DISABLED',
         message: `the periodic runs of ${TASK_NAME} are ${enable ? 'enabled' : 'disabled'}`,
@@ -70,7 +70,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     '/clusterHealth/list',
     {
       schema: {
-        ...route('listHealthChecks', 'All health checks there are, in order.'),
+        ...route('listHealthChecks', 'All health checks, in order.'),
         response: { 200: Type.Array(HealthCheckType), ...errors },
       },
     },
@@ -94,7 +94,7 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
     '/periodictask/names',
     {
       schema: {
-        ...route('getPeriodicTaskNames', 'Names of the periodic tasks, those of the engine included.'),
+        ...route('getPeriodicTaskNames', 'Names of the periodic tasks, including those of the engine.'),
         response: { 200: Type.Array(Type.String()), ...errors },
       },
     },
@@ -108,7 +108,7 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
     '/periodictask/run',
     {
       schema: {
-        ...route('runPeriodicTask', 'Runs a periodic task at once, or joins its run that is under way.'),
+        ...route('runPeriodicTask', 'Runs a periodic task now, or joins the run in progress.'),
         querystring: RunQuery,
         response: {
           200: TaskRun,
@@ -125,7 +125,7 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
       requireAllowed(request, 'ExecuteTask', clusterResource, { write: true });
       const taskName = request.query.taskName ?? request.query.taskname;
       if (taskName === undefined) {
-        throw new HttpError(400, `\`taskName\` in the query string is missing; such as \`${TASK_NAME}\``);
+        throw new HttpError(400, `\`taskName\` in the query string is missing: set it, such as to \`${TASK_NAME}\``);
       }
       if (taskName === TASK_NAME) return runHealthTask(request, options);
       return forwardTask(request, reply, { ...request.query, taskName }, options.engine);
@@ -139,7 +139,7 @@ async function runHealthTask(
 ): Promise<TaskRun> {
   const { taskId, joined } = await requestRun(options, request.signal);
   if (request.query.wait !== true) {
-    const message = joined ? `${TASK_NAME} is queued or under way already` : `${TASK_NAME} was queued`;
+    const message = joined ? `${TASK_NAME} is already queued or running` : `${TASK_NAME} was queued`;
     return { taskId, isSuccessful: true, message };
   }
   const limit = AbortSignal.timeout(options.maxWaitMs ?? MAX_WAIT_MS);
@@ -147,7 +147,7 @@ async function runHealthTask(
   if (report === undefined) {
     throw new HttpError(
       504,
-      `the run \`${taskId}\` of ${TASK_NAME} is not over yet; GET /clusterHealth will tell of it`,
+      `the run \`${taskId}\` of ${TASK_NAME} is still in progress; GET /clusterHealth has its progress and result`,
     );
   }
   const { pass = 0, fail = 0 } = report.status ?? {};
@@ -164,7 +164,7 @@ async function forwardTask(
   if (answer.status === 401) throw credentialRefused();
   if (answer.status === 404) {
     const known = (await knownTasks(engine, request)).map((name) => `\`${name}\``).join(', ');
-    throw new HttpError(404, `there is no periodic task \`${parameters.taskName}\`; known are ${known}`);
+    throw new HttpError(404, `unknown periodic task \`${parameters.taskName}\`; known tasks are ${known}`);
   }
   // The engine's response, unchanged.
   return reply
@@ -179,7 +179,7 @@ async function knownTasks(engine: Engine, request: FastifyRequest): Promise<stri
   try {
     return [TASK_NAME, ...((await engineTaskNames(engine, request.signal)) ?? [])];
   } catch (error) {
-    request.log.warn({ err: error }, 'the engine did not tell the names of its periodic tasks');
+    request.log.warn({ err: error }, 'the engine did not return the names of its periodic tasks');
     return [TASK_NAME];
   }
 }

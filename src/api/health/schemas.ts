@@ -3,25 +3,27 @@ import { Finding, RunningRun } from '../../resources/cluster-health-report.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
 const Category = StringEnum(['segments', 'tables', 'servers', 'skew', 'upsert', 'placement', 'queries'], {
-  description: 'What the check is about.',
+  description: 'Subject of the check.',
 });
 const Status = StringEnum(['PASS', 'FAIL']);
 
 export const HealthCheckEntry = Type.Object(
   {
     name: Type.String({ description: 'Name of the check.' }),
-    title: Type.String({ description: 'A few words that say what the check is about.' }),
+    title: Type.String({ description: 'Short title of the check.' }),
     category: Category,
     status: Status,
     couldNotEvaluate: Type.Optional(
-      Type.Boolean({ description: 'True where the check is a FAIL because what it needs could not be read.' }),
+      Type.Boolean({ description: 'True when the check failed because its data could not be read.' }),
     ),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'Since when the check has this status.' })),
-    message: Type.String({ description: 'The outcome in one sentence.' }),
+    since: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Time since which the check has this status.' }),
+    ),
+    message: Type.String({ description: 'Result in one sentence.' }),
     findings: Type.Array(Finding, { description: 'The first findings.' }),
-    findingCount: Type.Integer({ description: 'How many findings there were, exact.' }),
-    remediation: Type.String({ description: 'What to do about a FAIL.' }),
-    durationMs: Type.Integer({ description: 'Time that the check took, milliseconds.' }),
+    findingCount: Type.Integer({ description: 'Exact number of findings.' }),
+    remediation: Type.String({ description: 'How to fix a FAIL.' }),
+    durationMs: Type.Integer({ description: 'Duration of the check in milliseconds.' }),
   },
   { $id: 'HealthCheckEntry' },
 );
@@ -31,23 +33,23 @@ const { id: taskId, done, total, checks, checksTotal } = RunningRun.properties;
 const Running = Type.Object(
   {
     taskId,
-    step: Type.String({ description: 'What the run is at, in words.' }),
+    step: Type.String({ description: 'Current step of the run, as text.' }),
     done,
     total,
-    checks: Type.Array(checks.items, { description: 'Checks that the run has decided so far, in that order.' }),
+    checks: Type.Array(checks.items, { description: 'Completed checks, in order of completion.' }),
     checksTotal,
   },
-  { description: 'The run that is under way.' },
+  { description: 'The run in progress.' },
 );
 
 export const ClusterHealth = Type.Object(
   {
     runTimestamp: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'When the latest run began, epoch milliseconds; null before the first run.',
+      description: 'Start of the latest run, epoch milliseconds; null before the first run.',
     }),
-    durationMs: Type.Union([Type.Integer(), Type.Null()], { description: 'How long it took, milliseconds.' }),
+    durationMs: Type.Union([Type.Integer(), Type.Null()], { description: 'Duration in milliseconds.' }),
     status: Type.Union([Status, Type.Null()], {
-      description: 'PASS where every check passed; null before the first run.',
+      description: 'PASS when every check passed; null before the first run.',
     }),
     summary: Type.Object({ pass: Type.Integer(), fail: Type.Integer() }),
     checks: Type.Array(HealthCheckEntry),
@@ -56,7 +58,7 @@ export const ClusterHealth = Type.Object(
       Type.Record(Type.String(), Type.Record(Type.String(), Type.Object({ pass: Type.Boolean() }))),
       { description: 'By entity type, entity and check name: whether it passed.' },
     ),
-    running: Type.Union([Running, Type.Null()], { description: 'The run that is under way; null where none is.' }),
+    running: Type.Union([Running, Type.Null()], { description: 'The run in progress; null when there is none.' }),
   },
   { $id: 'ClusterHealth' },
 );
@@ -84,7 +86,7 @@ export const TaskRun = Type.Object(
 export type TaskRun = Static<typeof TaskRun>;
 
 export const HealthQuery = Type.Object({
-  check: Type.Optional(Type.String({ description: 'Only the check of this name.' })),
+  check: Type.Optional(Type.String({ description: 'Only the check with this name.' })),
   status: Type.Optional(StringEnum(['PASS', 'FAIL'], { description: 'Only checks with this status.' })),
   table: Type.Optional(Type.String({ description: 'Only findings on this table, with or without its type suffix.' })),
   instance: Type.Optional(Type.String({ description: 'Only findings on this instance.' })),
@@ -97,9 +99,11 @@ export const StateQuery = Type.Object({
 
 export const RunQuery = Type.Object({
   taskName: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Name of the task.' })),
-  taskname: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: "The engine's own spelling." })),
+  taskname: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 256, description: "The engine's spelling of taskName." }),
+  ),
   tableName: Type.Optional(Type.String({ description: "For the engine's own tasks: the table." })),
   type: Type.Optional(Type.String({ description: "For the engine's own tasks: OFFLINE or REALTIME." })),
-  wait: Type.Optional(Type.Boolean({ description: 'True answers when the run is over.' })),
+  wait: Type.Optional(Type.Boolean({ description: 'True: responds when the run has finished.' })),
 });
 export type RunQuery = Static<typeof RunQuery>;

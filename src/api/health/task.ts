@@ -1,4 +1,6 @@
-import { runningId } from '../../health/report.ts';
+import { newRunId, runningId } from '../../health/report.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { retry } from '../../platform/retry.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
@@ -6,28 +8,25 @@ import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
 import { HttpError } from '../server/errors.ts';
 
 export const TASK_NAME = 'ClusterHealthCheckTask';
+/** Attempts to write the report when it is changed concurrently. */
 const ATTEMPTS = 5;
-const RETRY_MS = 50;
+const BACKOFF = { baseMs: 50, maxMs: 400, jitter: 'half' } as const;
 
 export interface TaskPorts {
   readonly store: ResourceStore;
-  readonly now: () => Date;
-  /** Random number in [0, 1). */
-  readonly random: () => number;
+  readonly clock: Pick<Clock, 'random' | 'schedule'>;
 }
 
 export interface StartedRun {
   readonly taskId: string;
-  /** True where the run was already requested or running. */
+  /** True if the run was already requested or running. */
   readonly joined: boolean;
 }
 
 /** Requests a run from the process that runs checks, or joins the requested or running one. */
 export async function requestRun(ports: TaskPorts, signal: AbortSignal): Promise<StartedRun> {
-  const taskId = `api-${Math.floor(ports.random() * 2 ** 32)
-    .toString(16)
-    .padStart(8, '0')}`;
-  return withReport(ports.store, async (report) => {
+  const taskId = newRunId('api', ports.clock);
+  return withReport(ports, signal, async (report) => {
     const current = activeRun(report);
     if (current !== undefined) return { taskId: current, joined: true };
     const annotations = { ...report.metadata.annotations, [ANNOTATIONS.runAt]: taskId };
@@ -41,33 +40,38 @@ export async function requestRun(ports: TaskPorts, signal: AbortSignal): Promise
 }
 
 /** Switches the periodic runs on or off. Runs on demand still work. */
-export async function setSuspend(store: ResourceStore, suspend: boolean, signal: AbortSignal): Promise<void> {
-  await withReport(store, async (report) => {
+export async function setSuspend(ports: TaskPorts, suspend: boolean, signal: AbortSignal): Promise<void> {
+  await withReport(ports, signal, async (report) => {
     if ((report.spec.suspend ?? false) === suspend) return;
-    await store.update('ClusterHealthReport', { ...report, spec: { ...report.spec, suspend } }, { signal });
+    await ports.store.update('ClusterHealthReport', { ...report, spec: { ...report.spec, suspend } }, { signal });
   });
 }
 
-/** Applies `change` to the current report, and retries on a conflict. */
-async function withReport<T>(store: ResourceStore, change: (report: ClusterHealthReport) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+/** Applies `change` to the current report, and again after a conflict. */
+async function withReport<T>(
+  { store, clock }: TaskPorts,
+  signal: AbortSignal,
+  change: (report: ClusterHealthReport) => Promise<T>,
+): Promise<T> {
+  const attempt = async (): Promise<T> => {
     const report = store.get('ClusterHealthReport', REPORT_NAME);
     if (report === undefined) throw missingReport();
-    try {
-      return await change(report);
-    } catch (error) {
-      if (!(error instanceof StoreError && error.code === 'conflict') || attempt === ATTEMPTS) throw error;
-      await new Promise((resolve) => {
-        setTimeout(resolve, RETRY_MS * attempt);
-      });
-    }
-  }
+    return change(report);
+  };
+  return retry(attempt, {
+    attempts: ATTEMPTS,
+    backoff: BACKOFF,
+    clock,
+    signal,
+    retryAfterMs: (error) =>
+      error instanceof StoreError && error.code === 'conflict' ? (error.retryAfterMs ?? 0) : undefined,
+  });
 }
 
 function missingReport(): HttpError {
   return new HttpError(
     503,
-    `the health task has not started yet: there is no ClusterHealthReport \`${REPORT_NAME}\`, which the operator makes on its start`,
+    `the health task has not started yet: the ClusterHealthReport \`${REPORT_NAME}\`, which the operator creates at its start, does not exist`,
     { headers: { 'retry-after': '5' } },
   );
 }

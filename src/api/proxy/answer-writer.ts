@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
+import type { TableName } from '../../pinot/table-name.ts';
 import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
 import { cutAnswer } from '../server/logs/access-log.ts';
 import { TablesGuard, UnexpectedTables } from './tables-guard.ts';
@@ -16,7 +17,7 @@ const BAD_GATEWAY = 502;
 /** Limits on the content of a response. */
 export interface AnswerBounds {
   /** Tables that `tablesQueried` may name; not checked where absent. */
-  readonly tables?: readonly string[] | undefined;
+  readonly tables?: readonly TableName[] | undefined;
   /** Maximum rows; not counted where absent. */
   readonly maxRows?: number | undefined;
 }
@@ -184,9 +185,9 @@ export class AnswerWriter implements AnswerSink {
     this.#guard?.close();
     if (error instanceof UnexpectedTables) {
       const tables = { tables: error.tables, allowed: this.#bounds.tables };
-      this.#target.log.error(tables, 'defect: a query read tables that its caller was not asked about');
+      this.#target.log.error(tables, 'defect: a query read tables that were not authorized');
     } else if (error instanceof TooManyRows) {
-      this.#target.log.warn({ max: error.max }, 'an answer was cut: it holds more rows than its caller may get');
+      this.#target.log.warn({ max: error.max }, 'response aborted: more rows than the limit of the caller');
     } else if (this.#sending && !this.#target.raw.destroyed) {
       this.#target.log.warn({ err: error }, "the engine's response ended unexpectedly");
     }

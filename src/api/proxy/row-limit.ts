@@ -12,10 +12,10 @@ export interface AskedRows {
 /** An error message where the query text exceeds the row limit; undefined otherwise. The rows of the response are counted in any case. */
 export function tooManyAsked({ limit, multistage }: AskedRows, max: number): string | undefined {
   if (limit !== undefined && limit > max) {
-    return `the query asks for ${limit} rows, and this caller may get ${max} a query: write \`LIMIT ${max}\` or less at its end`;
+    return `the query requests ${limit} rows, but the row limit of this caller is ${max} per query: end it with \`LIMIT ${max}\` or less`;
   }
   if (limit === undefined && multistage) {
-    return `the query does not bound its rows, and this caller may get ${max} a query: write \`LIMIT ${max}\` or less at its end`;
+    return `the query does not limit its rows, but the row limit of this caller is ${max} per query: end it with \`LIMIT ${max}\` or less`;
   }
   return undefined;
 }
@@ -26,7 +26,7 @@ export class TooManyRows extends HttpError {
   constructor(max: number) {
     super(
       400,
-      `the answer holds more than the ${max} rows that this caller may get a query: write \`LIMIT ${max}\` or less at its end`,
+      `the response exceeds the row limit of this caller, ${max} per query: end the query with \`LIMIT ${max}\` or less`,
     );
     this.max = max;
   }
@@ -46,13 +46,9 @@ export class RowCounter {
     try {
       this.#scanner.push(piece);
     } catch (error) {
-      return new HttpError(
-        502,
-        'the rows of the answer cannot be counted, and this caller may not get any number of them',
-        {
-          cause: error,
-        },
-      );
+      return new HttpError(502, 'the rows of the response cannot be counted, but this caller has a row limit', {
+        cause: error,
+      });
     }
     return this.#scanner.rows > this.#max ? new TooManyRows(this.#max) : undefined;
   }

@@ -1,4 +1,5 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
+import type { TableName } from '../../pinot/table-name.ts';
 import { tableNames } from '../../access/sql/table-names.ts';
 import { HttpError } from '../server/errors.ts';
 
@@ -13,7 +14,7 @@ const FIELD = Buffer.from('"tablesQueried":[');
  * @param tail end of the response
  * @param allowed table names in the engine's spelling
  */
-export function unexpectedTables(tail: Buffer, allowed: readonly string[]): string[] {
+export function unexpectedTables(tail: Buffer, allowed: readonly TableName[]): string[] {
   const start = tail.lastIndexOf(FIELD);
   const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
   if (end < 0) return [];
@@ -21,7 +22,7 @@ export function unexpectedTables(tail: Buffer, allowed: readonly string[]): stri
   const known = new Set(allowed.map((name) => name.toLowerCase()));
   return read
     .filter((name) => !known.has(name.toLowerCase()))
-    .filter((name) => !(tableNames(name, undefined) ?? [name]).some((raw) => known.has(raw.toLowerCase())));
+    .filter((name) => !(tableNames(name) ?? []).some((raw) => known.has(raw.toLowerCase())));
 }
 
 const MAX_LISTS = 500;
@@ -60,7 +61,7 @@ export class UnexpectedTables extends HttpError {
  * before the check.
  */
 export class TablesGuard {
-  readonly #allowed: readonly string[];
+  readonly #allowed: readonly TableName[];
   readonly #held = new Tail();
   readonly #decompressed: Tail;
   readonly #gunzip: Gunzip | undefined;
@@ -71,7 +72,7 @@ export class TablesGuard {
    * @param compressed whether the response is gzip; a copy is decompressed for the check
    * @param onDrain called when `needsDrain` becomes false
    */
-  constructor(allowed: readonly string[], compressed: boolean, onDrain: () => void) {
+  constructor(allowed: readonly TableName[], compressed: boolean, onDrain: () => void) {
     this.#allowed = allowed;
     this.#decompressed = compressed ? new Tail() : this.#held;
     if (!compressed) return;
@@ -111,7 +112,7 @@ export class TablesGuard {
     const gunzip = this.#gunzip;
     if (gunzip === undefined) return judge();
     const fail = (cause: Error) =>
-      done(new HttpError(502, 'the engine answered something that is not the gzip that it announced', { cause }), []);
+      done(new HttpError(502, 'the response of the engine is not gzip, despite its Content-Encoding', { cause }), []);
     if (this.#failure) return fail(this.#failure);
     // Unpacking ends by itself where zeros follow the packed bytes.
     if (gunzip.readableEnded) return judge();

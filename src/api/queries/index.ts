@@ -36,7 +36,7 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
       schema: {
         operationId: 'getQueryMetadata',
         tags: TAGS,
-        summary: 'What the engine told about a query beside its rows.',
+        summary: 'Metadata of a stored result: the response of the engine without the rows.',
         params: RequestIdParams,
         headers: ForwardHeaders,
         response: { 200: Type.Array(QueryMetadata), ...READ_ERRORS },
@@ -66,7 +66,7 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
       schema: {
         operationId: 'listStoredResults',
         tags: TAGS,
-        summary: 'Every stored result, in order of submission.',
+        summary: 'All stored results, in order of submission.',
         response: { 200: StoredResultListing, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
       },
     },
@@ -83,7 +83,7 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
       schema: {
         operationId: 'getResultStoreUsage',
         tags: TAGS,
-        summary: 'How much of its quota the results of this gateway take up.',
+        summary: 'Storage used by the results of this gateway, and its limits.',
         response: { 200: ResultStoreUsage, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
       },
     },

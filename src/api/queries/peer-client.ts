@@ -63,7 +63,7 @@ export class PeerClient {
       const { statusCode: status, headers: responseHeaders, body } = await this.#agent.request(options);
       return { status, headers: responseHeaders, body };
     } catch (error) {
-      throw new HttpError(503, `the gateway \`${peer.host}:${peer.port}\`, which holds the result, does not answer`, {
+      throw new HttpError(503, `the gateway \`${peer.host}:${peer.port}\`, which stores the result, does not respond`, {
         headers: { 'retry-after': '5' },
         cause: error,
       });

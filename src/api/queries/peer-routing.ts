@@ -51,7 +51,7 @@ export function gatewayIdentity(app: FastifyInstance, brokerId: string): void {
       schema: {
         operationId: 'getGatewayIdentity',
         tags: ['paginated queries'],
-        summary: 'The `brokerId` of the gateway that answers; how gateways recognise each other.',
+        summary: 'The `brokerId` of this gateway, by which other gateways verify its address.',
         security: [],
         response: { 200: Type.Object({ brokerId: Type.String() }) },
       },

@@ -10,9 +10,9 @@ export const NoQuerystring = Type.Object({}, CLOSED);
 export const SubmitQuerystring = Type.Object(
   {
     doPaginate: Type.Optional(
-      Type.Boolean({ description: 'True stores the whole result and answers its first page.' }),
+      Type.Boolean({ description: 'True: stores the whole result and returns its first page.' }),
     ),
-    getCursor: Type.Optional(Type.Boolean({ description: "The engine's own spelling of `doPaginate`." })),
+    getCursor: Type.Optional(Type.Boolean({ description: "The engine's spelling of `doPaginate`." })),
     numRows: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Rows in the first page; `olap.broker.query.page.size` when omitted.' }),
     ),
@@ -22,15 +22,13 @@ export const SubmitQuerystring = Type.Object(
 
 const QUERY_FIELDS = {
   sql: Type.String({ minLength: 1, maxLength: MAX_SQL_LENGTH, description: 'The query.' }),
-  queryOptions: Type.Optional(
-    Type.String({ description: 'Options of the engine beside the query, `key=value;key=value`.' }),
-  ),
+  queryOptions: Type.Optional(Type.String({ description: 'Query options of the engine, `key=value;key=value`.' })),
   debugOptions: Type.Optional(Type.String({ description: 'Debug options of the engine, `key=value;key=value`.' })),
 };
 
 /** A query in the query string, on paths without pagination. */
 export const SqlTextQuerystring = Type.Object(
-  { ...QUERY_FIELDS, trace: Type.Optional(Type.Boolean({ description: 'Asks the engine for a trace.' })) },
+  { ...QUERY_FIELDS, trace: Type.Optional(Type.Boolean({ description: 'Requests a trace from the engine.' })) },
   CLOSED,
 );
 
@@ -44,7 +42,7 @@ export const SqlBody = Type.Object(
     ...QUERY_FIELDS,
     trace: Type.Optional(
       Type.Union([Type.Boolean(), Type.Literal('true'), Type.Literal('false')], {
-        description: 'Asks the engine for a trace. The Go client writes it as a string.',
+        description: 'Requests a trace from the engine. The Go client writes it as a string.',
       }),
     ),
   },
@@ -63,14 +61,14 @@ export const PageQuerystring = Type.Object(
 export type PageQuerystring = Static<typeof PageQuerystring>;
 
 export const RequestIdParams = Type.Object({
-  requestId: Type.String({ maxLength: 200, description: 'The id that the submission answered.' }),
+  requestId: Type.String({ maxLength: 200, description: 'The `requestId` of the response to the submission.' }),
 });
 export type RequestIdParams = Static<typeof RequestIdParams>;
 
 /** The gateway that stores a local result: `brokerHost` and `brokerPort` of the submission response. */
 export const ForwardHeaders = Type.Object({
   forward_host: Type.Optional(
-    Type.String({ description: '`brokerHost` of the submission: the gateway that holds the result.' }),
+    Type.String({ description: '`brokerHost` of the submission: the gateway that stores the result.' }),
   ),
   forward_port: Type.Optional(Type.String({ description: '`brokerPort` of the submission.' })),
 });
@@ -81,7 +79,7 @@ const ResultTable = Type.Object({
     columnDataTypes: Type.Array(Type.String()),
   }),
   rows: Type.Array(Type.Array(Type.Unknown()), {
-    description: "Rows of values in the columns' order, as the engine spelled them.",
+    description: "Rows of values in the order of the columns, with the engine's spelling.",
   }),
 });
 
@@ -89,7 +87,7 @@ export const CursorResponse = Type.Object(
   {
     resultTable: ResultTable,
     requestId: Type.String({ description: 'The id of the query in later paths.' }),
-    brokerId: Type.String({ description: 'The gateway that holds the result.' }),
+    brokerId: Type.String({ description: 'The gateway that stores the result.' }),
     numRowsResultSet: Type.Integer({ description: 'Rows in the whole result.' }),
     offset: Type.Integer({ description: 'The first row of this page.' }),
     numRows: Type.Integer({ description: 'Rows in this page.' }),
@@ -113,7 +111,7 @@ const EXAMPLES: Readonly<Record<string, TSchema>> = {
 
 export const QueryMetadata = Type.Object(
   Object.fromEntries(METADATA_FIELDS.map(([name, empty]) => [name, EXAMPLES[empty] ?? Type.Unknown()])),
-  { $id: 'QueryMetadata', description: 'What the engine told about a query beside its rows.' },
+  { $id: 'QueryMetadata', description: 'Metadata of a stored result: the response of the engine without the rows.' },
 );
 
 export const StoredResultListing = Type.Object(
@@ -128,12 +126,12 @@ export const StoredResultListing = Type.Object(
           Type.Object({
             type: Type.String(),
             numRows: Type.Integer(),
-            dataFile: Type.String({ description: 'Where the rows lie.' }),
-            metadataFile: Type.String({ description: 'Where everything else of the answer lies.' }),
+            dataFile: Type.String({ description: 'Location of the rows.' }),
+            metadataFile: Type.String({ description: 'Location of the rest of the response.' }),
           }),
         ),
         owner: Type.String({ description: 'SRN of the principal that submitted the query.' }),
-        bytes: Type.Integer({ description: 'Bytes that the result takes up.' }),
+        bytes: Type.Integer({ description: 'Size of the result in bytes.' }),
       }),
     ),
   },
@@ -144,14 +142,14 @@ export const ResultStoreUsage = Type.Object(
   {
     usedBytes: Type.Integer({ description: 'Bytes of the results that this gateway stored.' }),
     capacityBytes: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'Bytes that the store itself can hold at the most; null where it knows no bound.',
+      description: 'Capacity of the store in bytes; null without a limit.',
     }),
     cleanerEnabled: Type.Boolean({
-      description: 'Whether the storage cleaner keeps the quota; without it nothing does.',
+      description: 'Whether the storage cleaner enforces the quota; otherwise it is not enforced.',
     }),
-    quotaBytes: Type.Integer({ description: 'Bytes that they may take up where the storage cleaner is enabled.' }),
-    criticalPercent: Type.Number({ description: 'Percent of the quota beyond which results are deleted for room.' }),
-    targetPercent: Type.Number({ description: 'Percent of the quota at which that ends.' }),
+    quotaBytes: Type.Integer({ description: 'Quota in bytes, enforced while the storage cleaner is enabled.' }),
+    criticalPercent: Type.Number({ description: 'Percentage of the quota above which results are deleted.' }),
+    targetPercent: Type.Number({ description: 'Percentage of the quota at which deletion ends.' }),
   },
   { $id: 'ResultStoreUsage' },
 );

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { Clock } from '../../platform/clock.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { CursorBrokers } from '../../results/cursors/brokers.ts';
 import { cursorStore } from '../../results/cursors/store.ts';
@@ -7,9 +8,10 @@ import { prometheusQueryMetrics } from '../../results/metrics.ts';
 import { type GatewayIdentity, PaginatedQueries } from '../../results/paginated-queries.ts';
 import { type GatewayAddress, type Peer, PeerDirectory } from '../../results/peers/peers.ts';
 import { Retention } from '../../results/retention/retention.ts';
-import { type RetentionTimers, startRetention } from '../../results/retention/retention-loop.ts';
-import type { PaginationSettings, ResultStoreSettings } from '../../results/settings.ts';
-import { createResultStore } from '../../results/stores/create-store.ts';
+import { startRetention } from '../../results/retention/retention-loop.ts';
+import type { PaginationSettings } from '../../results/settings.ts';
+import type { PropertyValues } from '../../results/stores/definition.ts';
+import { createResultStore } from '../../results/stores/result-stores.ts';
 import { measuredStore } from '../../results/stores/measured.ts';
 import type { RegisterRoutes } from '../server/app.ts';
 import type { DataPlaneParts } from './data-plane/parts.ts';
@@ -19,7 +21,10 @@ import { PeerClient, type PeerClientOptions } from './peer-client.ts';
 export interface QueryServiceOptions {
   readonly engine: Engine & KnownTables;
   readonly identity: GatewayIdentity;
-  readonly store: ResultStoreSettings;
+  /** Valid values of `RESULT_STORE_PROPERTIES`. */
+  readonly store: PropertyValues;
+  /** Whether the engine keeps the rows of new results and the store only their records: `olap.broker.pagination.native`. */
+  readonly native: boolean;
   readonly settings: () => PaginationSettings;
   /** The gateways of the deployment; absent for a single gateway. */
   readonly gateways?: () => Promise<readonly GatewayAddress[]>;
@@ -28,13 +33,9 @@ export interface QueryServiceOptions {
   readonly cleansItself?: boolean;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
+  readonly clock: Clock;
   /** Cryptographically secure bytes. */
   readonly random: (bytes: number) => Uint8Array;
-  readonly timers: RetentionTimers;
 }
 
 export interface QueryService {
@@ -54,28 +55,27 @@ const STORE_START_MS = 30_000;
  * @throws {TypeError} for invalid store settings; {QueryError} where the store cannot be used
  */
 export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
-  const { engine, identity, settings, gateways, log, now, monotonic } = options;
+  const { engine, identity, settings, gateways, log, clock, native } = options;
   const metrics = prometheusQueryMetrics(options.registry);
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
-  const plain = await createResultStore(options.store, { gatewayId: identity.id, now, onProblem });
+  const plain = await createResultStore(options.store, { gatewayId: identity.id, clock, onProblem });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
-  const { native } = options.store;
-  const brokers = new CursorBrokers({ engine, metrics, monotonic, onProblem });
-  const store = cursorStore({ store: measuredStore(plain, metrics, monotonic), brokers, native, now, onProblem });
+  const brokers = new CursorBrokers({ engine, metrics, clock, onProblem });
+  const store = cursorStore({ store: measuredStore(plain, metrics, clock), brokers, native, clock, onProblem });
   const cursors = { brokers, native };
-  const queries = new PaginatedQueries({ store, settings, identity, now, random: options.random, metrics, cursors });
+  const queries = new PaginatedQueries({ store, settings, identity, clock, random: options.random, metrics, cursors });
   const retention = new Retention({
     store,
     gatewayId: identity.id,
     settings,
-    now,
+    clock,
     metrics,
-    deletesExpired: options.cleansItself === true || plain.protocol === 'memory',
+    deletesExpired: options.cleansItself === true || plain.capacityBytes !== undefined,
     isBeingRead: (requestId) => queries.isBeingRead(requestId),
     onNotice: (message) => log.info({ part: 'result store' }, message),
   });
-  const stopRetention = startRetention(retention, options.timers, (error) =>
-    log.error({ err: error }, 'the quota of stored results could not be checked; it is tried again'),
+  const stopRetention = startRetention(retention, clock, (error) =>
+    log.error({ err: error }, 'failed to check the quota of stored results; retrying'),
   );
   const client = new PeerClient(options.peerClient);
   // With a shared store every gateway can serve every page, so no peer routing is needed.
@@ -86,7 +86,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
           self: identity,
           addresses: gateways,
           identify: (address) => client.identify(address),
-          now: monotonic,
+          clock,
           onProblem: (message) => log.warn({ part: 'gateways' }, message),
         });
   const peers = directory && { directory, client };

@@ -29,7 +29,7 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/whoami',
     {
       schema: {
-        ...describe('whoAmI', 'The caller, its subjects, and the roles and policies that it has by them.'),
+        ...describe('whoAmI', 'The caller with its subjects, roles and policies.'),
         response: answers(WhoAmI),
       },
     },
@@ -43,7 +43,7 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/simulate-access',
     {
       schema: {
-        ...describe('simulateAccess', 'What would be decided for somebody, and by which statements.'),
+        ...describe('simulateAccess', 'The decision for given subjects, and the statements that determine it.'),
         body: SimulateAccessRequest,
         response: answers(SimulateAccessResponse, 400),
       },

@@ -8,11 +8,13 @@ import { roleResource } from '../../access/policy/srn.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
+import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import {
   Assignment,
   AssignmentOfRole,
   AssignmentRequest,
   AttachPolicyRequest,
+  CreateAssignmentRequest,
   CreateRoleRequest,
   ListQuery,
   PolicySummary,
@@ -20,7 +22,7 @@ import {
   RoleParams,
   UpdateRoleRequest,
 } from './schemas.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, page, requireSameSrn, write } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };
@@ -37,15 +39,17 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     '/roles',
     {
       schema: {
-        ...describe('createRole', 'Makes a role that holds no policy yet.'),
+        ...describe('createRole', 'Creates a role without policies.'),
         body: CreateRoleRequest,
         response: answers(Role, 400, 409),
       },
     },
-    (request) =>
-      write(request, 'CreateRole', roleResource(request.body.name), () =>
+    async (request, reply) => {
+      const created = await write(request, 'CreateRole', roleResource(request.body.name), () =>
         roles.create(request.principal, request.body),
-      ),
+      );
+      return sendTagged(request, reply, created);
+    },
   );
 
   app.get<{ Querystring: ListQuery }>(
@@ -63,43 +67,49 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
   app.get<ByRole>(
     '/roles/:roleSrn',
     { schema: { ...describe('getRole', 'One role.'), params: RoleParams, response: answers(Role, 400, 404) } },
-    async (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetRole', roleResource(name));
-      return roles.get(name);
+      return sendTagged(request, reply, roles.get(name));
     },
   );
 
   app.put<ByRole & { Body: Static<typeof UpdateRoleRequest> }>(
     '/roles/:roleSrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
         ...describe('updateRole', 'Changes the description of a role.'),
         params: RoleParams,
         body: UpdateRoleRequest,
-        response: answers(Role, 400, 404, 409),
+        response: answers(Role, 400, 404, 409, 412),
       },
     },
-    (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
-      return write(request, 'UpdateRole', roleResource(name), () =>
-        roles.update(request.principal, name, request.body),
+      requireSameSrn('role', name, request.body.srn);
+      const ifMatch = ifMatchOf(request);
+      const updated = await write(request, 'UpdateRole', roleResource(name), () =>
+        roles.update(request.principal, name, request.body, ifMatch),
       );
+      return sendTagged(request, reply, updated);
     },
   );
 
   app.delete<ByRole>(
     '/roles/:roleSrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
-        ...describe('deleteRole', 'Deletes a role that nobody is assigned to.'),
+        ...describe('deleteRole', 'Deletes a role without assignments.'),
         params: RoleParams,
-        response: answers(Empty, 400, 404, 409),
+        response: answers(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
-      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(name));
+      const ifMatch = ifMatchOf(request);
+      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(name, ifMatch));
       return reply.send();
     },
   );
@@ -110,26 +120,40 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
 
 function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
   type Attach = ByRole & { Body: Static<typeof AttachPolicyRequest> };
-  const schema = { params: RoleParams, body: AttachPolicyRequest, response: answers(Role, 400, 404, 409) };
+  const schema = { params: RoleParams, body: AttachPolicyRequest, response: answers(Role, 400, 404, 409, 412) };
   const policyOf = (body: Attach['Body']): string => nameFrom('policy', '`policySrn` in the body', body.policySrn);
 
   app.post<Attach>(
     '/roles/:roleSrn/attach-policy',
-    { schema: { ...describe('attachPolicy', 'Gives a role a policy; again is no error.'), ...schema } },
-    (request) => {
+    {
+      ...HONOURS_IF_MATCH,
+      schema: { ...describe('attachPolicy', 'Attaches a policy to a role. Idempotent.'), ...schema },
+    },
+    async (request, reply) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
-      return write(request, 'AttachPolicy', roleResource(name), () => roles.attach(request.principal, name, policy));
+      const ifMatch = ifMatchOf(request);
+      const role = await write(request, 'AttachPolicy', roleResource(name), () =>
+        roles.attach(request.principal, name, policy, ifMatch),
+      );
+      return sendTagged(request, reply, role);
     },
   );
 
   app.post<Attach>(
     '/roles/:roleSrn/detach-policy',
-    { schema: { ...describe('detachPolicy', 'Takes a policy from a role; again is no error.'), ...schema } },
-    (request) => {
+    {
+      ...HONOURS_IF_MATCH,
+      schema: { ...describe('detachPolicy', 'Detaches a policy from a role. Idempotent.'), ...schema },
+    },
+    async (request, reply) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
-      return write(request, 'DetachPolicy', roleResource(name), () => roles.detach(request.principal, name, policy));
+      const ifMatch = ifMatchOf(request);
+      const role = await write(request, 'DetachPolicy', roleResource(name), () =>
+        roles.detach(request.principal, name, policy, ifMatch),
+      );
+      return sendTagged(request, reply, role);
     },
   );
 
@@ -153,14 +177,24 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
 
 function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): void {
   type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
-  const schema = { params: RoleParams, body: AssignmentRequest, response: answers(Assignment, 400, 404, 409) };
+  const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409) };
 
-  app.post<Assign>(
+  app.post<ByRole & { Body: Static<typeof CreateAssignmentRequest> }>(
     '/roles/:roleSrn/create-assignment',
-    { schema: { ...describe('createAssignment', 'Gives a subject the role; again is no error.'), ...schema } },
+    {
+      schema: {
+        ...describe(
+          'createAssignment',
+          'Assigns the role to a subject, permanently or until a time. Repeated, it replaces the time.',
+        ),
+        ...schema,
+        body: CreateAssignmentRequest,
+      },
+    },
     (request) => {
       const name = nameOf(request);
-      const subject = subjectOf(request.body);
+      const { expiresAt } = request.body;
+      const subject = { ...subjectOf(request.body), ...(expiresAt ? { expiresAt } : {}) };
       return write(request, 'CreateAssignment', roleResource(name), () =>
         assignments.create(request.principal, name, subject),
       );
@@ -169,7 +203,13 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
 
   app.post<Assign>(
     '/roles/:roleSrn/delete-assignment',
-    { schema: { ...describe('deleteAssignment', 'Takes the role from a subject; again is no error.'), ...schema } },
+    {
+      schema: {
+        ...describe('deleteAssignment', 'Deletes the assignment of the role to a subject. Idempotent.'),
+        ...schema,
+        body: AssignmentRequest,
+      },
+    },
     (request) => {
       const name = nameOf(request);
       const subject = subjectOf(request.body);
@@ -183,7 +223,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/roles/:roleSrn/assignments',
     {
       schema: {
-        ...describe('listAssignments', 'Who has the role.'),
+        ...describe('listAssignments', 'The subjects with the role.'),
         params: RoleParams,
         querystring: ListQuery,
         response: answers(listOf(Assignment), 400, 404),
@@ -200,10 +240,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     '/assignments',
     {
       schema: {
-        ...describe(
-          'listAllAssignments',
-          'Who has which role, for the roles whose assignments the caller may read; by role.',
-        ),
+        ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
         querystring: ListQuery,
         response: answers(listOf(AssignmentOfRole), 400),
       },

@@ -32,17 +32,17 @@ const described = (kind: string) => ({
 });
 
 const history = {
-  createdAt: Time('When it was made'),
-  lastUpdatedAt: Time('When it was last changed'),
+  createdAt: Time('Time of creation'),
+  lastUpdatedAt: Time('Time of the last change'),
   createdBy: Type.String({
     description:
-      'SRN of who made it, a Kubernetes user name for kubectl, `platform-rbac-manager` for what is predefined, or `unknown`.',
+      'Creator: an SRN, the Kubernetes user name for kubectl, `platform-rbac-manager` for predefined resources, or `unknown`.',
   }),
-  lastUpdatedBy: Type.String({ description: 'Who last changed it, as createdBy.' }),
+  lastUpdatedBy: Type.String({ description: 'Author of the last change, in the form of createdBy.' }),
   managedBy: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'What else writes it by the Kubernetes API, such as `kubectl`: a change made here may be changed back there.',
+        'Other tools that manage it through the Kubernetes API, such as `kubectl`. They may revert changes made here.',
     }),
   ),
 };
@@ -52,15 +52,34 @@ export const CreateRoleRequest = Type.Object(
   { name: Name, description: Type.Optional(Description) },
   { ...closed, $id: 'CreateRoleRequest' },
 );
+
+/** So that the body of a GET can be sent back: fields that a change cannot have. */
+const readOnlyText = Type.Optional(
+  Type.String({ maxLength: MAX_SRN, description: 'Read-only: accepted and ignored.' }),
+);
+const readOnly = (kind: string) => ({
+  srn: Type.Optional(Type.String({ maxLength: MAX_SRN, description: `Must be that of the ${kind}.` })),
+  createdAt: readOnlyText,
+  lastUpdatedAt: readOnlyText,
+  createdBy: readOnlyText,
+  lastUpdatedBy: readOnlyText,
+  managedBy: Type.Optional(
+    Type.Array(Type.String({ maxLength: MAX_SRN }), {
+      maxItems: 1000,
+      description: 'Read-only: accepted and ignored.',
+    }),
+  ),
+});
 export const UpdateRoleRequest = Type.Object(
-  { description: Type.Optional(Description), name: Type.Optional(Name) },
+  { description: Type.Optional(Description), name: Type.Optional(Name), ...readOnly('role') },
   { ...closed, $id: 'UpdateRoleRequest' },
 );
 
 export const AttachPolicyRequest = Type.Object(
-  { policySrn: Type.String({ minLength: 1, maxLength: MAX_SRN, description: '`srn2:policy#<name>`; one a call.' }) },
+  { policySrn: Type.String({ minLength: 1, maxLength: MAX_SRN, description: '`srn2:policy#<name>`; one per call.' }) },
   { ...closed, $id: 'AttachPolicyRequest' },
 );
+export type AttachPolicyRequest = Partial<Static<typeof AttachPolicyRequest>>;
 
 export const AssignmentRequest = Type.Object(
   {
@@ -76,12 +95,31 @@ export const AssignmentRequest = Type.Object(
   },
   { ...closed, $id: 'AssignmentRequest' },
 );
+export type AssignmentRequest = Partial<Static<typeof AssignmentRequest>>;
+const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
+export const CreateAssignmentRequest = Type.Object(
+  {
+    ...AssignmentRequest.properties,
+    expiresAt: Type.Optional(
+      Nullable(
+        Time(
+          'Time to come from which the subject no longer has the role; never where it is missing or null. It replaces the expiry of an assignment that exists',
+        ),
+      ),
+    ),
+  },
+  { ...closed, $id: 'CreateAssignmentRequest' },
+);
 export const Assignment = Type.Object(
   {
     subject: Type.String(),
     subjectType: StringEnum(SUBJECT_TYPES),
-    createdAt: Type.Optional(Time('When the assignment was made; absent where there was none to delete')),
-    createdBy: Type.Optional(Type.String({ description: 'Who made it, as for a role.' })),
+    createdAt: Type.Optional(Time('Time of the assignment; absent if there was none to delete')),
+    createdBy: Type.Optional(Type.String({ description: 'Creator, as of a role.' })),
+    expiresAt: Type.Optional(Nullable(Time('From when on the subject no longer has the role; null for never'))),
+    status: Type.Optional(
+      StringEnum(['ACTIVE', 'EXPIRED'], { description: 'EXPIRED: the subject no longer has the role.' }),
+    ),
     managedBy: history.managedBy,
   },
   { $id: 'Assignment' },
@@ -95,12 +133,15 @@ export const PolicyDocument = Type.Object(
   {
     version: StringEnum(['v1']),
     statements: Type.Array(
-      Type.Object({
-        description: Type.Optional(Type.String()),
-        effect: StringEnum(['allow', 'deny']),
-        actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions where it is missing.' })),
-        resources: Type.Array(Type.String()),
-      }),
+      Type.Object(
+        {
+          description: Type.Optional(Type.String()),
+          effect: StringEnum(['allow', 'deny']),
+          actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions if absent.' })),
+          resources: Type.Array(Type.String()),
+        },
+        { $id: 'Statement' },
+      ),
     ),
   },
   { $id: 'PolicyDocument' },
@@ -112,6 +153,12 @@ export const Policy = Type.Object(
     ...history,
     policyDocumentJson: Type.String({ description: 'The policy document as JSON in a string.' }),
     policyDocument: PolicyDocument,
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'In answers to writes: names of tables, roles, policies and service tokens in the document that do not exist, with the nearest name; absent where all exist.',
+      }),
+    ),
   },
   { $id: 'Policy' },
 );
@@ -134,30 +181,34 @@ export const CreatePolicyRequest = Type.Object(
   { ...closed, $id: 'CreatePolicyRequest' },
 );
 export const UpdatePolicyRequest = Type.Object(
-  { name: Type.Optional(Name), description: Type.Optional(Description), ...document },
-  { ...closed, $id: 'UpdatePolicyRequest' },
+  { name: Type.Optional(Name), description: Type.Optional(Description), ...document, ...readOnly('policy') },
+  {
+    ...closed,
+    $id: 'UpdatePolicyRequest',
+    description:
+      'Absent fields stay unchanged. With both `policyDocumentJson` and `policyDocument`, as GET returns them, the one that was changed counts.',
+  },
 );
 
-const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
 const tokenFields = {
   srn: Srn('service-token'),
   description: Type.String(),
   createdAt: history.createdAt,
   createdBy: history.createdBy,
-  expiresAt: Nullable(Time('When it stops working; null for never')),
+  expiresAt: Nullable(Time('Expiry time; null if it never expires')),
 };
 export const CreateServiceTokenRequest = Type.Object(
   {
     description: Type.Optional(Description),
-    expiresAt: Type.Optional(Nullable(Time('When it shall stop working; never where it is missing'))),
+    expiresAt: Type.Optional(Nullable(Time('Expiry time; never if absent'))),
   },
   { ...closed, $id: 'CreateServiceTokenRequest' },
 );
 export const IssuedServiceToken = Type.Object(
   {
     ...tokenFields,
-    accessKey: Type.String({ description: 'The public half: 16 letters and digits.' }),
-    secretKey: Type.String({ description: 'The secret half. It is shown this once and not stored.' }),
+    accessKey: Type.String({ description: 'Public part: 16 letters and digits.' }),
+    secretKey: Type.String({ description: 'Secret part. Returned only in this response and not stored.' }),
     bearerToken: Type.String({ description: '`svc-<accessKey>-<secretKey>`, for `Authorization: Bearer`.' }),
   },
   { $id: 'IssuedServiceToken' },
@@ -165,10 +216,10 @@ export const IssuedServiceToken = Type.Object(
 export const ServiceToken = Type.Object(
   {
     ...tokenFields,
-    accessKey: Type.Optional(Type.String({ description: 'Absent while the operator has not made the token yet.' })),
+    accessKey: Type.Optional(Type.String({ description: 'Absent until the operator has generated the token.' })),
     roles: Type.Array(Reference),
     status: StringEnum(['UNASSIGNED', 'ACTIVE', 'EXPIRED'], {
-      description: 'UNASSIGNED: no role, so that the token does not work yet.',
+      description: 'UNASSIGNED: the token has no role and is rejected.',
     }),
     managedBy: history.managedBy,
   },
@@ -195,7 +246,7 @@ export const SimulateAccessRequest = Type.Object(
         domain: Type.Optional(SubjectIds),
         'service-token': Type.Optional(SubjectIds),
       },
-      { ...closed, description: 'Who asks; the roles of all of them add up.' },
+      { ...closed, description: 'The subjects of the caller; their roles are combined.' },
     ),
     resourceSrn2String: Type.Optional(question.resourceSrn2String),
     action: Type.Optional(question.action),
@@ -203,7 +254,7 @@ export const SimulateAccessRequest = Type.Object(
       Type.Array(Type.Object(question, closed), {
         minItems: 1,
         maxItems: MAX_REQUESTS,
-        description: 'Many questions at once.',
+        description: 'Several requests in one call.',
       }),
     ),
   },
@@ -229,7 +280,7 @@ const answer = {
   reason: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
   matchedStatements: Type.Array(MatchedStatement, {
     description:
-      'Matching denies, or matching allows where nothing denied; the statements that cannot be read for invalidPolicy. At most 100 for each question, and about 1000 for all questions together; once their lists of actions and resources are longer than 256 KiB together, the lists are left out.',
+      'The matching denies, or the matching allows if none denied; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
   }),
 };
 const Principal = Type.Object({
@@ -244,7 +295,7 @@ export const SimulateAccessResponse = Type.Object(
     matchedStatements: Type.Optional(answer.matchedStatements),
     results: Type.Optional(
       Type.Array(Type.Object({ resourceSrn2String: Type.String(), action: Type.String(), ...answer }), {
-        description: 'For `requests`: one answer for each, in order.',
+        description: 'For `requests`: one result for each, in order.',
       }),
     ),
   },
@@ -256,7 +307,7 @@ export const WhoAmI = Type.Object(
   {
     srn: Type.String({ description: 'Resource name of the caller.' }),
     kind: StringEnum(['user', 'service-token']),
-    authenticator: Type.String({ description: 'What vouched for the caller.' }),
+    authenticator: Type.String({ description: 'The authenticator that accepted the credential.' }),
     subjects: Type.Array(Type.Object({ subject: Type.String(), subjectType: StringEnum(SUBJECT_TYPES) })),
     roles: Type.Array(Reference),
     policies: Type.Array(Reference),
@@ -266,13 +317,13 @@ export const WhoAmI = Type.Object(
 
 export const ListQuery = Type.Object({
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10_000, description: 'How many entries at most; all where it is missing.' }),
+    Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum number of entries; all if absent.' }),
   ),
   continue: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 2048,
-      description: 'From the `Link` header (`rel="next"`) of the answer before.',
+      description: 'From the `Link` header (`rel="next"`) of the previous response.',
     }),
   ),
 });

@@ -1,14 +1,15 @@
 import type { FastifyInstance } from 'fastify';
-import type { Authenticator, Credential } from '../../access/authenticators/authenticator.ts';
+import type { AuthenticationResult, Authenticator, Credential } from '../../access/authenticators/authenticator.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { RequestContext } from './context.ts';
 import { HttpError } from './errors.ts';
-import { FailedAttempts } from './failed-attempts.ts';
+import { parseBearerToken } from '../../access/service-token.ts';
+import { FailedAttempts, type Attempt } from './failed-attempts.ts';
 import { sessionToken } from '../ui/session-cookie.ts';
 
 export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
-  /** Failed logins per client address per minute before further failures get 429. */
+  /** Failed logins per client address and per access key per minute before further failures get 429. */
   readonly maxFailuresPerMinute?: number;
   readonly now?: () => Date;
 }
@@ -47,13 +48,14 @@ function credentialOf(header: string): ExtractedCredential {
   const [, scheme = '', value = ''] = /^(\S+) +(\S+) *$/.exec(header) ?? [];
   if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', token: value };
   if (scheme.toLowerCase() === 'basic') return basicCredential(value);
-  return { problem: 'malformed', message: `the Authorization header is of no known form: ${HOW_TO_AUTHENTICATE}` };
+  return { problem: 'malformed', message: `unsupported form of the Authorization header: ${HOW_TO_AUTHENTICATE}` };
 }
 
 function basicCredential(value: string): ExtractedCredential {
   const decoded = Buffer.from(value, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
-  if (colon < 0) return { problem: 'malformed', message: 'the Basic credentials hold no `user:password` in base64' };
+  if (colon < 0)
+    return { problem: 'malformed', message: 'invalid Basic credentials: they must be `user:password` in base64' };
   return { scheme: 'basic', username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
@@ -63,7 +65,12 @@ function unauthorized(request: RequestContext, message: string): HttpError {
   return new HttpError(401, message, { headers: { 'www-authenticate': challenges } });
 }
 
-/** Authenticates requests. */
+/**
+ * Authenticates requests.
+ *
+ * What this process can verify by itself is verified before any throttle, so that failures of others never lock out a valid credential, also
+ * where all clients share the address of a proxy. The throttle answers failures, and bounds the calls of authorities.
+ */
 export class Authentication {
   readonly #authenticator: Authenticator;
   readonly #attempts: FailedAttempts;
@@ -74,26 +81,23 @@ export class Authentication {
     this.#attempts = new FailedAttempts({
       limit: options.maxFailuresPerMinute ?? MAX_FAILURES_PER_MINUTE,
       windowMs: MINUTE_MS,
-      now: () => now().getTime(),
+      clock: { now: () => now().getTime() },
     });
   }
 
   /**
    * Sets `request.principal`.
-   * @throws {HttpError} 401 for a missing or invalid credential, 429 after too many failures of one address, 503 where the authority is unavailable
+   * @throws {HttpError} 401 for a missing or invalid credential, 429 after too many failures, 503 where the authority is unavailable
    */
   async authenticate(request: RequestContext): Promise<void> {
-    const attempts = this.#attempts;
     const credential = extractCredential(request);
     if ('problem' in credential) {
-      if (credential.problem === 'malformed') attempts.failed(request.ip);
+      if (credential.problem === 'malformed') this.#attempts.failed({ address: request.ip });
       throw unauthorized(request, credential.message);
     }
-    const text = textOf(credential);
-    refuseAfterFailures(attempts, request.ip, text);
-    const result = await this.#authenticator.authenticate(credential);
+    const local = await this.#authenticator.authenticate(credential, { local: true });
+    const result = local.outcome === 'unverified' ? await this.#askAuthority(request, credential) : local;
     if (result.outcome === 'authenticated') {
-      attempts.succeeded(request.ip, text);
       request.principal = result.principal;
       return;
     }
@@ -102,10 +106,27 @@ export class Authentication {
         headers: { 'retry-after': RETRY_AFTER_SECONDS },
       });
     }
-    attempts.failed(request.ip);
-    const why = result.outcome === 'rejected' ? result.message : 'the credential is of no known kind';
+    throw this.#failure(request, credential, result);
+  }
+
+  async #askAuthority(request: RequestContext, credential: Credential): Promise<AuthenticationResult> {
+    const text = textOf(credential);
+    const wait = this.#attempts.wasValid(text) ? 0 : this.#attempts.retryAfterSeconds({ address: request.ip });
+    if (wait > 0) throw tooManyFailures(wait);
+    const result = await this.#authenticator.authenticate(credential);
+    if (result.outcome === 'authenticated') this.#attempts.succeeded(request.ip, text);
+    return result;
+  }
+
+  /** Counts and logs a failed login. */
+  #failure(request: RequestContext, credential: Credential, result: AuthenticationResult): HttpError {
+    const attempt: Attempt = { address: request.ip, accessKey: accessKeyOf(credential) };
+    const wait = this.#attempts.retryAfterSeconds(attempt);
+    if (wait > 0) return tooManyFailures(wait);
+    this.#attempts.failed(attempt);
+    const why = result.outcome === 'rejected' ? result.message : 'unknown kind of credential';
     request.log.info({ clientAddress: request.ip, reason: why }, 'authentication failed');
-    throw unauthorized(request, why);
+    return unauthorized(request, why);
   }
 }
 
@@ -122,10 +143,17 @@ function textOf(credential: Credential): string {
   return credential.scheme === 'bearer' ? credential.token : `${credential.username}:${credential.password}`;
 }
 
-function refuseAfterFailures(attempts: FailedAttempts, address: string, credential: string): void {
-  const wait = attempts.retryAfterSeconds(address, credential);
-  if (wait === 0) return;
-  throw new HttpError(429, `too many failed attempts from this address: try again in ${wait} s`, {
-    headers: { 'retry-after': String(wait) },
-  });
+/** The access key of a service token; undefined for other credentials. */
+function accessKeyOf(credential: Credential): string | undefined {
+  return credential.scheme === 'basic' ? credential.username : parseBearerToken(credential.token)?.accessKey;
+}
+
+function tooManyFailures(wait: number): HttpError {
+  return new HttpError(
+    429,
+    `too many failed logins from this address or with this access key: try again in ${wait} s`,
+    {
+      headers: { 'retry-after': String(wait) },
+    },
+  );
 }

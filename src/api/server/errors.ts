@@ -4,7 +4,7 @@ import { Type, type Static } from 'typebox';
 /** The Error body of all APIs, as specified. */
 export const ErrorBody = Type.Object(
   {
-    timestamp: Type.String({ format: 'date-time', description: 'When the error happened, ISO 8601.' }),
+    timestamp: Type.String({ format: 'date-time', description: 'Time of the error, ISO 8601.' }),
     status: Type.Integer({ description: 'The HTTP status code.' }),
     error: Type.String({ description: 'The HTTP reason phrase.' }),
     message: Type.String({ description: 'What was wrong, where, and what would be right.' }),
@@ -33,7 +33,7 @@ export class HttpError extends Error {
 
 /** For a 401 of the engine, which is about the gateway's credential. Passed on, it would make clients discard their valid one. */
 export function credentialRefused(): HttpError {
-  return new HttpError(502, 'the engine refuses the credential of the gateway: its administrator must set another');
+  return new HttpError(502, 'the engine rejects the credential of the gateway: its administrator must replace it');
 }
 
 /** @param path request path; the query string is removed, since it may contain secrets */

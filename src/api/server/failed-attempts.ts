@@ -1,69 +1,79 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { WallClock } from '../../platform/clock.ts';
+import { ExpiringLruCache } from '../../platform/lru.ts';
 
-const MAX_ADDRESSES = 10_000;
+/** Counters of addresses and access keys. */
+const MAX_COUNTERS = 20_000;
 const MAX_VALID_CREDENTIALS = 1000;
+/** A user name of Basic credentials can be of any length; a counter needs no more of it than this. */
+const MAX_KEY_LENGTH = 256;
 
 export interface FailedAttemptsOptions {
-  /** Failed logins per address within the window before further attempts are rejected. */
+  /** Failed logins per address and per access key within the window before further failures are throttled. */
   readonly limit: number;
   readonly windowMs: number;
-  readonly now: () => number;
+  readonly clock: WallClock;
+}
+
+/** Whose failure is counted. */
+export interface Attempt {
+  readonly address: string;
+  /** Public part of a service token; undefined for other credentials. */
+  readonly accessKey?: string | undefined;
 }
 
 interface Window {
   failures: number;
+  /** Milliseconds since the epoch. */
   readonly endsAt: number;
 }
 
 /**
- * Counts failed logins by client address.
+ * Counts failed logins by client address and by access key: the second bounds what many addresses try with one key.
  *
- * Clients behind a proxy or on one node share an address, so a credential that was valid within the window stays usable despite the failures of
- * others. Such credentials are kept as keyed hashes, and only while their address has failures.
+ * A credential that an authority has accepted within the window may be checked again despite the failures of its address, because clients behind a
+ * proxy share one. Such credentials are kept as keyed hashes, and only while their address has failures.
  */
 export class FailedAttempts {
   readonly #options: FailedAttemptsOptions;
-  readonly #windows = new Map<string, Window>();
-  readonly #validCredentials = new Map<string, number>();
+  readonly #windows: ExpiringLruCache<string, Window>;
+  readonly #validCredentials: ExpiringLruCache<string, true>;
   readonly #key = randomBytes(16).toString('hex');
 
   constructor(options: FailedAttemptsOptions) {
     this.#options = options;
+    this.#windows = new ExpiringLruCache(options.clock, MAX_COUNTERS);
+    this.#validCredentials = new ExpiringLruCache(options.clock, MAX_VALID_CREDENTIALS);
   }
 
-  /** Seconds until the address may try this credential again; 0 for now. */
-  retryAfterSeconds(address: string, credential: string): number {
-    const now = this.#options.now();
-    const window = this.#windows.get(address);
-    if (!window || window.endsAt <= now || window.failures < this.#options.limit) return 0;
-    if ((this.#validCredentials.get(this.#hash(credential)) ?? 0) > now) return 0;
-    return Math.ceil((window.endsAt - now) / 1000);
-  }
-
-  failed(address: string): void {
-    const now = this.#options.now();
-    let window = this.#windows.get(address);
-    if (!window || window.endsAt <= now) {
-      this.#windows.delete(address);
-      window = { failures: 0, endsAt: now + this.#options.windowMs };
-      this.#windows.set(address, window);
-      dropOldest(this.#windows, MAX_ADDRESSES);
+  /** Seconds until a failure of this address or access key is answered again; 0 for now. */
+  retryAfterSeconds(attempt: Attempt): number {
+    let endsAt = 0;
+    for (const key of keysOf(attempt)) {
+      const window = this.#windows.get(key);
+      if (window !== undefined && window.failures >= this.#options.limit) endsAt = Math.max(endsAt, window.endsAt);
     }
-    window.failures += 1;
+    return Math.max(0, Math.ceil((endsAt - this.#options.clock.now()) / 1000));
   }
 
+  failed(attempt: Attempt): void {
+    const { clock, windowMs } = this.#options;
+    for (const key of keysOf(attempt)) {
+      const window = this.#windows.get(key);
+      if (window === undefined) this.#windows.set(key, { failures: 1, endsAt: clock.now() + windowMs }, windowMs);
+      else window.failures += 1;
+    }
+  }
+
+  /** Remembers a credential that an authority accepted, where its address has failures. */
   succeeded(address: string, credential: string): void {
-    const window = this.#windows.get(address);
-    if (!window) return;
-    const now = this.#options.now();
-    if (window.endsAt <= now) {
-      this.#windows.delete(address);
-      return;
-    }
-    const hash = this.#hash(credential);
-    this.#validCredentials.delete(hash);
-    this.#validCredentials.set(hash, now + this.#options.windowMs);
-    dropOldest(this.#validCredentials, MAX_VALID_CREDENTIALS);
+    if (this.#windows.get(addressKey(address)) === undefined) return;
+    this.#validCredentials.set(this.#hash(credential), true, this.#options.windowMs);
+  }
+
+  /** Whether an authority accepted the credential within the window. */
+  wasValid(credential: string): boolean {
+    return this.#validCredentials.size > 0 && this.#validCredentials.get(this.#hash(credential)) === true;
   }
 
   #hash(credential: string): string {
@@ -71,10 +81,12 @@ export class FailedAttempts {
   }
 }
 
-function dropOldest<K, V>(map: Map<K, V>, max: number): void {
-  if (map.size <= max) return;
-  for (const key of map.keys()) {
-    map.delete(key);
-    return;
-  }
+function keysOf({ address, accessKey }: Attempt): string[] {
+  const keys = [addressKey(address)];
+  if (accessKey !== undefined) keys.push(`key ${accessKey.slice(0, MAX_KEY_LENGTH)}`);
+  return keys;
+}
+
+function addressKey(address: string): string {
+  return `address ${address}`;
 }

@@ -12,7 +12,7 @@ export function createRegistry(version: string, command: string): Registry {
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'olap_warden_info',
-    help: 'Always 1; its labels say what runs.',
+    help: 'Always 1; the labels are the command and the version.',
     labelNames: ['version', 'command'],
     registers: [registry],
   }).set({ version, command }, 1);
@@ -30,7 +30,7 @@ export function observeRequests(
   let last: { method: string; route: string; status: number; series: Series } | undefined;
   const configuration = {
     name: 'olap_warden_http_request_duration_seconds',
-    help: 'How long requests took, from their headers to the end of the answer.',
+    help: 'Duration of requests, from their headers to the end of the response.',
     onReset() {
       last = undefined;
       series.clear();
@@ -55,7 +55,7 @@ export function observeRequests(
 export function observeAnswerBytes(registry: Registry, budget: ByteBudget): void {
   const gauge = new Gauge({
     name: 'olap_warden_answer_bytes',
-    help: 'Bytes of pages, passed-through answers and request bodies that count against max-answer-bytes.',
+    help: 'Bytes of pages, streamed responses and request bodies that count against max-answer-bytes.',
     registers: [],
     collect() {
       this.set(budget.heldBytes);
@@ -77,10 +77,10 @@ export function observeStore(registry: Registry, health: () => StoreHealth): voi
     });
   gauge(
     'age_seconds',
-    'Since when the view of the resources may be out of date; grows while the Kubernetes API is away.',
+    'Age of the view of the resources; it grows while the Kubernetes API is unavailable.',
     () => health().ageMs / 1000,
   );
-  gauge('synced', '1 once every kind of resource has been read, else 0.', () => (health().synced ? 1 : 0));
+  gauge('synced', '1 when every kind of resource has been read, otherwise 0.', () => (health().synced ? 1 : 0));
 }
 
 /** Wraps an authorizer and counts decisions by result. It counts in plain numbers, because a decision takes less than a microsecond. */
@@ -88,7 +88,7 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
   const counts = { allowed: 0, denied: 0 };
   const counter = new Counter({
     name: 'olap_warden_decisions_total',
-    help: 'Decisions on access by result.',
+    help: 'Access decisions by result.',
     labelNames: ['result'],
     registers: [],
     collect() {
@@ -120,7 +120,7 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
 export function countReloads(registry: Registry): (result: 'applied' | 'refused') => void {
   const counter = new Counter({
     name: 'olap_warden_config_reloads_total',
-    help: 'Changes of the configuration file by result.',
+    help: 'Reloads of the configuration file by result.',
     labelNames: ['result'],
     registers: [registry],
   });

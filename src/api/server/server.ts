@@ -15,9 +15,9 @@ export class ListenError extends Error {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is taken by another program',
+  EADDRINUSE: 'is in use by another program',
   EACCES: 'may not be used by this user',
-  EADDRNOTAVAIL: 'is no address of this machine',
+  EADDRNOTAVAIL: 'is not an address of this machine',
 };
 
 function listenError(host: string, port: number, setting: string, error: unknown): ListenError {

@@ -66,7 +66,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
         operationId: 'openSession',
         tags: ['dashboard'],
         summary:
-          'Opens a session of the dashboard: the bearer token of this call is kept in an HttpOnly, same-site cookie.',
+          'Opens a session of the dashboard: the bearer token of this call is stored in an HttpOnly, same-site cookie.',
         response: { 204: Type.Null({ description: 'The session is open.' }), 401: ErrorBody, 413: ErrorBody },
       },
     },
@@ -76,7 +76,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
       if (Buffer.byteLength(encodeURIComponent(token)) > MAX_COOKIE_BYTES) {
         throw new HttpError(
           413,
-          `the token is longer than the ${MAX_COOKIE_BYTES} bytes that a cookie holds: use a service token`,
+          `the token is longer than ${MAX_COOKIE_BYTES} bytes, the limit of the session cookie: use a service token`,
         );
       }
       setSession(request, reply, token);

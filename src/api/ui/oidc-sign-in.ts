@@ -42,9 +42,9 @@ async function readJson(
     text += String(chunk);
     if (text.length > MAX_ANSWER_BYTES) throw new Error(`${url} sent more than ${MAX_ANSWER_BYTES} bytes`);
   }
-  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`);
+  if (answer.statusCode !== 200) throw new Error(`${url} responded with ${answer.statusCode}`);
   const body: unknown = JSON.parse(text);
-  if (typeof body !== 'object' || body === null) throw new Error(`${url} did not answer with a JSON object`);
+  if (typeof body !== 'object' || body === null) throw new Error(`${url} did not return a JSON object`);
   return { ...body };
 }
 
@@ -74,7 +74,7 @@ const Exchange = Type.Object(
   {
     code: Type.String({ minLength: 1, maxLength: 4096 }),
     codeVerifier: Type.String({ minLength: 43, maxLength: 128 }),
-    nonce: Type.String({ minLength: 1, maxLength: 128, description: 'What the authorization request sent along.' }),
+    nonce: Type.String({ minLength: 1, maxLength: 128, description: 'The value of the authorization request.' }),
     redirectUri: Type.String({ maxLength: 2048, pattern: '/ui/signed-in$' }),
   },
   { additionalProperties: false },
@@ -109,10 +109,10 @@ function requireNonce(idToken: unknown, nonce: string): void {
   try {
     claimed = decodeJwt(idToken)['nonce'];
   } catch (error) {
-    throw new HttpError(401, 'the identity provider sent an `id_token` that is no JWT', { cause: error });
+    throw new HttpError(401, 'the identity provider sent an `id_token` that is not a JWT', { cause: error });
   }
   if (claimed !== nonce)
-    throw new HttpError(401, 'the answer of the identity provider is not for this sign-in: its `nonce` differs');
+    throw new HttpError(401, 'the response of the identity provider is not for this sign-in: its `nonce` differs');
 }
 
 /**
@@ -128,7 +128,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
       schema: {
         operationId: 'signInMethods',
         tags: ['dashboard'],
-        summary: 'How people may sign in to the dashboard.',
+        summary: 'The sign-in methods of the dashboard.',
         response: { 200: Methods, 502: ErrorBody },
       },
     },

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../pinot/types.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
+import { retry } from '../../platform/retry.ts';
 import type { CallOutcome, HealthMetrics } from '../metrics.ts';
 import { readFailed, readOk, type Read } from '../snapshot.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
@@ -35,7 +36,7 @@ export interface Answer {
 }
 
 const TIMEOUT_MS = 15_000;
-const RETRY_BASE_MS = 200;
+const BACKOFF = { baseMs: 300, maxMs: 10_000, jitter: 'half' } as const;
 /** Limit for answers that are not read as streams. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
@@ -129,14 +130,14 @@ export class Reader {
   }
 
   async #attempts<T>(call: Call, ask: () => Promise<T>, outcome?: (value: T) => CallOutcome): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#once(call, ask, outcome);
-      } catch (error) {
-        if (attempt >= this.#options.attempts || this.signal.aborted || !isRetryable(error)) throw error;
-        await this.sleep(RETRY_BASE_MS * 2 ** (attempt - 1) * (0.5 + this.#options.clock.random()));
-      }
-    }
+    const { attempts, clock } = this.#options;
+    return retry(() => this.#once(call, ask, outcome), {
+      attempts,
+      backoff: BACKOFF,
+      clock,
+      signal: this.signal,
+      retryAfterMs: (error) => (isRetryable(error) ? 0 : undefined),
+    });
   }
 
   async #once<T>(call: Call, ask: () => Promise<T>, outcome?: (value: T) => CallOutcome): Promise<T> {

@@ -1,13 +1,21 @@
 import { Backreferences } from '../backreferences.ts';
-import { READY } from '../outcome.ts';
+import { READY, type Outcome } from '../outcome.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
+import { DEFAULT_PRUNE_AFTER_MS, pruneExpired, reportExpiry } from './assignment-expiry.ts';
 
 export interface RoleAssignmentObserved extends Subject<'RoleAssignment'> {
   readonly roleExists: boolean;
 }
 
-/** Reports whether the role of each RoleAssignment exists. */
-export function roleAssignmentReconciler(): Reconciler<'RoleAssignment', RoleAssignmentObserved> {
+export interface RoleAssignmentOptions {
+  /** How long an expired subject stays in the object, in milliseconds; 0: for ever. */
+  readonly pruneAfterMs?: number;
+}
+
+/** Reports whether the role of each RoleAssignment exists and which subjects expire, and removes expired subjects. */
+export function roleAssignmentReconciler({
+  pruneAfterMs = DEFAULT_PRUNE_AFTER_MS,
+}: RoleAssignmentOptions = {}): Reconciler<'RoleAssignment', RoleAssignmentObserved> {
   const assignmentsByRole = new Backreferences();
   return {
     kind: 'RoleAssignment',
@@ -19,16 +27,27 @@ export function roleAssignmentReconciler(): Reconciler<'RoleAssignment', RoleAss
       const object = store.get('RoleAssignment', name);
       return { object, roleExists: object !== undefined && store.get('Role', object.spec.role) !== undefined };
     },
-    reconcile({ object, roleExists }) {
+    reconcile({ object, roleExists }, context) {
       if (!object) return { actions: [] };
-      const outcome = roleExists
-        ? READY
-        : ({
-            class: 'waiting',
-            reason: 'RoleNotFound',
-            message: `role \`${object.spec.role}\` not found: create it, or delete this assignment (its role cannot be changed)`,
-          } as const);
-      return { actions: [], status: { outcome, fields: { subjectCount: object.spec.subjects.length } } };
+      const now = context.now;
+      const pruning = pruneExpired(object, now, pruneAfterMs);
+      // The write causes another reconciliation, which reports the status.
+      if (pruning) return { actions: pruning };
+      const { fields, events, changesInMs } = reportExpiry(object, now, pruneAfterMs);
+      const outcome = roleExists ? READY : roleNotFound(object.spec.role);
+      return {
+        actions: [],
+        status: { outcome, fields, events },
+        ...(changesInMs === undefined ? {} : { requeueAfterMs: changesInMs }),
+      };
     },
+  };
+}
+
+function roleNotFound(role: string): Outcome {
+  return {
+    class: 'waiting',
+    reason: 'RoleNotFound',
+    message: `role \`${role}\` not found: create it, or delete this assignment (its role cannot be changed)`,
   };
 }

@@ -1,4 +1,5 @@
 import type { Role } from '../../resources/kinds.ts';
+import { expiryOf } from '../../access/subjects.ts';
 import { Backreferences } from '../backreferences.ts';
 import { READY, type Outcome } from '../outcome.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
@@ -10,8 +11,8 @@ export interface RoleObserved extends Subject<'Role'> {
   readonly missing: readonly string[];
   /** Names of the role's policies that are invalid. */
   readonly invalid: readonly string[];
-  /** Sum over all assignments of the role. */
-  readonly subjectCount: number;
+  /** Expiry times of all subjects in all assignments of the role, milliseconds since the epoch; Infinity for none. */
+  readonly expiries: readonly number[];
 }
 
 /** Reports whether all policies of each Role exist and are valid. */
@@ -41,16 +42,23 @@ export function roleReconciler(): Reconciler<'Role', RoleObserved> {
         const found = store.get('Policy', policy);
         return found && policyOutcome(found).class !== 'ready';
       });
-      const subjectCount = Array.from(assignmentsByRole.ownersOf(name), (assignment) => {
-        return store.get('RoleAssignment', assignment)?.spec.subjects.length ?? 0;
-      }).reduce((sum, count) => sum + count, 0);
-      return { object, missing, invalid, subjectCount };
+      const expiries = Array.from(assignmentsByRole.ownersOf(name)).flatMap((assignment) => {
+        return store.get('RoleAssignment', assignment)?.spec.subjects.map(expiryOf) ?? [];
+      });
+      return { object, missing, invalid, expiries };
     },
-    reconcile(observed) {
-      const { object, subjectCount } = observed;
+    reconcile(observed, context) {
+      const { object, expiries } = observed;
       if (!object) return { actions: [] };
-      const fields = { policyCount: policiesOf(object).length, subjectCount };
-      return { actions: [], status: { outcome: roleOutcome(observed), fields } };
+      const now = context.now;
+      const active = expiries.filter((expiry) => expiry > now);
+      const fields = { policyCount: policiesOf(object).length, subjectCount: active.length };
+      const next = active.reduce((least, expiry) => Math.min(least, expiry), Infinity);
+      return {
+        actions: [],
+        status: { outcome: roleOutcome(observed), fields },
+        ...(next === Infinity ? {} : { requeueAfterMs: next - now }),
+      };
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Secret, ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
+import { expiryOf } from '../../access/subjects.ts';
 import { hashSecretName, readHashSecret, type TokenHashes } from '../../access/service-token.ts';
 import { Backreferences } from '../backreferences.ts';
 import { READY, type Outcome } from '../outcome.ts';
@@ -15,8 +16,11 @@ export const DEFAULT_GRACE_MS = 24 * 3_600_000;
 const REST_GRACE_MS = 60_000;
 
 export interface ServiceTokenObserved extends Subject<'ServiceToken'> {
-  /** Whether a RoleAssignment has the token as a subject, by name or access key. */
-  readonly assigned: boolean;
+  /**
+   * Last expiry of the RoleAssignments with the token as a subject, by name or access key, in milliseconds since the epoch: -Infinity for none,
+   * Infinity for one that does not expire.
+   */
+  readonly assignedUntil: number;
   /** The Secret with the hashes, which may belong to another object. */
   readonly hashSecret: Secret | undefined;
   /** The Secret named by spec.secretName, if the store shows it. */
@@ -88,12 +92,21 @@ function observe(
   const orphans = object ? [hashSecret, tokenSecret].filter(isOrphan) : store.list('Secret').filter(isOrphan);
   return {
     object,
-    assigned:
-      assignments.ownersOf(name).size > 0 || (accessKey !== undefined && assignments.ownersOf(accessKey).size > 0),
+    assignedUntil: lastExpiry(store, assignments, accessKey === undefined ? [name] : [name, accessKey]),
     hashSecret: isOrphan(hashSecret) ? undefined : hashSecret,
     tokenSecret: isOrphan(tokenSecret) ? undefined : tokenSecret,
     orphans,
   };
+}
+
+function lastExpiry(store: ResourceStore, assignments: Backreferences, names: readonly string[]): number {
+  let last = -Infinity;
+  for (const assignment of names.flatMap((name) => [...assignments.ownersOf(name)])) {
+    for (const subject of store.get('RoleAssignment', assignment)?.spec.subjects ?? []) {
+      if (subject.type === 'service-token' && names.includes(subject.name)) last = Math.max(last, expiryOf(subject));
+    }
+  }
+  return last;
 }
 
 function reconcile(
@@ -107,14 +120,16 @@ function reconcile(
   });
   if (!object) return { actions: cleanUp };
   const { now } = context;
-  const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now.getTime() : Infinity;
+  const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now : Infinity;
   const expired = expiresInMs <= 0;
+  const assignedForMs = observed.assignedUntil - now;
+  const assigned = assignedForMs > 0;
   const problem = ownershipProblem(object, observed, rules);
   const issue: Issue =
     problem || expired ? existingToken(observed, rules) : issueToken({ ...observed, object }, context, rules.graceMs);
   const { hashes } = issue;
-  const state = expired ? 'Expired' : observed.assigned && hashes ? 'Active' : 'Unassigned';
-  const outcome = expired ? EXPIRED : (problem ?? tokenOutcome(object, hashes, observed.assigned, now));
+  const state = expired ? 'Expired' : assigned && hashes ? 'Active' : 'Unassigned';
+  const outcome = expired ? EXPIRED : (problem ?? tokenOutcome(object, hashes, assigned, now));
   const { rotatedAt } = issue.marks;
   return {
     actions: [...cleanUp, ...issue.actions],
@@ -127,7 +142,7 @@ function reconcile(
         ...observedRotation(object, hashes),
       },
     },
-    ...requeue(expiresInMs, hashes, object, now),
+    ...requeue([expiresInMs, assignedForMs], hashes, object, now),
   };
 }
 
@@ -165,7 +180,7 @@ function ownershipProblem(
   return foreign && secretNotOwned(foreign.metadata.name);
 }
 
-function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: Date): Outcome {
+function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: number): Outcome {
   if (!hashes) {
     const overdue = ageMs(object, now) >= REST_GRACE_MS;
     return {
@@ -183,21 +198,21 @@ function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, ass
   };
 }
 
-/** The next time-based change: expiry of the token, end of the rotation's grace period, or end of the time for the REST interface. */
+/** The next time-based change: expiry of the token or of its last assignment, end of the rotation's grace period, or end of the time for the REST interface. */
 function requeue(
-  expiresInMs: number,
+  expiries: readonly number[],
   hashes: TokenHashes | undefined,
   object: ServiceToken,
-  now: Date,
+  now: number,
 ): { requeueAfterMs?: number } {
-  const times = [expiresInMs > 0 ? expiresInMs : Infinity];
-  if (hashes?.previousExpiresAt) times.push(Date.parse(hashes.previousExpiresAt) - now.getTime());
+  const times = [...expiries];
+  if (hashes?.previousExpiresAt) times.push(Date.parse(hashes.previousExpiresAt) - now);
   if (!hashes) times.push(REST_GRACE_MS - ageMs(object, now));
   const next = times.filter((ms) => ms > 0 && Number.isFinite(ms)).sort((a, b) => a - b)[0];
   return next === undefined ? {} : { requeueAfterMs: next };
 }
 
-function ageMs(object: ServiceToken, now: Date): number {
+function ageMs(object: ServiceToken, now: number): number {
   const created = object.metadata.creationTimestamp;
-  return created ? now.getTime() - Date.parse(created) : 0;
+  return created ? now - Date.parse(created) : 0;
 }

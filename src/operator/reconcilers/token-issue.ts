@@ -61,7 +61,7 @@ function isRotationDue(object: ServiceToken, tokenSecret: Secret, rotateAt: stri
 }
 
 /** The hashes that match the token in the Secret. */
-function matchingHashes(keys: TokenKeys, hashes: TokenHashes | undefined, now: Date, graceMs: number): TokenHashes {
+function matchingHashes(keys: TokenKeys, hashes: TokenHashes | undefined, now: number, graceMs: number): TokenHashes {
   const wanted = hashesOf(keys);
   if (!hashes) return wanted;
   const matches = hashes.accessKey === wanted.accessKey && hashes.secretHash === wanted.secretHash;
@@ -132,7 +132,7 @@ function rotate(
 }
 
 /** A token that was created through REST: its secret key is not stored. */
-function withoutSecret({ object, hashSecret }: Observed, hashes: TokenHashes | undefined, now: Date): Issue {
+function withoutSecret({ object, hashSecret }: Observed, hashes: TokenHashes | undefined, now: number): Issue {
   if (!hashes) return { actions: [], hashes: undefined, marks: readMarks(undefined) };
   const wanted = withoutExpired(hashes, now);
   const actions = writeHash(object, hashSecret, hashes, wanted);
@@ -152,14 +152,13 @@ function hashesOf(keys: TokenKeys): TokenHashes {
   return { accessKey: keys.accessKey, secretHash: hashSecretKey(keys.secretKey) };
 }
 
-function previous(hash: string, now: Date, graceMs: number): { previousHash: string; previousExpiresAt: string } {
-  return { previousHash: hash, previousExpiresAt: kubernetesTime(new Date(now.getTime() + graceMs)) };
+function previous(hash: string, now: number, graceMs: number): { previousHash: string; previousExpiresAt: string } {
+  return { previousHash: hash, previousExpiresAt: kubernetesTime(now + graceMs) };
 }
 
-function withoutExpired(hashes: TokenHashes, now: Date): TokenHashes {
+function withoutExpired(hashes: TokenHashes, now: number): TokenHashes {
   const { accessKey, secretHash, previousHash, previousExpiresAt } = hashes;
-  if (!previousHash || !previousExpiresAt || Date.parse(previousExpiresAt) <= now.getTime())
-    return { accessKey, secretHash };
+  if (!previousHash || !previousExpiresAt || Date.parse(previousExpiresAt) <= now) return { accessKey, secretHash };
   return { accessKey, secretHash, previousHash, previousExpiresAt };
 }
 

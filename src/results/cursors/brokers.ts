@@ -1,3 +1,4 @@
+import type { MonotonicClock } from '../../platform/clock.ts';
 import { readBody } from '../../pinot/controller.ts';
 import { requestPieces } from '../../pinot/pieces.ts';
 import { EngineError, type Engine, type EngineEndpoint, type EngineResponse } from '../../pinot/types.ts';
@@ -12,8 +13,7 @@ import { cursorIn, isSame, noCursors, shown } from './answer.ts';
 export interface CursorBrokersOptions {
   readonly engine: Pick<Engine, 'brokerFor' | 'brokerAt'>;
   readonly metrics: QueryMetrics;
-  /** Monotonic clock in milliseconds. */
-  readonly monotonic: () => number;
+  readonly clock: MonotonicClock;
   /** Called with errors that are not reported to a caller. */
   readonly onProblem: (message: string) => void;
 }
@@ -142,8 +142,8 @@ export class CursorBrokers {
   }
 
   async #timed<T>(operation: CursorOperation, call: () => Promise<T>): Promise<T> {
-    const { metrics, monotonic } = this.#options;
-    const started = monotonic();
+    const { metrics, clock } = this.#options;
+    const started = clock.monotonic();
     let failed = false;
     try {
       return await call();
@@ -151,7 +151,7 @@ export class CursorBrokers {
       failed = !(error instanceof QueryError) || !EXPECTED_ERRORS.has(error.code);
       throw error;
     } finally {
-      metrics.storeCall(operation, (monotonic() - started) / 1000, failed);
+      metrics.storeCall(operation, (clock.monotonic() - started) / 1000, failed);
     }
   }
 }
@@ -205,5 +205,5 @@ function isUnreachable(error: unknown): boolean {
 }
 
 function abortedByCaller(cause: unknown): QueryError {
-  return new QueryError('aborted', 'the caller went away before the engine had answered', { cause });
+  return new QueryError('aborted', 'request aborted by the client', { cause });
 }

@@ -1,3 +1,4 @@
+import type { WallClock } from '../../platform/clock.ts';
 import { isCursorId } from '../request-id.ts';
 import type { ResultStore, StoredResultSummary } from '../result-store.ts';
 import { type CursorBrokers, isCursorRecord } from './brokers.ts';
@@ -7,8 +8,7 @@ export interface CursorStoreOptions {
   readonly brokers: CursorBrokers;
   /** Whether the engine keeps new results. The store's own capacity then does not limit them. */
   readonly native: boolean;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly clock: WallClock;
   readonly onProblem: (message: string) => void;
 }
 
@@ -16,9 +16,8 @@ export interface CursorStoreOptions {
  * Wraps a store so that it includes the results kept by the engine: their size counts, and deleting one also deletes it at the engine.
  * Quota, cleaner and listing need no special case.
  */
-export function cursorStore({ store, brokers, native, now, onProblem }: CursorStoreOptions): ResultStore {
+export function cursorStore({ store, brokers, native, clock, onProblem }: CursorStoreOptions): ResultStore {
   return {
-    protocol: store.protocol,
     local: store.local,
     ...(store.capacityBytes !== undefined && !native && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),
@@ -45,7 +44,7 @@ export function cursorStore({ store, brokers, native, now, onProblem }: CursorSt
       await brokers.delete(record, signal);
     } catch (error) {
       // The engine expires results itself, so the record is deleted even if its broker is gone permanently.
-      if (signal.aborted || record.expirationTimeMs > now()) throw error;
+      if (signal.aborted || record.expirationTimeMs > clock.now()) throw error;
       onProblem(`the expired result ${requestId} is left to the engine: ${(error as Error).message}`);
     }
   }

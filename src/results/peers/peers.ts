@@ -1,3 +1,4 @@
+import type { MonotonicClock } from '../../platform/clock.ts';
 import type { GatewayIdentity } from '../paginated-queries.ts';
 import { holderOf, holderTag, isRequestId } from '../request-id.ts';
 
@@ -28,8 +29,7 @@ export interface PeerDirectoryOptions {
   readonly addresses: () => Promise<readonly GatewayAddress[]>;
   /** Requests the `brokerId` of a gateway; undefined if it does not report one. */
   readonly identify: (address: GatewayAddress) => Promise<string | undefined>;
-  /** Monotonic clock in milliseconds. */
-  readonly now: () => number;
+  readonly clock: MonotonicClock;
   readonly refreshMs?: number;
   readonly onProblem: (message: string) => void;
 }
@@ -98,7 +98,7 @@ export class PeerDirectory {
 
   async #find(which: (peer: Peer) => boolean): Promise<Peer | undefined> {
     const known = this.#peers.find(which);
-    const age = this.#options.now() - this.#readAt;
+    const age = this.#options.clock.monotonic() - this.#readAt;
     if (age < (this.#options.refreshMs ?? REFRESH_MS)) return known;
     const refreshed = this.refresh();
     if (known !== undefined) return known;
@@ -107,7 +107,7 @@ export class PeerDirectory {
   }
 
   async #read(): Promise<void> {
-    const { self, addresses, identify, now, onProblem } = this.#options;
+    const { self, addresses, identify, clock, onProblem } = this.#options;
     try {
       const found = (await addresses()).filter((address) => !same(self, address));
       if (found.length > MAX_PEERS)
@@ -119,7 +119,7 @@ export class PeerDirectory {
     } catch (error) {
       onProblem(`the other gateways could not be looked up: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
-      this.#readAt = now();
+      this.#readAt = clock.monotonic();
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { WallClock } from '../../platform/clock.ts';
 import type { DeletionReason, QueryMetrics } from '../metrics.ts';
 import type { ResultStore, StoredResultSummary } from '../result-store.ts';
 import type { PaginationSettings, StorageCleanerSettings } from '../settings.ts';
@@ -11,12 +12,11 @@ export interface RetentionOptions {
   /** `brokerId` of this gateway: only its own results count against its quota. */
   readonly gatewayId: string;
   readonly settings: () => PaginationSettings;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly clock: WallClock;
   readonly metrics: QueryMetrics;
   /**
-   * Whether every run deletes expired results, regardless of the quota. True without an operator, and for the memory store, because
-   * its memory is too scarce to wait for the operator.
+   * Whether every run deletes expired results, regardless of the quota. True without an operator, and for a store with a capacity of its own,
+   * which is too scarce to wait for the operator.
    */
   readonly deletesExpired: boolean;
   /** True while a page of the result is being sent. */
@@ -85,11 +85,11 @@ export class Retention {
   }
 
   async #run(signal: AbortSignal): Promise<RetentionOutcome> {
-    const { metrics, settings, now } = this.#options;
+    const { metrics, settings, clock } = this.#options;
     const { own, abandoned } = await this.#results(signal);
     const before = total(own);
     metrics.holds(own.length, before);
-    const quota = chooseForDeletion(own, settings().storageCleaner, now(), this.#unfinished);
+    const quota = chooseForDeletion(own, settings().storageCleaner, clock.now(), this.#unfinished);
     const { deletedIds, failure } = await this.#removeAll(
       [...this.#expired(own), ...this.#expired(abandoned), ...quota],
       signal,
@@ -124,7 +124,7 @@ export class Retention {
 
   #expired(results: readonly StoredResultSummary[]): ReturnType<typeof chooseForDeletion> {
     if (!this.#options.deletesExpired) return [];
-    const now = this.#options.now();
+    const now = this.#options.clock.now();
     return results
       .filter(({ record }) => record.expirationTimeMs <= now)
       .map((result) => ({ result, reason: 'expired' as const }));
@@ -144,13 +144,13 @@ export class Retention {
 
   /** This gateway's results and, in a shared store, results of other gateways that expired long ago: their gateway may be gone. */
   async #results(signal: AbortSignal): Promise<{ own: StoredResultSummary[]; abandoned: StoredResultSummary[] }> {
-    const { store, gatewayId, now } = this.#options;
+    const { store, gatewayId, clock } = this.#options;
     const own: StoredResultSummary[] = [];
     const abandoned: StoredResultSummary[] = [];
     for await (const summary of store.list(signal)) {
       const { brokerId, expirationTimeMs } = summary.record;
       if (brokerId === gatewayId) own.push(summary);
-      else if (!store.local && now() - expirationTimeMs > OWNER_GRACE_MS) abandoned.push(summary);
+      else if (!store.local && clock.now() - expirationTimeMs > OWNER_GRACE_MS) abandoned.push(summary);
     }
     return { own, abandoned };
   }

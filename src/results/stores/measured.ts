@@ -1,11 +1,12 @@
+import type { MonotonicClock } from '../../platform/clock.ts';
 import type { QueryMetrics, StoreOperation } from '../metrics.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
 import type { RowIndex } from '../row-index.ts';
 
-/** Wraps a store with metrics for call durations and failures; calls aborted by the caller are not failures. @param now monotonic clock in milliseconds */
-export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: () => number): ResultStore {
+/** Wraps a store with metrics for call durations and failures; calls aborted by the caller are not failures. */
+export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: MonotonicClock): ResultStore {
   const timed = async <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
-    const started = now();
+    const started = clock.monotonic();
     let failed = false;
     try {
       return await call();
@@ -13,7 +14,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
       failed = !isCallerAbort(signal);
       throw error;
     } finally {
-      metrics.storeCall(operation, (now() - started) / 1000, failed);
+      metrics.storeCall(operation, (clock.monotonic() - started) / 1000, failed);
     }
   };
   /** Measures only the time spent waiting for pieces, not the time of the consumer. Stopping early is not a failure. */
@@ -28,9 +29,9 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
     try {
       for (;;) {
         failed = true;
-        const asked = now();
+        const asked = clock.monotonic();
         const next = await iterator.next().finally(() => {
-          waitedMs += now() - asked;
+          waitedMs += clock.monotonic() - asked;
         });
         failed = false;
         if (next.done === true) return;
@@ -51,7 +52,6 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, now: ()
     discard: () => inner.discard(),
   });
   return {
-    protocol: store.protocol,
     local: store.local,
     ...(store.capacityBytes !== undefined && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),

@@ -9,6 +9,7 @@ import { FolderLock } from './lock.ts';
 import {
   StoreError,
   type DeleteOptions,
+  type ReadOptions,
   type ResourceStore,
   type StoreEvent,
   type StoreHealth,
@@ -61,7 +62,7 @@ export class FolderStore implements ResourceStore {
     const context: KindFolderContext = {
       directory,
       validate,
-      now: () => this.#clock.now(),
+      clock: this.#clock,
       versions: versionsFrom(this.#clock),
       onProblem: (path, message) => options.onError?.(new Error(`${path}: ${message}`), { during: `reading ${path}` }),
     };
@@ -113,6 +114,19 @@ export class FolderStore implements ResourceStore {
     return this.#views.list(kind);
   }
 
+  /** This process is the only writer, so the view is current once all writes before this call have ended. */
+  async read<K extends ResourceKind>(
+    kind: K,
+    name: string,
+    options: ReadOptions = {},
+  ): Promise<ResourceByKind[K] | undefined> {
+    return this.#inOrder(kind, options, async () => this.#views.get(kind, name));
+  }
+
+  async readAll<K extends ResourceKind>(kind: K, options: ReadOptions = {}): Promise<readonly ResourceByKind[K][]> {
+    return this.#inOrder(kind, options, async () => this.#views.list(kind));
+  }
+
   subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
     return this.#views.subscribe(kind, listener);
   }
@@ -122,7 +136,7 @@ export class FolderStore implements ResourceStore {
     object: ResourceByKind[K],
     options: WriteOptions = {},
   ): Promise<ResourceByKind[K]> {
-    return this.#write(kind, options, async (folder) => folder.create(object));
+    return this.#inOrder(kind, options, async (folder) => folder.create(object));
   }
 
   async update<K extends ResourceKind>(
@@ -130,7 +144,7 @@ export class FolderStore implements ResourceStore {
     object: ResourceByKind[K],
     options: WriteOptions = {},
   ): Promise<ResourceByKind[K]> {
-    return this.#write(kind, options, async (folder) => folder.update(object));
+    return this.#inOrder(kind, options, async (folder) => folder.update(object));
   }
 
   async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(
@@ -138,11 +152,11 @@ export class FolderStore implements ResourceStore {
     object: ResourceByKind[K],
     options: WriteOptions = {},
   ): Promise<ResourceByKind[K]> {
-    return this.#write(kind, options, async (folder) => folder.updateStatus(object));
+    return this.#inOrder(kind, options, async (folder) => folder.updateStatus(object));
   }
 
   async delete(kind: ResourceKind, name: string, options: DeleteOptions = {}): Promise<void> {
-    await this.#write(kind, options, async (folder) => folder.delete(name, options));
+    await this.#inOrder(kind, options, async (folder) => folder.delete(name, options));
   }
 
   health(): StoreHealth {
@@ -168,18 +182,18 @@ export class FolderStore implements ResourceStore {
     await this.#lock.release();
   }
 
-  async #write<K extends ResourceKind, R>(
+  async #inOrder<K extends ResourceKind, R>(
     kind: K,
     { signal }: WriteOptions,
-    write: (folder: KindFolder<K>) => Promise<R>,
+    work: (folder: KindFolder<K>) => Promise<R>,
   ): Promise<R> {
     return this.#exclusively(async () => {
       signal?.throwIfAborted();
       if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
       try {
-        return await write(this.#folders[kind]);
+        return await work(this.#folders[kind]);
       } catch (error) {
-        throw asStoreError(error, `cannot write to the folder of ${kind} objects`);
+        throw asStoreError(error, `cannot access the folder of ${kind} objects`);
       }
     });
   }

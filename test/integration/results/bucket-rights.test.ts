@@ -9,11 +9,12 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { s3Properties, type TestBucket } from '../../support/result-stores.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ObjectStoreSettings } from '../../../src/results/settings.ts';
-import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { answerText, collect, responseOf, submission } from '../../unit/results/answers.ts';
@@ -51,7 +52,7 @@ const newId = (): string => newRequestId(GATEWAY, (bytes) => Buffer.alloc(bytes,
 async function gateway(
   name: string,
   without: readonly string[] = [],
-): Promise<{ store: ResultStore; bucket: ObjectStoreSettings; problems: string[] }> {
+): Promise<{ store: ResultStore; bucket: TestBucket; problems: string[] }> {
   const bucket = await s3.bucket(name);
   const keys = await s3.account(name);
   const statements = documented.map(({ Effect, Resource, Action }) => ({
@@ -66,20 +67,21 @@ async function gateway(
   });
   await root.send(new PutBucketPolicyCommand({ Bucket: name, Policy }));
   const problems: string[] = [];
-  const store = await createResultStore(
-    { ...DEFAULT_RESULT_STORE_SETTINGS, protocol: 's3', s3: { ...bucket, ...keys } },
-    { gatewayId: GATEWAY, now: Date.now, onProblem: (message) => problems.push(message) },
-  );
+  const store = await createResultStore(s3Properties({ ...bucket, ...keys }), {
+    gatewayId: GATEWAY,
+    clock: systemClock,
+    onProblem: (message) => problems.push(message),
+  });
   return { store, bucket, problems };
 }
 
 /** What a killed gateway leaves: an upload, and rows without a record. */
-async function leave({ bucket, prefix }: ObjectStoreSettings): Promise<void> {
+async function leave({ bucket, prefix }: TestBucket): Promise<void> {
   await root.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `${prefix}${newId()}.rows` }));
   await root.send(new PutObjectCommand({ Bucket: bucket, Key: `${prefix}${newId()}.rows`, Body: '[1]' }));
 }
 
-async function left({ bucket: Bucket }: ObjectStoreSettings): Promise<{ objects: number; uploads: number }> {
+async function left({ bucket: Bucket }: TestBucket): Promise<{ objects: number; uploads: number }> {
   const { Contents = [] } = await root.send(new ListObjectsV2Command({ Bucket }));
   const { Uploads = [] } = await root.send(new ListMultipartUploadsCommand({ Bucket }));
   return { objects: Contents.length, uploads: Uploads.length };

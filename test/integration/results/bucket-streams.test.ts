@@ -2,16 +2,14 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ListMultipartUploadsCommand, ListPartsCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { gcsProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
+import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import type { EngineResponse } from '../../../src/pinot/types.ts';
 import { readPage } from '../../../src/results/page.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
-import {
-  DEFAULT_RESULT_STORE_SETTINGS,
-  type ObjectStoreSettings,
-  type ResultStoreSettings,
-} from '../../../src/results/settings.ts';
-import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { CutProxy } from '../../support/cut-proxy.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
@@ -60,31 +58,28 @@ afterAll(async () => {
   await gcs?.stop();
 });
 
-async function open(settings: Partial<ResultStoreSettings>): Promise<ResultStore> {
-  const store = await createResultStore(
-    { ...DEFAULT_RESULT_STORE_SETTINGS, ...settings },
-    {
-      gatewayId: 'gateway-0',
-      now: Date.now,
-      onProblem: (message) => {
-        throw new Error(message);
-      },
+async function open(properties: PropertyValues): Promise<ResultStore> {
+  const store = await createResultStore(properties, {
+    gatewayId: 'gateway-0',
+    clock: systemClock,
+    onProblem: (message) => {
+      throw new Error(message);
     },
-  );
+  });
   await store.start(signal());
   return store;
 }
 
 describe('a bucket of S3', () => {
   let store: ResultStore;
-  let bucket: ObjectStoreSettings;
+  let bucket: TestBucket;
   let proxy: CutProxy;
 
   beforeAll(async () => {
     proxy = new CutProxy(s3.url);
     await proxy.listen();
     bucket = await s3.bucket('streams');
-    store = await open({ protocol: 's3', s3: { ...bucket, endpoint: proxy.url } });
+    store = await open(s3Properties({ ...bucket, endpoint: proxy.url }));
   });
   afterAll(async () => {
     await store?.close();
@@ -145,7 +140,7 @@ describe('a bucket of S3', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', bucket.accessKeyId);
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', bucket.secretAccessKey);
     const bare = { ...bucket, accessKeyId: undefined, secretAccessKey: undefined };
-    const another = await open({ protocol: 's3', s3: bare });
+    const another = await open(s3Properties(bare));
     let results = 0;
     for await (const { record } of another.list(signal())) results += Number(record.rowCount === ROWS.length);
     expect(results).toBe(2);
@@ -161,7 +156,7 @@ describe('a bucket of GCS', () => {
     proxy = new CutProxy(gcs.url);
     await proxy.listen();
     const bucket = await gcs.bucket('streams');
-    store = await open({ protocol: 'gcs', gcs: { ...bucket, endpoint: proxy.url } });
+    store = await open(gcsProperties({ ...bucket, endpoint: proxy.url }));
   });
   afterAll(async () => {
     await store?.close();
@@ -226,8 +221,8 @@ class FastAnswer {
 
 describe('a bucket that takes nothing for a while', () => {
   it.each([
-    ['S3', async () => open({ protocol: 's3', s3: await s3.bucket('paused') }), () => s3],
-    ['GCS', async () => open({ protocol: 'gcs', gcs: await gcs.bucket('paused') }), () => gcs],
+    ['S3', async () => open(s3Properties(await s3.bucket('paused'))), () => s3],
+    ['GCS', async () => open(gcsProperties(await gcs.bucket('paused'))), () => gcs],
   ] as const)('stops the engine (%s), which goes on with it', async (_name, make, server) => {
     const store = await make();
     const answer = new FastAnswer(30_000);

@@ -30,7 +30,7 @@ describe('the cleaner of an operator, at gateways with files of their own', () =
     second = await start('second', { 'token-file': join(first.dataDir, 'tokens.jsonl') });
     const secret = join(folder, 'credential');
     await writeFile(secret, 'a-token-that-nobody-knows');
-    const credential = credentialFromFile(secret, () => elapsedMs);
+    const credential = credentialFromFile(secret, { monotonic: () => elapsedMs });
     client = createGatewayClient({ credential: () => credential.current() });
   });
   afterAll(async () => {

@@ -1,19 +1,20 @@
 // A gateway's part of storing results in a bucket, a step for each line of its standard input; it is killed on the way. Argument: `BucketProgram` as JSON.
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
+import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
-import type { ResultStoreSettings } from '../../../src/results/settings.ts';
-import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, responseOf, submission } from '../../unit/results/answers.ts';
 
 export interface BucketProgram {
   readonly gatewayId: string;
-  readonly settings: ResultStoreSettings;
+  readonly properties: PropertyValues;
 }
 
-const { gatewayId, settings } = JSON.parse(process.argv[2] ?? '') as BucketProgram;
+const { gatewayId, properties } = JSON.parse(process.argv[2] ?? '') as BucketProgram;
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 async function store(into: ResultStore, rows: number): Promise<string> {
@@ -27,9 +28,9 @@ async function store(into: ResultStore, rows: number): Promise<string> {
   return requestId;
 }
 
-const results = await createResultStore(settings, {
+const results = await createResultStore(properties, {
   gatewayId,
-  now: Date.now,
+  clock: systemClock,
   onProblem: (message) => process.stderr.write(`${message}\n`),
 });
 say('loaded');

@@ -6,14 +6,12 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileInS3Properties, gcsProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
+import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultReader, ResultStore } from '../../../src/results/result-store.ts';
-import {
-  DEFAULT_RESULT_STORE_SETTINGS,
-  type ObjectStoreSettings,
-  type ResultStoreSettings,
-} from '../../../src/results/settings.ts';
-import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { type Cut, CutProxy, type SeenRequest } from '../../support/cut-proxy.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
@@ -34,9 +32,9 @@ interface Contents {
 
 interface Place {
   readonly cuts: readonly Cut[];
-  readonly settings: (bucket: ObjectStoreSettings) => Partial<ResultStoreSettings>;
+  readonly properties: (bucket: TestBucket) => PropertyValues;
   readonly server: () => S3Server | GcsServer;
-  readonly contents: (bucket: ObjectStoreSettings) => Promise<Contents>;
+  readonly contents: (bucket: TestBucket) => Promise<Contents>;
 }
 
 let s3: S3Server;
@@ -52,7 +50,7 @@ afterAll(async () => {
   await rm(compiled, { recursive: true, force: true });
 });
 
-async function contentsOfS3({ bucket }: ObjectStoreSettings): Promise<Contents> {
+async function contentsOfS3({ bucket }: TestBucket): Promise<Contents> {
   const client = s3.client();
   const objects = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
   const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
@@ -63,7 +61,7 @@ async function contentsOfS3({ bucket }: ObjectStoreSettings): Promise<Contents> 
   };
 }
 
-async function contentsOfGcs({ bucket, endpoint }: ObjectStoreSettings): Promise<Contents> {
+async function contentsOfGcs({ bucket, endpoint }: TestBucket): Promise<Contents> {
   const answer = await fetch(`${endpoint}/storage/v1/b/${bucket}/o`);
   const { items = [] } = (await answer.json()) as { items?: { name: string }[] };
   return { objects: items.map(({ name }) => name), uploads: [] };
@@ -72,23 +70,19 @@ async function contentsOfGcs({ bucket, endpoint }: ObjectStoreSettings): Promise
 const PLACES: Readonly<Record<string, Place>> = {
   s3: {
     cuts: ['before', 'midway', 'after', 'late'],
-    settings: (bucket) => ({ protocol: 's3', s3: bucket }),
+    properties: s3Properties,
     server: () => s3,
     contents: contentsOfS3,
   },
   gcs: {
     cuts: ['before', 'midway', 'after', 'late'],
-    settings: (bucket) => ({ protocol: 'gcs', gcs: bucket }),
+    properties: gcsProperties,
     server: () => gcs,
     contents: contentsOfGcs,
   },
   'file in a bucket of S3': {
     cuts: ['after'],
-    settings: (bucket) => ({
-      protocol: 'file',
-      fileDataDir: `s3://${bucket.bucket}/${bucket.prefix}`,
-      s3: { ...bucket, bucket: '', prefix: '' },
-    }),
+    properties: (bucket) => fileInS3Properties(bucket, bucket.prefix),
     server: () => s3,
     contents: contentsOfS3,
   },
@@ -147,10 +141,10 @@ class Victim {
 }
 
 /** A gateway over the bucket. */
-async function open(settings: ResultStoreSettings, gatewayId: string): Promise<ResultStore> {
-  return createResultStore(settings, {
+async function open(properties: PropertyValues, gatewayId: string): Promise<ResultStore> {
+  return createResultStore(properties, {
     gatewayId,
-    now: Date.now,
+    clock: systemClock,
     onProblem: (message) => {
       throw new Error(message);
     },
@@ -198,21 +192,21 @@ function momentsOf(requests: readonly SeenRequest[]): [number, Cut][] {
 const sorted = (ids: readonly string[]): string[] => [...ids].sort();
 
 describe.each(Object.entries(PLACES))('a gateway that is killed while it stores results in %s', (name, place) => {
-  let bucket: ObjectStoreSettings;
-  let direct: ResultStoreSettings;
+  let bucket: TestBucket;
+  let direct: PropertyValues;
   let proxy: CutProxy;
   let next: Victim;
   let neighbour: ResultStore;
-  const victim = (): Victim => new Victim({ gatewayId: KILLED, settings: throughProxy });
-  let throughProxy: ResultStoreSettings;
+  const victim = (): Victim => new Victim({ gatewayId: KILLED, properties: throughProxy });
+  let throughProxy: PropertyValues;
 
   beforeAll(async () => {
     const server = place.server();
     bucket = await server.bucket(`killed-${Object.keys(PLACES).indexOf(name)}`);
     proxy = new CutProxy(server.url);
     await proxy.listen();
-    direct = { ...DEFAULT_RESULT_STORE_SETTINGS, ...place.settings(bucket) };
-    throughProxy = { ...DEFAULT_RESULT_STORE_SETTINGS, ...place.settings({ ...bucket, endpoint: proxy.url }) };
+    direct = place.properties(bucket);
+    throughProxy = place.properties({ ...bucket, endpoint: proxy.url });
     neighbour = await open(direct, 'gateway-1');
     await neighbour.start(signal());
     next = victim();

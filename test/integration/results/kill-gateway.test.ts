@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ObjectStoreSettings } from '../../../src/results/settings.ts';
+import type { TestBucket } from '../../support/result-stores.ts';
 import { CutProxy } from '../../support/cut-proxy.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
@@ -18,7 +18,7 @@ const REQUESTS = ['begin an upload', 'first part', 'last part', 'complete the up
 describe('a gateway process that is killed while it stores a result in `file` with an S3 address', () => {
   let s3: S3Server;
   let client: S3Client;
-  let bucket: ObjectStoreSettings;
+  let bucket: TestBucket;
   let proxy: CutProxy;
   let engine: FakeEngine;
   let folder: string;

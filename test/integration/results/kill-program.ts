@@ -1,8 +1,9 @@
 // Stores one result after another, and deletes every other one, until it is killed. Argument: the folder.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { holderTag, newRequestId } from '../../../src/results/request-id.ts';
-import { FileStore } from '../../../src/results/stores/file/file.ts';
+import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
 
@@ -11,7 +12,7 @@ const store = new FileStore({
   dataDir: join(folder, 'data'),
   tempDir: join(folder, 'temp'),
   tag: holderTag('gateway'),
-  now: Date.now,
+  clock: systemClock,
   onProblem: (message) => process.stderr.write(`${message}\n`),
 });
 await store.start();

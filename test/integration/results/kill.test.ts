@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { holderTag } from '../../../src/results/request-id.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
-import { FileStore } from '../../../src/results/stores/file/file.ts';
+import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import { collect } from '../../unit/results/answers.ts';
 
 const ROUNDS = 12;
@@ -40,7 +41,7 @@ describe('a gateway that is killed while it stores and deletes results', () => {
         dataDir: join(folder, 'data'),
         tempDir: join(folder, 'temp'),
         tag: holderTag('gateway'),
-        now: Date.now,
+        clock: systemClock,
         onProblem: (message) => {
           throw new Error(message);
         },

@@ -1,11 +1,12 @@
 // Stores a large result and reads all of it again; prints by how much the memory that it holds grew, and how many bytes the rows have.
-// Arguments: the store's settings as JSON, megabytes. Run it with --expose-gc: garbage that is not collected yet depends on the machine's load and is not
+// Arguments: the store's properties as JSON, megabytes. Run it with --expose-gc: garbage that is not collected yet depends on the machine's load and is not
 // counted.
 import { Readable } from 'node:stream';
-import type { ResultStoreSettings } from '../../../src/results/settings.ts';
+import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
-import { createResultStore } from '../../../src/results/stores/create-store.ts';
+import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, submission } from '../../unit/results/answers.ts';
 
@@ -47,10 +48,10 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-const [settings = '{}', megabytes = ''] = process.argv.slice(2);
-const store = await createResultStore(JSON.parse(settings) as ResultStoreSettings, {
+const [properties = '{}', megabytes = ''] = process.argv.slice(2);
+const store = await createResultStore(JSON.parse(properties) as PropertyValues, {
   gatewayId: 'gateway-0',
-  now: Date.now,
+  clock: systemClock,
   onProblem: (message) => process.stderr.write(`${message}\n`),
 });
 await store.start(AbortSignal.timeout(30_000));

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_RESULT_STORE_SETTINGS, type ResultStoreSettings } from '../../../src/results/settings.ts';
+import { fileProperties, gcsProperties, s3Properties } from '../../support/result-stores.ts';
+import type { PropertyValues } from '../../../src/results/stores/definition.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 
@@ -27,18 +28,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const STORES: readonly [string, number, () => Promise<Partial<ResultStoreSettings>>][] = [
-  ['file', 1024, async () => ({ protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') })],
-  ['s3', 1024, async () => ({ protocol: 's3', s3: await s3.bucket('large') })],
+const STORES: readonly [string, number, () => Promise<PropertyValues>][] = [
+  ['file', 1024, async () => fileProperties(folder)],
+  ['s3', 1024, async () => s3Properties(await s3.bucket('large'))],
   // The stand-in for GCS copies what it has with each part that comes: a whole gigabyte would take it minutes.
-  ['gcs', 120, async () => ({ protocol: 'gcs', gcs: await gcs.bucket('large') })],
+  ['gcs', 120, async () => gcsProperties(await gcs.bucket('large'))],
 ];
 
 describe('a large result', () => {
   it.each(STORES)(
     'passes through the %s store (%i MB) and comes back whole, in memory that does not grow with it',
-    async (_protocol, megabytes, settings) => {
-      const store = JSON.stringify({ ...DEFAULT_RESULT_STORE_SETTINGS, ...(await settings()) });
+    async (_protocol, megabytes, properties) => {
+      const store = JSON.stringify(await properties());
       const { stdout } = await promisify(execFile)(
         process.execPath,
         ['--expose-gc', PROGRAM, store, String(megabytes)],

@@ -2,10 +2,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
 import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
-import type { ObjectStoreSettings } from '../../../src/results/settings.ts';
-import { S3ObjectClient } from '../../../src/results/stores/object/s3.ts';
+import { S3ObjectClient } from '../../../src/results/stores/s3/s3-client.ts';
 import { CURSOR_ROWS, CURSOR_SQL, CursorCluster } from '../../support/cursor-brokers.ts';
 import { sharedPinot } from '../../support/pinot.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
@@ -26,7 +26,8 @@ describe('a real Pinot that has no cursors', () => {
   const start = async (native: boolean): Promise<TestGateway> => {
     gateways = await startGateways(1, {
       engine,
-      store: () => ({ native, protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') }),
+      native,
+      store: () => fileProperties(folder),
     });
     return gateways[0] as TestGateway;
   };
@@ -80,7 +81,7 @@ describe('a real Pinot that has no cursors', () => {
 
 describe('results that the engine keeps, told of in a bucket', () => {
   let s3: S3Server;
-  let settings: ObjectStoreSettings;
+  let bucket: TestBucket;
   let cluster: CursorCluster;
   let engine: Engine & KnownTables;
   let gateways: TestGateway[];
@@ -89,8 +90,8 @@ describe('results that the engine keeps, told of in a bucket', () => {
     s3 = await startS3();
     cluster = await CursorCluster.start(2);
     engine = createEngine({ controllerUrls: [cluster.controller.url] });
-    settings = await s3.bucket('native-results');
-    gateways = await startGateways(3, { engine, store: () => ({ native: true, protocol: 's3', s3: settings }) });
+    bucket = await s3.bucket('native-results');
+    gateways = await startGateways(3, { engine, native: true, store: () => s3Properties(bucket) });
   });
   afterAll(async () => {
     await stopGateways(gateways);
@@ -126,13 +127,19 @@ describe('results that the engine keeps, told of in a bucket', () => {
     const headers = { authorization: 'Bearer test-token' };
     const answer = await fetch(`${second.url}/query/${requestId}/results?offset=1&numRows=6000`, { headers });
     expect((await answer.text()).includes(`"rows":[${rows.slice(1).join(',')}]}`)).toBe(true);
-    const bucket = new S3ObjectClient(settings);
+    const objects = new S3ObjectClient({
+      region: undefined,
+      pathStyle: true,
+      accessKeyId: undefined,
+      secretAccessKey: undefined,
+      ...bucket,
+    });
     const keys = async () => {
       const all: string[] = [];
-      for await (const { key } of bucket.list('', AbortSignal.timeout(10_000))) all.push(key);
+      for await (const { key } of objects.list('', AbortSignal.timeout(10_000))) all.push(key);
       return all.sort();
     };
     await expect.poll(keys).toEqual([`${requestId}.json`, `${requestId}.rows`]);
-    await bucket.close();
+    await objects.close();
   });
 });

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
 import { ByteBudget } from '../../../src/api/server/bounds/byte-budget.ts';
 import { paginatedQueries } from '../../../src/api/queries/index.ts';
 import { PaginatedQueries } from '../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
-import { MemoryStore } from '../../../src/results/stores/memory.ts';
+import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { testApp } from '../../support/app.ts';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
 
@@ -37,7 +38,7 @@ describe('paginated queries on a real Pinot', () => {
       store: new MemoryStore({ maxBytes: 512 * 1024 * 1024 }),
       settings,
       identity: { id: 'Broker_127.0.0.1_1', host: '127.0.0.1', port: 1 },
-      now: Date.now,
+      clock: systemClock,
       random: randomBytes,
     });
     app = await testApp({

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResultStoreSettings } from '../../../src/results/settings.ts';
+import { fileInS3Properties, gcsProperties, s3Properties } from '../../support/result-stores.ts';
+import type { PropertyValues } from '../../../src/results/stores/definition.ts';
 import { TEST_HEADERS } from '../../support/app.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
@@ -16,29 +17,19 @@ afterAll(async () => {
   await gcs?.stop();
 });
 
-const STORES: readonly [string, () => Promise<Partial<ResultStoreSettings>>][] = [
-  ['s3', async () => ({ protocol: 's3', s3: await s3.bucket('shared') })],
-  ['gcs', async () => ({ protocol: 'gcs', gcs: await gcs.bucket('shared') })],
-  [
-    'file in a bucket of S3',
-    async () => {
-      const bucket = await s3.bucket('shared-files');
-      return {
-        protocol: 'file',
-        fileDataDir: `s3://${bucket.bucket}/pages`,
-        s3: { ...bucket, bucket: '', prefix: '' },
-      };
-    },
-  ],
+const STORES: readonly [string, () => Promise<PropertyValues>][] = [
+  ['s3', async () => s3Properties(await s3.bucket('shared'))],
+  ['gcs', async () => gcsProperties(await gcs.bucket('shared'))],
+  ['file in a bucket of S3', async () => fileInS3Properties(await s3.bucket('shared-files'), 'pages')],
 ];
 
-describe.each(STORES)('three gateways with one store: %s', (_name, settings) => {
+describe.each(STORES)('three gateways with one store: %s', (_name, properties) => {
   let gateways: TestGateway[];
 
   beforeAll(async () => {
     const endpoint = new StubEndpoint();
     endpoint.answer = () => responseOf(answerText(rowTexts(10)));
-    const store = await settings();
+    const store = await properties();
     gateways = await startGateways(3, { engine: engineOf(endpoint), store: () => store });
   });
   afterAll(() => stopGateways(gateways ?? []));

@@ -46,6 +46,19 @@ export class MemoryStore implements ResourceStore {
     return this.#views.list(kind);
   }
 
+  /** Called before each uncached read; a test may throw or wait. */
+  beforeRead: (kind: ResourceKind, name: string | undefined) => Promise<void> | void = () => undefined;
+
+  async read<K extends ResourceKind>(kind: K, name: string): Promise<ResourceByKind[K] | undefined> {
+    await this.beforeRead(kind, name);
+    return this.#backend.objects.get(keyOf(kind, name)) as ResourceByKind[K] | undefined;
+  }
+
+  async readAll<K extends ResourceKind>(kind: K): Promise<readonly ResourceByKind[K][]> {
+    await this.beforeRead(kind, undefined);
+    return this.truth(kind);
+  }
+
   subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
     return this.#views.subscribe(kind, listener);
   }

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runCheck, type CheckIo } from '../../../src/commands/check.ts';
+import type { CheckContext } from '../../../src/app/check.ts';
+import { runCheck } from '../../../src/commands/check.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { ReplayEngine } from '../../support/replay-engine.ts';
 
 let engine: ReplayEngine;
@@ -12,7 +14,7 @@ let url: string;
 let stdout: string;
 let stderr: string;
 
-/** The recorded controller behind a socket, for a command that brings its own client. */
+/** The recorded controller behind a socket, because the command opens its own client. */
 beforeEach(async () => {
   engine = new ReplayEngine('1.5.1');
   server = createServer((request, response) => {
@@ -45,16 +47,16 @@ afterEach(() => {
   server.close();
 });
 
-const run = (argv: readonly string[], more: Partial<CheckIo> = {}): Promise<number> =>
-  runCheck(argv, {
+const run = (args: readonly string[], more: Partial<CheckContext> = {}): Promise<number> =>
+  runCheck({
+    args,
     stdout: (part) => void (stdout += part),
     stderr: (part) => void (stderr += part),
     stdoutIsTty: false,
     stderrIsTty: false,
     width: 80,
     env: {},
-    now: () => new Date('2026-11-21T10:00:00Z'),
-    random: () => 0.5,
+    clock: { ...systemClock, now: () => Date.parse('2026-11-21T10:00:00Z'), random: () => 0.5 },
     signal: new AbortController().signal,
     ...more,
   });
@@ -66,30 +68,30 @@ const failing = ['--only', 'REPLICATION_CHECK'];
 const withoutDurations = (checks: { durationMs: number }[]) => checks.map((check) => ({ ...check, durationMs: 0 }));
 
 describe('olap-warden check', () => {
-  it('exits 0 where the checks pass, and says so in a table', async () => {
+  it('exits with 0 and prints a table if all checks pass', async () => {
     expect(await run(['--controller', url, ...passing])).toBe(0);
     expect(stdout).toContain('PASS  SEGMENT_COUNT_CHECK');
     expect(stdout).toContain('2 passed, 0 failed on `hc` (Apache Pinot 1.5.1)');
     expect(stderr).toBe('');
   });
 
-  it('exits 1 where one fails', async () => {
+  it('exits with 1 if a check fails', async () => {
     expect(await run(['--controller', url, ...failing])).toBe(1);
     expect(stdout).toContain('orders_OFFLINE: the replication is 2');
   });
 
-  it('takes thresholds', async () => {
+  it('applies `--threshold`', async () => {
     expect(await run(['--controller', url, ...failing, '--threshold', 'REPLICATION_CHECK.minReplication=2'])).toBe(0);
   });
 
-  it('takes another cluster property for prebuilt snapshots', async () => {
+  it('applies `--prebuilt-snapshot-property`', async () => {
     engine.json('/cluster/configs', { 'our.snapshots': 'true' });
     const only = ['--controller', url, '--only', 'PREBUILT_SNAPSHOT_CHECK'];
     expect(await run(only)).toBe(1);
     expect(await run([...only, '--prebuilt-snapshot-property', 'our.snapshots'])).toBe(0);
   });
 
-  it('exits 2 where the cluster cannot be reached', async () => {
+  it('exits with 2 if the cluster is not reachable', async () => {
     server.close();
     server.closeAllConnections();
     expect(await run(['--controller', url, '--timeout', '5s'])).toBe(2);
@@ -97,7 +99,7 @@ describe('olap-warden check', () => {
     expect(stdout).toBe('');
   });
 
-  it('exits 2 where the user gives up', async () => {
+  it('exits with 2 if the user interrupts it', async () => {
     expect(await run(['--controller', url], { signal: AbortSignal.abort() })).toBe(2);
     expect(stderr).toContain('interrupted');
   });
@@ -113,18 +115,18 @@ describe('olap-warden check', () => {
     [['--controller', 'http://x', '--timeout', 'soon'], 'such as `90s`'],
     [['--controller', 'http://x', '--nonsense'], '--nonsense'],
     [['--controller', 'http://x', 'argument'], 'argument'],
-  ])('exits 2 for %j, and says what would be right', async (argv, words) => {
-    expect(await run(argv)).toBe(2);
+  ])('exits with 2 for %j and prints the problem', async (args, words) => {
+    expect(await run(args)).toBe(2);
     expect(stderr).toContain(words);
     expect(stderr).toContain('Usage: olap-warden check');
   });
 
-  it('explains itself', async () => {
+  it('prints the help', async () => {
     expect(await run(['--help'])).toBe(0);
     expect(stdout).toContain('Usage: olap-warden check');
   });
 
-  it('shows progress, and colours, to a terminal alone', async () => {
+  it('prints progress and colours only to a terminal', async () => {
     await run(['--controller', url, ...failing], { stdoutIsTty: true, stderrIsTty: true });
     expect(stderr).toMatch(/^\r\d+ % of the cluster read, 0 of 1 checks/u);
     expect(stderr).toContain('1 of 1 checks, 1 failed');
@@ -135,7 +137,7 @@ describe('olap-warden check', () => {
     expect(stdout).not.toContain('\u{1B}');
   });
 
-  it('speaks JSON and YAML in the shape of the REST interface', async () => {
+  it('prints JSON and YAML in the format of the REST API', async () => {
     await run(['--controller', url, ...failing, '-o', 'json']);
     const json = JSON.parse(stdout) as { durationMs: number; checks: { durationMs: number }[] };
     expect(json).toMatchObject({
@@ -153,7 +155,7 @@ describe('olap-warden check', () => {
     });
   });
 
-  it('speaks JUnit, Prometheus and Markdown', async () => {
+  it('prints JUnit, Prometheus and Markdown', async () => {
     await run(['--controller', url, ...failing, '-o', 'junit']);
     expect(stdout).toContain('<failure message="4 tables have a replication below 3">');
     stdout = '';

@@ -26,7 +26,7 @@ async function call(...args: string[]): Promise<{ code: number; out: string; err
 }
 
 describe('the command line', () => {
-  it('explains itself', async () => {
+  it('prints the help', async () => {
     const { code, out } = await call('--help');
     expect(code).toBe(0);
     for (const command of ['standalone', 'gateway', 'operator', 'check']) expect(out).toContain(`  ${command}`);
@@ -36,7 +36,7 @@ describe('the command line', () => {
     expect(help.out).toContain('OLAP_WARDEN_LOG_LEVEL');
   });
 
-  it('tells its version', async () => {
+  it('prints the version', async () => {
     expect(await call('--version')).toEqual({ code: 0, out: '0.1.0\n', err: '' });
   });
 
@@ -48,13 +48,13 @@ describe('the command line', () => {
       ['operator', '--port', 'x', '--log-level', 'loud'],
       'flag --port: `port`: `x` is not an integer\nflag --log-level: ',
     ],
-  ])('says what is wrong with %j', { timeout: 60_000 }, async (args, message) => {
+  ])('reports the problem in %j', { timeout: 60_000 }, async (args, message) => {
     const { code, err } = await call(...args);
     expect(code).toBe(2);
     expect(err.startsWith(message), err).toBe(true);
   });
 
-  it('says that a port is taken, and which setting chooses another', { timeout: 60_000 }, async () => {
+  it('reports a port in use and the setting that selects another', { timeout: 60_000 }, async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -62,12 +62,12 @@ describe('the command line', () => {
     const first = await call(...common, '--port=0', `--metrics-port=${port}`);
     expect([first.code, first.err]).toEqual([
       1,
-      `the address 127.0.0.1:${port} is taken by another program; \`--metrics-port\` chooses another port\n`,
+      `the address 127.0.0.1:${port} is in use by another program; \`--metrics-port\` chooses another port\n`,
     ]);
     const second = await call(...common, '--metrics-port=0', `--port=${port}`);
     expect([second.code, second.err]).toEqual([
       1,
-      `the address 127.0.0.1:${port} is taken by another program; \`--port\` chooses another port\n`,
+      `the address 127.0.0.1:${port} is in use by another program; \`--port\` chooses another port\n`,
     ]);
     other.close();
   });
@@ -79,7 +79,7 @@ describe('the launcher', { timeout: 60_000 }, () => {
     expect(stdout).toBe('0.1.0\n');
   });
 
-  it('tells an older Node what is needed, before it reads a line of TypeScript', async () => {
+  it('reports the required version on an older Node, before it loads TypeScript', async () => {
     const pretend = `Object.defineProperty(process, 'versions', {value: {node: '18.20.4'}});Object.defineProperty(process, 'version', {value: 'v18.20.4'})`;
     const failed = promisify(execFile)(
       process.execPath,

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { SettingsError } from '../../../src/config/keys.ts';
 import { loadSettings, type LoadedSettings } from '../../../src/config/settings.ts';
 import { nearest } from '../../../src/resources/nearest.ts';
@@ -13,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const load = (args: string[] = [], env: Record<string, string> = {}): Promise<LoadedSettings> =>
-  loadSettings({ args, env, suggest: nearest });
+  loadSettings({ args, env, properties: PROPERTIES, suggest: nearest });
 
 async function file(name: string, content: string): Promise<string> {
   const path = join(folder, name);

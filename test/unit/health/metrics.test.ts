@@ -6,7 +6,7 @@ import { buildStatus } from '../../../src/health/report.ts';
 import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 
-const now = new Date('2026-11-21T10:00:05Z');
+const now = Date.parse('2026-11-21T10:00:05Z');
 const statusOf = (result = runResult()) =>
   buildStatus({ result, previous: undefined, generation: 1, runAt: undefined, maxFindings: 20, problems: [], now });
 

@@ -13,7 +13,7 @@ import { validateResource } from '../../../src/resources/validate.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
-const now = new Date('2026-11-21T10:00:05Z');
+const now = Date.parse('2026-11-21T10:00:05Z');
 
 function status(
   result: RunResult,

@@ -3,7 +3,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { KubernetesEvents } from '../../../src/kubernetes/events.ts';
 import type { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
 import { role, stored } from '../../builders/resources.ts';
-import { FakeClock, metrics, settle, silent } from '../operator/fakes.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { metrics, silent } from '../operator/fakes.ts';
 
 interface Sent {
   readonly method: string;

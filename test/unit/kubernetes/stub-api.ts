@@ -5,6 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import type { Role } from '../../../src/resources/kinds.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { role } from '../../builders/resources.ts';
+import { until } from '../../support/until.ts';
 
 export interface StubRequest {
   readonly kind: 'list' | 'watch';
@@ -13,10 +14,10 @@ export interface StubRequest {
 }
 type Behaviour = (response: ServerResponse, request: StubRequest, socket: Socket) => void;
 
-/** A collection of the Kubernetes API that behaves, except where a test scripted what it does to the next requests. */
+/** A collection of the Kubernetes API. Tests can script the responses to the next requests. */
 export class StubApi {
   readonly requests: StubRequest[] = [];
-  /** Watches that are open now, oldest first. */
+  /** Open watches, oldest first. */
   readonly watches: ServerResponse[] = [];
   version = 100;
   readonly #objects = new Map<string, Role>();
@@ -46,7 +47,7 @@ export class StubApi {
     return this.#sockets.size;
   }
 
-  /** What the next requests of a kind get, one each. */
+  /** Sets the responses to the next requests of a kind, one each. */
   script(kind: 'list' | 'watch', ...behaviours: Behaviour[]): void {
     this.#scripts[kind].push(...behaviours);
   }
@@ -61,7 +62,7 @@ export class StubApi {
     return found.query;
   }
 
-  /** Puts an object there and tells the watches. */
+  /** Stores an object and sends an event to the open watches. */
   put(name: string, policies: string[] = []): Role {
     const type = this.#objects.has(name) ? 'MODIFIED' : 'ADDED';
     const object = this.putSilently(name, policies);
@@ -69,7 +70,7 @@ export class StubApi {
     return object;
   }
 
-  /** Puts an object there that no watch hears of. */
+  /** Stores an object without an event. */
   putSilently(name: string, policies: string[] = []): Role {
     this.version++;
     const uid = this.#objects.get(name)?.metadata.uid ?? `uid-${name}-${this.version}`;
@@ -177,24 +178,28 @@ export function configFor(url: string, token?: () => string): () => KubeConfig {
   };
 }
 
+/** Timers of this length and longer are time-outs. They fire only when a test calls `expire()`. */
+const TIME_OUT_MS = 30_000;
+/** Timers below that fire this many times sooner. */
+const SPEED = 1000;
+
 /**
- * Time that runs 100 times faster, and notes what was waited for. Waits of 30 s and more, which are time-outs of requests that work, pass only
- * 10 times faster: the machine is not 100 times faster, too.
+ * A clock whose time passes by its timers alone: each one that fires moves it by its delay. So the load of the machine does not matter.
+ * Timers below 30 s fire soon, in the order of their times.
  */
-export class FastClock implements Clock {
+export class TimerClock implements Clock {
+  /** All delays that were scheduled, milliseconds. */
   readonly waits: number[] = [];
-  readonly pending = new Set<NodeJS.Timeout>();
+  readonly pending = new Set<{ readonly ms: number; readonly fire: () => void }>();
   chance = 0.5;
-  /** No time passes between two readings: everything is as quick as can be. */
-  frozen = false;
-  readonly #start = performance.now();
+  #elapsed = 0;
 
   now(): number {
-    return 1_800_000_000_000 + (this.frozen ? 0 : (performance.now() - this.#start) * 100);
+    return 1_800_000_000_000 + this.#elapsed;
   }
 
   monotonic(): number {
-    return this.frozen ? 0 : (performance.now() - this.#start) * 100;
+    return this.#elapsed;
   }
 
   random(): number {
@@ -203,25 +208,32 @@ export class FastClock implements Clock {
 
   schedule(callback: () => void, ms: number): () => void {
     this.waits.push(ms);
-    const timer = setTimeout(
-      () => {
-        this.pending.delete(timer);
+    const at = this.#elapsed + ms;
+    let timer: NodeJS.Timeout | undefined;
+    const entry = {
+      ms,
+      fire: () => {
+        cancel();
+        this.#elapsed = Math.max(this.#elapsed, at);
         callback();
       },
-      ms / (ms < 30_000 ? 100 : 10),
-    );
-    this.pending.add(timer);
-    return () => {
-      clearTimeout(timer);
-      this.pending.delete(timer);
     };
+    const cancel = () => {
+      clearTimeout(timer);
+      this.pending.delete(entry);
+    };
+    this.pending.add(entry);
+    if (ms < TIME_OUT_MS) timer = setTimeout(entry.fire, ms / SPEED);
+    return cancel;
   }
-}
 
-export async function until(what: string, holds: () => boolean, timeoutMs = 8000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+  jump(ms: number): void {
+    this.#elapsed += ms;
+  }
+
+  /** Waits for a timer of exactly this delay and fires it. */
+  async expire(ms: number): Promise<void> {
+    await until(`a timer of ${ms} ms`, () => [...this.pending].some((timer) => timer.ms === ms));
+    for (const timer of [...this.pending]) if (timer.ms === ms) timer.fire();
   }
 }

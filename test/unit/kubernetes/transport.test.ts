@@ -8,18 +8,19 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KubernetesApiError } from '../../../src/kubernetes/api-error.ts';
 import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
-import { configFor, failure, FastClock, json } from './stub-api.ts';
+import { configFor, failure, json, TimerClock } from './stub-api.ts';
+import { until } from '../../support/until.ts';
 
 let server: Server;
 let url: string;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 let seen: IncomingMessage[];
-let clock: FastClock;
+let clock: TimerClock;
 let transport: KubernetesTransport;
 
 beforeEach(async () => {
   seen = [];
-  clock = new FastClock();
+  clock = new TimerClock();
   answer = (_request, response) => json(response, 200, { ok: true });
   server = createServer((request, response) => {
     seen.push(request);
@@ -140,9 +141,9 @@ describe('request', () => {
   });
 
   test('gives up after its retries, or when the wait would be too long, and says how long to wait', async () => {
-    answer = (_request, response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '20' });
-    const late = await failed(transport.request('GET', '/x', { timeoutMs: 10_000 }));
-    expect(late.retryAfterMs).toBe(20_000);
+    answer = (_request, response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '40' });
+    const late = await failed(transport.request('GET', '/x', { timeoutMs: 35_000 }));
+    expect(late.retryAfterMs).toBe(40_000);
     expect(seen).toHaveLength(1);
     answer = (_request, response) =>
       json(response, 429, failure(429, 'TooManyRequests', { details: { retryAfterSeconds: 1 } }));
@@ -173,10 +174,10 @@ describe('request', () => {
     await expect(transport.request('GET', '/x', { signal: controller.signal })).rejects.toBe(reason);
     const waiting = new AbortController();
     answer = (_request, response) => {
-      json(response, 429, {}, { 'retry-after': '20' });
-      setTimeout(() => waiting.abort(reason), 20);
+      json(response, 429, {}, { 'retry-after': '40' });
+      void until('a wait', () => clock.waits.includes(40_000)).then(() => waiting.abort(reason));
     };
-    await expect(transport.request('GET', '/x', { signal: waiting.signal })).rejects.toBe(reason);
+    await expect(transport.request('GET', '/x', { timeoutMs: 90_000, signal: waiting.signal })).rejects.toBe(reason);
   });
 
   test('a refused connection says so', async () => {
@@ -207,13 +208,13 @@ describe('stream', () => {
       setTimeout(() => response.end('o\n\nthree\n'), 10);
     };
     const lines: string[] = [];
-    for await (const line of await transport.stream('/x', { idleMs: 10_000 })) lines.push(line);
+    for await (const line of await transport.stream('/x', { idleMs: 60_000 })) lines.push(line);
     expect(lines).toEqual(['one', 'two', 'three']);
   });
 
   test('an error status is an error at once', async () => {
     answer = (_request, response) => json(response, 410, failure(410, 'Expired'));
-    const error = await failed(transport.stream('/x', { idleMs: 1000 }));
+    const error = await failed(transport.stream('/x', { idleMs: 60_000 }));
     expect(error.expired).toBe(true);
   });
 
@@ -256,7 +257,7 @@ describe('credentials', () => {
     await transport.request('GET', '/x');
     accepted = 'Bearer second';
     await writeFile(tokenFile, 'second\n');
-    await new Promise((resolve) => setTimeout(resolve, 20)); // two seconds of the clock
+    clock.jump(2000);
     await transport.request('GET', '/x');
     expect(seen.map(token)).toEqual(['Bearer first', 'Bearer first', 'Bearer second']);
     await rm(directory, { recursive: true });
@@ -267,7 +268,7 @@ describe('credentials', () => {
     await transport.close();
     transport = new KubernetesTransport(
       configFor(url, () => `token-${++loads}`),
-      { clock: { ...frozen(clock) } },
+      { clock },
     );
     answer = (_request, response) => json(response, 401, failure(401, 'Unauthorized'));
     for (let i = 0; i < 5; i++) {
@@ -334,12 +335,3 @@ describe('credentials', () => {
     expect(new KubernetesTransport(() => config).namespace).toBe('theirs');
   });
 });
-
-function frozen(fast: FastClock) {
-  return {
-    now: () => 0,
-    monotonic: () => 0,
-    random: () => 0,
-    schedule: (callback: () => void, ms: number) => fast.schedule(callback, ms),
-  };
-}

@@ -7,7 +7,8 @@ import type { Plan, StatusOf } from '../../../src/operator/plan.ts';
 import type { Subject } from '../../../src/operator/reconciler.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { role, secret, withMeta } from '../../builders/resources.ts';
-import { FakeClock, FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
 
 type RolePlan = Plan<StatusOf<'Role'>>;
 const ready: RolePlan = { actions: [], status: { outcome: READY, fields: { policyCount: 2 } } };

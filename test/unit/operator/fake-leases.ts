@@ -1,6 +1,6 @@
 import type { LeaseRecord, Leases } from '../../../src/kubernetes/leases.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
-import type { FakeClock } from './fakes.ts';
+import type { FakeClock } from '../../support/fake-clock.ts';
 
 /** A lease with the conflict check of the API server. */
 export class FakeLeases implements Leases {

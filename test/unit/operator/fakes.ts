@@ -1,6 +1,5 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { Clock } from '../../../src/platform/clock.ts';
 import type { EventRecorder } from '../../../src/kubernetes/events.ts';
 import { prometheusMetrics, type OperatorMetrics } from '../../../src/operator/metrics.ts';
 import type { ResourceByKind, ResourceKind } from '../../../src/resources/kinds.ts';
@@ -8,52 +7,6 @@ import type { ObjectMeta } from '../../../src/resources/meta.ts';
 import { StoreError, type ResourceStore, type StoreEvent } from '../../../src/store/resource-store.ts';
 
 export const silent = pino({ level: 'silent' });
-
-/** Runs all pending microtasks and immediates. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** A clock that only a test advances. */
-export class FakeClock implements Clock {
-  ms = Date.parse('2026-01-01T00:00:00Z');
-  #timers: { readonly at: number; readonly callback: () => void }[] = [];
-
-  now(): number {
-    return this.ms;
-  }
-  monotonic(): number {
-    return this.ms;
-  }
-  random(): number {
-    return 0.5;
-  }
-  schedule(callback: () => void, ms: number): () => void {
-    const timer = { at: this.ms + ms, callback };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer);
-    };
-  }
-  /** Advances the time without firing timers, as for a process that was stopped and continued. */
-  jump(ms: number): void {
-    this.ms += ms;
-  }
-  /** Advances the time and fires each timer at its time. */
-  async advance(ms: number): Promise<void> {
-    const end = this.ms + ms;
-    for (;;) {
-      await settle();
-      const next = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-      if (!next) break;
-      this.#timers = this.#timers.filter((timer) => timer !== next);
-      this.ms = Math.max(this.ms, next.at);
-      next.callback();
-    }
-    this.ms = end;
-    await settle();
-  }
-}
 
 export function metrics(registry = new Registry()): OperatorMetrics {
   return prometheusMetrics(registry);
@@ -95,6 +48,12 @@ export class FakeStore implements ResourceStore {
   list<K extends ResourceKind>(kind: K): ResourceByKind[K][] {
     const all = Array.from(this.#objects.values()).filter((object) => object.kind === kind);
     return all.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)) as unknown as ResourceByKind[K][];
+  }
+  async read<K extends ResourceKind>(kind: K, name: string): Promise<ResourceByKind[K] | undefined> {
+    return this.get(kind, name);
+  }
+  async readAll<K extends ResourceKind>(kind: K): Promise<ResourceByKind[K][]> {
+    return this.list(kind);
   }
   subscribe<K extends ResourceKind>(kind: K, listener: (event: StoreEvent<K>) => void): () => void {
     for (const object of this.list(kind)) listener({ type: 'added', kind, object });

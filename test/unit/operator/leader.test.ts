@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Leases } from '../../../src/kubernetes/leases.ts';
 import { LeaderElector } from '../../../src/operator/leader.ts';
 import { FakeLeases } from './fake-leases.ts';
-import { FakeClock, settle, silent } from './fakes.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { silent } from './fakes.ts';
 
 interface Candidate {
   readonly elector: LeaderElector;
@@ -41,7 +42,7 @@ describe('one candidate', () => {
     expect(elector.isLeader()).toBe(true);
     expect(terms).toEqual({ began: 1, ended: 0 });
     expect(leases.record!.acquiredAt).toEqual(acquiredAt);
-    expect(clock.ms - leases.record!.renewedAt.getTime()).toBeLessThan(3000);
+    expect(clock.now() - leases.record!.renewedAt).toBeLessThan(3000);
     await elector.stop();
   });
 

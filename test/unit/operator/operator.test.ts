@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loopTask, startOperator, type LeaderTask, type Operator } from '../../../src/operator/operator.ts';
 import { buildHashSecret, hashSecretKey } from '../../../src/access/service-token.ts';
 import { policy, role, serviceToken, withMeta } from '../../builders/resources.ts';
-import { FakeClock, FakeStore, metrics, settle, silent } from './fakes.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { FakeStore, metrics, silent } from './fakes.ts';
 
 let operator: Operator;
 afterEach(() => operator.stop());

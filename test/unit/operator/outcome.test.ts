@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { conditionsFor, READY, type Outcome } from '../../../src/operator/outcome.ts';
 
-const NOW = new Date('2026-01-01T12:00:00.987Z');
-const LATER = new Date('2026-01-01T13:00:00Z');
+const NOW = Date.parse('2026-01-01T12:00:00.987Z');
+const LATER = Date.parse('2026-01-01T13:00:00Z');
 const waiting: Outcome = { class: 'waiting', reason: 'PolicyNotFound', message: 'policy `a` not found' };
 const stalled: Outcome = { class: 'stalled', reason: 'InvalidPolicy', message: 'no' };
 

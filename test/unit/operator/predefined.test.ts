@@ -3,7 +3,8 @@ import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/polic
 import { keepPredefined } from '../../../src/operator/predefined.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { policy } from '../../builders/resources.ts';
-import { FakeClock, FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
 
 function start(...objects: ConstructorParameters<typeof FakeStore>) {
   const [store, recorder, clock] = [new FakeStore(...objects), new FakeRecorder(), new FakeClock()];

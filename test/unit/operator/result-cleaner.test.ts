@@ -9,24 +9,26 @@ import {
   resultCleanerTask,
   type ResultCleanerOptions,
 } from '../../../src/operator/result-cleaner.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
 import type { GatewayClient } from '../../../src/results/peers/gateway-client.ts';
 import { FakeLeases } from './fake-leases.ts';
-import { FakeClock, silent } from './fakes.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { silent } from './fakes.ts';
 
-const NOW = 1_000_000;
+const DAY_MS = 86_400_000;
 const A = { host: 'a', port: 1 };
 const B = { host: 'b', port: 2 };
 
 function setup(over: Partial<ResultCleanerOptions> = {}, client: Partial<GatewayClient> = {}) {
   const deleted: string[] = [];
+  const clock = new FakeClock();
+  clock.chance = 0.25;
   const registry = new Registry();
   const options: ResultCleanerOptions = {
     gateways: async () => [A, B],
     client: {
       list: async ({ host }) => [
-        { requestId: `${host}-old`, expirationTimeMs: NOW },
-        { requestId: `${host}-new`, expirationTimeMs: NOW + 1 },
+        { requestId: `${host}-old`, expirationTimeMs: clock.now() },
+        { requestId: `${host}-new`, expirationTimeMs: clock.now() + DAY_MS },
       ],
       delete: async (_gateway, requestId) => {
         deleted.push(requestId);
@@ -36,21 +38,20 @@ function setup(over: Partial<ResultCleanerOptions> = {}, client: Partial<Gateway
       ...client,
     },
     settings: () => ({ frequencyMs: 1000, initialDelayMs: undefined }),
-    clock: { ...systemClock, now: () => NOW, random: () => 0.25 },
+    clock,
     log: createLogger('silent'),
     metrics: resultCleanerMetrics(registry),
-    gatewayTimeoutMs: 200,
     ...over,
   };
-  return { options, deleted, registry };
+  return { options, deleted, registry, clock };
 }
 
-const signal = (): AbortSignal => AbortSignal.timeout(5000);
+const { signal } = new AbortController();
 
-describe('the cleaner of stored results', () => {
+describe('the result cleaner', () => {
   it('deletes expired results on every gateway', async () => {
     const { options, deleted, registry } = setup();
-    expect(await cleanResults(options, signal())).toEqual([
+    expect(await cleanResults(options, signal)).toEqual([
       { gateway: 'a:1', deleted: 1, error: undefined },
       { gateway: 'b:2', deleted: 1, error: undefined },
     ]);
@@ -69,60 +70,63 @@ describe('the cleaner of stored results', () => {
       },
       never,
     ]) {
-      const { options, deleted } = setup();
+      const { options, deleted, clock } = setup();
       const inner: GatewayClient['list'] = (gateway, limited) => options.client.list(gateway, limited);
       const client = {
         ...options.client,
         list: ((gateway, limited) =>
           gateway === A ? list(gateway, limited) : inner(gateway, limited)) as GatewayClient['list'],
       };
-      const outcomes = await cleanResults({ ...options, client }, signal());
+      const cleaning = cleanResults({ ...options, client }, signal);
+      await clock.advance(60_000);
+      const outcomes = await cleaning;
       expect(outcomes[0]).toMatchObject({ gateway: 'a:1', deleted: 0, error: expect.any(String) });
       expect(outcomes[1]).toMatchObject({ gateway: 'b:2', deleted: 1, error: undefined });
       expect(deleted).toEqual(['b-old']);
     }
     const gone = setup({}, { delete: async () => false });
-    expect(await cleanResults(gone.options, signal())).toMatchObject([
-      { deleted: 0, error: undefined },
-      { deleted: 0 },
-    ]);
+    expect(await cleanResults(gone.options, signal)).toMatchObject([{ deleted: 0, error: undefined }, { deleted: 0 }]);
   });
 
-  it('runs after a random delay, then in its period, until it loses leadership', async () => {
+  it('runs after a random delay and then periodically, until it loses leadership', async () => {
     const controller = new AbortController();
-    const waits: number[] = [];
-    let period = 1000;
-    const { options, deleted } = setup({
-      settings: () => ({ frequencyMs: period, initialDelayMs: undefined }),
-      clock: {
-        ...systemClock,
-        now: () => NOW,
-        random: () => 0.25,
-        schedule: (callback, ms) => {
-          waits.push(ms);
-          period = 5000;
-          queueMicrotask(waits.length === 3 ? () => controller.abort() : callback);
-          return () => undefined;
-        },
+    let frequencyMs = 1000;
+    let runs = 0;
+    const { options, clock } = setup({
+      settings: () => ({ frequencyMs, initialDelayMs: undefined }),
+      gateways: async () => {
+        runs++;
+        return [A];
       },
     });
-    await resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
-    expect(waits).toEqual([250, 5000, 5000]);
-    expect(deleted).toHaveLength(4);
+    const running = resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
+    frequencyMs = 5000;
+    const runsAfter = async (ms: number): Promise<number> => {
+      await clock.advance(ms);
+      return runs;
+    };
+    expect([await runsAfter(249), await runsAfter(1)]).toEqual([0, 1]);
+    expect([await runsAfter(4999), await runsAfter(1)]).toEqual([1, 2]);
+    controller.abort();
+    await running;
+    expect([clock.timers, await runsAfter(10_000)]).toEqual([0, 2]);
   });
 
   it('continues after a failed run', async () => {
     const controller = new AbortController();
     let runs = 0;
-    const { options } = setup({
-      settings: () => ({ frequencyMs: 1, initialDelayMs: 0 }),
+    const { options, clock } = setup({
+      settings: () => ({ frequencyMs: 1000, initialDelayMs: 0 }),
       gateways: async () => {
-        if (++runs === 2) controller.abort();
+        runs++;
         throw new Error('SERVFAIL');
       },
     });
-    await resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
+    const running = resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
+    await clock.advance(1000);
     expect(runs).toBe(2);
+    controller.abort();
+    await running;
   });
 
   it('runs on one of two operators, and on the other one after the first has stopped', async () => {

@@ -1,7 +1,8 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkQueue } from '../../../src/operator/work-queue.ts';
-import { FakeClock, metrics, settle } from './fakes.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { metrics } from './fakes.ts';
 
 let clock: FakeClock;
 let registry: Registry;
@@ -51,11 +52,11 @@ describe('delays', () => {
   it('double from 5 ms for each failure of a key, and start again after a success', async () => {
     const delays: number[] = [];
     for (let failure = 0; failure < 25; failure++) {
-      const before = clock.ms;
+      const before = clock.monotonic();
       queue.addRateLimited('a');
       for (let step = 0; queue.length === 0 && step < 30; step++)
-        await clock.advance(5 * 2 ** step - (clock.ms - before));
-      const began = clock.ms;
+        await clock.advance(5 * 2 ** step - (clock.monotonic() - before));
+      const began = clock.monotonic();
       delays.push(began - before);
       queue.done((await queue.get())!);
     }

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../src/pinot/connection.ts';
 import { requestPieces } from '../../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../src/pinot/types.ts';
-import { MemoryStore } from '../../../src/results/stores/memory.ts';
+import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, submission } from '../results/answers.ts';
 
@@ -136,7 +136,7 @@ describe('an answer in pieces', () => {
     await left.promise;
   });
 
-  it('is given up with its caller, before the headers and behind them', async () => {
+  it('is aborted with its caller, before and after the headers', async () => {
     const reached: string[] = [];
     const left = Promise.withResolvers<void>();
     const { endpoint } = await serve((request, response) => {
@@ -155,7 +155,7 @@ describe('an answer in pieces', () => {
     const read = collect(pieces, turn);
     await sleep(20);
     late.abort();
-    await expect(read).rejects.toThrow('given up');
+    await expect(read).rejects.toThrow('aborted');
     await left.promise;
     await expect(ask(endpoint, '/', AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });
     expect(reached).toEqual(['/never', '/late']);

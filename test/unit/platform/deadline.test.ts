@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Deadline } from '../../../src/platform/deadline.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('Deadline', () => {
   it('aborts when the time is over', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExpiringLruCache, LruCache } from '../../../src/platform/lru.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('LruCache', () => {
   it('evicts what was used longest ago', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff, backoffDelay } from '../../../src/platform/backoff.ts';
 import { retry, type RetryOptions } from '../../../src/platform/retry.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('Backoff', () => {
   it('is random below a limit that doubles, and not below the minimum', () => {

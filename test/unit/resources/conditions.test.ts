@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { updateConditions, type NewCondition } from '../../../src/resources/conditions.ts';
 import { kubernetesMicroTime, kubernetesTime } from '../../../src/resources/time.ts';
 
-const NOW = new Date('2026-01-01T12:00:00.987Z');
-const LATER = new Date('2026-01-01T13:00:00Z');
+const NOW = Date.parse('2026-01-01T12:00:00.987Z');
+const LATER = Date.parse('2026-01-01T13:00:00Z');
 const OWNED = new Set(['Ready', 'Stalled']);
 const ready = (status: 'True' | 'False', message = ''): NewCondition => ({
   type: 'Ready',

@@ -27,6 +27,12 @@ export type Error = {
 export type UpdateRoleRequest = {
   readonly description?: string;
   readonly name?: string;
+  readonly srn?: string;
+  readonly createdAt?: string;
+  readonly lastUpdatedAt?: string;
+  readonly createdBy?: string;
+  readonly lastUpdatedBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
 };
 
 export type AttachPolicyRequest = {
@@ -39,9 +45,10 @@ export type PolicySummary = {
   readonly description: string;
 };
 
-export type AssignmentRequest = {
+export type CreateAssignmentRequest = {
   readonly subject: string;
   readonly subjectType: 'user-email' | 'email' | 'group' | 'domain' | 'service-token';
+  readonly expiresAt?: string | null;
 };
 
 export type Assignment = {
@@ -49,7 +56,14 @@ export type Assignment = {
   readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
   readonly createdAt?: string;
   readonly createdBy?: string;
+  readonly expiresAt?: string | null;
+  readonly status?: 'ACTIVE' | 'EXPIRED';
   readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type AssignmentRequest = {
+  readonly subject: string;
+  readonly subjectType: 'user-email' | 'email' | 'group' | 'domain' | 'service-token';
 };
 
 export type AssignmentOfRole = {
@@ -58,6 +72,8 @@ export type AssignmentOfRole = {
   readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
   readonly createdAt?: string;
   readonly createdBy?: string;
+  readonly expiresAt?: string | null;
+  readonly status?: 'ACTIVE' | 'EXPIRED';
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -68,14 +84,16 @@ export type CreatePolicyRequest = {
   readonly policyDocument?: Readonly<Record<string, unknown>>;
 };
 
+export type Statement = {
+  readonly description?: string;
+  readonly effect: 'allow' | 'deny';
+  readonly actions?: ReadonlyArray<string>;
+  readonly resources: ReadonlyArray<string>;
+};
+
 export type PolicyDocument = {
   readonly version: 'v1';
-  readonly statements: ReadonlyArray<{
-    readonly description?: string;
-    readonly effect: 'allow' | 'deny';
-    readonly actions?: ReadonlyArray<string>;
-    readonly resources: ReadonlyArray<string>;
-  }>;
+  readonly statements: ReadonlyArray<Statement>;
 };
 
 export type Policy = {
@@ -89,6 +107,7 @@ export type Policy = {
   readonly managedBy?: ReadonlyArray<string>;
   readonly policyDocumentJson: string;
   readonly policyDocument: PolicyDocument;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type UpdatePolicyRequest = {
@@ -96,6 +115,12 @@ export type UpdatePolicyRequest = {
   readonly description?: string;
   readonly policyDocumentJson?: string;
   readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly srn?: string;
+  readonly createdAt?: string;
+  readonly lastUpdatedAt?: string;
+  readonly createdBy?: string;
+  readonly lastUpdatedBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
 };
 
 export type CreateServiceTokenRequest = {
@@ -213,8 +238,17 @@ export type WhoCan = {
   readonly subjects: ReadonlyArray<{
     readonly subject: string;
     readonly subjectType: string;
+    readonly description?: string;
     readonly role: string;
     readonly policy: string;
+    readonly statementIndex: number;
+    readonly expiresAt: string | null;
+  }>;
+  readonly totalRoles: number;
+  readonly roles: ReadonlyArray<{
+    readonly role: string;
+    readonly policy: string;
+    readonly statementIndex: number;
   }>;
 };
 

@@ -59,7 +59,7 @@ const BY_NAME: ReadonlyMap<string, Arguments> = new Map<string, Arguments>([
 ]);
 
 function groovy(at: Reader): never {
-  throw at.refusal('`GROOVY` is not allowed: a script can read whatever the engine can');
+  throw at.refusal('`GROOVY` is not allowed: a script can read everything that the engine can');
 }
 
 /** Requires a plain string literal: the engine could evaluate any other expression to any string. */
@@ -87,7 +87,7 @@ function subquery(at: Reader, name: string): void {
   at.expectMark(',');
   const { text, at: offset } = literal(at, name);
   const { texts } = at.budget.limits;
-  if (++at.budget.texts > texts) throw at.refusal(`more than ${texts} queries are within strings`, offset);
+  if (++at.budget.texts > texts) throw at.refusal(`the text has more than ${texts} queries within strings`, offset);
   at.emit({ kind: 'text', script: script(at, text, offset), at: offset });
 }
 

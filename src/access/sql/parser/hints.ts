@@ -11,7 +11,7 @@ export function hints(at: Reader): void {
   if (hint === undefined) return;
   const read = readHints(tokenize(hint, at.budget));
   if (read === undefined)
-    throw at.refusal("the hint before this word is not of the form `name(key='value', …)`", offset);
+    throw at.refusal("the hint before this word does not have the form `name(key='value', …)`", offset);
   at.emit({ kind: 'hints', hints: read });
 }
 

@@ -91,5 +91,5 @@ export function tableName(at: Reader): void {
 /** Counts a table reference against the limit. */
 export function countTable(at: Reader, offset: number): void {
   const { tables } = at.budget.limits;
-  if (++at.budget.tables > tables) throw at.refusal(`more than ${tables} tables are named`, offset);
+  if (++at.budget.tables > tables) throw at.refusal(`the text names more than ${tables} tables`, offset);
 }

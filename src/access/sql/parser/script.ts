@@ -89,8 +89,16 @@ function setOption(at: Reader): Option {
   at.expectMark('=');
   const key = checkedKey(at, parts.join('.'));
   // The engine prints a number anew: it would read the database `2024` in `02024`.
-  if (key.toLowerCase() === 'database' && at.peek().kind !== 'string') throw at.unexpected('a string');
-  return { key, value: setValue(at), at: offset };
+  return { key, value: key.toLowerCase() === 'database' ? databaseValue(at) : setValue(at), at: offset };
+}
+
+/** The engine prints a number anew: it would read the database `2024` in `02024`. */
+function databaseValue(at: Reader): string {
+  const { kind, text, prefix } = at.peek();
+  if (kind !== 'string' || prefix !== '') throw at.unexpected('a string');
+  at.emit({ kind: 'database' });
+  at.skip();
+  return text;
 }
 
 /** The engine compares keys without case. Only ASCII, because versions could differ in the case rules for other letters. */
@@ -99,7 +107,7 @@ const KEY = /^[\w.$-]+$/;
 function checkedKey(at: Reader, key: string): string {
   if (!KEY.test(key))
     throw at.refusal(
-      `the option \`${key}\` has a name of other characters than ASCII letters, digits, \`_\`, \`.\`, \`$\` and \`-\``,
+      `the option \`${key}\` has a name with characters other than ASCII letters, digits, \`_\`, \`.\`, \`$\` and \`-\``,
     );
   return key;
 }
@@ -145,7 +153,7 @@ function optionOf(at: Reader): Option {
   while (at.key() !== ',' && at.key() !== ')') value += optionToken(at);
   if (!VALUE.test(value.replaceAll("'", '')) || value.includes('--') || value.includes('//')) {
     throw at.refusal(
-      `the value of the option \`${key}\` has other characters than ASCII letters, digits and \`_.:/$+-\``,
+      `the value of the option \`${key}\` has characters other than ASCII letters, digits and \`_.:/$+-\``,
       start.at,
     );
   }

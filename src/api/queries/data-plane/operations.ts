@@ -56,7 +56,7 @@ export const OPERATIONS: readonly Operation[] = [
     schema: {
       operationId: 'submitQuery',
       tags: TAGS,
-      summary: 'Runs a query; with `doPaginate=true` stores its whole result and answers the first page.',
+      summary: 'Runs a query. With `doPaginate=true`, stores its whole result and returns the first page.',
       querystring: SubmitQuerystring,
       body: SqlBody,
       response: SUBMIT_RESPONSES,
@@ -68,7 +68,7 @@ export const OPERATIONS: readonly Operation[] = [
     schema: {
       operationId: 'submitQueryByGet',
       tags: TAGS,
-      summary: 'The same with the query in the address.',
+      summary: 'Runs a query from the query string, like POST.',
       querystring: SqlQuerystring,
       response: SUBMIT_RESPONSES,
     },

@@ -21,7 +21,7 @@ export async function sendResultPage(
   parts: DataPlaneParts,
 ): Promise<void> {
   if (exchange.method !== 'GET') {
-    throw new HttpError(405, `\`${exchange.method}\` is not allowed here, but GET`, { headers: { allow: 'GET' } });
+    throw new HttpError(405, `\`${exchange.method}\` is not allowed here: use GET`, { headers: { allow: 'GET' } });
   }
   const { queries, peers } = parts;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });

@@ -154,7 +154,11 @@ export class ByteBudget {
 }
 
 function overloaded(why: string): HttpError {
-  return new HttpError(503, `the gateway holds as many bytes of answers as it may, and ${why}: try again in a moment`, {
-    headers: { 'retry-after': RETRY_AFTER_SECONDS },
-  });
+  return new HttpError(
+    503,
+    `the memory for responses (\`max-answer-bytes\`) is in use, and ${why}: try again in a moment`,
+    {
+      headers: { 'retry-after': RETRY_AFTER_SECONDS },
+    },
+  );
 }

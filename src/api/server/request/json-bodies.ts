@@ -19,6 +19,8 @@ export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): vo
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
+      // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
+      if (request.method === 'DELETE' && body.length === 0) return done(null, undefined);
       done(null, readJson(request, body, limits));
     } catch (error) {
       done(error as Error);

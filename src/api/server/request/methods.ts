@@ -38,7 +38,7 @@ export function methodGuard(app: FastifyInstance): () => void {
         schema: { hide: true },
         // In onRequest, so that no body is read or validated first.
         onRequest: async (request) => {
-          throw new HttpError(405, `\`${request.method}\` is not allowed here, but ${allow}`, { headers: { allow } });
+          throw new HttpError(405, `\`${request.method}\` is not allowed here: use ${allow}`, { headers: { allow } });
         },
         handler: () => undefined,
       });

@@ -51,6 +51,6 @@ export function databaseOf({ database }: IncomingHttpHeaders): string | undefine
   if (typeof database === 'string' && DATABASE.test(database)) return database;
   throw new HttpError(
     400,
-    'the header `Database` must hold one name of at most 128 letters, digits, `_` and `-`, such as `sales`',
+    'the header `Database` must contain one name of at most 128 letters, digits, `_` and `-`, such as `sales`',
   );
 }

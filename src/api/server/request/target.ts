@@ -25,7 +25,8 @@ export function readTarget(url: string): Target {
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? '' : url.slice(mark + 1);
-  if (!PLAIN_PATH.test(path)) throw refused('the path holds characters that must be percent-encoded, or is not a path');
+  if (!PLAIN_PATH.test(path))
+    throw refused('the path contains characters that must be percent-encoded, or is not a path');
   if (ENCODED_UNRESERVED.test(path)) {
     throw refused('the path percent-encodes a letter, a digit, or one of `-._~`: write it as it is');
   }
@@ -37,12 +38,12 @@ export function readTarget(url: string): Target {
 
 function readParameters(query: string): URLSearchParams {
   if (query === '') return new URLSearchParams();
-  if (!PLAIN_QUERY.test(query)) throw refused('the query string is not percent-encoded as it should be');
+  if (!PLAIN_QUERY.test(query)) throw refused('the query string is not validly percent-encoded');
   for (const part of query.split('&')) {
     const name = part.split('=', 1)[0] ?? '';
     if (part !== '' && !PLAIN_NAME.test(name)) {
       throw refused(
-        `the parameter name \`${name.slice(0, 64)}\` may hold letters, digits and \`-._~\` only, unencoded`,
+        `the parameter name \`${name.slice(0, 64)}\` may only contain letters, digits and \`-._~\`, unencoded`,
       );
     }
   }
@@ -61,7 +62,7 @@ export function printTarget({ segments, parameters }: Target): string {
 }
 
 function decodeSegment(part: string): string {
-  if (part === '') throw refused('the path holds an empty segment');
+  if (part === '') throw refused('the path contains an empty segment');
   let segment: string;
   try {
     segment = decodeURIComponent(part);
@@ -69,7 +70,7 @@ function decodeSegment(part: string): string {
     throw refused('the path is not percent-encoded UTF-8');
   }
   if (segment === '.' || segment === '..' || UNSAFE_IN_SEGMENT.test(segment)) {
-    throw refused('a segment of the path is `.` or `..`, or holds an encoded `/`, `\\`, `;` or control character');
+    throw refused('a segment of the path is `.` or `..`, or contains an encoded `/`, `\\`, `;` or control character');
   }
   return segment;
 }
@@ -92,5 +93,5 @@ export function singleParameters(parameters: URLSearchParams): Record<string, st
 }
 
 function refused(why: string): HttpError {
-  return new HttpError(400, `the address is refused, since it could be read in more than one way: ${why}`);
+  return new HttpError(400, `the URL is rejected because servers could interpret it differently: ${why}`);
 }

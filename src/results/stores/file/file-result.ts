@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, type RowIndex } from '../../row-index.ts';
-import type { BufferPool } from '../buffer-pool.ts';
+import type { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
 import type { OpenFile } from './open-files.ts';
-import type { Block } from '../read-ahead.ts';
+import type { Block } from './read-ahead.ts';
 
 const STREAM_BYTES = 256 * 1024;
 const BYTES_PER_CHECKPOINT = 8;

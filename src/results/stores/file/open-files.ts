@@ -1,7 +1,9 @@
 import { fstatSync } from 'node:fs';
+import type { MonotonicClock } from '../../../platform/clock.ts';
+import { LruCache } from '../../../platform/lru.ts';
 import { closeFile } from './file-io.ts';
-import type { BufferPool } from '../buffer-pool.ts';
-import { ReadAhead } from '../read-ahead.ts';
+import type { BufferPool } from './buffer-pool.ts';
+import { ReadAhead } from './read-ahead.ts';
 import type { CachedResult } from '../result-cache.ts';
 
 /** An open file of rows with the cached record and index of its result. */
@@ -14,7 +16,7 @@ export interface OpenFile {
 
 interface Entry extends OpenFile {
   users: number;
-  /** When the file was last seen to exist, in epoch milliseconds. */
+  /** When the file was last seen to exist, by the monotonic clock. */
   seenAt: number;
   /** Closed when its last user releases it. */
   forgotten: boolean;
@@ -27,31 +29,32 @@ const RECHECK_MS = 100;
 /** Keeps recently read files open: opening and closing a file costs as much as reading a page. */
 export class OpenFiles {
   readonly #entries = new Map<string, Entry>();
+  /** The entries without a user. */
+  readonly #idle = new LruCache<string, Entry>({
+    maxWeight: MAX_IDLE,
+    onEvict: (entry) => this.forget(entry.cached.record.requestId),
+  });
   readonly #pool: BufferPool;
-  readonly #now: () => number;
+  readonly #clock: MonotonicClock;
 
-  /** @param now epoch milliseconds */
-  constructor(pool: BufferPool, now: () => number) {
+  constructor(pool: BufferPool, clock: MonotonicClock) {
     this.#pool = pool;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** Acquires a file that is already open; undefined if it is not, or if another process deleted it. */
   acquire(requestId: string): OpenFile | undefined {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return undefined;
-    const now = this.#now();
-    if (Math.abs(now - entry.seenAt) > RECHECK_MS) {
+    const now = this.#clock.monotonic();
+    if (now - entry.seenAt > RECHECK_MS) {
       if (fstatSync(entry.descriptor).nlink === 0) {
         this.forget(requestId);
         return undefined;
       }
       entry.seenAt = now;
-      // Moves the entry to the end: the least recently used file is closed first.
-      this.#entries.delete(requestId);
-      this.#entries.set(requestId, entry);
     }
-    entry.users++;
+    if (entry.users++ === 0) this.#idle.delete(requestId);
     return entry;
   }
 
@@ -64,7 +67,7 @@ export class OpenFiles {
       cached,
       ahead: new ReadAhead(this.#pool),
       users: 1,
-      seenAt: this.#now(),
+      seenAt: this.#clock.monotonic(),
       forgotten: false,
     };
     this.#entries.set(requestId, entry);
@@ -73,12 +76,9 @@ export class OpenFiles {
 
   async release(file: OpenFile): Promise<void> {
     const entry = file as Entry;
-    entry.users--;
-    if (entry.users === 0 && entry.forgotten) await closeFile(entry.descriptor);
-    for (const [requestId, { users }] of this.#entries) {
-      if (this.#entries.size <= MAX_IDLE) break;
-      if (users === 0) this.forget(requestId);
-    }
+    if (--entry.users > 0) return;
+    if (entry.forgotten) await closeFile(entry.descriptor);
+    else this.#idle.set(entry.cached.record.requestId, entry);
   }
 
   /** Closes the file when its last user releases it. */
@@ -86,6 +86,7 @@ export class OpenFiles {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return;
     this.#entries.delete(requestId);
+    this.#idle.delete(requestId);
     entry.forgotten = true;
     // The file was only read, so an error of close() does not matter.
     if (entry.users === 0) void closeFile(entry.descriptor).catch(() => undefined);

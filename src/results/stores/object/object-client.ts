@@ -52,3 +52,15 @@ export interface ObjectClient {
   abortUpload(upload: UnfinishedUpload, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Prefix of every object name: empty, or without a leading and with a trailing slash. @param text as configured */
+export function objectPrefix(text: string): string {
+  const path = text.replaceAll(/^\/+|\/+$/g, '');
+  return path === '' ? '' : `${path}/`;
+}
+
+/** @param key of the property, for the message. @throws {TypeError} if the bucket is not set */
+export function requireBucket(bucket: string | undefined, key: string): string {
+  if (bucket === undefined || bucket === '') throw new TypeError(`\`${key}\` must be set`);
+  return bucket;
+}

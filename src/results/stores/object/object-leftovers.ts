@@ -1,3 +1,4 @@
+import type { WallClock } from '../../../platform/clock.ts';
 import { holderOf, isRequestId } from '../../request-id.ts';
 import type { ObjectClient, UnfinishedUpload } from './object-client.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
@@ -12,8 +13,7 @@ export interface LeftoversOptions {
   readonly client: ObjectClient;
   /** `holderTag` of this gateway. */
   readonly tag: string;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly clock: WallClock;
   /** Whether a submission of this process is writing the result. */
   readonly isBeingWritten: (requestId: string) => boolean;
   readonly onProblem: (message: string) => void;
@@ -90,9 +90,9 @@ export class Leftovers {
   /** Whether no gateway can still be writing the result. */
   #isAbandoned(requestId: string, modifiedMs: number | undefined): boolean {
     if (!isRequestId(requestId)) return false;
-    const { tag, now, isBeingWritten } = this.#options;
+    const { tag, clock, isBeingWritten } = this.#options;
     if (holderOf(requestId) === tag) return !isBeingWritten(requestId);
-    return modifiedMs !== undefined && now() - modifiedMs > LEFTOVER_MS;
+    return modifiedMs !== undefined && clock.now() - modifiedMs > LEFTOVER_MS;
   }
 
   async #removeUnpaired({ requestId, record }: StoredPair, signal: AbortSignal): Promise<void> {

@@ -35,8 +35,11 @@ describe('a chain of authenticators', () => {
     expect(await ask(results as AuthenticationResult[])).toEqual(expected);
   });
 
-  it('refuses what is of no known kind', async () => {
-    expect(await ask([notMine])).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('no kind') });
+  it('rejects an unknown kind of credential', async () => {
+    expect(await ask([notMine])).toMatchObject({
+      outcome: 'rejected',
+      message: expect.stringContaining('has no form'),
+    });
     expect(await ask([], { scheme: 'basic', username: 'a', password: 'b' })).toMatchObject({
       outcome: 'rejected',
       message: expect.stringContaining('access key'),

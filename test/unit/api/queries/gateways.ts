@@ -1,6 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import type { PropertyValues } from '../../../../src/results/stores/definition.ts';
+import { RETENTION_PERIOD_MS } from '../../../../src/results/retention/retention-loop.ts';
+import { type Clock, systemClock } from '../../../../src/platform/clock.ts';
 import type { Authenticator } from '../../../../src/access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../../../src/access/authorizer.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
@@ -10,12 +13,7 @@ import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
 import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
 import type { GatewayAddress } from '../../../../src/results/peers/peers.ts';
-import {
-  DEFAULT_PAGINATION_SETTINGS,
-  DEFAULT_RESULT_STORE_SETTINGS,
-  type PaginationSettings,
-  type ResultStoreSettings,
-} from '../../../../src/results/settings.ts';
+import { DEFAULT_PAGINATION_SETTINGS, type PaginationSettings } from '../../../../src/results/settings.ts';
 import { allowAll, testApp } from '../../../support/app.ts';
 import { freePorts } from '../../../support/kubernetes/processes.ts';
 
@@ -35,13 +33,17 @@ export function engineOf(endpoint: EngineEndpoint): Engine & KnownTables {
     brokerFor: async () => endpoint,
     endpoint: () => endpoint,
     close: async () => undefined,
+    tableNames: () => undefined,
     actualTables: async (names) => names,
   };
 }
 
 export interface GatewaysOptions {
   readonly engine: Engine & KnownTables;
-  readonly store: (gateway: number) => Partial<ResultStoreSettings>;
+  /** Properties of the result store; see test/support/result-stores.ts. */
+  readonly store: (gateway: number) => PropertyValues;
+  /** Whether the engine keeps the results; false where absent. */
+  readonly native?: boolean;
   readonly authorizer?: Authorizer;
   /** The caller; Alice where absent. */
   readonly principal?: () => Principal;
@@ -67,20 +69,14 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
       const service = await createQueryService({
         engine: options.engine,
         identity: { id, host: '127.0.0.1', port },
-        store: { ...DEFAULT_RESULT_STORE_SETTINGS, ...options.store(index) },
+        store: options.store(index),
+        native: options.native ?? false,
         settings: options.settings ?? (() => DEFAULT_PAGINATION_SETTINGS),
         gateways: async () => addresses,
         registry,
         log: createLogger('silent'),
-        now: options.now ?? Date.now,
-        monotonic: () => performance.now(),
+        clock: clockOf(options),
         random: (bytes) => Buffer.alloc(bytes, `${index}-${seed++}-`),
-        timers: {
-          every: (_ms, call) => {
-            options.every?.(call);
-            return () => undefined;
-          },
-        },
       });
       const { principal, budget = new ByteBudget() } = options;
       const app = await testApp({
@@ -97,6 +93,19 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
       return { id, url: `http://127.0.0.1:${bound}`, port: bound, app, service, registry };
     }),
   );
+}
+
+/** The system clock, with the wall clock and the retention timer of the test. */
+function clockOf({ now, every }: GatewaysOptions): Clock {
+  return {
+    ...systemClock,
+    ...(now && { now }),
+    schedule(callback, ms) {
+      if (ms !== RETENTION_PERIOD_MS) return systemClock.schedule(callback, ms);
+      every?.(callback);
+      return () => undefined;
+    },
+  };
 }
 
 function authenticatorOf(principal: () => Principal): Authenticator {

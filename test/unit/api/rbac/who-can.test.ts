@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { policy, role, statement } from '../../../builders/resources.ts';
 import { inPath, testGateway } from './gateway.ts';
 
 const document = (effect: 'allow' | 'deny', resource: string) =>
@@ -25,7 +26,7 @@ async function withReaders() {
 }
 
 describe('who can', () => {
-  it('names the subjects that a table is open to, with the role that opens it, and not those that a deny bars', async () => {
+  it('returns the subjects with access to a table and the role that grants it, without denied subjects', async () => {
     const { call } = await withReaders();
     const { status, body } = await call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events');
     expect(status).toBe(200);
@@ -35,11 +36,58 @@ describe('who can', () => {
       subjectType: 'user-email',
       role: 'readers',
       policy: 'read-events',
+      statementIndex: 0,
+      expiresAt: null,
     });
     expect(answer.subjects.map(({ subject }) => subject)).not.toContain('bob@example.com');
   });
 
-  it('cuts the list at the limit and keeps the count exact', async () => {
+  it('names the roles that allow any action on any resource, also those without subjects', async () => {
+    const { call, store } = await withReaders();
+    store.seed(
+      policy('drop', {
+        statements: [
+          statement({ actions: ['Query'] }),
+          statement({ actions: ['DeleteTable'], resources: ['srn2:table#events'] }),
+        ],
+      }),
+      role('cleaners', { policies: ['drop'] }),
+    );
+    const { body } = await call('GET', '/who-can?action=DeleteTable&resource=srn2%3Atable%23events');
+    expect(body.roles).toEqual([
+      { role: 'cleaners', policy: 'drop', statementIndex: 1 },
+      { role: 'cluster-admin', policy: 'cluster-admin', statementIndex: 0 },
+      { role: 'system-admin', policy: 'system-admin', statementIndex: 0 },
+    ]);
+    expect(body.totalRoles).toBe(3);
+    const anything = await call('GET', '/who-can?action=*&resource=srn2%3Acluster%23pinot');
+    expect(anything.body.roles.map((entry: { role: string }) => entry.role)).toEqual(['cluster-admin', 'system-admin']);
+  });
+
+  it('shows the expiry of an assignment, and the description of a service token beside its key', async () => {
+    const { call, clock } = await withReaders();
+    const { body: token } = await call('POST', '/service-tokens', { description: 'Nightly load' });
+    const expiresAt = new Date(clock.time + 60_000).toISOString();
+    await call('POST', `/roles/${inPath('role', 'readers')}/create-assignment`, {
+      subject: token.accessKey,
+      subjectType: 'service-token',
+      expiresAt,
+    });
+    const ask = async () => (await call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events')).body.subjects;
+    expect(await ask()).toContainEqual({
+      subject: token.accessKey,
+      subjectType: 'service-token',
+      description: 'Nightly load',
+      role: 'readers',
+      policy: 'read-events',
+      statementIndex: 0,
+      expiresAt,
+    });
+    clock.time += 60_000;
+    expect((await ask()).map(({ subject }: { subject: string }) => subject)).not.toContain(token.accessKey);
+  });
+
+  it('truncates the list at the limit, with an exact count', async () => {
     const { call } = await withReaders();
     await call('POST', `/roles/${inPath('role', 'readers')}/create-assignment`, {
       subject: 'amy@example.com',
@@ -62,7 +110,7 @@ describe('who can', () => {
     ['action=Query&resource=events', /resource/],
     ['action=Qeury&resource=srn2%3Atable%23events', /Qeury/],
     ['resource=srn2%3Atable%23events', /action/],
-  ])('refuses %s', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     const { call } = await testGateway();
     const answer = await call('GET', `/who-can?${query}`);
     expect(answer.status).toBe(400);

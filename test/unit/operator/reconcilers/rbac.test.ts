@@ -1,18 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { Controller } from '../../../../src/operator/controller-loop.ts';
 import { policyReconciler } from '../../../../src/operator/reconcilers/policy.ts';
+import { pruneExpired } from '../../../../src/operator/reconcilers/assignment-expiry.ts';
 import { roleAssignmentReconciler } from '../../../../src/operator/reconcilers/role-assignment.ts';
 import { roleReconciler } from '../../../../src/operator/reconcilers/role.ts';
 import type { CustomKind } from '../../../../src/resources/kinds.ts';
+import { StoreError } from '../../../../src/store/resource-store.ts';
 import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
-import { FakeClock, FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
 
 const people = (...names: string[]) => ({ subjects: names.map((name) => ({ type: 'user-email' as const, name })) });
 
 /** All three controllers over one store, as the operator runs them. */
 async function run(...objects: ConstructorParameters<typeof FakeStore>) {
-  const [store, clock] = [new FakeStore(...objects), new FakeClock()];
-  const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: silent };
+  const [store, clock, recorder] = [new FakeStore(...objects), new FakeClock(), new FakeRecorder()];
+  const ports = { store, recorder, clock, metrics: metrics(), log: silent };
   new Controller(policyReconciler(), ports).start();
   new Controller(roleReconciler(), ports).start();
   new Controller(roleAssignmentReconciler(), ports).start();
@@ -21,7 +24,7 @@ async function run(...objects: ConstructorParameters<typeof FakeStore>) {
     const condition = store.get(kind, name)?.status?.conditions?.find(({ type }) => type === 'Ready');
     return `${condition?.status} ${condition?.reason}: ${condition?.message}`;
   };
-  return { store, ready, settle: () => clock.advance(0) };
+  return { store, ready, clock, events: recorder.events, settle: () => clock.advance(0) };
 }
 
 describe('a Policy', () => {
@@ -36,6 +39,32 @@ describe('a Policy', () => {
     const { store, ready } = await run(bad);
     expect(ready('Policy', 'bad')).toMatch(/^False InvalidPolicy: .*statements\[0\]\.actions\[0\].*`?Query`?/);
     expect(store.get('Policy', 'bad')?.status?.conditions?.[1]).toMatchObject({ type: 'Stalled', status: 'True' });
+  });
+});
+
+describe('a Policy that names what does not exist', () => {
+  it('is ready with a warning until it exists', async () => {
+    let tables: string[] | undefined;
+    const [store, clock] = [
+      new FakeStore(policy('read', { statements: [statement({ resources: ['srn2:table#evnets'] })] })),
+      new FakeClock(),
+    ];
+    const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: silent };
+    const deployment = { environment: 'olap', cluster: 'pinot' };
+    new Controller(policyReconciler({ deployment, tableNames: () => tables }), ports).start();
+    const types = () => store.get('Policy', 'read')?.status?.conditions?.map(({ type, status }) => `${type}=${status}`);
+    await clock.advance(0);
+    expect(types()).toEqual(['Ready=True']);
+    tables = ['events'];
+    await clock.advance(60_000);
+    expect(types()).toEqual(['Ready=True', 'Warning=True']);
+    expect(store.get('Policy', 'read')?.status?.conditions?.[1]).toMatchObject({
+      reason: 'NameNotFound',
+      message: '`statements[0].resources[0]`: table `evnets` does not exist; did you mean `events`?',
+    });
+    tables = ['events', 'evnets'];
+    await clock.advance(11 * 60_000);
+    expect(types()).toEqual(['Ready=True']);
   });
 });
 
@@ -97,5 +126,96 @@ describe('a RoleAssignment', () => {
     await store.delete('Role', 'analysts');
     await settle();
     expect(ready('RoleAssignment', 'team')).toMatch(/^False RoleNotFound/);
+  });
+});
+
+describe('a RoleAssignment with subjects that expire', () => {
+  const HOUR = 3_600_000;
+  const DAY = 24 * HOUR;
+  const ada = { type: 'user-email', name: 'ada@example.com' } as const;
+  const until = (expiresAt: string, name = 'ada@example.com') => ({ type: 'user-email' as const, name, expiresAt });
+  const expiryEvents = (events: readonly string[]) => events.filter((event) => /Assignment|Removed/.test(event));
+
+  it('is reported once 24 hours before the expiry and once at the expiry, to the second', async () => {
+    const { store, clock, events } = await run(
+      role('analysts'),
+      roleAssignment('team', { subjects: [until('2026-01-03T00:00:00Z'), { type: 'group', name: 'data' }] }),
+    );
+    const status = () => store.get('RoleAssignment', 'team')?.status;
+    expect(status()).toMatchObject({ subjectCount: 2, nextExpiry: '2026-01-03T00:00:00Z' });
+    expect(status()).not.toHaveProperty('expiries');
+    await clock.advance(DAY - 1000);
+    expect(expiryEvents(events)).toEqual([]);
+    await clock.advance(1000);
+    const soon =
+      'Normal AssignmentExpiring team: subject `user-email:ada@example.com` loses role `analysts` within 24 hours, at 2026-01-03T00:00:00Z';
+    expect(expiryEvents(events)).toEqual([soon]);
+    expect(status()?.expiries).toEqual([{ ...until('2026-01-03T00:00:00Z'), state: 'Expiring' }]);
+    await clock.advance(DAY - 1000);
+    expect(status()?.subjectCount).toBe(2);
+    expect(store.get('Role', 'analysts')?.status?.subjectCount).toBe(2);
+    await clock.advance(1000);
+    expect(expiryEvents(events)).toEqual([
+      soon,
+      'Normal AssignmentExpired team: subject `user-email:ada@example.com` no longer has role `analysts`: the assignment has expired',
+    ]);
+    expect(status()).toMatchObject({ subjectCount: 1, expiries: [{ state: 'Expired' }] });
+    expect(status()).not.toHaveProperty('nextExpiry');
+    expect(store.get('Role', 'analysts')?.status?.subjectCount).toBe(1);
+    await clock.advance(DAY);
+    expect(expiryEvents(events)).toHaveLength(2);
+  });
+
+  it('causes no second Event in another operator', async () => {
+    const first = await run(role('analysts'), roleAssignment('team', { subjects: [until('2026-01-01T10:00:00Z')] }));
+    await first.clock.advance(HOUR);
+    expect(expiryEvents(first.events)).toHaveLength(1);
+    const second = await run(first.store.get('Role', 'analysts')!, first.store.get('RoleAssignment', 'team')!);
+    await second.clock.advance(11 * HOUR);
+    expect(expiryEvents(second.events)).toEqual([expect.stringContaining('AssignmentExpired')]);
+  });
+
+  it('causes no second Event when the status cannot be written at first', async () => {
+    const { store, clock, events } = await run(
+      role('analysts'),
+      roleAssignment('team', { subjects: [until('2026-01-03T00:00:00Z')] }),
+    );
+    store.failures.push(new StoreError('conflict', 'changed'));
+    await clock.advance(DAY + 60_000);
+    expect(expiryEvents(events)).toHaveLength(1);
+  });
+
+  it('loses them 30 days after the expiry, and is deleted with the last one', async () => {
+    const { store, clock, events } = await run(
+      role('analysts'),
+      roleAssignment('one', { subjects: [until('2026-01-01T00:00:10Z')] }),
+      roleAssignment('two', { subjects: [ada, until('2026-01-01T00:00:10Z', 'bob@example.com')] }),
+    );
+    await clock.advance(30 * DAY + 9000);
+    expect(store.get('RoleAssignment', 'one')).toBeDefined();
+    await clock.advance(1000);
+    expect(store.get('RoleAssignment', 'one')).toBeUndefined();
+    expect(store.get('RoleAssignment', 'two')?.spec.subjects).toEqual([ada]);
+    expect(store.get('RoleAssignment', 'two')?.status).not.toHaveProperty('expiries');
+    expect(expiryEvents(events)).toContain(
+      'Normal ExpiredSubjectsRemoved two: removed expired subject `user-email:bob@example.com` from role `analysts`',
+    );
+  });
+
+  it('keeps a subject that is renewed while it is being removed', async () => {
+    const expired = roleAssignment('one', { subjects: [until('2025-06-01T00:00:00Z')] });
+    const object = new FakeStore(expired).get('RoleAssignment', 'one')!;
+    expect(pruneExpired(object, Date.parse('2026-01-01T00:00:00Z'), DAY)?.[0]).toEqual({
+      do: 'delete',
+      kind: 'RoleAssignment',
+      name: 'one',
+      uid: object.metadata.uid,
+      resourceVersion: object.metadata.resourceVersion,
+    });
+  });
+
+  it('keeps them for ever where the setting is 0', () => {
+    const object = roleAssignment('one', { subjects: [until('2001-01-01T00:00:00Z')] });
+    expect(pruneExpired(object, Date.parse('2026-01-01T00:00:00Z'), 0)).toBeUndefined();
   });
 });

@@ -10,7 +10,8 @@ import { Controller } from '../../../../src/operator/controller-loop.ts';
 import { serviceTokenReconciler } from '../../../../src/operator/reconcilers/service-token.ts';
 import type { Secret, ServiceToken } from '../../../../src/resources/kinds.ts';
 import { roleAssignment, secret, serviceToken, withAnnotations, withMeta } from '../../../builders/resources.ts';
-import { FakeClock, FakeRecorder, FakeStore, metrics, settle, silent } from '../fakes.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
 
 const GRACE_MS = 3_600_000;
 const ROTATE = 'olapwarden.io/rotate-at';

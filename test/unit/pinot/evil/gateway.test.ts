@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
+import { memoryProperties } from '../../../support/result-stores.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';
 import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
 import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
-import { DEFAULT_PAGINATION_SETTINGS, DEFAULT_RESULT_STORE_SETTINGS } from '../../../../src/results/settings.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { TEST_HEADERS, testApp } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { BODIES } from './bodies.ts';
@@ -47,14 +49,13 @@ function serviceOf(engine: Engine): Promise<QueryService> {
   return createQueryService({
     engine: engine as Parameters<typeof createQueryService>[0]['engine'],
     identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
-    store: { ...DEFAULT_RESULT_STORE_SETTINGS, protocol: 'memory' },
+    store: memoryProperties(),
+    native: false,
     settings: () => DEFAULT_PAGINATION_SETTINGS,
     registry: new Registry(),
     log: createLogger('silent'),
-    now: Date.now,
-    monotonic: () => performance.now(),
+    clock: systemClock,
     random: (bytes) => crypto.getRandomValues(Buffer.alloc(bytes)),
-    timers: { every: () => () => undefined },
   });
 }
 

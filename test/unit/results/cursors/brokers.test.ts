@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { EngineError, type EngineEndpoint } from '../../../../src/pinot/types.ts';
 import { CursorBrokers, type CursorRecord } from '../../../../src/results/cursors/brokers.ts';
 import { NO_METRICS } from '../../../../src/results/metrics.ts';
@@ -46,7 +47,7 @@ describe('the brokers as keepers of results', () => {
         },
       },
       metrics: { ...NO_METRICS, storeCall: (operation, _seconds, failed) => failures.push([operation, failed]) },
-      monotonic: () => 0,
+      clock: new FakeClock(),
       onProblem: (message) => problems.push(message),
     });
   });

@@ -2,11 +2,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { spooled } from '../../../../src/results/cursors/page.ts';
 import { Spool } from '../../../../src/results/cursors/spool.ts';
 import { QueryError } from '../../../../src/results/errors.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
-import { FileStore } from '../../../../src/results/stores/file/file.ts';
+import { FileStore } from '../../../../src/results/stores/file/file-store.ts';
 import { answerText, collect, responseOf, rowTexts } from '../answers.ts';
 
 describe('the rows of an answer on their way', () => {
@@ -23,7 +24,7 @@ describe('the rows of an answer on their way', () => {
       dataDir: join(folder, 'data'),
       tempDir: join(folder, 'temp'),
       tag: '0',
-      now: Date.now,
+      clock: systemClock,
       onProblem: () => undefined,
     });
     await store.start();

@@ -15,7 +15,7 @@ describe('the directory of gateways', () => {
         return state.hosts.map((host): GatewayAddress => ({ host, port: 8080 }));
       },
       identify: async ({ host }) => ids[host],
-      now: () => state.now,
+      clock: { monotonic: () => state.now },
       onProblem: (message) => state.problems.push(message),
     });
     return { directory, state };
@@ -75,7 +75,7 @@ describe('the directory of gateways', () => {
         return [{ host: '10.0.0.2', port: 8080 }];
       },
       identify: async ({ host }) => ids[host as '10.0.0.2'],
-      now: () => state.now,
+      clock: { monotonic: () => state.now },
       onProblem: (message) => state.problems.push(message),
     });
     await directory.refresh();

@@ -5,7 +5,7 @@ import { newRequestId } from '../../../../src/results/request-id.ts';
 import type { ResultRecord, ResultStore, StoredResultSummary } from '../../../../src/results/result-store.ts';
 import { chooseForDeletion, Retention } from '../../../../src/results/retention/retention.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type StorageCleanerSettings } from '../../../../src/results/settings.ts';
-import { MemoryStore } from '../../../../src/results/stores/memory.ts';
+import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../../src/results/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
 
@@ -74,7 +74,7 @@ describe('the retention', () => {
       store: over,
       gatewayId: 'gw-0',
       settings: () => ({ ...DEFAULT_PAGINATION_SETTINGS, storageCleaner: quota }),
-      now: () => NOW,
+      clock: { now: () => NOW },
       metrics: prometheusQueryMetrics((registry = new Registry())),
       deletesExpired,
       isBeingRead: (requestId) => reading.has(requestId),

@@ -1,9 +1,10 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
 import type { ResultStore } from '../../../../src/results/result-store.ts';
 import { measuredStore } from '../../../../src/results/stores/measured.ts';
-import { ObjectResultStore } from '../../../../src/results/stores/object/object.ts';
+import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
 import { storeAnswer } from '../../../../src/results/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
 import { MemoryBucket } from './object/memory-bucket.ts';
@@ -19,18 +20,16 @@ beforeEach(async () => {
   bucket = new MemoryBucket();
   registry = new Registry();
   clockMs = 0;
-  const plain = new ObjectResultStore({
-    client: bucket,
-    protocol: 's3',
-    tag: '00000000',
-    now: () => bucket.now,
-    onProblem: () => undefined,
-  });
-  store = measuredStore(plain, prometheusQueryMetrics(registry), () => clockMs);
+  const plain = objectStore();
+  store = measuredStore(plain, prometheusQueryMetrics(registry), { monotonic: () => clockMs });
   const stored = await storeAnswer(responseOf(answerText(rowTexts(5))), store, submission(), signal);
   if (stored.kind !== 'stored') throw new Error('not stored');
   await stored.reader.close();
 });
+
+function objectStore(): ObjectResultStore {
+  return new ObjectResultStore(bucket, { gatewayId: 'gateway-0', clock: new FakeClock(), onProblem: () => undefined });
+}
 
 const metric = async (name: string, operation: string): Promise<string | undefined> => {
   const line = new RegExp(`olap_warden_pagination_store_${name}\\{operation="${operation}"\\} (.*)`);
@@ -65,11 +64,9 @@ describe('the metrics of a store', () => {
     ['delete', 'delete'],
     ['range', 'read'],
   ])('count a bucket that fails at `%s` as a failure of `%s`', async (call, operation) => {
-    const another = measuredStore(
-      new ObjectResultStore({ client: bucket, protocol: 's3', tag: '1', now: () => 0, onProblem: () => undefined }),
-      prometheusQueryMetrics((registry = new Registry())),
-      () => clockMs,
-    );
+    const another = measuredStore(objectStore(), prometheusQueryMetrics((registry = new Registry())), {
+      monotonic: () => clockMs,
+    });
     store = another;
     bucket.failing.set(call, 'SlowDown');
     await expect(everything()).rejects.toMatchObject({ code: 'store-unavailable' });
@@ -90,9 +87,9 @@ describe('the metrics of a store', () => {
     const inner = { ...store, open: never, delete: never, begin: never } as ResultStore;
     registry.clear();
     const metrics = prometheusQueryMetrics(registry);
-    const another = measuredStore(inner, metrics, () => clockMs);
+    const another = measuredStore(inner, metrics, { monotonic: () => clockMs });
     const stuck = { ...reader!, record: summary!.record, read: never, index: never };
-    const read = measuredStore({ ...store, open: async () => stuck }, metrics, () => clockMs);
+    const read = measuredStore({ ...store, open: async () => stuck }, metrics, { monotonic: () => clockMs });
     const from = await read.open('any', signal);
     const calls = [
       another.open('any', caller.signal),

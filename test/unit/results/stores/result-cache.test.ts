@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import type { ResultRecord } from '../../../../src/results/result-store.ts';
-import { type CachedResult, ResultCache } from '../../../../src/results/stores/result-cache.ts';
+import { bytesOf, createResultCache } from '../../../../src/results/stores/result-cache.ts';
 import { submission } from '../answers.ts';
 
-/** A record with a size of slightly more than 1,512 bytes. */
-function cached(requestId: string, checkpoints = 125): CachedResult {
+const MB = 1024 * 1024;
+
+function record(requestId: string, over: Partial<ResultRecord>): ResultRecord {
   const empty = {
     version: 1,
     rowCount: 0,
@@ -14,27 +15,22 @@ function cached(requestId: string, checkpoints = 125): CachedResult {
     tableFields: [],
     fields: [],
   } as const;
-  const record: ResultRecord = { ...submission({ requestId }), ...empty, checkpoints };
-  return { record, index: undefined };
+  return { ...submission({ requestId }), ...empty, checkpoints: 0, ...over };
 }
 
-it('lets go of what was used longest ago', () => {
-  const cache = new ResultCache(3 * 1512);
-  for (const id of ['a', 'b', 'c']) cache.set(cached(id));
-  cache.get('a');
-  cache.peek('b');
-  cache.set(cached('d'));
-  expect(['a', 'b', 'c', 'd'].map((id) => cache.peek(id) !== undefined)).toEqual([true, false, true, true]);
+it('counts the index of a result, loaded or not, and the text of its record', () => {
+  const bare = bytesOf({ record: record('a', {}), index: undefined });
+  expect(bytesOf({ record: record('a', { checkpoints: 100 }), index: undefined })).toBe(bare + 800);
+  const fields = [{ name: 'trace', value: 'x'.repeat(95) }];
+  expect(bytesOf({ record: record('a', { fields, dataSchema: '{}' }), index: undefined })).toBe(bare + 204);
 });
 
-it('takes what is offered where there is room, and for nothing else', () => {
-  const cache = new ResultCache(2 * 1512);
-  cache.offer(cached('a'));
-  cache.offer(cached('large', 1000));
-  cache.offer(cached('b'));
-  cache.offer(cached('c'));
-  expect(['a', 'large', 'b', 'c'].map((id) => cache.get(id) !== undefined)).toEqual([true, false, true, false]);
-  cache.delete('a');
-  cache.offer(cached('c'));
-  expect(cache.get('c')).toBeDefined();
+it('holds at most 16 MB', () => {
+  const cache = createResultCache();
+  for (let i = 0; i < 40; i++) {
+    const requestId = String(i);
+    cache.set(requestId, { record: record(requestId, { dataSchema: 'x'.repeat(MB / 2) }), index: undefined });
+  }
+  expect(cache.weight).toBeLessThanOrEqual(16 * MB);
+  expect([cache.size, cache.peek('39') !== undefined]).toEqual([15, true]);
 });

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileProperties } from '../../../../support/result-stores.ts';
 import { ByteBudget } from '../../../../../src/api/server/bounds/byte-budget.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../../support/app.ts';
 import { answerText, responseOf, StubEndpoint } from '../../../results/answers.ts';
@@ -32,7 +33,7 @@ beforeAll(async () => {
   [gateway] = (await startGateways(1, {
     engine: engineOf(endpoint),
     budget,
-    store: () => ({ protocol: 'file', fileDataDir: join(folder, 'data'), tempDir: join(folder, 'temp') }),
+    store: () => fileProperties(folder),
   })) as [TestGateway];
   const answer = await fetch(`${gateway.url}/query/sql?doPaginate=true&numRows=1`, {
     method: 'POST',
@@ -66,7 +67,7 @@ function pipeline(socket: Socket, requests: number): void {
 const bufferedBytes = (): number => responses.reduce((sum, response) => sum + response.writableLength, 0);
 
 describe('pipelined requests for pages', { timeout: 60_000 }, () => {
-  it('hold one page of each connection while nobody reads, and keep no other caller waiting', async () => {
+  it('hold one page per connection while nobody reads, and delay no other caller', async () => {
     const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, open));
     for (const socket of sockets) {
       socket.pause();
@@ -87,7 +88,7 @@ describe('pipelined requests for pages', { timeout: 60_000 }, () => {
     await expect.poll(() => budget.heldBytes, SOON).toBe(0);
   });
 
-  it('are all answered, whole and in order, to a client that reads', async () => {
+  it('are all served, completely and in order, to a client that reads', async () => {
     const single = await fetch(gateway.url + pathOf(ROWS), { headers: TEST_HEADERS });
     const body = Buffer.from(await single.arrayBuffer());
     const socket = await open();

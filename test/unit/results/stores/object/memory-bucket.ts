@@ -15,6 +15,8 @@ export class MemoryBucket implements ObjectClient {
   /** Error messages by call; `delete:<key>` for a single key. */
   readonly failing = new Map<string, string>();
   readonly calls: string[] = [];
+  /** Called at the beginning of each call. */
+  onCall: (name: string) => void = () => undefined;
   /** Order of listings. */
   order: 'sorted' | 'records last' = 'sorted';
   now = 0;
@@ -88,6 +90,7 @@ export class MemoryBucket implements ObjectClient {
 
   #call(name: string): void {
     this.calls.push(name);
+    this.onCall(name);
     const reason = this.failing.get(name);
     if (reason === undefined) return;
     const cause = Object.assign(new Error('AKIA… may not'), { name: reason });

@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import { Registry } from 'prom-client';
+import { stringify } from 'yaml';
+import { clusterHealth } from '../api/health/report.ts';
+import { createGather } from '../health/gather/gather.ts';
+import { healthMetrics } from '../health/metrics.ts';
+import { countsOf, renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
+import { buildStatus } from '../health/report.ts';
+import { runChecks, type RunProgress, type RunResult } from '../health/run.ts';
+import type { CheckSettings } from '../health/settings.ts';
+import { createEngine } from '../pinot/connection.ts';
+import { credentialFromFile } from '../pinot/credential.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { CommandContext } from './context.ts';
+
+export const CHECK_FORMATS = ['table', 'json', 'yaml', 'junit', 'prometheus', 'markdown'] as const;
+export type CheckFormat = (typeof CHECK_FORMATS)[number];
+
+/** Exit codes of `check`. `error`: the cluster is not reachable, or a usage error. */
+export const CHECK_EXIT = { pass: 0, fail: 1, error: 2 } as const;
+
+/** The arguments of `check`. */
+export interface CheckRequest {
+  readonly controllers: readonly string[];
+  readonly format: CheckFormat;
+  readonly settings: CheckSettings;
+  readonly credentialFile: string | undefined;
+  readonly caFile: string | undefined;
+  readonly instanceScheme: 'http' | 'https';
+  /** Time limit for reading the cluster. */
+  readonly timeoutMs: number;
+}
+
+/** What `check` uses of its process. */
+export interface CheckContext extends CommandContext {
+  readonly stdoutIsTty: boolean;
+  readonly stderrIsTty: boolean;
+  /** Width of the terminal in columns. */
+  readonly width: number;
+  readonly clock: Clock;
+  /** Aborts when the user interrupts the command. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs the health checks once and prints the report. @returns the exit code */
+export async function check(request: CheckRequest, context: CheckContext): Promise<number> {
+  try {
+    const result = await readAndCheck(request, context);
+    if (context.signal.aborted) {
+      context.stderr('error: interrupted before the checks had run\n');
+      return CHECK_EXIT.error;
+    }
+    if (result.unreachable !== undefined) {
+      const urls = request.controllers.join(', ');
+      context.stderr(`error: the cluster at \`${urls}\` is not reachable: ${result.unreachable}\n`);
+      return CHECK_EXIT.error;
+    }
+    context.stdout(await rendered(result, request, context));
+    return countsOf(result).fail === 0 ? CHECK_EXIT.pass : CHECK_EXIT.fail;
+  } catch (error) {
+    context.stderr(`error: ${(error as Error).message}\n`);
+    return CHECK_EXIT.error;
+  }
+}
+
+async function readAndCheck(request: CheckRequest, context: CheckContext): Promise<RunResult> {
+  const { controllers, caFile, credentialFile, instanceScheme, settings, timeoutMs } = request;
+  const { clock } = context;
+  const engine = createEngine({
+    controllerUrls: controllers,
+    ...(caFile !== undefined && { ca: await readFile(caFile, 'utf8') }),
+    ...(credentialFile !== undefined && {
+      credential: credentialFromFile(credentialFile, clock),
+    }),
+  });
+  const progress = progressLine(context);
+  try {
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)]);
+    const gather = createGather({ engine, clock, instanceScheme });
+    return await runChecks({ gather, settings, signal, clock, onProgress: progress.step });
+  } finally {
+    progress.clear();
+    await engine.close();
+  }
+}
+
+/** A progress line on a terminal, overwritten at each step. */
+function progressLine(context: CheckContext): { step: (progress: RunProgress) => void; clear: () => void } {
+  if (!context.stderrIsTty) return { step: () => undefined, clear: () => undefined };
+  let shown = '';
+  return {
+    step({ done, total, checks, checksTotal }) {
+      const failed = checks.filter(({ status }) => status === 'FAIL').length;
+      const decided = `${checks.length} of ${checksTotal} checks${failed === 0 ? '' : `, ${failed} failed`}`;
+      const text = `${Math.floor((100 * done) / Math.max(1, total))} % of the cluster read, ${decided}`;
+      if (text === shown) return;
+      shown = text;
+      context.stderr(`\r${text}\u{1B}[K`);
+    },
+    clear() {
+      if (shown !== '') context.stderr('\r\u{1B}[K');
+    },
+  };
+}
+
+async function rendered(
+  result: RunResult,
+  { format, settings }: CheckRequest,
+  { stdoutIsTty, width, env, clock }: CheckContext,
+): Promise<string> {
+  const status = () =>
+    buildStatus({
+      result,
+      previous: undefined,
+      generation: undefined,
+      runAt: undefined,
+      maxFindings: settings.maxFindings,
+      problems: [],
+      now: clock.now(),
+    });
+  switch (format) {
+    case 'table': {
+      const colours = stdoutIsTty && (env['NO_COLOR'] ?? '') === '';
+      return renderTable(result, { colours, width: stdoutIsTty ? width : Number.POSITIVE_INFINITY });
+    }
+    case 'markdown':
+      return renderMarkdown(result);
+    case 'junit':
+      return renderJunit(result);
+    case 'prometheus': {
+      const registry = new Registry();
+      healthMetrics(registry, status);
+      return registry.metrics();
+    }
+    case 'json':
+      return `${JSON.stringify(clusterHealth(status(), {}), undefined, 2)}\n`;
+    case 'yaml':
+      return stringify(clusterHealth(status(), {}));
+  }
+}

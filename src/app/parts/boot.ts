@@ -1,0 +1,79 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { LiveProperties } from '../../config/live-properties.ts';
+import type { Settings } from '../../config/schema.ts';
+import { loadSettings } from '../../config/settings.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { Closers } from '../../platform/lifecycle.ts';
+import { countReloads, createRegistry } from '../../api/server/metrics.ts';
+import { closeServer, listenProbes } from '../../api/server/server.ts';
+import { createProbesServer, type ReadinessCheck } from '../../platform/probes.ts';
+import { createLogger } from '../../platform/logging.ts';
+import { nearest } from '../../resources/nearest.ts';
+import type { CommandContext } from '../context.ts';
+import { PROPERTIES } from './properties.ts';
+import { VERSION } from '../version.ts';
+
+/** The parts that every process of olap-warden has. */
+export interface Boot {
+  readonly settings: Settings;
+  readonly live: LiveProperties;
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** Checks of `/readyz`, by name; all must pass. */
+  readonly readiness: Map<string, ReadinessCheck>;
+  readonly closers: Closers;
+  readonly metricsPort: number;
+  /** Address of both listeners. */
+  readonly host: string;
+  /** Listener of the REST API. Its port is the configured one (0 for any) until the listener is open. */
+  readonly listener: { port: number };
+}
+
+/**
+ * Reads the settings and opens the listener for probes and metrics; `/readyz` fails until startService() has finished.
+ * @throws {SettingsError} {ListenError}
+ */
+export async function boot(context: CommandContext, command: string, defaultHost: string): Promise<Boot> {
+  const { settings, properties, file, fixedProperties } = await loadSettings({
+    ...context,
+    properties: PROPERTIES,
+    suggest: nearest,
+  });
+  const log = createLogger(settings['log-level']);
+  const registry = createRegistry(VERSION, command);
+  const closers = new Closers(log);
+  const readiness = new Map<string, ReadinessCheck>([['start', () => 'the process is starting']]);
+  const host = settings.host ?? defaultHost;
+  const probes = createProbesServer({ registry, checks: readiness });
+  const metricsPort = await listenProbes(probes, host, settings['metrics-port']);
+  closers.defer('probes', () => closeServer(probes));
+  const live = liveProperties({ properties, file, fixedProperties }, registry, log);
+  live.start();
+  closers.defer('configuration', () => live.stop());
+  const listener = { port: settings.port };
+  return { settings, live, log, registry, readiness, closers, metricsPort, host, listener };
+}
+
+type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;
+
+function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LiveProperties {
+  const count = countReloads(registry);
+  return new LiveProperties({
+    known: PROPERTIES,
+    initial: loaded.properties,
+    file: loaded.file,
+    fixed: loaded.fixedProperties,
+    suggest: nearest,
+    clock: systemClock,
+    onChange: (keys) => {
+      count('applied');
+      log.info({ keys }, 'properties changed');
+    },
+    onRestartNeeded: (keys) => log.warn({ keys }, 'changed properties take effect after a restart'),
+    onRejected: (error) => {
+      count('refused');
+      log.error({ problems: error.problems }, 'configuration file rejected; keeping the current properties');
+    },
+  });
+}

@@ -1,0 +1,117 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
+import type { Properties } from '../../config/properties.ts';
+import { healthMetrics } from '../../health/metrics.ts';
+import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
+import { observeExpiries } from '../../operator/expiry-metrics.ts';
+import { createHealthLoop } from '../../operator/health-loop.ts';
+import { prometheusMetrics } from '../../operator/metrics.ts';
+import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
+import type { KubernetesTransport } from '../../kubernetes/transport.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
+import type { Boot } from './boot.ts';
+import { administratorsTask, parseSubject } from './first-administrator.ts';
+
+export interface ControllerParts {
+  readonly store: ResourceStore;
+  readonly engine: Engine & KnownTables;
+  /** For the Lease and the Events; absent in standalone. */
+  readonly transport?: KubernetesTransport;
+  readonly tasks?: readonly LeaderTask[];
+}
+
+/** Starts what the operator runs: the reconcilers, the predefined resources, the health checks and further tasks. `boot.closers` stops it. */
+export function startControllers(boot: Boot, parts: ControllerParts): Operator {
+  const { settings, log, registry, closers } = boot;
+  const { store, engine, transport, tasks = [] } = parts;
+  const operator: Operator = startOperator({
+    store,
+    metrics: prometheusMetrics(registry),
+    log,
+    leaseName: settings['leader-lease'],
+    policyNames: {
+      deployment: { environment: settings.environment, cluster: settings.cluster },
+      tableNames: () => engine.tableNames(),
+    },
+    tokenGraceMs: settings['token-grace'],
+    pruneExpiredAfterMs: settings['prune-expired-after'],
+    tasks: [
+      healthTask({
+        engine,
+        log,
+        registry,
+        store,
+        isLeader: () => operator.isLeader(),
+        configured: () => configuredOf(boot.live.get()),
+      }),
+      administratorsTask(settings['admin-subject'].map(parseSubject), log),
+      ...tasks,
+    ],
+    ...(transport && { transport }),
+  });
+  observeExpiries(registry, () => (operator.isLeader() ? store.list('RoleAssignment') : undefined), systemClock);
+  closers.defer('operator', () => operator.stop());
+  return operator;
+}
+
+interface HealthTaskParts {
+  readonly engine: Engine;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly store: ResourceStore;
+  readonly isLeader: () => boolean;
+  readonly configured: () => ConfiguredSettings;
+}
+
+/** Runs the health checks on the leader. Only the leader exports their metrics. */
+function healthTask({ engine, log, registry, store, isLeader, configured }: HealthTaskParts): LeaderTask {
+  const metrics = healthMetrics(registry, () =>
+    isLeader() ? store.get('ClusterHealthReport', REPORT_NAME)?.status : undefined,
+  );
+  return {
+    name: 'health',
+    async run(signal, ports) {
+      const loop = createHealthLoop({
+        store: ports.store,
+        engine,
+        clock: systemClock,
+        log,
+        metrics,
+        configured,
+        isLeader: () => !signal.aborted,
+        onStatusChange: (report, { name, status, message }) =>
+          ports.recorder.record(
+            report,
+            status === 'FAIL' ? 'Warning' : 'Normal',
+            status === 'FAIL' ? 'CheckFailed' : 'CheckPassed',
+            `${name}: ${message}`,
+          ),
+      });
+      loop.start();
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      await loop.stop();
+    },
+  };
+}
+
+/** The settings of the health checks in the properties. */
+function configuredOf(properties: Properties): ConfiguredSettings {
+  return {
+    thresholds: thresholdsOf(properties),
+    prebuiltSnapshotProperty: properties['controller.cluster.health.prebuiltSnapshotProperty'],
+  };
+}
+
+/** The thresholds in the properties. `controller.replication.threshold` is an older name of one of them. */
+function thresholdsOf(properties: Properties): ThresholdOverrides {
+  const overrides = parseThresholds(properties['controller.cluster.health.thresholds']);
+  const minReplication = properties['controller.replication.threshold'];
+  if (minReplication === undefined) return overrides;
+  return { ...overrides, REPLICATION_CHECK: { minReplication, ...overrides['REPLICATION_CHECK'] } };
+}

@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { createEngine } from '../../pinot/connection.ts';
+import { credentialFromFile } from '../../pinot/credential.ts';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { Boot } from './boot.ts';
+
+/**
+ * The client of the configured Pinot cluster. It connects at the first request. `boot.closers` closes it.
+ * @throws {Error} when the CA file cannot be read
+ */
+export async function openEngine({ settings, log, closers }: Boot): Promise<Engine & KnownTables> {
+  const onProblem = (message: string): void => log.warn({ part: 'engine' }, message);
+  const credentialFile = settings['engine-credential-file'];
+  const caFile = settings['engine-ca-file'];
+  const engine = createEngine({
+    controllerUrls: settings.controllers,
+    brokerUrls: settings.brokers,
+    onProblem,
+    ...(credentialFile !== undefined && {
+      credential: credentialFromFile(credentialFile, systemClock, onProblem),
+    }),
+    ...(caFile !== undefined && { ca: await readFile(caFile, 'utf8') }),
+  });
+  closers.defer('engine', () => engine.close());
+  return engine;
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { access, chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { hashToken } from '../../access/authenticators/token-file.ts';
+import { PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
+import { sameSubject } from '../../access/subjects.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { Deadline } from '../../platform/deadline.ts';
+import { retry } from '../../platform/retry.ts';
+import type { RoleAssignment } from '../../resources/kinds.ts';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
+import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
+import type { LeaderTask } from '../../operator/operator.ts';
+import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
+
+export const ADMINISTRATOR_ROLE = 'system-admin';
+/** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */
+const BY_SETTING = 'administrators-by-setting';
+const LOCAL = 'local-administrator';
+const MANAGED_BY = 'olap-warden';
+const PLATFORM = 'platform-rbac-manager';
+
+/** Parses a subject such as `user-email:you@example.com`. @param text a valid value of the setting `admin-subject` */
+export function parseSubject(text: string): Subject {
+  const colon = text.indexOf(':');
+  const type = SUBJECT_TYPES.find((name) => name === text.slice(0, colon));
+  if (type === undefined)
+    throw new TypeError(`invalid subject \`${text}\`: it must look like \`user-email:you@example.com\``);
+  return { type, name: text.slice(colon + 1) };
+}
+
+const RETRY_INTERVAL = { baseMs: 2000, maxMs: 2000, jitter: 'none' } as const;
+
+/** Assigns the role `system-admin` to the subjects; retries until it succeeds. */
+export function administratorsTask(subjects: readonly Subject[], log: Logger): LeaderTask {
+  return {
+    name: 'administrators',
+    async run(signal, { store }) {
+      try {
+        await retry(() => ensureAdministrators(store, subjects, signal), {
+          attempts: Number.POSITIVE_INFINITY,
+          backoff: RETRY_INTERVAL,
+          clock: systemClock,
+          signal,
+          retryAfterMs: (error) => {
+            log.warn({ err: error }, 'failed to assign the first administrators; retrying');
+            return 0;
+          },
+        });
+      } catch (error) {
+        // Lost leadership or shutdown: the next leader does it.
+        if (!signal.aborted) throw error;
+      }
+    },
+  };
+}
+
+/** Assigns the role to the subjects, and removes it from subjects of an earlier setting. Idempotent. @throws {StoreError} */
+export async function ensureAdministrators(
+  store: ResourceStore,
+  subjects: readonly Subject[],
+  signal: AbortSignal,
+): Promise<void> {
+  const found = store.get('RoleAssignment', BY_SETTING);
+  if (subjects.length === 0) {
+    if (found?.metadata.labels?.[LABELS.managedBy] === MANAGED_BY)
+      await store.delete('RoleAssignment', BY_SETTING, { signal });
+    return;
+  }
+  const spec = { role: ADMINISTRATOR_ROLE, subjects: [...subjects] };
+  if (!found) {
+    await store.create('RoleAssignment', newAssignment(BY_SETTING, spec), { signal });
+  } else if (!sameSubjects(found.spec.subjects, subjects)) {
+    await store.update('RoleAssignment', { ...found, spec }, { signal });
+  }
+}
+
+/** Assigns the role to the local administrator of standalone. @throws {StoreError} */
+export async function assignLocalAdministrator(store: ResourceStore, signal: AbortSignal): Promise<void> {
+  if (store.get('RoleAssignment', LOCAL)) return;
+  const spec = { role: ADMINISTRATOR_ROLE, subjects: [LOCAL_ADMINISTRATOR] };
+  await store.create('RoleAssignment', newAssignment(LOCAL, spec), { signal });
+}
+
+function newAssignment(name: string, spec: RoleAssignment['spec']): RoleAssignment {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'RoleAssignment',
+    metadata: {
+      name,
+      labels: { [LABELS.managedBy]: MANAGED_BY },
+      annotations: { [ANNOTATIONS.createdBy]: PLATFORM, [ANNOTATIONS.lastUpdatedBy]: PLATFORM },
+    },
+    spec,
+  };
+}
+
+function sameSubjects(a: readonly Subject[], b: readonly Subject[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((one) => b.some((other) => sameSubject(one, other) && one.expiresAt === other.expiresAt))
+  );
+}
+
+export const LOCAL_ADMINISTRATOR: Subject = { type: 'user-email', name: 'admin@localhost' };
+
+/**
+ * The token file of standalone. The first start creates it with the hash of one token for `admin@localhost`; the token itself is written to
+ * `admin-token` in the same folder (mode 0600).
+ * @returns `newToken` when this call has created the token
+ */
+export async function ensureLocalTokens(dataDir: string): Promise<{ file: string; newToken: string | undefined }> {
+  const file = join(dataDir, 'tokens.jsonl');
+  await mkdir(dataDir, { recursive: true });
+  if (await exists(file)) return { file, newToken: undefined };
+  const token = `adm-${randomBytes(32).toString('base64url')}`;
+  // The token is written before its hash: a start that is interrupted in between creates a new pair, never a hash without its token.
+  await writePrivate(join(dataDir, 'admin-token'), `${token}\n`);
+  const entry = { sha256: hashToken(token), user: LOCAL_ADMINISTRATOR.name };
+  await writePrivate(file, `${JSON.stringify(entry)}\n`);
+  return { file, newToken: token };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function writePrivate(path: string, content: string): Promise<void> {
+  const partial = `${path}.new`;
+  await writeFile(partial, content, { mode: 0o600 });
+  // writeFile() ignores the mode for a file left by an interrupted start.
+  await chmod(partial, 0o600);
+  await rename(partial, path);
+}
+
+/** Resolves when all predefined roles exist. @throws {StoreError} when the deadline expires */
+export async function untilPredefined(store: ResourceStore, deadline: Deadline): Promise<void> {
+  const missing = new Set(PREDEFINED_ROLES.map(({ metadata }) => metadata.name));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const unsubscribe = store.subscribe('Role', ({ object }) => {
+    missing.delete(object.metadata.name);
+    if (missing.size === 0) resolve();
+  });
+  try {
+    await deadline.limit(promise);
+  } catch (error) {
+    const names = [...missing].map((name) => `\`${name}\``).join(', ');
+    const message = `the predefined roles ${names} were not created within ${deadline.timeoutMs} ms`;
+    throw new StoreError('unavailable', message, { cause: error });
+  } finally {
+    unsubscribe();
+  }
+}

@@ -1,0 +1,66 @@
+import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.ts';
+import type { KubernetesConfig } from '../../kubernetes/credentials.ts';
+import { inClusterConfig, isInCluster } from '../../kubernetes/in-cluster.ts';
+import { KubernetesStore } from '../../kubernetes/kubernetes-store.ts';
+import type { SecretPart } from '../../store/secret-label.ts';
+import { KubernetesTransport } from '../../kubernetes/transport.ts';
+import { VERSION } from '../version.ts';
+import type { Boot } from './boot.ts';
+
+/** The client of the configured Kubernetes API, or that of the pod. `boot.closers` closes it. @throws {Error} when there is no configuration */
+export async function openTransport({ settings, closers }: Boot): Promise<KubernetesTransport> {
+  const transport = new KubernetesTransport(await configuration(settings.kubeconfig), {
+    namespace: settings.namespace,
+    userAgent: `olap-warden/${VERSION}`,
+  });
+  closers.defer('transport', () => transport.close());
+  return transport;
+}
+
+/** A function that reads the configuration, at start and after the server rejected its credentials. */
+async function configuration(kubeconfig: string | undefined): Promise<() => KubernetesConfig> {
+  if (kubeconfig === undefined && isInCluster(process.env)) return () => inClusterConfig(process.env);
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  return () => {
+    const config = new KubeConfig();
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+    return config;
+  };
+}
+
+/** Opens the store of the namespace's resources. `boot.closers` closes it. @param secretParts label values of the Secrets to include */
+export function openKubernetesStore(
+  { log, closers }: Boot,
+  transport: KubernetesTransport,
+  secretParts: readonly SecretPart[],
+): KubernetesStore {
+  const store = new KubernetesStore({
+    transport,
+    secretParts,
+    onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'resource watch failed; retrying'),
+  });
+  closers.defer('store', () => store.close());
+  return store;
+}
+
+/** Creates TokenReviews. Requires the verb `create` on `tokenreviews`. */
+export function tokenReview(transport: KubernetesTransport) {
+  return async (token: string, audiences: readonly string[], signal: AbortSignal): Promise<TokenReviewStatus> => {
+    const { body } = await transport.request<{ status?: TokenReviewStatus }>(
+      'POST',
+      '/apis/authentication.k8s.io/v1/tokenreviews',
+      {
+        body: {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenReview',
+          spec: { token, ...(audiences.length > 0 && { audiences }) },
+        },
+        signal,
+        timeoutMs: 8000,
+        retries: 1,
+      },
+    );
+    return body.status ?? {};
+  };
+}

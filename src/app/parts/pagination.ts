@@ -1,0 +1,32 @@
+import type { Properties } from '../../config/properties.ts';
+import type { PaginationSettings } from '../../results/settings.ts';
+
+/** The properties of pagination that can change while the process runs. */
+export function paginationSettings(properties: Properties): PaginationSettings {
+  return {
+    pageSize: properties['olap.broker.query.page.size'],
+    maxPageSize: properties['olap.broker.query.max.page.size'],
+    expirationMs: properties['olap.broker.pagination.expiration'],
+    maxSubmissions: properties['olap.broker.pagination.max.submissions'],
+    storageCleaner: {
+      enabled: properties['olap.broker.pagination.file.enableStorageCleaner'],
+      maxStorageMb: properties['olap.broker.pagination.file.maxStoragePerBrokerMB'],
+      criticalPercent: properties['olap.broker.pagination.file.criticalStorageThresholdPercent'],
+      targetPercent: properties['olap.broker.pagination.file.targetStorageThresholdPercent'],
+    },
+  };
+}
+
+/** Caches the result of `map` until `get` returns another object. */
+export function mapped<From extends object, To>(get: () => From, map: (from: From) => To): () => To {
+  let from: From | undefined;
+  let to: To;
+  return () => {
+    const now = get();
+    if (now !== from) {
+      from = now;
+      to = map(now);
+    }
+    return to;
+  };
+}

@@ -1,0 +1,149 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { authenticatorChain } from '../../access/authenticators/authenticate.ts';
+import type { Authenticator } from '../../access/authenticators/authenticator.ts';
+import { ServiceTokenAuthenticator } from '../../access/authenticators/service-token.ts';
+import { Directory } from '../../access/directory.ts';
+import { RbacManager } from '../../access/manager/manager.ts';
+import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
+import type { Settings } from '../../config/schema.ts';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
+import { buildApp, type RegisterRoutes } from '../../api/server/app.ts';
+import { ByteBudget } from '../../api/server/bounds/byte-budget.ts';
+import { clusterHealthRoutes } from '../../api/health/index.ts';
+import { runbooks } from '../../api/health/runbooks.ts';
+import { engineProxy } from '../../api/proxy/index.ts';
+import { gatewayInfo, type GatewayInfoOptions } from '../../api/gateway-info/index.ts';
+import { Limits, parseLimits } from '../../api/server/bounds/limits.ts';
+import { countDecisions, observeAnswerBytes, observeRequests, observeStore } from '../../api/server/metrics.ts';
+import type { QueryService } from '../../api/queries/service.ts';
+import { rbacManager } from '../../api/rbac/index.ts';
+import { ui } from '../../api/ui/index.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
+import { VERSION } from '../version.ts';
+import { openAuditLog } from './audit.ts';
+import type { Boot } from './boot.ts';
+import { readCertificate } from './certificate.ts';
+import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
+import { protocolOf } from '../../results/stores/result-stores.ts';
+import { identityOf, openQueryService } from './queries.ts';
+
+export interface RestApiParts {
+  readonly store: ResourceStore;
+  readonly storeKind: 'kubernetes' | 'folder';
+  readonly engine: Engine & KnownTables;
+  /** Authenticators that recognise their tokens by form or content; called before OIDC. */
+  readonly before?: readonly Authenticator[];
+  /** Authenticators that ask an authority about any token; called last. */
+  readonly after?: readonly Authenticator[];
+  /** True when no operator deletes expired results. */
+  readonly cleansResults?: boolean;
+}
+
+const now = (): Date => new Date();
+const random = Math.random;
+
+/** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
+export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
+  const { settings, log, registry, closers } = boot;
+  const { store, storeKind, engine } = parts;
+  const deployment = { environment: settings.environment, cluster: settings.cluster };
+  const directory = new Directory(store, deployment, { ownersByName: storeKind === 'folder' });
+  closers.defer('directory', () => directory.close());
+  observeStore(registry, () => store.health());
+  const oidc = oidcAuthenticator(settings, log);
+  const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
+  const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
+  const plugins: RegisterRoutes[] = [
+    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random, tables: engine }) }),
+    (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
+    (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
+    queries.register,
+    (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
+    ...(await uiRoutes(boot)),
+    // Handles all other paths.
+    (app) => engineProxy(app, { engine, json }),
+  ];
+  const budget = new ByteBudget({
+    totalBytes: settings['max-answer-bytes'],
+    bytesPerCaller: settings['max-answer-bytes-per-caller'],
+  });
+  observeAnswerBytes(registry, budget);
+  return buildApp({
+    logger: log,
+    version: VERSION,
+    authenticator: authenticatorChain([
+      new ServiceTokenAuthenticator(directory, systemClock),
+      ...(parts.before ?? []),
+      ...(oidc ? [oidc] : []),
+      ...(parts.after ?? []),
+    ]),
+    authorizer: countDecisions(registry, directory),
+    audit: openAuditLog(boot),
+    plugins,
+    dataPlane: { ...queries.data, budget, sqlLimits: sqlLimitsOf(settings) },
+    observe: observeRequests(registry),
+    limits: { maxFailuresPerMinute: settings['max-failed-attempts'], json },
+    callerLimits: new Limits({
+      defaults: {
+        requestsPerSecond: settings['max-requests-per-second'],
+        concurrentQueries: settings['max-concurrent-queries'],
+        queryTimeoutMs: settings['query-timeout'],
+        rowsPerQuery: settings['max-rows-per-query'],
+      },
+      byRole: parseLimits(settings['role-limits'], 'role'),
+      byCaller: parseLimits(settings['caller-limits'], 'caller'),
+      rolesOf: (principal) => directory.rolesOf(principal),
+      now: () => performance.now(),
+    }),
+    trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
+    https: await readCertificate(settings),
+  });
+}
+
+function sqlLimitsOf(settings: Settings): SqlLimits {
+  return {
+    ...SQL_LIMITS,
+    bytes: settings['max-sql-bytes'],
+    tokens: settings['max-sql-tokens'],
+    nesting: settings['max-sql-nesting'],
+    tables: settings['max-sql-tables'],
+    commonTables: settings['max-sql-common-tables'],
+  };
+}
+
+function gatewayInfoOptions(
+  boot: Boot,
+  { store, storeKind, engine }: RestApiParts,
+  queries: QueryService,
+): GatewayInfoOptions {
+  const self = identityOf(boot);
+  return {
+    version: VERSION,
+    brokerId: self.id,
+    startedAt: now(),
+    store,
+    storeKind,
+    engine,
+    instances: () => [
+      { brokerId: self.id, host: self.host, port: self.port, self: true },
+      ...queries.peers().map((peer) => ({ brokerId: peer.id ?? '', host: peer.host, port: peer.port, self: false })),
+    ],
+    paginationProtocol: () => protocolOf(boot.live.get()),
+  };
+}
+
+/** Routes of the dashboard, if it was built. */
+async function uiRoutes({ settings, log }: Boot): Promise<RegisterRoutes[]> {
+  const folder = settings['ui-folder'] ?? join(import.meta.dirname, '../../../web/dist');
+  try {
+    await access(join(folder, 'index.html'));
+  } catch {
+    log.warn({ folder }, 'the dashboard is not built and is not served');
+    return [];
+  }
+  const oidc = await oidcSignIn(settings);
+  return [(app) => ui(app, { folder, oidc })];
+}

@@ -1,0 +1,40 @@
+import type { TProperties } from 'typebox';
+import type { SettingSchema } from '../platform/setting-schema.ts';
+import { keysOf, resolve, type Resolution, type Written } from './keys.ts';
+
+/** Properties by key, such as `olap.broker.pagination.expiration`; only those that are set or have a default. */
+export type PropertyValues = Readonly<Record<string, unknown>>;
+
+/** The properties that one part of the program declares. */
+export interface PropertyGroup {
+  /** Schemas by key. See platform/setting-schema.ts. */
+  readonly properties: TProperties;
+  /**
+   * Checks rules that a schema cannot express.
+   * @param values valid values of all groups
+   * @returns one sentence for each problem
+   */
+  readonly problems?: (values: PropertyValues) => readonly string[];
+}
+
+/** All `olap.*` and `controller.*` keys of the program. */
+export class PropertySet {
+  readonly keys: ReadonlyMap<string, SettingSchema>;
+  readonly #groups: readonly PropertyGroup[];
+
+  /** @throws {TypeError} when two groups declare the same key */
+  constructor(groups: readonly PropertyGroup[]) {
+    const entries = groups.flatMap(({ properties }) => [...keysOf(properties)]);
+    this.#groups = groups;
+    this.keys = new Map(entries);
+    const twice = entries.find(([key, schema]) => this.keys.get(key) !== schema);
+    if (twice !== undefined) throw new TypeError(`two groups declare the property \`${twice[0]}\``);
+  }
+
+  /** Parses and validates properties, and adds defaults. The values are complete when there are no problems. */
+  resolve(written: readonly Written[]): Resolution {
+    const { values, problems } = resolve(this.keys, written);
+    if (problems.length > 0) return { values, problems };
+    return { values, problems: this.#groups.flatMap((group) => group.problems?.(values) ?? []) };
+  }
+}

@@ -1,0 +1,44 @@
+import type { Static, TObject, TProperties } from 'typebox';
+import type { Clock } from '../../platform/clock.ts';
+import type { ResultStore } from '../result-store.ts';
+
+/** Properties by key; those of the schemas, valid and with defaults. */
+export type PropertyValues = Readonly<Record<string, unknown>>;
+
+/** What a store needs from its process. */
+export interface StoreContext {
+  /** `brokerId` of this gateway. */
+  readonly gatewayId: string;
+  readonly clock: Clock;
+  /** Called with problems for the operator that no caller can fix. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** A kind of result store with its settings. */
+export interface StoreDefinition {
+  /** Value of `olap.broker.pagination.protocol`. */
+  readonly protocol: string;
+  /** Schemas of the store's properties by key, `olap.broker.pagination.<protocol>.…`. See platform/setting-schema.ts. */
+  readonly properties: TProperties;
+  /** Key of the property that this protocol requires. */
+  readonly required?: string;
+  /**
+   * Creates the store; call `start` before use. An SDK is imported here, so that it is loaded only if it is configured.
+   * @throws {TypeError} for properties without a valid location
+   */
+  create(properties: PropertyValues, context: StoreContext): Promise<ResultStore>;
+}
+
+interface TypedDefinition<T extends TProperties> extends Omit<StoreDefinition, 'properties' | 'required' | 'create'> {
+  readonly properties: T;
+  readonly required?: keyof T & string;
+  create(properties: Static<TObject<T>>, context: StoreContext): Promise<ResultStore>;
+}
+
+/** Defines a store. The types of the values that `create` gets follow from `properties`. */
+export function defineStore<T extends TProperties>(definition: TypedDefinition<T>): StoreDefinition {
+  return {
+    ...definition,
+    create: (properties, context) => definition.create(properties as Static<TObject<T>>, context),
+  };
+}

@@ -1,0 +1,33 @@
+import { Type } from 'typebox';
+import { text } from '../../../platform/setting-schema.ts';
+import { defineStore } from '../definition.ts';
+import { objectPrefix, requireBucket } from '../object/object-client.ts';
+import { ObjectResultStore } from '../object/object-store.ts';
+
+const BUCKET = 'olap.broker.pagination.gcs.bucket';
+
+export const GCS_STORE = defineStore({
+  protocol: 'gcs',
+  properties: {
+    [BUCKET]: Type.Optional(text({ description: 'Bucket of the gcs store.' })),
+    'olap.broker.pagination.gcs.prefix': text({
+      description: 'Prefix of all object names in the bucket.',
+      default: '',
+    }),
+    'olap.broker.pagination.gcs.endpoint': Type.Optional(
+      text({ description: 'Base URL of the storage API; Google Cloud Storage where not set.', unit: 'url' }),
+    ),
+  },
+  required: BUCKET,
+  async create(properties, context) {
+    const bucket = requireBucket(properties[BUCKET], BUCKET);
+    const { GcsObjectClient } = await import('./gcs-client.ts');
+    const client = new GcsObjectClient({
+      bucket,
+      prefix: objectPrefix(properties['olap.broker.pagination.gcs.prefix']),
+      endpoint: properties['olap.broker.pagination.gcs.endpoint'],
+      clock: context.clock,
+    });
+    return new ObjectResultStore(client, context);
+  },
+});

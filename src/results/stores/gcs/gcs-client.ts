@@ -1,0 +1,185 @@
+import { EventEmitter } from 'node:events';
+import { type Bucket, Storage } from '@google-cloud/storage';
+import { EnvHttpProxyAgent } from 'undici';
+import type { Clock } from '../../../platform/clock.ts';
+import { QueryError } from '../../errors.ts';
+import { GcsUpload } from './gcs-upload.ts';
+import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from '../object/object-client.ts';
+import { untilCallerAborts } from '../../aborted.ts';
+
+/** The SDK adds more listeners to its read streams than Node's default limit before a warning. */
+const SDK_LISTENERS = 16;
+const TIMEOUT_MS = 30_000;
+const ATTEMPTS = 3;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Timeout for one part of an upload. */
+const PART_TIMEOUT_MS = 120_000;
+
+export interface GcsSettings {
+  readonly bucket: string;
+  /** As returned by `objectPrefix`. */
+  readonly prefix: string;
+  /** Base URL of the API; default: the SDK's. */
+  readonly endpoint: string | undefined;
+  readonly clock: Clock;
+}
+
+/** A bucket of Google Cloud Storage. Credentials come by Google's usual chain (workload identity, `GOOGLE_APPLICATION_CREDENTIALS`). */
+export class GcsObjectClient implements ObjectClient {
+  readonly base: string;
+  readonly rights = { objects: ['storage.objects.list', 'storage.objects.delete'], uploads: [] };
+  readonly #bucket: Bucket;
+  readonly #prefix: string;
+  readonly #clock: Clock;
+  /** Only for uploads; the SDK has its own connections for other calls. Both use the proxies from the environment. */
+  readonly #uploads = new EnvHttpProxyAgent({
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: PART_TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+  });
+
+  constructor(settings: GcsSettings) {
+    const { bucket, prefix, endpoint, clock } = settings;
+    this.base = `gs://${bucket}/${prefix}`.replace(/\/$/, '');
+    this.#prefix = prefix;
+    this.#clock = clock;
+    EventEmitter.defaultMaxListeners = Math.max(EventEmitter.defaultMaxListeners, SDK_LISTENERS);
+    const storage = new Storage({
+      retryOptions: { autoRetry: true, maxRetries: ATTEMPTS },
+      timeout: TIMEOUT_MS,
+      ...(endpoint === undefined ? {} : { apiEndpoint: endpoint }),
+    });
+    this.#bucket = storage.bucket(bucket);
+  }
+
+  async upload(key: string, signal: AbortSignal): Promise<ObjectUpload> {
+    const file = this.#bucket.file(this.#prefix + key);
+    const upload = new GcsUpload({
+      start: async () => {
+        const metadata = { contentType: 'application/octet-stream' };
+        const [session] = await file.createResumableUpload({ metadata });
+        return session;
+      },
+      dispatcher: this.#uploads,
+      clock: this.#clock,
+      signal,
+    });
+    return withStoreErrors(upload);
+  }
+
+  async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    const file = this.#bucket.file(this.#prefix + key);
+    await mapStoreErrors(
+      untilCallerAborts(file.save(Buffer.from(bytes), { resumable: false, contentType: 'application/json' }), signal),
+    );
+  }
+
+  async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    const file = this.#bucket.file(this.#prefix + key);
+    const found = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(file.download()), signal));
+    return found?.[0];
+  }
+
+  async size(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const file = this.#bucket.file(this.#prefix + key);
+    const found = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(file.getMetadata()), signal));
+    return found === undefined ? undefined : Number(found[0].size ?? 0);
+  }
+
+  async range(
+    key: string,
+    from: number,
+    to: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
+    // The SDK reports an absent object only when the stream is read.
+    const stream = this.#bucket
+      .file(this.#prefix + key)
+      .createReadStream({ start: from, end: to - 1, validation: false });
+    signal.addEventListener('abort', () => stream.destroy(new Error('aborted')), { once: true });
+    const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+    const first = await mapStoreErrors(undefinedIfAbsent(iterator.next()));
+    return first === undefined ? undefined : continued(first, iterator);
+  }
+
+  async *list(start: string, signal: AbortSignal): AsyncIterable<StoredObject> {
+    let pageToken: string | undefined;
+    do {
+      const query = {
+        prefix: this.#prefix + start,
+        delimiter: '/',
+        autoPaginate: false,
+        ...(pageToken === undefined ? {} : { pageToken }),
+      };
+      const [files, next] = await mapStoreErrors(untilCallerAborts(this.#bucket.getFiles(query), signal));
+      for (const file of files) {
+        const { size, updated } = file.metadata;
+        yield {
+          key: file.name.slice(this.#prefix.length),
+          bytes: Number(size ?? 0),
+          modifiedMs: updated === undefined ? undefined : Date.parse(updated),
+        };
+      }
+      pageToken = (next as { pageToken?: string } | null)?.pageToken;
+    } while (pageToken !== undefined);
+  }
+
+  async delete(key: string, signal: AbortSignal): Promise<void> {
+    const file = this.#bucket.file(this.#prefix + key);
+    await mapStoreErrors(untilCallerAborts(file.delete({ ignoreNotFound: true }), signal));
+  }
+
+  /** Empty: GCS cannot list resumable uploads. It deletes incomplete ones after a week. */
+  async *uploads(): AsyncIterable<UnfinishedUpload> {}
+
+  async abortUpload(): Promise<void> {}
+
+  close(): Promise<void> {
+    return this.#uploads.destroy();
+  }
+}
+
+/** Wraps an upload so that its errors become store errors. */
+function withStoreErrors(upload: ObjectUpload): ObjectUpload {
+  return {
+    write: (bytes) => mapStoreErrors(upload.write(bytes)),
+    complete: () => mapStoreErrors(upload.complete()),
+    abort: () => mapStoreErrors(upload.abort()),
+  };
+}
+
+async function* continued(
+  first: IteratorResult<Uint8Array>,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } catch (error) {
+    throw unavailable(error);
+  } finally {
+    await rest.return?.();
+  }
+}
+
+async function undefinedIfAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 404) return undefined;
+    throw error;
+  }
+}
+
+async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof QueryError ? error : unavailable(error);
+  }
+}
+
+function unavailable(error: unknown): QueryError {
+  return new QueryError('store-unavailable', 'the GCS result store failed or does not answer; the log tells more', {
+    cause: error,
+  });
+}

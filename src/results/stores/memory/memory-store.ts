@@ -1,0 +1,198 @@
+import { QueryError } from '../../errors.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
+import type { RowIndex } from '../../row-index.ts';
+
+/** Small chunks are copied into blocks of this size, so that a result does not consist of thousands of views. */
+const BLOCK_BYTES = 256 * 1024;
+/** Estimated size of a record in addition to its JSON fields. */
+const RECORD_OVERHEAD_BYTES = 4096;
+
+interface Stored {
+  readonly record: ResultRecord;
+  readonly rows: Blocks;
+  readonly index: RowIndex;
+  readonly bytes: number;
+}
+
+/** Results in process memory, up to a limit. For evaluation: a restart loses them. */
+export class MemoryStore implements ResultStore {
+  readonly local = true;
+  readonly capacityBytes: number;
+  readonly #results = new Map<string, Stored>();
+  #usedBytes = 0;
+
+  constructor(options: { maxBytes: number }) {
+    this.capacityBytes = options.maxBytes;
+  }
+
+  /** Bytes of stored results and of results being written. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  async start(): Promise<void> {}
+
+  async begin(): Promise<ResultWriter> {
+    return new MemoryWriter(
+      (bytes) => this.#take(bytes),
+      (bytes) => {
+        this.#usedBytes -= bytes;
+      },
+      (stored) => {
+        this.#results.set(stored.record.requestId, stored);
+      },
+    );
+  }
+
+  async open(requestId: string): Promise<ResultReader | undefined> {
+    const stored = this.#results.get(requestId);
+    return stored === undefined ? undefined : new MemoryReader(stored);
+  }
+
+  async *list(): AsyncIterable<StoredResultSummary> {
+    for (const { record, bytes } of this.#results.values()) {
+      const at = `memory://${record.brokerId}/${record.requestId}`;
+      yield { record, bytes, dataFile: `${at}/resultTable`, metadataFile: `${at}/response` };
+    }
+  }
+
+  async delete(requestId: string): Promise<boolean> {
+    const stored = this.#results.get(requestId);
+    if (stored === undefined) return false;
+    this.#results.delete(requestId);
+    this.#usedBytes -= stored.bytes;
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#results.clear();
+    this.#usedBytes = 0;
+  }
+
+  #take(bytes: number): void {
+    if (this.#usedBytes + bytes > this.capacityBytes) {
+      throw new QueryError(
+        'store-full',
+        `the result does not fit: the memory store holds ${this.#usedBytes} of at most ${this.capacityBytes} bytes. ` +
+          'Delete results that are no longer read, ask for fewer rows or columns, or set `olap.broker.pagination.protocol` to another store',
+      );
+    }
+    this.#usedBytes += bytes;
+  }
+}
+
+class MemoryWriter implements ResultWriter {
+  readonly #take: (bytes: number) => void;
+  readonly #give: (bytes: number) => void;
+  readonly #publish: (stored: Stored) => void;
+  readonly #rows = new Blocks();
+  #index: RowIndex | undefined;
+  #taken = 0;
+
+  constructor(take: (bytes: number) => void, give: (bytes: number) => void, publish: (stored: Stored) => void) {
+    this.#take = take;
+    this.#give = give;
+    this.#publish = publish;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#reserve(bytes.length);
+    this.#rows.append(bytes);
+  }
+
+  async seal(index: RowIndex): Promise<void> {
+    this.#reserve(index.checkpoints.byteLength);
+    this.#rows.finish();
+    this.#index = index;
+  }
+
+  async *read(from: number, to: number): AsyncIterable<Uint8Array> {
+    yield* this.#rows.slice(from, to);
+  }
+
+  async commit(record: ResultRecord): Promise<ResultReader> {
+    if (this.#index === undefined) throw new Error('a result is sealed before it is committed');
+    this.#reserve(RECORD_OVERHEAD_BYTES + 2 * JSON.stringify(record).length);
+    const stored = { record, rows: this.#rows, index: this.#index, bytes: this.#taken };
+    this.#taken = 0;
+    this.#publish(stored);
+    return new MemoryReader(stored);
+  }
+
+  async discard(): Promise<void> {
+    this.#give(this.#taken);
+    this.#taken = 0;
+  }
+
+  #reserve(bytes: number): void {
+    this.#take(bytes);
+    this.#taken += bytes;
+  }
+}
+
+class MemoryReader implements ResultReader {
+  readonly record: ResultRecord;
+  readonly #stored: Stored;
+
+  constructor(stored: Stored) {
+    this.record = stored.record;
+    this.#stored = stored;
+  }
+
+  get knownIndex(): RowIndex {
+    return this.#stored.index;
+  }
+
+  async index(): Promise<RowIndex> {
+    return this.#stored.index;
+  }
+
+  async read(from: number, to: number): Promise<readonly Uint8Array[]> {
+    return this.#stored.rows.slice(from, to);
+  }
+
+  async *stream(from: number, to: number): AsyncIterable<Uint8Array> {
+    yield* this.#stored.rows.slice(from, to);
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Bytes in blocks of equal size, except the last. */
+class Blocks {
+  readonly #blocks: Uint8Array[] = [];
+  #last = new Uint8Array(0);
+  #lastLength = 0;
+
+  append(bytes: Uint8Array): void {
+    let from = 0;
+    while (from < bytes.length) {
+      if (this.#lastLength === this.#last.length) {
+        this.#last = new Uint8Array(BLOCK_BYTES);
+        this.#lastLength = 0;
+        this.#blocks.push(this.#last);
+      }
+      const take = Math.min(bytes.length - from, this.#last.length - this.#lastLength);
+      this.#last.set(bytes.subarray(from, from + take), this.#lastLength);
+      this.#lastLength += take;
+      from += take;
+    }
+  }
+
+  /** Frees the unused part of the last block. */
+  finish(): void {
+    if (this.#blocks.length > 0) this.#blocks[this.#blocks.length - 1] = this.#last.slice(0, this.#lastLength);
+  }
+
+  slice(from: number, to: number): Uint8Array[] {
+    const pieces: Uint8Array[] = [];
+    for (let at = from; at < to;) {
+      const block = Math.floor(at / BLOCK_BYTES);
+      const start = at - block * BLOCK_BYTES;
+      const end = Math.min(BLOCK_BYTES, start + to - at);
+      pieces.push((this.#blocks[block] as Uint8Array).subarray(start, end));
+      at += end - start;
+    }
+    return pieces;
+  }
+}

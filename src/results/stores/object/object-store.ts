@@ -1,0 +1,201 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { Deadline } from '../../../platform/deadline.ts';
+import { recordFromJson, recordToJson } from '../../record-json.ts';
+import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
+import { holderTag } from '../../request-id.ts';
+import type { StoreContext } from '../definition.ts';
+import type { ObjectClient } from './object-client.ts';
+import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
+import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
+import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
+import { bytesOf, type CachedResult, createResultCache } from '../result-cache.ts';
+
+const LISTING_CONCURRENCY = 8;
+/** How long a cached record is used without a check: another gateway may have deleted the result. */
+const RECHECK_MS = 2000;
+/** Leaves time for the other startup work, which must finish within 30 s. */
+const START_TIDY_MS = 15_000;
+const TIDY_PERIOD_MS = 3_600_000;
+const TIDY_TIMEOUT_MS = 60_000;
+
+/**
+ * Results in a bucket, readable by any gateway: `<requestId>.rows` (rows, then index) by multipart upload while the engine sends,
+ * and `<requestId>.json` (everything else), written last. A result exists when both do and the rows have the recorded length.
+ */
+export class ObjectResultStore implements ResultStore {
+  readonly local = false;
+  readonly #clock: Clock;
+  readonly #onProblem: (message: string) => void;
+  /** `holderTag` of this gateway: its own leftovers are removed at start. */
+  readonly #tag: string;
+  readonly #client: ObjectClient;
+  readonly #cache = createResultCache();
+  /** When the bucket last confirmed that the result exists. */
+  readonly #seen = new WeakMap<CachedResult, number>();
+  /** Results being written, with their start time: the leftovers of a writer that is never closed must not stay forever. */
+  readonly #writing = new Map<string, number>();
+  readonly #leftovers: Leftovers;
+  #tidiedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(client: ObjectClient, { gatewayId, clock, onProblem }: StoreContext) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#onProblem = onProblem;
+    this.#tag = holderTag(gatewayId);
+    const isBeingWritten = (requestId: string): boolean =>
+      clock.monotonic() - (this.#writing.get(requestId) ?? Number.NEGATIVE_INFINITY) < LEFTOVER_MS;
+    this.#leftovers = new Leftovers({ client, tag: this.#tag, clock, isBeingWritten, onProblem });
+  }
+
+  /** Removes only this gateway's own leftovers, which share a key prefix: a full bucket must not delay the start. @throws {QueryError} store-unavailable */
+  async start(signal: AbortSignal): Promise<void> {
+    const own = `${this.#tag}-`;
+    // Fail at start if listing is not permitted, because nothing works without it.
+    await this.#client.list(own, signal)[Symbol.asyncIterator]().next();
+    await this.#removeLeftovers(own, START_TIDY_MS, signal);
+  }
+
+  async tidy(signal: AbortSignal): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - this.#tidiedAt < TIDY_PERIOD_MS) return;
+    this.#tidiedAt = now;
+    for (const [requestId, since] of this.#writing) if (now - since > LEFTOVER_MS) this.#writing.delete(requestId);
+    await this.#removeLeftovers('', TIDY_TIMEOUT_MS, signal);
+  }
+
+  async begin(requestId: string, signal: AbortSignal): Promise<ResultWriter> {
+    this.#writing.set(requestId, this.#clock.monotonic());
+    try {
+      return new ObjectWriter({
+        client: this.#client,
+        upload: await this.#client.upload(requestId + ROWS, signal),
+        requestId,
+        publish: async (record) => {
+          await this.#client.put(requestId + RECORD, Buffer.from(recordToJson(record)), signal);
+          return this.#reader({ record, index: undefined });
+        },
+        onEnd: (failure) => this.#ended(requestId, failure),
+      });
+    } catch (error) {
+      this.#writing.delete(requestId);
+      throw error;
+    }
+  }
+
+  async open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined> {
+    const known = this.#cache.get(requestId);
+    if (known !== undefined && (await this.#exists(known, signal))) return this.#reader(known);
+    const rowsBytes = this.#client.size(requestId + ROWS, signal);
+    const [record, bytes] = await Promise.all([this.#load(requestId, signal), rowsBytes]);
+    return record !== undefined && this.#isComplete(record, bytes)
+      ? this.#reader({ record, index: undefined })
+      : undefined;
+  }
+
+  async *list(signal: AbortSignal): AsyncIterable<StoredResultSummary> {
+    let batch: StoredPair[] = [];
+    for await (const pair of pairsOf(this.#client.list('', signal))) {
+      if (pair.record === undefined) continue;
+      batch.push(pair);
+      if (batch.length < LISTING_CONCURRENCY) continue;
+      yield* await this.#summaries(batch, signal);
+      batch = [];
+    }
+    yield* await this.#summaries(batch, signal);
+  }
+
+  async delete(requestId: string, signal: AbortSignal): Promise<boolean> {
+    this.#cache.delete(requestId);
+    // Bucket APIs report success when the deleted object did not exist.
+    if ((await this.#client.size(requestId + RECORD, signal)) === undefined) return false;
+    await this.#client.delete(requestId + RECORD, signal);
+    await this.#client.delete(requestId + ROWS, signal);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#cache.clear();
+    await this.#client.close();
+  }
+
+  async #removeLeftovers(start: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const deadline = new Deadline(this.#clock, timeoutMs, signal);
+    try {
+      await this.#leftovers.remove(start, deadline.signal);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  #ended(requestId: string, failure: unknown): void {
+    this.#writing.delete(requestId);
+    if (failure === undefined) return;
+    const why = reasonOf(failure);
+    this.#onProblem(
+      `what was stored of ${requestId} could not be removed (${why}); it goes within the hour, or when it expires`,
+    );
+  }
+
+  async #exists(known: CachedResult, signal: AbortSignal): Promise<boolean> {
+    const age = this.#clock.monotonic() - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY);
+    if (age < RECHECK_MS) return true;
+    if ((await this.#client.size(known.record.requestId + RECORD, signal)) !== undefined) {
+      this.#seen.set(known, this.#clock.monotonic());
+      return true;
+    }
+    this.#cache.delete(known.record.requestId);
+    return false;
+  }
+
+  async #load(requestId: string, signal: AbortSignal): Promise<ResultRecord | undefined> {
+    const bytes = await this.#client.get(requestId + RECORD, signal);
+    if (bytes === undefined) return undefined;
+    const record = recordFromJson(Buffer.from(bytes).toString('utf8'));
+    if (record === undefined) {
+      this.#onProblem(`the record of the stored result ${requestId} cannot be read and is left out`);
+    }
+    return record;
+  }
+
+  /** @param bytes size of the rows object; undefined if it is absent: deleted, or the record was written late by a killed process */
+  #isComplete(record: ResultRecord, bytes: number | undefined): boolean {
+    const wanted = objectBytes(record);
+    if (bytes === wanted) return true;
+    if (bytes !== undefined) {
+      const { requestId } = record;
+      this.#onProblem(`the rows of the stored result ${requestId} have ${bytes} bytes, not ${wanted}: left out`);
+    }
+    return false;
+  }
+
+  async #summaries(pairs: readonly StoredPair[], signal: AbortSignal): Promise<StoredResultSummary[]> {
+    const summaries = await Promise.all(pairs.map((pair) => this.#summary(pair, signal)));
+    return summaries.filter((summary) => summary !== undefined);
+  }
+
+  async #summary({ requestId, rows }: StoredPair, signal: AbortSignal): Promise<StoredResultSummary | undefined> {
+    const bytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
+    const known = this.#cache.peek(requestId);
+    const record = known?.record ?? (await this.#load(requestId, signal));
+    if (record === undefined || !this.#isComplete(record, bytes)) return undefined;
+    if (known === undefined) this.#remember({ record, index: undefined });
+    return {
+      record,
+      bytes: objectBytes(record) + recordToJson(record).length,
+      dataFile: `${this.#client.base}/${requestId}${ROWS}`,
+      metadataFile: `${this.#client.base}/${requestId}${RECORD}`,
+    };
+  }
+
+  /** Listings run twice a minute for the quota, so records are cached, but not in place of results that are read. */
+  #remember(listed: CachedResult): void {
+    if (this.#cache.hasRoomFor(bytesOf(listed))) this.#cache.set(listed.record.requestId, listed);
+  }
+
+  #reader(cached: CachedResult): ResultReader {
+    if (!this.#seen.has(cached)) this.#seen.set(cached, this.#clock.monotonic());
+    this.#cache.set(cached.record.requestId, cached);
+    return new ObjectReader(this.#client, cached, () => this.#cache.delete(cached.record.requestId));
+  }
+}

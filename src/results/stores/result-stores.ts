@@ -1,0 +1,56 @@
+import type { TProperties } from 'typebox';
+import { choice } from '../../platform/setting-schema.ts';
+import type { ResultStore } from '../result-store.ts';
+import type { PropertyValues, StoreContext, StoreDefinition } from './definition.ts';
+import { FILE_STORE } from './file/definition.ts';
+import { GCS_STORE } from './gcs/definition.ts';
+import { MEMORY_STORE } from './memory/definition.ts';
+import { S3_STORE } from './s3/definition.ts';
+
+/** Every kind of result store. */
+export const RESULT_STORES: readonly StoreDefinition[] = [MEMORY_STORE, FILE_STORE, S3_STORE, GCS_STORE];
+
+const PROTOCOL = 'olap.broker.pagination.protocol';
+
+const PROPERTIES: TProperties = {
+  [PROTOCOL]: choice(
+    RESULT_STORES.map(({ protocol }) => protocol),
+    {
+      description:
+        'Result store. `memory` is not for production. With `memory`, and with `file` on a local disk, each request must reach the gateway that stores the result; clients set `FORWARD_HOST` and `FORWARD_PORT` for that.',
+      default: MEMORY_STORE.protocol,
+    },
+  ),
+};
+
+/** The properties of all stores, and the rule that the configured store has what it requires. */
+export const RESULT_STORE_PROPERTIES = {
+  properties: Object.assign(PROPERTIES, ...RESULT_STORES.map(({ properties }) => properties)) as TProperties,
+  problems(values: PropertyValues): readonly string[] {
+    const { protocol, required } = definitionOf(values);
+    if (required === undefined || values[required] !== undefined) return [];
+    return [`missing \`${required}\`: it is required with \`${PROTOCOL}\` \`${protocol}\``];
+  },
+};
+
+/** Value of `olap.broker.pagination.protocol`. */
+export function protocolOf(properties: PropertyValues): string {
+  return String(properties[PROTOCOL]);
+}
+
+/**
+ * Creates the configured store; call `start` before use.
+ * @param properties valid values of `RESULT_STORE_PROPERTIES`; others are ignored
+ * @throws {TypeError} for properties without a valid location
+ */
+export function createResultStore(properties: PropertyValues, context: StoreContext): Promise<ResultStore> {
+  return definitionOf(properties).create(properties, context);
+}
+
+/** @throws {TypeError} for an unknown protocol, which the schema rejects */
+function definitionOf(properties: PropertyValues): StoreDefinition {
+  const protocol = protocolOf(properties);
+  const definition = RESULT_STORES.find((store) => store.protocol === protocol);
+  if (definition === undefined) throw new TypeError(`unknown \`${PROTOCOL}\` \`${protocol}\``);
+  return definition;
+}

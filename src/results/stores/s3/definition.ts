@@ -1,0 +1,51 @@
+import { Type } from 'typebox';
+import { flag, text } from '../../../platform/setting-schema.ts';
+import { defineStore } from '../definition.ts';
+import { objectPrefix, requireBucket } from '../object/object-client.ts';
+import { ObjectResultStore } from '../object/object-store.ts';
+
+const BUCKET = 'olap.broker.pagination.s3.bucket';
+
+export const S3_STORE = defineStore({
+  protocol: 's3',
+  properties: {
+    [BUCKET]: Type.Optional(text({ description: 'Bucket of the s3 store.' })),
+    'olap.broker.pagination.s3.prefix': text({ description: 'Prefix of all object names in the bucket.', default: '' }),
+    'olap.broker.pagination.s3.endpoint': Type.Optional(
+      text({ description: 'Base URL of the S3 API; Amazon S3 where not set.', unit: 'url' }),
+    ),
+    'olap.broker.pagination.s3.region': Type.Optional(text({ description: 'Region of the bucket.' })),
+    'olap.broker.pagination.s3.path.style': flag({
+      description: 'Path-style addresses: `endpoint/bucket/key` instead of `bucket.endpoint/key`.',
+      default: false,
+    }),
+    'olap.broker.pagination.s3.access.key': Type.Optional(
+      text({
+        description: 'Access key. Where not set, the SDK’s default chain applies (role, environment, file).',
+        unit: 'secret',
+      }),
+    ),
+    'olap.broker.pagination.s3.secret.key': Type.Optional(text({ description: 'Secret access key.', unit: 'secret' })),
+    'olap.broker.storage.factory.s3.region': Type.Optional(
+      text({ description: 'Region where `olap.broker.pagination.file.data.dir` is an `s3:` URI.' }),
+    ),
+    'olap.broker.storage.factory.class.s3': Type.Optional(
+      text({ description: 'Accepted for compatibility and ignored; the schemes `s3` and `gs` are built in.' }),
+    ),
+  },
+  required: BUCKET,
+  async create(properties, context) {
+    const bucket = requireBucket(properties[BUCKET], BUCKET);
+    const { S3ObjectClient } = await import('./s3-client.ts');
+    const client = new S3ObjectClient({
+      bucket,
+      prefix: objectPrefix(properties['olap.broker.pagination.s3.prefix']),
+      endpoint: properties['olap.broker.pagination.s3.endpoint'],
+      region: properties['olap.broker.pagination.s3.region'] ?? properties['olap.broker.storage.factory.s3.region'],
+      pathStyle: properties['olap.broker.pagination.s3.path.style'],
+      accessKeyId: properties['olap.broker.pagination.s3.access.key'],
+      secretAccessKey: properties['olap.broker.pagination.s3.secret.key'],
+    });
+    return new ObjectResultStore(client, context);
+  },
+});

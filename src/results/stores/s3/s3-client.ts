@@ -1,0 +1,262 @@
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { QueryError } from '../../errors.ts';
+import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from '../object/object-client.ts';
+import { PartBuffer } from '../object/part-buffer.ts';
+
+/** S3 limits: parts of at least 5 MB, at most 10,000 parts. Results up to 80 GB; two parts in memory per submission. */
+const PART_BYTES = 8 * 1024 * 1024;
+const ATTEMPTS = 4;
+const CONNECTION_TIMEOUT_MS = 5_000;
+/** Idle time, not the time of the whole transfer. */
+const SOCKET_TIMEOUT_MS = 30_000;
+const DEFAULT_REGION = 'us-east-1';
+const ABORT_TIMEOUT_MS = 30_000;
+
+/** Bucket location and access. Credentials come from the SDK's default chain unless both keys are set. */
+export interface S3Settings {
+  readonly bucket: string;
+  /** As returned by `objectPrefix`. */
+  readonly prefix: string;
+  /** Base URL of the API; default: the SDK's. */
+  readonly endpoint: string | undefined;
+  readonly region: string | undefined;
+  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
+  readonly pathStyle: boolean;
+  readonly accessKeyId: string | undefined;
+  readonly secretAccessKey: string | undefined;
+}
+
+/** A bucket of S3 or a compatible server. */
+export class S3ObjectClient implements ObjectClient {
+  readonly base: string;
+  readonly rights = {
+    objects: ['s3:ListBucket', 's3:DeleteObject'],
+    uploads: ['s3:ListBucketMultipartUploads', 's3:AbortMultipartUpload'],
+  };
+  readonly #s3: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+
+  constructor(settings: S3Settings) {
+    const { bucket, prefix, endpoint, region, pathStyle, accessKeyId, secretAccessKey } = settings;
+    this.base = `s3://${bucket}/${prefix}`.replace(/\/$/, '');
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#s3 = new S3Client({
+      region: region ?? process.env['AWS_REGION'] ?? DEFAULT_REGION,
+      forcePathStyle: pathStyle,
+      maxAttempts: ATTEMPTS,
+      // Only the newest servers support these checksums; TLS and the ETags of the parts detect corruption.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS },
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(accessKeyId === undefined || secretAccessKey === undefined
+        ? {}
+        : { credentials: { accessKeyId, secretAccessKey } }),
+    });
+  }
+
+  async upload(key: string, signal: AbortSignal): Promise<ObjectUpload> {
+    return new S3Upload(this.#s3, { Bucket: this.#bucket, Key: this.#prefix + key }, signal);
+  }
+
+  async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    await mapStoreErrors(
+      this.#s3.send(new PutObjectCommand({ ...this.#object(key), Body: bytes }), { abortSignal: signal }),
+    );
+  }
+
+  async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    return mapStoreErrors(
+      undefinedIfAbsent(async () => {
+        const { Body } = await this.#s3.send(new GetObjectCommand(this.#object(key)), { abortSignal: signal });
+        return Body?.transformToByteArray();
+      }),
+    );
+  }
+
+  async size(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const command = new HeadObjectCommand(this.#object(key));
+    const answer = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+    return answer === undefined ? undefined : (answer.ContentLength ?? 0);
+  }
+
+  async range(
+    key: string,
+    from: number,
+    to: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${from}-${to - 1}` });
+    const answer = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+    return answer?.Body === undefined ? undefined : readAll(answer.Body as AsyncIterable<Uint8Array>);
+  }
+
+  async *list(start: string, signal: AbortSignal): AsyncIterable<StoredObject> {
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({
+        Bucket: this.#bucket,
+        Prefix: this.#prefix + start,
+        Delimiter: '/',
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      });
+      const page = await mapStoreErrors(this.#s3.send(command, { abortSignal: signal }));
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+        yield { key: Key.slice(this.#prefix.length), bytes: Size, modifiedMs: LastModified?.getTime() };
+      }
+      token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (token !== undefined);
+  }
+
+  async delete(key: string, signal: AbortSignal): Promise<void> {
+    await mapStoreErrors(this.#s3.send(new DeleteObjectCommand(this.#object(key)), { abortSignal: signal }));
+  }
+
+  async *uploads(start: string, signal: AbortSignal): AsyncIterable<UnfinishedUpload> {
+    const all = { Bucket: this.#bucket, Prefix: this.#prefix + start };
+    let marker: { KeyMarker: string; UploadIdMarker?: string } | undefined;
+    do {
+      const page = await mapStoreErrors(
+        this.#s3.send(new ListMultipartUploadsCommand({ ...all, ...marker }), { abortSignal: signal }),
+      );
+      for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
+        yield { key: Key.slice(this.#prefix.length), uploadId: UploadId, modifiedMs: Initiated?.getTime() };
+      }
+      const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
+      // Without a next marker, a truncated listing would request the same page forever.
+      marker =
+        IsTruncated === true && NextKeyMarker
+          ? { KeyMarker: NextKeyMarker, ...(NextUploadIdMarker ? { UploadIdMarker: NextUploadIdMarker } : {}) }
+          : undefined;
+    } while (marker !== undefined);
+  }
+
+  async abortUpload({ key, uploadId }: UnfinishedUpload, signal: AbortSignal): Promise<void> {
+    const command = new AbortMultipartUploadCommand({ ...this.#object(key), UploadId: uploadId });
+    await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+  }
+
+  async close(): Promise<void> {
+    this.#s3.destroy();
+  }
+
+  #object(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: this.#prefix + key };
+  }
+}
+
+/** Sends one part while the next one is filled. Content that fits into one part is sent as a single object. */
+class S3Upload implements ObjectUpload {
+  readonly #s3: S3Client;
+  readonly #object: { readonly Bucket: string; readonly Key: string };
+  readonly #signal: AbortSignal;
+  readonly #buffer = new PartBuffer(PART_BYTES);
+  readonly #parts: { PartNumber: number; ETag: string | undefined }[] = [];
+  #uploadId: string | undefined;
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(s3: S3Client, object: { readonly Bucket: string; readonly Key: string }, signal: AbortSignal) {
+    this.#s3 = s3;
+    this.#object = object;
+    this.#signal = signal;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    for (const part of this.#buffer.push(bytes)) {
+      await this.#sending;
+      this.#sending = this.#send(part).then(() => this.#buffer.give(part));
+      // The next call throws the error; without this handler it would be an unhandled rejection.
+      this.#sending.catch(() => undefined);
+    }
+  }
+
+  async complete(): Promise<void> {
+    await this.#sending;
+    const last = this.#buffer.take();
+    const options = { abortSignal: this.#signal };
+    if (this.#uploadId === undefined) {
+      await mapStoreErrors(this.#s3.send(new PutObjectCommand({ ...this.#object, Body: last }), options));
+      return;
+    }
+    if (last.length > 0) await this.#send(last);
+    const command = new CompleteMultipartUploadCommand({
+      ...this.#object,
+      UploadId: this.#uploadId,
+      MultipartUpload: { Parts: this.#parts },
+    });
+    await mapStoreErrors(this.#s3.send(command, options));
+  }
+
+  async abort(): Promise<void> {
+    await this.#sending.catch(() => undefined);
+    if (this.#uploadId === undefined) return;
+    const command = new AbortMultipartUploadCommand({ ...this.#object, UploadId: this.#uploadId });
+    const options = { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) };
+    // Absent if it was completed after all, or if another process of this gateway has aborted it after a restart.
+    await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, options)));
+  }
+
+  async #send(part: Uint8Array): Promise<void> {
+    const options = { abortSignal: this.#signal };
+    if (this.#uploadId === undefined) {
+      // Without the caller's signal: an upload whose id never arrived could not be aborted.
+      const created = await mapStoreErrors(
+        this.#s3.send(new CreateMultipartUploadCommand(this.#object), {
+          abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS),
+        }),
+      );
+      this.#uploadId = created.UploadId;
+    }
+    const PartNumber = this.#parts.length + 1;
+    const command = new UploadPartCommand({ ...this.#object, UploadId: this.#uploadId, PartNumber, Body: part });
+    const { ETag } = await mapStoreErrors(this.#s3.send(command, options));
+    this.#parts.push({ PartNumber, ETag });
+  }
+}
+
+async function* readAll(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** `undefined` for absent objects. */
+async function undefinedIfAbsent<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes((error as Error).name)) return undefined;
+    throw error;
+  }
+}
+
+async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** The SDK's message may contain bucket names and access key ids: it is logged as the cause and not sent to the caller. */
+function unavailable(error: unknown): QueryError {
+  return new QueryError('store-unavailable', 'the S3 result store failed or does not answer; the log tells more', {
+    cause: error,
+  });
+}

@@ -1,0 +1,102 @@
+import type { FastifyInstance } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { authenticatorChain } from '../../../../src/access/authenticators/authenticate.ts';
+import type { Authenticator, Credential } from '../../../../src/access/authenticators/authenticator.ts';
+import { KubernetesAuthenticator } from '../../../../src/access/authenticators/kubernetes.ts';
+import { ALICE, testApp } from '../../../support/app.ts';
+
+const ACCESS_KEY = 'a'.repeat(16);
+const VALID = `svc-${ACCESS_KEY}-${'s'.repeat(32)}`;
+const LIMIT = 3;
+
+/** Knows one token by itself, as the authenticators of service tokens and token files do. */
+const local: Authenticator = {
+  name: 'local',
+  authenticate: async (credential: Credential) => {
+    if (credential.scheme === 'bearer' && credential.token === VALID)
+      return { outcome: 'authenticated', principal: ALICE };
+    const isServiceToken = credential.scheme === 'basic' || credential.token.startsWith('svc-');
+    return isServiceToken ? { outcome: 'rejected', message: 'wrong secret' } : { outcome: 'not-mine' };
+  },
+};
+
+let app: FastifyInstance;
+let reviews: string[];
+let time: number;
+afterEach(() => app.close());
+
+async function start(): Promise<void> {
+  reviews = [];
+  time = Date.UTC(2026, 0, 1);
+  const kubernetes = new KubernetesAuthenticator({
+    review: async (token) => {
+      reviews.push(token);
+      return token.startsWith('good') ? { authenticated: true, user: { username: 'ada' } } : { authenticated: false };
+    },
+    audiences: [],
+    clock: { now: () => time },
+  });
+  app = await testApp({
+    register: async (scope) => void scope.get('/here', () => 'here'),
+    parts: {
+      authenticator: authenticatorChain([local, kubernetes]),
+      now: () => new Date(time),
+      limits: { maxFailuresPerMinute: LIMIT, maxEventLoopDelayMs: 0 },
+    },
+  });
+}
+
+const statusOf = async (token: string, remoteAddress = '10.0.0.1'): Promise<number> =>
+  (await app.inject({ url: '/here', remoteAddress, headers: { authorization: `Bearer ${token}` } })).statusCode;
+
+async function fail(times: number, token: (index: number) => string, address?: string): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let index = 0; index < times; index++) statuses.push(await statusOf(token(index), address));
+  return statuses;
+}
+
+const wrongSecret = (accessKey: string) => `svc-${accessKey}-${'x'.repeat(32)}`;
+const otherKey = (index: number) => wrongSecret(`k${index}`.padEnd(16, '0'));
+
+describe('failed logins', () => {
+  it('never lock out a credential that the gateway can verify by itself, from the same address', async () => {
+    await start();
+    expect(await fail(LIMIT + 2, otherKey)).toEqual([401, 401, 401, 429, 429]);
+    expect(await statusOf(VALID)).toBe(200);
+  });
+
+  it('are counted by access key over all addresses, without effect on the valid secret of that key', async () => {
+    await start();
+    const statuses: number[] = [];
+    for (let index = 0; index < LIMIT + 1; index++)
+      statuses.push(await statusOf(wrongSecret(ACCESS_KEY), `10.1.0.${index}`));
+    expect(statuses).toEqual([401, 401, 401, 429]);
+    expect(await statusOf(wrongSecret('b'.repeat(16)), '10.1.0.9')).toBe(401);
+    expect(await statusOf(VALID, '10.1.0.3')).toBe(200);
+  });
+
+  it('bound the calls of an authority, and a credential that it accepted before is still checked', async () => {
+    await start();
+    expect(await statusOf('good-1')).toBe(200);
+    expect(await fail(LIMIT, (index) => `bad-${index}`)).toEqual([401, 401, 401]);
+    expect(await statusOf('good-1')).toBe(200);
+    const asked = reviews.length;
+    expect(await fail(5, (index) => `more-${index}`)).toEqual([429, 429, 429, 429, 429]);
+    expect(reviews).toHaveLength(asked);
+    expect(await statusOf('good-2', '10.0.0.2')).toBe(200);
+  });
+
+  it('are forgotten after a minute', async () => {
+    await start();
+    await fail(LIMIT, (index) => `bad-${index}`);
+    expect(await statusOf('bad-9')).toBe(429);
+    time += 60_001;
+    expect(await statusOf('bad-9')).toBe(401);
+  });
+
+  it('do not count a success', async () => {
+    await start();
+    for (let index = 0; index < 10; index++) expect(await statusOf(VALID)).toBe(200);
+    expect(await fail(LIMIT, otherKey)).toEqual([401, 401, 401]);
+  });
+});

@@ -1,0 +1,58 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BufferPool } from '../../../../../src/results/stores/file/buffer-pool.ts';
+import { ReadAhead } from '../../../../../src/results/stores/file/read-ahead.ts';
+
+const END = 1_000_000;
+
+let pool: BufferPool;
+let ahead: ReadAhead;
+let reads: [from: number, to: number][];
+
+beforeEach(() => {
+  pool = new BufferPool();
+  ahead = new ReadAhead(pool);
+  reads = [];
+});
+
+/** Each byte's value depends on its position. */
+const read = async (buffer: Buffer, from: number, to: number): Promise<Buffer> => {
+  reads.push([from, to]);
+  for (let at = from; at < to; at++) buffer[at - from] = at % 251;
+  return buffer.subarray(0, to - from);
+};
+
+describe('the block of a file', () => {
+  it('holds what follows a small page, to the end of the rows', async () => {
+    expect(ahead.find(0, 10)).toBeUndefined();
+    const block = await ahead.load({ from: 100, to: 200 }, END, read);
+    expect(reads).toEqual([[100, 100 + 256 * 1024]]);
+    expect(ahead.find(100, 200)).toBe(block);
+    expect(ahead.find(100 + 256 * 1024 - 10, 100 + 256 * 1024)).toBe(block);
+    expect(ahead.find(99, 200)).toBeUndefined();
+    expect(ahead.find(200, 101 + 256 * 1024)).toBeUndefined();
+    expect(block.bytes[7]).toBe(107);
+    await ahead.load({ from: END - 10, to: END }, END, read);
+    expect(reads.at(-1)).toEqual([END - 10, END]);
+  });
+
+  it('leaves its memory to the next only when nobody reads it any more', async () => {
+    const first = await ahead.load({ from: 0, to: 10 }, END, read);
+    const second = await ahead.load({ from: 500_000, to: 500_010 }, END, read);
+    expect(second.buffer).not.toBe(first.buffer);
+    expect([first.bytes[3], first.bytes[250]]).toEqual([3, 250]);
+    ahead.release(first, true);
+    ahead.release(second, true);
+    const third = await ahead.load({ from: 700_000, to: 700_010 }, END, read);
+    expect(third.buffer).toBe(first.buffer);
+  });
+
+  it('keeps its memory while it is the block of its file, and for good where a view of it may be left', async () => {
+    const first = await ahead.load({ from: 0, to: 10 }, END, read);
+    ahead.release(first, true);
+    expect(pool.take(256 * 1024)).not.toBe(first.buffer);
+    first.users++;
+    ahead.release(first, false);
+    await ahead.load({ from: 600_000, to: 600_010 }, END, read);
+    expect(pool.take(256 * 1024)).not.toBe(first.buffer);
+  });
+});

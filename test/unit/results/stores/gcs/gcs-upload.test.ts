@@ -1,0 +1,191 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Agent } from 'undici';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Clock, systemClock } from '../../../../../src/platform/clock.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { Crc32c } from '../../../../../src/results/stores/gcs/crc32c.ts';
+import { GcsUpload } from '../../../../../src/results/stores/gcs/gcs-upload.ts';
+
+const MB = 1024 * 1024;
+const IMPATIENT: Clock = { ...systemClock, schedule: (callback) => systemClock.schedule(callback, 0) };
+
+/** A resumable upload session as documented by GCS; each request with bytes takes one entry of `mishaps`. */
+class Session {
+  stored = Buffer.alloc(0);
+  total: number | undefined;
+  hash: string | undefined;
+  deleted = false;
+  requests = 0;
+  /** The next requests of any kind that get status 503. */
+  unavailable = 0;
+  /** How many of the bytes are kept, and the response status; `hang up` closes the connection. */
+  readonly mishaps: { kept: number; status: number | 'hang up' }[] = [];
+
+  async take(request: IncomingMessage): Promise<{ status: number | 'hang up'; range: string | undefined }> {
+    if (request.method === 'DELETE') {
+      this.deleted = true;
+      return { status: 499, range: undefined };
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const bytes = Buffer.concat(chunks);
+    const [, from, total = ''] =
+      /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/.exec(request.headers['content-range'] ?? '') ?? [];
+    this.requests++;
+    if (this.unavailable > 0) {
+      this.unavailable--;
+      return { status: 503, range: undefined };
+    }
+    const mishap = from === undefined ? undefined : this.mishaps.shift();
+    if (from !== undefined) {
+      expect(Number(from)).toBe(this.stored.length);
+      this.stored = Buffer.concat([this.stored, bytes.subarray(0, mishap?.kept ?? bytes.length)]);
+    }
+    if (total !== '*') this.hash = String(request.headers['x-goog-hash']);
+    const complete = total !== '*' && Number(total) === this.stored.length;
+    const range = this.stored.length === 0 ? undefined : `bytes=0-${this.stored.length - 1}`;
+    return { status: mishap?.status ?? (complete ? 200 : 308), range };
+  }
+}
+
+let session: Session;
+let server: Server;
+let agent: Agent;
+beforeEach(async () => {
+  session = new Session();
+  agent = new Agent();
+  server = createServer((request, response) => {
+    void session.take(request).then(({ status, range }) => {
+      if (status === 'hang up') return request.socket.destroy();
+      return response.writeHead(status, range === undefined ? {} : { range }).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  await agent.close();
+  server.close();
+});
+
+interface UploadOptions {
+  readonly signal?: AbortSignal;
+  /** Resolves when the session may be opened. */
+  readonly opened?: Promise<void>;
+  readonly clock?: Clock;
+}
+
+/** By default, retries are not delayed. */
+function upload({ signal = AbortSignal.timeout(60_000), opened, clock = IMPATIENT }: UploadOptions = {}): GcsUpload {
+  const { port } = server.address() as AddressInfo;
+  const start = async (): Promise<string> => {
+    await opened;
+    return `http://127.0.0.1:${port}/upload?upload_id=1`;
+  };
+  return new GcsUpload({ start, dispatcher: agent, clock, signal });
+}
+
+/** Bytes whose values depend on their position. */
+function bytes(length: number): Buffer {
+  const all = Buffer.alloc(length);
+  for (let at = 0; at + 4 <= length; at += 4) all.writeUInt32BE(at, at);
+  return all;
+}
+
+async function send(all: Buffer, to = upload()): Promise<void> {
+  for (let at = 0; at < all.length; at += MB) await to.write(all.subarray(at, at + MB));
+  await to.complete();
+}
+
+function checksum(all: Buffer): string {
+  const crc = new Crc32c();
+  crc.update(all);
+  return `crc32c=${crc.toString()}`;
+}
+
+describe('a resumable upload', () => {
+  it.each([0, 100, 8 * MB, 20 * MB + 12])('brings %d bytes whole, and what they must add up to', async (length) => {
+    const all = bytes(length);
+    await send(all);
+    expect(session.stored.equals(all)).toBe(true);
+    expect(session.hash).toBe(checksum(all));
+  });
+
+  it.each([
+    ['a part of which the server keeps the beginning', { kept: MB, status: 308 }],
+    ['a failure behind bytes that were kept', { kept: MB, status: 503 }],
+    ['a connection that breaks', { kept: 0, status: 'hang up' }],
+    ['a failure behind all bytes', { kept: 8 * MB, status: 500 }],
+  ] as const)('goes on where the server is after %s', async (_what, mishap) => {
+    session.mishaps.push(mishap);
+    const all = bytes(20 * MB);
+    await send(all);
+    expect(session.stored.equals(all)).toBe(true);
+  });
+
+  it('bears a mishap with the last part', async () => {
+    session.mishaps.push({ kept: 50, status: 503 }, { kept: 50, status: 503 });
+    const all = bytes(100);
+    await send(all);
+    expect(session.stored.equals(all)).toBe(true);
+  });
+
+  it('gives up at once where the server refuses', async () => {
+    session.mishaps.push({ kept: 0, status: 403 });
+    await expect(send(bytes(100))).rejects.toThrow('the server answered 403 to bytes 0-99');
+    expect(session.requests).toBe(1);
+  });
+
+  it('stops waiting for a retry when the caller aborts', async () => {
+    session.mishaps.push({ kept: 0, status: 503 });
+    const caller = new AbortController();
+    const clock = new FakeClock();
+    const sent = send(bytes(100), upload({ signal: caller.signal, clock }));
+    sent.catch(() => undefined);
+    await vi.waitFor(() => expect(clock.timers).toBe(1), { timeout: 30_000 });
+    caller.abort();
+    await expect(sent).rejects.toMatchObject({ name: 'AbortError' });
+    expect([session.requests, clock.timers]).toEqual([1, 0]);
+  });
+
+  it('gives each part four attempts, with a growing delay', async () => {
+    const delays: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      random: () => 0.5,
+      schedule: (callback, ms) => (delays.push(ms), systemClock.schedule(callback, 0)),
+    };
+    session.unavailable = 3;
+    await send(bytes(9 * MB), upload({ clock }));
+    session.unavailable = 4;
+    await expect(send(bytes(100), upload({ clock }))).rejects.toThrow('503');
+    expect(delays).toEqual([375, 750, 1500, 375, 750, 1500]);
+  });
+
+  it('cancels the session', async () => {
+    const begun = upload();
+    await begun.write(bytes(9 * MB));
+    await begun.abort();
+    expect(session.deleted).toBe(true);
+  });
+
+  it('cancels a session that is only being opened when its caller leaves', async () => {
+    const leaving = new AbortController();
+    const opening = Promise.withResolvers<void>();
+    const begun = upload({ signal: leaving.signal, opened: opening.promise });
+    const sent = send(bytes(100), begun);
+    setImmediate(() => leaving.abort());
+    await expect(sent).rejects.toMatchObject({ code: 'aborted' });
+    const aborted = begun.abort();
+    opening.resolve();
+    await aborted;
+    expect([session.deleted, session.requests]).toEqual([true, 0]);
+  });
+
+  it('has nothing to cancel where no session could be opened', async () => {
+    const begun = upload({ opened: Promise.reject(new Error('403')) });
+    await expect(send(bytes(100), begun)).rejects.toThrow('403');
+    await begun.abort();
+    expect(session.deleted).toBe(false);
+  });
+});
