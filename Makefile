@@ -27,7 +27,7 @@ doctor: ## check the requirements of `make run` and `make test` on this machine
 test: deps ## lint, verify and all tests, on real parts
 	@$(NODE) && exec node tools/dev/test.ts
 
-test-unit: deps ## the tests that require only Node (about a minute)
+test-unit: deps ## the tests that require only Node (less than a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
 test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; TEST_CONTROLLER=URL)
@@ -45,6 +45,10 @@ fuzz-sql: deps ## random SQL texts through the SQL check and the parsers of five
 .PHONY: fuzz-http
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)
 	@$(NODE) && exec node test/fuzz/http/main.ts
+
+.PHONY: fuzz-access
+fuzz-access: deps ## 20,000 walks of random administrators through the RBAC manager (SEED=number repeats a run; FROM=number WALKS=number for some)
+	@$(NODE) && exec node test/fuzz/access/main.ts
 
 .PHONY: parts parts-built parts-pinot
 parts: ## build or download the real parts for the tests (first time: about half an hour)

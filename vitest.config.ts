@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// Three projects: `unit` needs Node alone and ends in about a minute; `integration` starts the real parts (kube-apiserver,
+// Three projects: `unit` needs Node alone and ends within a minute; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores), one file at a time because the machine's memory is shared by them; `e2e` runs whole programs.
 // They run one after another, so that what measures time is not disturbed by another project.
 const parts = {
@@ -17,7 +17,11 @@ export default defineConfig({
           name: 'unit',
           setupFiles: ['src/platform/fetch.ts', 'test/support/property-seed.ts'],
           include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/contract/**/*.unit.test.ts'],
-          testTimeout: 10_000,
+          // The files of a worker share its modules: to load them again for each file would take a third of the time.
+          isolate: false,
+          // Limits for a busy machine. A test that passes does not wait for them.
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
           // By itself it leaves a core unused, of the two that small machines have.
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },

@@ -1,16 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 
-/** One line of `bench/results.json`: ours beside a peer, measured in one run on one machine. */
+/** One line of `bench/results.json`: ours and a peer, measured in one run on one machine. */
 export interface Row {
   readonly work: string;
   readonly unit: string;
   readonly ours: number;
-  /** Who or what is measured against; `` where a figure stands alone. */
+  /** The peer; empty for a figure without one. */
   readonly peer: string;
-  /** Null where there is no peer. */
+  /** Null without a peer. */
   readonly theirs: number | null;
-  /** How many times better than the peer ours is: above 1 is better, for rates and for costs. */
+  /** Ratio to the peer: above 1 is better, for rates and for costs. */
   readonly ratio: number | null;
   readonly goal: string;
   readonly met: boolean;
@@ -21,23 +21,23 @@ export interface Measurement<T> {
   readonly wallMs: number;
   readonly cpuMs: number;
   readonly rounds: number;
-  /** What the last round gave, so that both sides' answers can be compared. */
+  /** The result of the last round, to compare the answers of both sides. */
   readonly answer: T;
 }
 
 export interface MeasureOptions {
   readonly rounds?: number;
-  /** Rounds before the measured ones, for the JIT and for caches that are warm in real life too. */
+  /** Rounds before the measured ones, to warm up the JIT and caches. */
   readonly warmup?: number;
 }
 
-/** Runs `work` some times and gives the medians. */
+/** Runs `work` several times. @returns the medians */
 export async function measure<T>(work: () => T | Promise<T>, options: MeasureOptions = {}): Promise<Measurement<T>> {
   const [measured] = await measureInTurn([work], options);
   return measured;
 }
 
-/** The same of several that take turns, so that what else the machine does falls on all of them. */
+/** The same for several works in turn, so that other load of the machine affects all of them. */
 export async function measureInTurn<Works extends readonly [Work, ...Work[]]>(
   works: Works,
   { rounds = 5, warmup = 1 }: MeasureOptions = {},
@@ -73,7 +73,7 @@ export function median(values: readonly number[]): number {
 }
 
 export interface Goal {
-  /** As it is printed, such as `≥ 10× cedar-wasm`. */
+  /** Printed form, such as `≥ 10× cedar-wasm`. */
   readonly text: string;
   readonly holds: (row: { ours: number; theirs: number | null; ratio: number | null }) => boolean;
 }
@@ -87,17 +87,17 @@ export interface Comparison {
   readonly ours: number;
   readonly peer?: string;
   readonly theirs?: number;
-  /** What both sides answered: a comparison of different answers is no comparison, and ends the run. */
+  /** The answers of both sides. Different answers cannot be compared and end the run. */
   readonly answers?: readonly [ours: unknown, theirs: unknown];
   readonly goal: Goal;
 }
 
-/** A ratio to reach: ours at least `times` as good as the peer. */
+/** A goal: ours at least `times` as good as the peer. */
 export function atLeastTimes(times: number): Goal {
   return { text: `≥ ${times}×`, holds: ({ ratio }) => ratio !== null && ratio >= times };
 }
 
-/** A cost of at most `times` that of the peer. */
+/** A goal: a cost of at most `times` that of the peer. */
 export function atMostTimes(times: number): Goal {
   return { text: `≤ ${times}×`, holds: ({ ratio }) => ratio !== null && ratio >= 1 / times };
 }
@@ -110,7 +110,7 @@ export function atMost(value: number, unit: string): Goal {
   return { text: `≤ ${format(value)} ${unit}`, holds: ({ ours }) => ours <= value };
 }
 
-/** For a peer that is only there to be seen. */
+/** For a peer without a goal. */
 export const NO_GOAL: Goal = { text: '–', holds: () => true };
 
 /** Collects the rows of a run. */
@@ -122,16 +122,16 @@ export class Bench {
     this.#print = print;
   }
 
-  /** Says what is going on, for runs that take long. */
+  /** Prints progress, for long runs. */
   note(text: string): void {
     this.#print(`  … ${text}`);
   }
 
-  /** @throws {Error} where both sides did not give the same answer */
+  /** @throws {Error} if the answers of both sides differ */
   add(comparison: Comparison): Row {
     const { work, unit, ours, answers, goal, better, peer = '', theirs = null } = comparison;
     if (answers && !isDeepStrictEqual(answers[0], answers[1])) {
-      throw new Error(`${work}: ours and ${peer} gave different answers, so that their times cannot be compared`);
+      throw new Error(`${work}: the answers of ours and ${peer} differ, so their times cannot be compared`);
     }
     const ratio = theirs === null ? null : better === 'more' ? ours / theirs : theirs / ours;
     const row: Row = {
@@ -149,7 +149,7 @@ export class Bench {
   }
 }
 
-/** Keeps the rows of suites that did not run this time. */
+/** Keeps the rows of suites that were not run. */
 export async function writeResults(path: string, rows: readonly Row[]): Promise<void> {
   const key = (row: Row): string => `${row.work}\n${row.peer}`;
   const fresh = new Set(rows.map(key));
@@ -168,7 +168,7 @@ async function readResults(path: string): Promise<Row[]> {
 
 const COLUMNS = ['work', 'ours', 'peer', 'theirs', 'ratio', 'goal', 'met'] as const;
 
-/** The rows as a table for people. */
+/** The rows as a table. */
 export function formatTable(rows: readonly Row[]): string {
   const lines = [
     [...COLUMNS],

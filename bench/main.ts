@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Bench, formatTable, writeResults } from './harness.ts';
 
-/** What a file in `bench/suites/` exports. */
+/** The export of a file in `bench/suites/`. */
 export interface Suite {
   /** Measures and adds rows; cleans up after itself. */
   run(bench: Bench): Promise<void>;
 }
 
-/** In the order of their running. Each is imported only when it runs: peers are heavy. */
+/** In the order of execution. Each is imported when it runs, because peers need memory. */
 const SUITES = ['decisions', 'kubernetes', 'health', 'pages', 'proxy', 'stall'] as const;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -18,7 +18,7 @@ const only = process.argv[2] || process.env['ONLY'];
 const known = SUITES.filter((name) => existsSync(fileOf(name)));
 const chosen = only ? known.filter((name) => only.split(',').includes(name)) : known;
 if (chosen.length === 0) {
-  print(`There is no benchmark \`${only}\`; there are ${known.join(', ')}.`);
+  print(`unknown benchmark \`${only}\`; known are ${known.join(', ')}`);
   process.exit(2);
 }
 
@@ -35,6 +35,6 @@ print('');
 print(formatTable(rows));
 const missed = rows.filter(({ met }) => !met);
 if (missed.length > 0) {
-  print(`\n${missed.length} of ${rows.length} goals were not reached.`);
+  print(`\n${missed.length} of ${rows.length} goals were missed`);
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Milliseconds of CPU that a process and all of its threads have used, user and system, to the nanosecond. Threads that have ended are left out. */
+/** CPU time of a process with all of its threads in milliseconds, user and system, precise to the nanosecond. Ended threads are not counted. */
 export async function cpuMsOf(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`);
   const used = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')));

@@ -173,8 +173,8 @@ build_pinot_parsers() {
   for version in $pinot_parser_versions; do
     say "fetching the SQL parser of Apache Pinot $version from Maven Central (100 MB, once)"
     mvn -q -B -f "$here/pinot/parsers/pom.xml" -Dpinot.version="$version" -Dmaven.repo.local="$cache/maven" \
-      dependency:copy-dependencies -DoutputDirectory="$1/$version/lib" || die 'Maven could not fetch it; its message stands above'
-    ls "$1/$version"/lib/pinot-common-*.jar >/dev/null || die "Maven fetched no pinot-common jar of $version"
+      dependency:copy-dependencies -DoutputDirectory="$1/$version/lib" || die 'Maven failed to download it; see its message above'
+    ls "$1/$version"/lib/pinot-common-*.jar >/dev/null || die "Maven downloaded no pinot-common jar of $version"
   done
 }
 

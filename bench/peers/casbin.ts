@@ -17,7 +17,7 @@ e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
 m = glob(r.act, p.act) && glob(r.obj, p.obj)
 `;
 
-/** An enforcer that holds the statements of one principal. Resources have one level here. */
+/** An enforcer with the statements of one principal. Resources have one level here. */
 export async function prepareCasbin(specs: readonly PolicySpec[]): Promise<Enforcer> {
   const enforcer = await newEnforcer(newModelFromString(MODEL));
   enforcer.enableLog(false);
@@ -27,7 +27,7 @@ export async function prepareCasbin(specs: readonly PolicySpec[]): Promise<Enfor
     .flatMap(({ effect, actions = ['*'], resources }) =>
       actions.flatMap((action) => resources.map((resource) => [action.toLowerCase(), resource, effect])),
     );
-  // Equal lines are one line to casbin, and an error where both are added.
+  // casbin rejects a line that is added twice.
   const distinct = new Map(lines.map((line) => [line.join(' '), line]));
   await enforcer.addPolicies([...distinct.values()]);
   return enforcer;

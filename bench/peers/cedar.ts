@@ -8,10 +8,10 @@ import {
   type SrnPatternLevel,
 } from '../../src/access/policy/srn.ts';
 
-/** A completed resource has at most so many levels in what is compared. */
+/** Maximum levels of a completed resource in the comparison. */
 const MAX_DEPTH = 4;
 
-/** A statement as a Cedar policy over a context that holds the action and the resource's levels. */
+/** A statement as a Cedar policy over a context with the action and the levels of the resource. */
 export function toCedarPolicy(statement: Statement): string {
   const actions = (statement.actions ?? ['*']).map((action) => textCondition('context.action', action.toLowerCase()));
   const resources = statement.resources.map(resourceCondition);
@@ -19,7 +19,7 @@ export function toCedarPolicy(statement: Statement): string {
   return `${effect} (principal, action, resource) when { (${actions.join(' || ')}) && (${resources.join(' || ')}) };`;
 }
 
-/** Parses the statements once; to be asked by `askCedar` with the same id. */
+/** Parses the statements once, for `askCedar` with the same id. */
 export function prepareCedar(id: string, specs: readonly PolicySpec[]): void {
   const policies = specs.flatMap((spec) => spec.statements).map(toCedarPolicy);
   const answer = preparsePolicySet(id, {
@@ -62,7 +62,7 @@ function textCondition(name: string, pattern: string): string {
   return pattern.includes('*') ? `${name} like "${text}"` : `${name} == "${text}"`;
 }
 
-/** The rule in words: the pattern's levels are found among the resource's in order, and the last ones meet. */
+/** The rule as a condition: the levels of the pattern occur in those of the resource in order, and the last ones match. */
 function resourceCondition(text: string): string {
   const pattern = parseSrnPattern(text);
   if (!pattern.ok) throw new Error(pattern.message);

@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Nginx {
   readonly url: string;
-  /** Of the one process that serves. */
+  /** Of the serving process. */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
 export const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx'].find((path) => existsSync(path));
 
-/** nginx with one process over a folder of files, or undefined where it is not installed (`apt-get install nginx-light`). */
+/** nginx with one process over a folder of files, or undefined if it is not installed (`apt-get install nginx-light`). */
 export async function startNginx(directory: string, files: string, port: number): Promise<Nginx | undefined> {
   if (NGINX === undefined) return undefined;
   await mkdir(directory, { recursive: true });
@@ -52,7 +52,7 @@ http {
   };
 }
 
-/** Milliseconds of CPU that a process has used, user and system; in steps of 10. */
+/** CPU time of a process in milliseconds, user and system, in steps of 10. */
 export async function cpuOf(pid: number): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;

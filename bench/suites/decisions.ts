@@ -10,7 +10,7 @@ import { askPrepared, cedarContext, prepareCedar } from '../peers/cedar.ts';
 import { makeWorkload, type Question, type Workload } from '../workloads/policies.ts';
 
 const DEPLOYMENT: Deployment = { environment: 'olap', cluster: 'pinot' };
-/** The peers answer a part of the questions: all of them would take minutes. */
+/** The peers get a part of the requests: all of them would take minutes. */
 const PEER_QUESTIONS = 4000;
 
 export async function run(bench: Bench): Promise<void> {
@@ -59,7 +59,7 @@ async function decisions(bench: Bench): Promise<void> {
   }
 }
 
-/** One principal with 1,000 statements, against the same engine asking a principal with ten. */
+/** One principal with 1,000 statements, compared with a principal with ten. */
 async function largePrincipal(bench: Bench): Promise<void> {
   const workload = makeWorkload(
     { roles: 1, statementsPerRole: 1000, principals: 1, questions: 100_000 },
@@ -88,7 +88,7 @@ async function largePrincipal(bench: Bench): Promise<void> {
 
 const CHANGES = 200;
 
-/** One role and its policy changed among 10,000, until somebody who has it gets the new decision; against building everything again. */
+/** A change of one role and its policy among 10,000, until the new decision; compared with rebuilding the index. */
 async function oneChangedRole(bench: Bench): Promise<void> {
   const workload = makeWorkload(
     { roles: 10_000, statementsPerRole: 10, principals: 500, questions: 1 },
@@ -127,7 +127,7 @@ async function oneChangedRole(bench: Bench): Promise<void> {
   });
 }
 
-/** What the index costs when a gateway starts; the suite `kubernetes` measures the whole start. */
+/** The cost of the index at the start of a gateway; the suite `kubernetes` measures the whole start. */
 async function startOfGateway(bench: Bench): Promise<void> {
   const count = 10_000;
   const workload = makeWorkload({ roles: count, statementsPerRole: 10, principals: 1, questions: 1 }, seededRandom(4));

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { atMost, NO_GOAL, type Bench } from '../harness.ts';
 
-/** What `bench/workloads/health-run.ts` prints. */
+/** The output of `bench/workloads/health-run.ts`. */
 interface Figures {
   readonly calls: number;
   readonly bytes: number;
@@ -17,16 +17,16 @@ const MB = 1_000_000;
 const SIZES = [10, 100, 500, 1_000] as const;
 const SEGMENTS = 2_000;
 const SERVERS = 50;
-/** The size that the goals are about: 500 tables with 1,000,000 segments on 50 servers. */
+/** The size for the goals: 500 tables with 1,000,000 segments on 50 servers. */
 const GOAL_SIZE = 500;
 
-/** A health run on clusters of 10 to 1,000 tables; the engine is a stub in a process of its own. */
+/** A health run on clusters of 10 to 1,000 tables; the engine is a stub in a separate process. */
 export async function run(bench: Bench): Promise<void> {
   const yardstick = jsonParseMsPerMb();
   bench.note(`JSON.parse of segments' metadata takes ${yardstick.toFixed(1)} ms of CPU for 1 MB on this machine`);
   for (const tables of SIZES) {
     const figures = await healthRun(tables);
-    if (figures.unread.length > 0) throw new Error(`the stub lacks answers: ${figures.unread.join('; ')}`);
+    if (figures.unread.length > 0) throw new Error(`the stub has no responses for: ${figures.unread.join('; ')}`);
     const read = Math.round(figures.bytes / MB);
     bench.note(
       `${tables} tables: ${figures.calls} calls, ${read} MB read, ${Math.round(figures.cpuMs)} ms CPU, ${Math.round(figures.wallMs)} ms wall, ${Math.round(figures.maxRssBytes / MB)} MB resident`,
@@ -59,7 +59,7 @@ export async function run(bench: Bench): Promise<void> {
   }
 }
 
-/** How dear this machine is at the moment: CPU milliseconds for a megabyte through the engine's own parser. */
+/** The current speed of this machine: CPU milliseconds of JSON.parse for a megabyte. */
 function jsonParseMsPerMb(): number {
   const fields = Object.fromEntries(
     Array.from({ length: 16 }, (_, i) => [`segment.field.name${i}`, `17600000000${i}`]),
@@ -88,7 +88,7 @@ async function healthRun(tables: number): Promise<Figures> {
   }
 }
 
-/** A program of `bench/workloads/`, and the first line that it prints. */
+/** A program of `bench/workloads/`, and its first line of output. */
 function program(name: string, args: readonly string[]): { line: Promise<string>; kill: () => void } {
   const path = fileURLToPath(new URL(`../workloads/${name}`, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -100,6 +100,6 @@ function program(name: string, args: readonly string[]): { line: Promise<string>
     if (end >= 0) resolve(text.slice(0, end));
   });
   child.on('error', reject);
-  child.on('exit', (code) => reject(new Error(`${name} ended with ${code} and no line`)));
+  child.on('exit', (code) => reject(new Error(`${name} exited with ${code} without output`)));
   return { line: promise, kill: () => void child.kill() };
 }

@@ -18,12 +18,12 @@ const GATEWAYS = 3;
 const CHANGES = 200;
 const READY_LIMIT_MS = 60_000;
 const CHANGE_LIMIT_MS = 10_000;
-/** How often a gateway is asked: the figures are as exact as this. */
+/** Polling interval of a gateway: the resolution of the figures. */
 const ASK_EVERY_MS = 2;
 const STARTS = 3;
 const MB = 1024 * 1024;
 
-/** What it takes from the Kubernetes API to a decision: gateways as programs of their own, on a real control plane with 10,000 roles. */
+/** The time from the Kubernetes API to a decision: gateways as separate programs, on a real control plane with 10,000 roles. */
 export async function run(bench: Bench): Promise<void> {
   const plane = await startControlPlane();
   const programs: Program[] = [];
@@ -64,7 +64,7 @@ function* objects(): Generator<readonly [string, { metadata: { name: string } }]
   }
 }
 
-/** Where gateways are started. */
+/** The environment of gateways. */
 interface Stage {
   readonly plane: ControlPlane;
   /** The folder of their service account. */
@@ -82,7 +82,7 @@ interface Gateway {
   readonly program: Program;
 }
 
-/** What the kubelet gives a pod. */
+/** The files that the kubelet provides to a pod. */
 async function serviceAccountFolder(plane: ControlPlane): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-pod-'));
   const kubeconfig = JSON.parse(await readFile(plane.kubeconfigPath, 'utf8')) as Kubeconfig;
@@ -93,10 +93,10 @@ async function serviceAccountFolder(plane: ControlPlane): Promise<string> {
   return folder;
 }
 
-/** Runs what follows where a pod has its credentials: in a mount namespace of its own, so that nobody else sees them there. */
+/** Runs a command with the credentials at their path in a pod, in a separate mount namespace, so that no other process sees them. */
 const IN_A_POD = `mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io &&
 ln -s "$1" /run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"`;
-/** Collects the garbage on SIGUSR2, so that the heap tells what is kept. */
+/** Collects garbage on SIGUSR2, so that the heap contains only live objects. */
 const COLLECTOR = "data:text/javascript,process.on('SIGUSR2', () => globalThis.gc())";
 
 async function startGateway({ plane, account, programs }: Stage): Promise<Gateway> {
@@ -106,7 +106,7 @@ async function startGateway({ plane, account, programs }: Stage): Promise<Gatewa
     port,
     'metrics-port': metricsPort,
     controllers: 'http://127.0.0.1:9',
-    // Asking every two milliseconds is what this measures with, not what it measures.
+    // Polling every two milliseconds is part of the measurement, not of the measured work.
     'max-requests-per-second': 0,
     'log-level': 'warn',
   };
@@ -120,7 +120,7 @@ async function startGateway({ plane, account, programs }: Stage): Promise<Gatewa
   programs.push(program);
   const gateway = { url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}`, program };
   const isReady = async () => (await statusOf(`${gateway.metricsUrl}/readyz`)) === 200;
-  if (!(await until(isReady, READY_LIMIT_MS))) throw new Error(`a gateway does not get ready:\n${program.output}`);
+  if (!(await until(isReady, READY_LIMIT_MS))) throw new Error(`a gateway did not become ready:\n${program.output}`);
   return gateway;
 }
 
@@ -147,7 +147,7 @@ async function heapOf({ metricsUrl, program }: Gateway): Promise<number> {
   return Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]);
 }
 
-/** A role gets a policy and loses it, in turns, until every gateway lets its holder read the role, or refuses it. */
+/** Attaches a policy to a role and detaches it, in turn, until every gateway allows or denies its subject to read the role. */
 async function appliedToDecided(bench: Bench, stage: Stage, applier: Applier): Promise<void> {
   const gateways = [];
   for (let count = 0; count < GATEWAYS; count++) gateways.push(await startGateway(stage));
@@ -169,7 +169,7 @@ async function appliedToDecided(bench: Bench, stage: Stage, applier: Applier): P
       const asked = `${url}/api/v1/rbac-manager/roles/srn2:role%23probe`;
       const isDecided = async () => (await statusOf(asked, reader)) === wanted;
       if (!(await until(isDecided, CHANGE_LIMIT_MS))) {
-        throw new Error(`a gateway does not see a change of a role:\n${program.output}`);
+        throw new Error(`a gateway did not apply a change of a role:\n${program.output}`);
       }
     });
     await Promise.all(decided);

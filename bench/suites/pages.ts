@@ -28,7 +28,7 @@ export async function run(bench: Bench): Promise<void> {
   await benchStoring(bench);
 }
 
-/** Finding and checking every row of an answer that is in memory, CPU of all threads. */
+/** Finding and checking every row of a response in memory, CPU of all threads. */
 export async function benchIndexing(bench: Bench): Promise<void> {
   const chunks = [...answer(ROWS)];
   const whole = Buffer.concat(chunks);
@@ -40,7 +40,7 @@ export async function benchIndexing(bench: Bench): Promise<void> {
   };
   const options = { warmup: 6, rounds: 9 };
   const [wasm, js] = await measureInTurn([scan(createWasmKernel()), scan(JS_KERNEL)], options);
-  // Behind them: its garbage would be cleared away in their time.
+  // Last, because the collection of its garbage would count for the others.
   const parsed = await measure(
     () => (JSON.parse(whole.toString('utf8')) as { resultTable: { rows: unknown[] } }).resultTable.rows.length,
     { rounds: 5 },
@@ -81,19 +81,19 @@ async function startGateway(folder: string, sizes: readonly number[]): Promise<G
     }
     ids.set(Number(name), value);
   }
-  throw new Error('the gateway ended before it was ready');
+  throw new Error('the gateway exited before it was ready');
 }
 
 const connection = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });
 let agent = connection();
 
-/** The next requests open connections of their own. */
+/** The next requests open new connections. */
 function reconnect(): void {
   agent.destroy();
   agent = connection();
 }
 
-/** Reads an answer to its end. */
+/** Reads a response to its end. */
 function read(url: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     get(url, { agent, headers: TEST_HEADERS }, (response) => {
@@ -102,33 +102,34 @@ function read(url: string): Promise<Buffer> {
       response.once('error', reject);
       response.once('end', () => {
         if (response.statusCode === 200) resolve(Buffer.concat(chunks));
-        else reject(new Error(`${url} was answered with ${response.statusCode}`));
+        else reject(new Error(`${url} returned ${response.statusCode}`));
       });
     }).once('error', reject);
   });
 }
 
-/** Who serves the same pages, each at an address of its own. */
+/** The servers of the same pages, each with its own address. */
 interface Side {
   readonly pid: number;
   readonly urls: readonly string[];
 }
 
 interface Served {
-  /** Of the serving process for one answer. */
+  /** Of the serving process for one response. */
   readonly cpuMs: number;
   readonly wallMs: number;
 }
 
-/** Compilers take their time: both sides are asked that often before anything is measured. */
+/** Requests to both sides before the measurement, for the JIT compilers. */
 const WARM_UP = 3000;
-/** The smaller an answer is, the more of it is code that only the last of the compilers makes fast. */
+/** The smaller a response is, the more its cost depends on the last JIT tier. */
 const SMALL_WARM_UP = 12_000;
 const ROUNDS = 15;
 
 /**
- * Reads the pages of every side in turn, round by round, so that what else the machine does falls on all of them; medians over the rounds. Each round has a connection of its own: what the system
- * has learnt of one, such as how fast it should be sent to, can be two thirds of what a large page costs, and would fall on one side alone.
+ * Reads the pages of every side in turn, round by round, so that other load of the machine affects all of them; medians over the rounds. Each round
+ * uses a new connection: the state of a connection in the kernel, such as its congestion window, can be two thirds of the cost of a large page and
+ * would affect only one side.
  */
 async function serve(sides: readonly Side[], count: number, warmUp = WARM_UP): Promise<Served[]> {
   const rounds = sides.map(() => ({ cpu: [] as number[], wall: [] as number[] }));
@@ -149,7 +150,7 @@ async function serve(sides: readonly Side[], count: number, warmUp = WARM_UP): P
 
 export async function benchPages(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
-  bench.note('results of 10 MB, 106 MB and 1 GB are stored');
+  bench.note('storing results of 10 MB, 106 MB and 1 GB');
   const gateway = await startGateway(folder, SIZES);
   try {
     await againstPeers(bench, gateway, folder);
@@ -163,7 +164,7 @@ export async function benchPages(bench: Bench): Promise<void> {
 const page = (gateway: Gateway, size: number, offset: number, numRows: number): string =>
   `${gateway.url}/query/${gateway.ids.get(size)}/results?offset=${offset}&numRows=${numRows}`;
 
-/** Pages that a client turns one after the other, again and again: more than are read at once for a small one. */
+/** Pages that a client reads one after the other, repeatedly: more than one read-ahead for small ones. */
 const PAGES = 20;
 const SMALL_PAGES = 400;
 const OFFSET = 123_456;
@@ -173,10 +174,10 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
   await mkdir(files, { mode: 0o755 });
   const [port = 0] = await freePorts(1);
   const nginx = await startNginx(join(folder, 'nginx'), files, port);
-  if (nginx === undefined) bench.note('nginx is not installed: its rows are left out (apt-get install nginx-light)');
+  if (nginx === undefined) bench.note('nginx is not installed: its rows are omitted (apt-get install nginx-light)');
   const floor = await startFloor(files);
   try {
-    // The small ones first: the large ones go through the same code, which is compiled by then.
+    // The small ones first: the large ones use the same code, which is compiled by then.
     for (const { numRows, length, count, warmUp, timesBare } of [
       { numRows: 100, length: SMALL_PAGES, count: 1200, warmUp: SMALL_WARM_UP, timesBare: 2 },
       { numRows: 10_000, length: PAGES, count: 200, warmUp: WARM_UP, timesBare: 1.3 },
@@ -206,7 +207,7 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
         ...row,
         peer: 'parse, slice, stringify',
         theirs: peer.cpuMs,
-        // Not compared byte by byte: the peer rounds 9007199254740993, which is why it is no choice.
+        // Not compared byte by byte: the peer rounds 9007199254740993.
         answers: [rowsOf(bytes[0]), peer.rows],
         goal: atLeastTimes(25),
       });
@@ -217,7 +218,7 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
   }
 }
 
-/** Of all pages, one behind the other. */
+/** Of all pages, one after the other. */
 async function digest(urls: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const url of urls) hash.update(await read(url));
@@ -234,10 +235,10 @@ async function startFloor(folder: string): Promise<{ url: string; pid: number; s
   for await (const port of createInterface(child.stdout)) {
     return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, stop: () => child.stdin.end() };
   }
-  throw new Error('the floor ended before it was ready');
+  throw new Error('the bare server exited before it was ready');
 }
 
-/** What the engine's own cursors do: the page's part of a result that is at hand, parsed and printed again (of the page alone: in its favour). */
+/** What the engine's own cursors do: parse the rows of the page and serialize them again (only of the page, in its favour). */
 async function parseSliceStringify(offset: number, numRows: number): Promise<{ cpuMs: number; rows: number }> {
   let at = 0;
   const wanted: string[] = [];
@@ -257,7 +258,7 @@ async function parseSliceStringify(offset: number, numRows: number): Promise<{ c
   return { cpuMs: measured.cpuMs, rows: measured.answer.rows };
 }
 
-/** The same page of a small and of a large result, at the front and at the back. */
+/** The same page of a small and of a large result, at the front and at the end. */
 async function flatness(bench: Bench, gateway: Gateway): Promise<void> {
   const [small, , large] = SIZES;
   const numRows = 10_000;

@@ -13,23 +13,23 @@ import { cpuOf, NGINX } from '../peers/nginx.ts';
 interface Side {
   readonly url: string;
   readonly pid: number;
-  /** Of a service token; the others look at no credential. */
+  /** Of a service token; the other sides check no credential. */
   readonly token?: string;
   stop(): void;
 }
 
-/** The engine answers with as many kilobytes as the limit says. */
+/** The engine responds with as many kilobytes as the limit. */
 const bodyOf = (kilobytes: number): string =>
   JSON.stringify({
     sql: `SELECT a, sum(b) FROM orders WHERE c > 5 AND d = 'x' GROUP BY a ORDER BY sum(b) DESC LIMIT ${kilobytes}`,
   });
 const CONNECTIONS = 8;
-/** CPU is counted in steps of 10 ms: a round is long enough for that not to matter. */
+/** CPU is counted in steps of 10 ms: a round is long enough for this resolution. */
 const ROUNDS = 5;
 /** Times the requests of a round. */
 const WARMUP = 5;
 
-/** `POST /query/sql` passed through, CPU of the process in the middle. */
+/** `POST /query/sql` streamed through, CPU of the proxy process. */
 export async function run(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-proxy-'));
   const engine = await startProcess('engine');
@@ -40,7 +40,7 @@ export async function run(bench: Bench): Promise<void> {
     const bare = await startProcess('bare', engine.url);
     const nginx = await startProxyNginx(folder, engine.url);
     sides.push(ours, plugin, bare, ...(nginx ? [nginx] : []));
-    if (nginx === undefined) bench.note('nginx is not installed (`apt-get install nginx-light`): it is left out');
+    if (nginx === undefined) bench.note('nginx is not installed (`apt-get install nginx-light`): it is omitted');
     for (const [kilobytes, requests, timesBare] of [
       [10, 4000, 2],
       [1024, 200, 1.3],
@@ -65,12 +65,12 @@ interface Work {
   readonly peers: readonly (readonly [name: string, side: Side | undefined, goal: Goal])[];
 }
 
-/** Sides take turns in each round, so that a change of the machine's mood meets all of them. */
+/** Sides take turns in each round, so that other load of the machine affects all of them. */
 async function comparePeers(bench: Bench, { kilobytes, requests, ours, peers }: Work): Promise<void> {
   const all = [ours, ...peers.flatMap(([, side]) => (side ? [side] : []))];
   const costs = new Map(all.map((side) => [side, [] as number[]]));
   const answers = new Map<Side, string>();
-  // Programs that serve for days have long been compiled: of all sides only the steady state is measured.
+  // Only the steady state is measured, because servers run for days and are fully compiled.
   for (const side of all) await load(side, kilobytes, requests * WARMUP);
   for (let round = 0; round < ROUNDS; round++) {
     for (const side of all) {
@@ -134,7 +134,7 @@ async function startProcess(...flags: string[]): Promise<Side> {
   const program = join(import.meta.dirname, '../workloads/proxy-process.ts');
   const child = spawn(process.execPath, [program, ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
   for await (const line of createInterface(child.stdout)) {
-    // The gateway also logs to its standard output.
+    // The gateway also writes its log to the standard output.
     if (!/^\d+(?: |$)/.test(line)) continue;
     const [port, token = ''] = line.split(' ');
     return { url: `http://127.0.0.1:${port}`, token, pid: child.pid ?? 0, stop: () => child.stdin.end() };
@@ -142,7 +142,7 @@ async function startProcess(...flags: string[]): Promise<Side> {
   throw new Error(`the process \`${flags.join(' ')}\` did not start`);
 }
 
-/** One process that proxies over kept connections; undefined where nginx is not installed. */
+/** One process with keep-alive connections; undefined if nginx is not installed. */
 async function startProxyNginx(directory: string, engine: string): Promise<Side | undefined> {
   if (NGINX === undefined) return undefined;
   const [port = 0] = await freePorts(1);

@@ -10,10 +10,10 @@ import { longestPolicy, worstRequests, type WorstRequest } from '../workloads/st
 const GOAL_MS = 50;
 const ROUNDS = 3;
 const TIMEOUT_MS = 120_000;
-/** What takes so long once is not measured again. */
+/** A request that takes longer than this is not repeated. */
 const HOPELESS_MS = 1000;
 const RBAC = '/api/v1/rbac-manager';
-/** Subjects of one role, each of them one entry of an answer. */
+/** Subjects of one role, each one an entry of a response. */
 const SUBJECTS = 1000;
 
 interface Gateway {
@@ -22,7 +22,7 @@ interface Gateway {
   readonly child: ChildProcess;
 }
 
-/** How long one request holds the event loop of the gateway, in CPU time, so that all others wait, `/livez` too. */
+/** How long one request blocks the event loop of the gateway, in CPU time. All other requests wait meanwhile, also `/livez`. */
 export async function run(bench: Bench): Promise<void> {
   const folder = join(import.meta.dirname, '../workloads');
   const engine = spawn(process.execPath, [join(folder, 'proxy-process.ts'), 'engine'], {
@@ -46,12 +46,11 @@ async function startGateway(program: string, engine: string): Promise<Gateway> {
   return { url, token, child };
 }
 
-/** @returns the credential of a service token whose role holds the longest policy */
+/** @returns the credential of a service token whose role has the longest policy */
 async function prepare(gateway: Gateway): Promise<string> {
   const rbac = async (path: string, body: object): Promise<Record<string, string>> => {
     const answer = await send(gateway, { name: path, method: 'POST', path: RBAC + path, body: JSON.stringify(body) });
-    if (answer.status !== 200)
-      throw new Error(`\`${path}\` was answered with ${answer.status}: ${answer.text.slice(0, 500)}`);
+    if (answer.status !== 200) throw new Error(`\`${path}\` returned ${answer.status}: ${answer.text.slice(0, 500)}`);
     return JSON.parse(answer.text) as Record<string, string>;
   };
   const all = {
@@ -85,7 +84,7 @@ async function measureRequest(bench: Bench, gateway: Gateway, worst: WorstReques
     held.push(await ask(gateway, 'read'));
     if (held[0]! > HOPELESS_MS) break;
   }
-  bench.note(`${worst.name}: ${median(held).toFixed(1)} ms, answered with ${[...statuses].join(', ')}`);
+  bench.note(`${worst.name}: ${median(held).toFixed(1)} ms, status ${[...statuses].join(', ')}`);
   bench.add({
     work: `event loop held by ${worst.name}`,
     unit: 'ms CPU',
@@ -95,7 +94,7 @@ async function measureRequest(bench: Bench, gateway: Gateway, worst: WorstReques
   });
 }
 
-/** After a long stall the gateway refuses requests for a while. */
+/** After a long stall the gateway rejects requests for some time. */
 async function settled(gateway: Gateway): Promise<void> {
   const probe = { name: 'probe', method: 'GET', path: `${RBAC}/whoami` };
   while ((await send(gateway, probe)).status !== 200) await sleep(100);
@@ -108,7 +107,7 @@ async function ask({ child }: Gateway, message: 'reset' | 'read'): Promise<numbe
   return longest;
 }
 
-/** On a connection of its own. @returns status 0 where the connection ended without an answer */
+/** On a new connection. @returns status 0 if the connection ended without a response */
 function send(
   { url, token }: Gateway,
   { method, path, headers, body = '', asReader = false }: WorstRequest,

@@ -6,7 +6,7 @@ const TIMEOUT_MS = 60_000;
 const AT_ONCE = 16;
 const TRIES = 20;
 const PAUSE_MS = 250;
-/** A kind that is not served yet, and an API server that is busy. */
+/** Statuses to retry: a kind that is not served yet, and a busy API server. */
 const LATER = new Set([503, 429]);
 
 interface Kubeconfig {
@@ -14,7 +14,7 @@ interface Kubeconfig {
   readonly users: readonly { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
 }
 
-/** Writes objects as `kubectl apply --server-side` does, without the half second that kubectl itself takes. */
+/** Writes objects like `kubectl apply --server-side`, without the half second that kubectl itself needs. */
 export class Applier {
   readonly #agent: Agent;
   readonly #base: string;
@@ -43,7 +43,7 @@ export class Applier {
     return new Applier(agent, `${cluster.server}/apis/olapwarden.io/v1alpha1/namespaces/${namespace}`);
   }
 
-  /** @param plural such as `roles` @throws {Error} with the API server's words when it refuses */
+  /** @param plural such as `roles` @throws {Error} with the message of the API server when it rejects */
   async apply(plural: string, object: { metadata: { name: string } }): Promise<void> {
     const url = new URL(`${this.#base}/${plural}/${object.metadata.name}?fieldManager=bench&force=true`);
     for (let attempt = 1; ; attempt++) {
@@ -63,7 +63,7 @@ export class Applier {
     }
   }
 
-  /** Applies many, some at once. */
+  /** Applies many objects, several at a time. */
   async applyAll(objects: Iterable<readonly [plural: string, object: { metadata: { name: string } }]>): Promise<void> {
     const pending = objects[Symbol.iterator]();
     const worker = async (): Promise<void> => {

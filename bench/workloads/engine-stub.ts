@@ -2,9 +2,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * A stand-in for a large Apache Pinot 1.5: it answers the calls of a health run in the shapes that were recorded from a real one, made up as they are
- * asked for. Run as a program of its own, so that its CPU is not counted: `node bench/workloads/engine-stub.ts <tables> <segments> <servers>`;
- * it prints its URL.
+ * A stand-in for a large Apache Pinot 1.5: it responds to the calls of a health run in recorded shapes, generated on request. It runs in a separate
+ * process, so that its CPU is not counted: `node bench/workloads/engine-stub.ts <tables> <segments> <servers>`; it prints its URL.
  */
 const [TABLES = 500, SEGMENTS = 2_000, SERVERS = 50] = process.argv.slice(2).map(Number);
 const PARTITIONS = 16;
@@ -42,7 +41,7 @@ function states(table: number): string {
 /** Coprime to every number of segments that it does not divide. */
 const STRIDE = 1_103;
 
-/** As `GET /segments/{table}/zkmetadata` tells it: in no order, as ZooKeeper lists what it has. */
+/** Like `GET /segments/{table}/zkmetadata`: unordered, as listed by ZooKeeper. */
 function metadata(table: number): string {
   const segments: string[] = [];
   for (let n = 0; n < SEGMENTS; n += 1) {

@@ -7,7 +7,7 @@ import { resolveSettings } from '../../src/health/settings.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 
 /**
- * One health run in a process of its own, so that CPU and memory are its own: `node bench/workloads/health-run.ts <controller URL>`; prints
+ * One health run in a separate process, to measure its CPU and memory: `node bench/workloads/health-run.ts <controller URL>`; prints
  * its figures as JSON.
  */
 const url = process.argv[2] ?? '';
@@ -40,7 +40,7 @@ function counting(endpoint: EngineEndpoint): EngineEndpoint {
   };
 }
 
-/** The instances of the stub have names that nobody resolves: whoever is asked, the stub answers. */
+/** The instances of the stub have names without DNS records: all requests go to the stub. */
 const counted: Engine = {
   controller: counting(engine.controller),
   brokerFor: async (tables, signal) => counting(await engine.brokerFor(tables, signal)),

@@ -1,5 +1,5 @@
-// The least that Node can do for a page: a bare node:http server that reads the bytes of a file into a buffer that is used again, and writes them. No
-// credential, no check, no record, no page to find. In a process of its own. Arguments: a folder. Prints its port; ends with its standard input.
+// The minimal cost of a page in Node: a bare node:http server that reads the bytes of a file into a reused buffer and writes them. No
+// credential, no check, no record, no look-up of a page. It runs in a separate process. Arguments: a folder. Prints its port; ends with its standard input.
 import { open, read, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

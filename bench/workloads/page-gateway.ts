@@ -1,4 +1,4 @@
-// A gateway of its own process, so that its CPU time is not mixed with that of whoever asks. Prints its port; ends with its standard input.
+// A gateway in a separate process, so that its CPU time does not include that of the client. Prints its port; ends with its standard input.
 // Arguments: folder of the store, rows of the results it makes (comma-separated). For each result it prints `<rows> <requestId>`.
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -21,6 +21,7 @@ const service = await createQueryService({
     brokerFor: async () => endpoint,
     endpoint: () => endpoint,
     close: async () => undefined,
+    tableNames: () => undefined,
     actualTables: async (names) => names,
   },
   identity: { id: 'bench', host: '127.0.0.1', port: 8080 },

@@ -3,6 +3,7 @@ import { TABLE_ACTIONS } from '../../src/pinot/action-names.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { tableResource, type Srn } from '../../src/access/policy/srn.ts';
 import type { PolicySpec, Statement } from '../../src/resources/policy.ts';
+import { tableNameOf } from '../../src/pinot/table-name.ts';
 
 export interface Question {
   readonly principal: number;
@@ -54,7 +55,7 @@ export function makeWorkload(size: WorkloadSize, random: () => number): Workload
     questions: Array.from({ length: size.questions }, () => ({
       principal: Math.floor(random() * size.principals),
       action: random() < 0.7 ? pick(TABLE_ACTIONS) : pick(ACTIONS),
-      resource: tableResource(pick(tables)),
+      resource: tableResource(tableNameOf(pick(tables))),
     })),
   };
 }

@@ -1,4 +1,4 @@
-// One side of the pass-through comparison in a process of its own, so that its CPU time is its own. Prints its port and the token that it takes; ends with
+// One side of the pass-through comparison in a separate process, to measure its CPU time. Prints its port and the token that it takes; ends with
 // its standard input. Arguments: `engine`, `ours`, `plugin` or `bare`; for all but the first the engine's base URL.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { startStandalone } from '../../test/support/service.ts';
 
 const [side, url = ''] = process.argv.slice(2);
 
-/** Answers as a broker does; the limit of the query is the size of the answer in KB. */
+/** Responds like a broker; the limit of the query is the size of the response in KB. */
 async function startEngine(): Promise<number> {
   const rows = (bytes: number) => {
     const row = '[1234567,"2024-01-01 00:00:00.0","customer-000123",98.765]';
@@ -25,6 +25,7 @@ async function startEngine(): Promise<number> {
       if (request.url?.startsWith('/tables/livebrokers')) {
         response.end(JSON.stringify({ orders_OFFLINE: [{ host: '127.0.0.1', port }] }));
       } else if (request.url?.startsWith('/logicalTables')) response.end('[]');
+      else if (request.url?.startsWith('/databases')) response.writeHead(404).end();
       else {
         const body = answers.get(/LIMIT (\d+)/.exec(sent)?.[1] ?? '') ?? Buffer.alloc(0);
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
@@ -36,7 +37,7 @@ async function startEngine(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The whole gateway as it is run, for a service token that may query one table; like the others it writes no access log. */
+/** The whole gateway, with a service token that may query one table; like the others it writes no access log. */
 async function startOurs(): Promise<string> {
   const gateway = await startStandalone({
     controllers: url,
@@ -45,7 +46,7 @@ async function startOurs(): Promise<string> {
   });
   const rbac = async <T>(path: string, body: object): Promise<T> => {
     const answer = await gateway.call('POST', `/api/v1/rbac-manager${path}`, body);
-    if (!answer.ok) throw new Error(`\`${path}\` was answered with ${answer.status}: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`\`${path}\` returned ${answer.status}: ${await answer.text()}`);
     return (await answer.json()) as T;
   };
   const statements = [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] }];
@@ -60,7 +61,7 @@ async function startOurs(): Promise<string> {
   return `${new URL(gateway.url).port} ${token.bearerToken}`;
 }
 
-/** The plugin alone: it checks nothing. */
+/** Only the plugin, without checks. */
 async function startPlugin(): Promise<number> {
   const app = fastify();
   await app.register(httpProxy, { upstream: url });
@@ -68,7 +69,7 @@ async function startPlugin(): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-/** Node's server and undici with nothing between them: what is left when nobody checks, counts or logs. */
+/** Node's server and undici only: the cost without checks, counters and logs. */
 async function startBare(): Promise<number> {
   const pool = new Pool(url, { connections: 64 });
   const server = createServer((request, response) => {
@@ -102,6 +103,6 @@ async function startBare(): Promise<number> {
 }
 
 const start = { engine: startEngine, ours: startOurs, plugin: startPlugin, bare: startBare }[side ?? ''];
-if (start === undefined) throw new Error(`\`${side}\` is no side`);
+if (start === undefined) throw new Error(`\`${side}\` is not a side: use engine, ours, plugin or bare`);
 process.stdout.write(`${await start()}\n`);
 process.stdin.on('end', () => process.exit(0)).resume();

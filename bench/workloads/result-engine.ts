@@ -1,4 +1,4 @@
-// An engine of its own process that answers `POST …?rows=<n>` with that many rows, so that what makes them takes no memory of whoever stores them.
+// An engine in a separate process that responds to `POST …?rows=<n>` with that many rows, so that generating them uses no memory of the storing process.
 // Prints its port; ends with its standard input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

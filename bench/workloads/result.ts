@@ -9,7 +9,7 @@ const HEAD = `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[`;
 const TAIL = ']},"exceptions":[],"numServersQueried":3,"numDocsScanned":1000000,"timeUsedMs":1234,"traceInfo":{}}';
 const CHUNK_BYTES = 64 * 1024;
 
-/** A row of 8 columns, about 106 bytes, whose id no double can hold. */
+/** A row of 8 columns, about 106 bytes, whose id cannot be represented as a double. */
 export function row(number: number): string {
   return (
     `[${9007199254740993n + BigInt(number)},${CITIES[number % 5]},${1760200000000 + number * 500},["t${number % 5}","t${number % 3}"],` +
@@ -17,7 +17,7 @@ export function row(number: number): string {
   );
 }
 
-/** An engine's answer of that many rows, in chunks as a socket gives them. */
+/** A response of the engine with that many rows, in chunks like those of a socket. */
 export function* answer(rows: number): Iterable<Buffer> {
   let text = HEAD;
   for (let number = 0; number < rows; number++) {
@@ -29,7 +29,7 @@ export function* answer(rows: number): Iterable<Buffer> {
   yield Buffer.from(text + TAIL);
 }
 
-/** An endpoint that answers every query with that many rows, made as they are read. */
+/** An endpoint that responds to every query with that many rows, generated while they are read. */
 export function endpointOf(rows: () => number): EngineEndpoint {
   return {
     url: 'http://engine.bench',

@@ -1,10 +1,10 @@
-// The whole gateway in a process of its own, which tells how long its event loop was held. Argument: the engine's base URL. Over the channel to its parent
-// it sends its address and token once; then it answers `reset` and `read`, the latter with milliseconds.
+// The whole gateway in a separate process, which reports how long its event loop was blocked. Argument: the engine's base URL. Over the channel to its parent
+// it sends its address and token once; then it responds to `reset` and `read`, the latter with milliseconds.
 import { startStandalone } from '../../test/support/service.ts';
 
 /**
- * A timer that is due each millisecond: between two of its calls the event loop was held by something else. What counts is the CPU time of this thread
- * in between, so that other programs of a busy machine do not count.
+ * A timer that is due each millisecond: between two of its calls the event loop was blocked. It measures the CPU time of this thread in between, so
+ * that other programs of a busy machine do not count.
  */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();

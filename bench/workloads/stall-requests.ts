@@ -1,20 +1,20 @@
 import { ACTIONS } from '../../src/access/policy/actions.ts';
 import { SQL_LIMITS } from '../../src/access/sql/limits.ts';
 
-/** A request that costs the gateway as much as its limits allow. */
+/** A request with the maximum cost that the gateway's limits allow. */
 export interface WorstRequest {
   readonly name: string;
   readonly method: string;
   readonly path: string;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the service token whose role holds the longest policy, instead of the administrator. */
+  /** Sent by the service token whose role has the longest policy, instead of the administrator. */
   readonly asReader?: boolean;
 }
 
 const KIB = 1024;
 const RBAC = '/api/v1/rbac-manager';
-/** Limits of the gateway that the requests go up to. */
+/** Limits of the gateway that the requests reach. */
 const SQL_BYTES = SQL_LIMITS.bytes;
 const BODY_BYTES = KIB * KIB;
 const PATTERNS = 2048;
@@ -34,11 +34,11 @@ function fill(characters: number, unit: (index: number) => string): string {
   return parts.join('');
 }
 
-/** Patterns that a text of many `a` nearly matches: nothing but trying tells that it does not. */
+/** Patterns that a text of many `a` nearly matches, so that only a full comparison shows the difference. */
 const slowPattern = (index: number, length: number): string =>
   `srn2:table#*${'a'.repeat(length)}b${index.toString(36)}*c*`;
 
-/** As much as a policy may hold, with patterns that no index rules out. */
+/** The largest allowed policy, with patterns that no index excludes. */
 export function longestPolicy(patternLength: number): string {
   const perStatement = 256;
   const statements = Array.from({ length: PATTERNS / perStatement }, (_, statement) => ({
@@ -51,7 +51,7 @@ export function longestPolicy(patternLength: number): string {
   return JSON.stringify({ version: 'v1', statements });
 }
 
-/** Each matches an action: what matches none is refused. */
+/** Each matches an action, because others are rejected. */
 function actionPatterns(count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const action = ACTIONS[index % ACTIONS.length] ?? '';
@@ -60,7 +60,7 @@ function actionPatterns(count: number): string[] {
   });
 }
 
-/** Names as long as they may be asked about. */
+/** Names of the maximum length in a request. */
 const LONG_NAME = 'a'.repeat(512);
 const post = (name: string, path: string, body: unknown): WorstRequest => ({
   name,
@@ -77,7 +77,7 @@ const repeat = (count: number, unit: (index: number) => string): string =>
 
 /** Texts that reach a limit and are accepted. */
 function sqlAtLimits(): WorstRequest[] {
-  const { tokens, nesting, commonTables, tables, databases, statements, bytes } = SQL_LIMITS;
+  const { tokens, nesting, commonTables, tables, statements, bytes } = SQL_LIMITS;
   // Leaves room for the rest of each text.
   const most = tokens - 100;
   const deep = nesting - 10;
@@ -109,8 +109,8 @@ function sqlAtLimits(): WorstRequest[] {
     ),
     sql('tables', `SELECT 1 FROM ${repeat(tables - 1, (i) => `t${i}, `)} orders`),
     sql(
-      'tables and databases',
-      `${repeat(databases, (i) => `SET database = '${'d'.repeat(127)}${i}'; `)}SELECT 1 FROM ${repeat(tables - 1, (i) => `t${i}${'t'.repeat(120)}, `)} orders`,
+      'tables of a database',
+      `SET useMultistageEngine = true; SET database = '${'d'.repeat(128)}'; SELECT 1 FROM ${repeat(tables - 1, (i) => `t${i}${'t'.repeat(120)}, `)} orders`,
     ),
     sql('joins', `SELECT 1 FROM orders ${repeat(tables - 1, (i) => `JOIN t${i} ON a = b `)}`),
     sql('unions', `${repeat(tables - 1, () => 'SELECT a FROM orders UNION ALL ')} SELECT a FROM orders`),
@@ -118,7 +118,7 @@ function sqlAtLimits(): WorstRequest[] {
   ];
 }
 
-/** Texts that exceed a limit, and requests that are refused. */
+/** Texts that exceed a limit, and requests that are rejected. */
 function sqlBeyondLimits(): WorstRequest[] {
   const list = (unit: (index: number) => string, size = SQL_BYTES - 100): string => fill(size, unit);
   return [

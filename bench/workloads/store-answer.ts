@@ -21,7 +21,7 @@ export async function openStore(properties: PropertyValues): Promise<ResultStore
   return store;
 }
 
-/** Runs the query, stores its answer, deletes it. @returns rows and bytes of the result */
+/** Runs the query, stores its response, deletes it. @returns rows and bytes of the result */
 export async function storeOnce(
   endpoint: EngineEndpoint,
   store: ResultStore,
@@ -32,7 +32,7 @@ export async function storeOnce(
   const requestId = `00000000-${String(++submissions).padStart(30, '0')}`;
   const origin = { requestId, brokerId: 'bench', owner: 'bench', tables: [], submissionTimeMs: 0, expirationTimeMs: 0 };
   const outcome = await storeAnswer(response, store, origin, signal);
-  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+  if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   const { rowCount, rowBytes } = outcome.reader.record;
   await outcome.reader.close();
   await store.delete(requestId, signal);

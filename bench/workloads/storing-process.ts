@@ -1,4 +1,4 @@
-// Stores a large result in a process of its own and prints by how many bytes its resident memory grew over what it had when warm, and how many bytes
+// Stores a large result in a separate process and prints by how many bytes its resident memory grew since its warm state, and how many bytes
 // the result has. Arguments: JSON of the store's properties, URL of the engine, rows. Run it with --expose-gc.
 import type { PropertyValues } from '../../src/results/stores/definition.ts';
 import { createEngine } from '../../src/pinot/connection.ts';

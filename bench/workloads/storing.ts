@@ -18,7 +18,7 @@ const QUERY = {
   method: 'POST',
   path: '/query/sql',
   headers: { 'content-type': 'application/json' },
-  // More rows than these do not fit into the heap of a Pinot in one JVM. Ten seconds, the engine's default, are too few on a busy machine.
+  // More rows exceed the heap of a Pinot in one JVM. Ten seconds, the engine's default time-out, are too short on a busy machine.
   body: JSON.stringify({ sql: 'SELECT * FROM orders LIMIT 500000', queryOptions: 'timeoutMs=120000' }),
   headersTimeoutMs: 120_000,
 } as const;
@@ -26,7 +26,7 @@ const STORING_ROUNDS = 6;
 /** About 1 GB. */
 const LARGE_ROWS = 9_700_000;
 
-/** Storing, end to end, on a real Pinot; and the memory that a result of 1 GB takes in each store but `memory`. */
+/** Storing, end to end, on a real Pinot; and the memory for a result of 1 GB in each store except `memory`. */
 export async function benchStoring(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
   try {
@@ -38,7 +38,7 @@ export async function benchStoring(bench: Bench): Promise<void> {
 }
 
 async function againstBroker(bench: Bench, folder: string): Promise<void> {
-  bench.note('a Pinot of 1,000,000 rows starts');
+  bench.note('starting a Pinot with 1,000,000 rows');
   const pinot = await startPinot({ tables: ['orders'] });
   const engine = createEngine({ controllerUrls: [pinot.controllerUrl] });
   try {
@@ -62,12 +62,12 @@ async function againstBroker(bench: Bench, folder: string): Promise<void> {
         stored = await storeOnce(broker, store, QUERY);
       }),
     ].map((run) => ({ run, wallMs: [] as number[] }));
-    // The engine's own time varies more than what is measured here: in turn, and each time another one first, so that it falls on all of them.
+    // The engine's own time varies more than the measured one: the sides take turns, each time in another order, so that this affects all of them.
     for (let round = 0; round <= STORING_ROUNDS; round++) {
       for (const side of [...sides.slice(round % sides.length), ...sides.slice(0, round % sides.length)]) {
         const started = performance.now();
         await side.run();
-        // The first round is there to warm up.
+        // The first round warms up.
         if (round > 0) side.wallMs.push(performance.now() - started);
       }
     }
@@ -91,9 +91,9 @@ async function againstBroker(bench: Bench, folder: string): Promise<void> {
   }
 }
 
-/** Growth of the resident memory over what the warm process had before, at its highest; engine and store each in a process of its own. */
+/** Maximum growth of the resident memory of the warm process; engine and store run in separate processes. */
 async function memory(bench: Bench, folder: string): Promise<void> {
-  bench.note('results of 1 GB are stored: minutes for GCS, whose stand-in copies what it has with each part');
+  bench.note('storing results of 1 GB: minutes for GCS, whose stand-in copies its data with each part');
   const [s3, gcs] = await Promise.all([startS3(), startGcs()]);
   const engine = startProgram('result-engine.ts', []);
   try {
@@ -122,7 +122,7 @@ async function memory(bench: Bench, folder: string): Promise<void> {
   }
 }
 
-/** A workload in a process of its own, which ends with its standard input. */
+/** A workload in a separate process, which ends with its standard input. */
 function startProgram(name: string, args: readonly string[]): { line(): Promise<string>; stop(): void } {
   const program = join(import.meta.dirname, name);
   const child = spawn(process.execPath, ['--expose-gc', program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -130,7 +130,7 @@ function startProgram(name: string, args: readonly string[]): { line(): Promise<
   return {
     async line() {
       const { value, done } = await lines.next();
-      if (done === true) throw new Error(`${name} ended before it told anything`);
+      if (done === true) throw new Error(`${name} exited without output`);
       return value;
     },
     stop: () => child.stdin.end(),

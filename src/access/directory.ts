@@ -27,6 +27,7 @@ export class Directory implements Authorizer {
   readonly #subjects = new SubjectIndex();
   readonly #tokens: TokenIndex;
   readonly #clock: WallClock;
+  readonly deployment: Deployment;
   readonly #unsubscribe: (() => void)[];
 
   /** Subscribes to the store; the existing objects are loaded when the constructor returns. */
@@ -34,6 +35,7 @@ export class Directory implements Authorizer {
     const { ownersByName = false, clock = systemClock } = options;
     this.#store = store;
     this.#clock = clock;
+    this.deployment = deployment;
     this.#tokens = new TokenIndex(ownersByName);
     this.#engine = new DecisionEngine(deployment, this, { clock });
     this.#unsubscribe = [

@@ -11,7 +11,7 @@ import { LeaderElector, type LeaderTimes } from './leader.ts';
 import { kubernetesLeases } from '../kubernetes/leases.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { keepPredefined } from './predefined.ts';
-import { policyReconciler } from './reconcilers/policy.ts';
+import { policyReconciler, type PolicyOptions } from './reconcilers/policy.ts';
 import { roleAssignmentReconciler } from './reconcilers/role-assignment.ts';
 import { roleReconciler } from './reconcilers/role.ts';
 import { serviceTokenReconciler } from './reconcilers/service-token.ts';
@@ -63,6 +63,8 @@ export interface OperatorOptions {
   readonly leaderTimes?: LeaderTimes;
   /** Unique among all candidates; by default the host name (the Pod's name) with a random suffix. */
   readonly identity?: string;
+  /** How names in policies are looked up; absent: they are not. */
+  readonly policyNames?: PolicyOptions;
   /** How long the previous token stays valid after a rotation, in milliseconds; 24 hours by default. */
   readonly tokenGraceMs?: number;
   /** How long an expired subject stays in its RoleAssignment, in milliseconds; 30 days by default, 0: for ever. */
@@ -141,7 +143,7 @@ async function waitForSync(store: ResourceStore, signal: AbortSignal): Promise<v
 }
 
 async function runWhileLeading(
-  { metrics, log, tokenGraceMs, pruneExpiredAfterMs, transport, tasks = [] }: OperatorOptions,
+  { metrics, log, policyNames, tokenGraceMs, pruneExpiredAfterMs, transport, tasks = [] }: OperatorOptions,
   leader: LeaderTaskPorts,
   clock: Clock,
   signal: AbortSignal,
@@ -149,7 +151,7 @@ async function runWhileLeading(
   const { store, recorder } = leader;
   const ports: ControllerPorts = { store, recorder, clock, metrics, log };
   const controllers = [
-    new Controller(policyReconciler(), ports),
+    new Controller(policyReconciler(policyNames), ports),
     new Controller(roleReconciler(), ports),
     new Controller(
       roleAssignmentReconciler(pruneExpiredAfterMs === undefined ? {} : { pruneAfterMs: pruneExpiredAfterMs }),

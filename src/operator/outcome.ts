@@ -38,10 +38,10 @@ const CONDITIONS: Readonly<Record<Outcome['class'], readonly Pick<NewCondition, 
     { type: 'Stalled', status: 'True' },
   ],
 };
-const OWNED: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled']);
+const OWNED: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Warning']);
 
 /**
- * The conditions for an outcome.
+ * The conditions for an outcome. `Warning` exists only while there are warnings; it does not affect `Ready`.
  * @param generation `metadata.generation` of the reconciled object; undefined if the store counts none
  * @param now milliseconds since the epoch
  */
@@ -50,7 +50,13 @@ export function conditionsFor(
   previous: readonly Condition[],
   generation: number | undefined,
   now: number,
+  warnings: readonly string[] = [],
 ): Condition[] {
-  const conditions = CONDITIONS[outcomeClass].map(({ type, status }) => ({ type, status, reason, message }));
+  const conditions: NewCondition[] = CONDITIONS[outcomeClass].map(({ type, status }) => {
+    return { type, status, reason, message };
+  });
+  if (warnings.length > 0) {
+    conditions.push({ type: 'Warning', status: 'True', reason: 'NameNotFound', message: warnings.join('; ') });
+  }
   return updateConditions(previous, { conditions, owned: OWNED, generation, now });
 }

@@ -48,6 +48,8 @@ export interface PlannedStatus<Status> {
   readonly outcome: Outcome;
   /** The fields of the kind. The controller adds srn, observedGeneration and conditions. */
   readonly fields: Omit<Status, 'srn' | 'observedGeneration' | 'conditions'>;
+  /** Become the condition `Warning`. */
+  readonly warnings?: readonly string[];
   /** Recorded once the status is written, so that a conflict does not repeat them. */
   readonly events?: readonly RecordEvent[];
 }

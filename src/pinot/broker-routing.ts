@@ -1,71 +1,14 @@
-import { getJson, requestJson } from './controller.ts';
+import {
+  brokersServingAll,
+  hasMeaning,
+  isKnown,
+  meaningsOf,
+  readBrokerMap,
+  type BrokerAddressing,
+  type BrokerMap,
+} from './broker-map.ts';
+import type { TableName } from './table-name.ts';
 import { EngineError, type EngineEndpoint } from './types.ts';
-
-/** Which brokers serve which tables, as reported by the controller. */
-export interface BrokerMap {
-  /** Base URLs of every live broker. */
-  readonly brokers: readonly string[];
-  /** Brokers that serve the whole table, by lower-case table name without type suffix. */
-  readonly byTable: ReadonlyMap<string, readonly string[]>;
-  /** All existing spellings of a table name, by lower-case name. */
-  readonly spellings: ReadonlyMap<string, ReadonlySet<string>>;
-}
-
-export interface BrokerAddressing {
-  /** `http` or `https`: the controller reports only host and port. */
-  readonly scheme: string;
-  /** Maps an advertised `host:port` to one that is reachable from here. */
-  readonly addresses: Readonly<Record<string, string>>;
-}
-
-const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
-
-/**
- * Reads `GET /tables/livebrokers`, the same in 0.11 and 1.5: `{<tableNameWithType>: [{host, port, instanceName}]}`.
- * Invalid entries are ignored; the other brokers stay usable.
- * @param logicalTables names of logical tables; any broker accepts queries on them
- */
-export function readLiveBrokers(
-  answer: unknown,
-  addressing: BrokerAddressing,
-  logicalTables: readonly string[] = [],
-): BrokerMap {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-    throw new EngineError('bad-answer', 'the controller did not say which brokers are live: an object was expected');
-  }
-  const brokers = new Set<string>();
-  const byTable = new Map<string, readonly string[]>();
-  const spellings = new Map<string, Set<string>>();
-  const spell = (name: string) => {
-    const key = name.toLowerCase();
-    spellings.set(key, (spellings.get(key) ?? new Set()).add(name));
-  };
-  for (const name of logicalTables) spell(name);
-  for (const [tableWithType, list] of Object.entries(answer)) {
-    if (!Array.isArray(list)) continue;
-    const urls = list.map((entry) => brokerUrl(entry, addressing)).filter((url) => url !== undefined);
-    for (const url of urls) brokers.add(url);
-    const name = tableWithType.replace(TYPE_SUFFIX, '');
-    const table = name.toLowerCase();
-    spell(name);
-    byTable.set(table, commonBrokers(byTable.get(table), urls));
-  }
-  return { brokers: [...brokers], byTable, spellings };
-}
-
-/** Only brokers of commonBrokers the offline and the realtime table serve a hybrid table completely. If there are none, the engine must reject the partial query. */
-function commonBrokers(known: readonly string[] | undefined, urls: readonly string[]): readonly string[] {
-  if (known === undefined) return urls;
-  const common = known.filter((url) => urls.includes(url));
-  return common.length > 0 ? common : [...new Set([...known, ...urls])];
-}
-
-function brokerUrl(entry: unknown, { scheme, addresses }: BrokerAddressing): string | undefined {
-  const { host, port } = (entry ?? {}) as { host?: unknown; port?: unknown };
-  if (typeof host !== 'string' || !Number.isInteger(Number(port))) return undefined;
-  const advertised = `${host.includes(':') ? `[${host}]` : host}:${Number(port)}`;
-  return `${scheme}://${addresses[advertised] ?? advertised}`;
-}
 
 export interface BrokerRoutingOptions extends BrokerAddressing {
   readonly controller: EngineEndpoint;
@@ -98,9 +41,9 @@ export class BrokerRouting {
    * Base URLs of the brokers that serve all of the tables. Unknown tables are ignored, because any broker gives the correct error for them.
    * @throws {EngineError} no-broker if no broker serves all tables or none is live; errors of the controller if no map was read yet
    */
-  async candidates(tables: readonly string[]): Promise<readonly string[]> {
+  async candidates(tables: readonly TableName[]): Promise<readonly string[]> {
     let map = await this.#current();
-    const unknown = tables.some((table) => !map.byTable.has(table.toLowerCase()));
+    const unknown = tables.some((table) => !isKnown(map, table));
     if ((unknown || map.brokers.length === 0) && this.#age() >= UNKNOWN_TABLE_REFRESH_MS) {
       map = await this.#read().catch(() => map);
     }
@@ -108,10 +51,10 @@ export class BrokerRouting {
   }
 
   /** Same as `candidates` without waiting; undefined if the map must be read first. */
-  knownCandidates(tables: readonly string[]): readonly string[] | undefined {
+  knownCandidates(tables: readonly TableName[]): readonly string[] | undefined {
     const map = this.#map;
     if (map === undefined || this.#age() >= this.#options.refreshMs) return undefined;
-    for (const table of tables) if (!map.byTable.has(table.toLowerCase())) return undefined;
+    for (const table of tables) if (!isKnown(map, table)) return undefined;
     const serving = brokersServingAll(map, tables);
     return serving.length === 0 ? undefined : serving;
   }
@@ -124,19 +67,23 @@ export class BrokerRouting {
     return (await this.#read().catch(() => map)).brokers.some(matches);
   }
 
-  /** @throws {EngineError} errors of the controller if no map was read yet */
-  async actualTables(names: readonly string[]): Promise<readonly string[]> {
-    const map = this.#map ?? (await this.#read());
-    const found = new Set<string>();
-    if (names.every((name) => addMatches(name, map, found))) {
+  /** See `KnownTables`. @throws {EngineError} errors of the controller if no map was read yet */
+  async actualTables(names: readonly TableName[]): Promise<readonly TableName[]> {
+    let map = this.#map ?? (await this.#read());
+    if (names.every((name) => hasMeaning(map, name))) {
       if (this.#age() >= this.#options.refreshMs) this.#readInBackground();
-      return [...found];
+    } else if (this.#age() >= UNKNOWN_TABLE_REFRESH_MS) {
+      // The table may be new, so the map is read again before the name counts as unknown.
+      map = await this.#read().catch(() => map);
     }
-    // The table may be new, so the map is read again before the name counts as unknown.
-    const fresh = this.#age() >= UNKNOWN_TABLE_REFRESH_MS ? await this.#read().catch(() => map) : map;
-    found.clear();
-    for (const name of names) if (!addMatches(name, fresh, found)) addUnmatched(name, found);
-    return [...found];
+    return [...new Set(names.flatMap((name) => meaningsOf(map, name)))];
+  }
+
+  /** Without waiting; undefined if no map was read yet. */
+  tableNames(): readonly TableName[] | undefined {
+    const dueAfterMs = this.#map === undefined ? UNKNOWN_TABLE_REFRESH_MS : this.#options.refreshMs;
+    if (this.#readAt === 0 || this.#age() >= dueAfterMs) this.#readInBackground();
+    return this.#map && [...this.#map.spellings.values()].flatMap((spellings) => Array.from(spellings));
   }
 
   /** Refreshes the map after a broker was unreachable, since its address may have changed. */
@@ -169,12 +116,7 @@ export class BrokerRouting {
   async #readNow(): Promise<BrokerMap> {
     try {
       const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
-      const { controller } = this.#options;
-      const [answer, logicalTables] = await Promise.all([
-        getJson(controller, '/tables/livebrokers', signal),
-        listLogicalTables(controller, signal),
-      ]);
-      this.#map = readLiveBrokers(answer, this.#options, logicalTables);
+      this.#map = await readBrokerMap(this.#options.controller, this.#options, signal);
       return this.#map;
     } finally {
       // Also after a failure, so that queries do not overload an unavailable controller.
@@ -184,47 +126,9 @@ export class BrokerRouting {
   }
 }
 
-/** Brokers that serve all of the tables; may be empty. */
-function brokersServingAll(map: BrokerMap, tables: readonly string[]): readonly string[] {
-  let candidates = map.brokers;
-  for (const table of tables) {
-    const serving = map.byTable.get(table.toLowerCase());
-    if (serving !== undefined) candidates = candidates.filter((url) => serving.includes(url));
-  }
-  return candidates;
-}
-
-function requireBrokers(map: BrokerMap, tables: readonly string[]): readonly string[] {
+function requireBrokers(map: BrokerMap, tables: readonly TableName[]): readonly string[] {
   const candidates = brokersServingAll(map, tables);
   if (candidates.length > 0) return candidates;
   const what = tables.length === 0 ? 'is live' : `serves ${tables.map((table) => `\`${table}\``).join(', ')} together`;
   throw new EngineError('no-broker', `no broker ${what} at present`);
-}
-
-/** Adds all tables that the engine may resolve the name to. @returns false if there is none */
-function addMatches(name: string, { spellings }: BrokerMap, found: Set<string>): boolean {
-  const meant = spellings.get(name.toLowerCase()) ?? spellings.get(afterDatabase(name).toLowerCase());
-  for (const spelling of meant ?? []) found.add(spelling);
-  return meant !== undefined;
-}
-
-function addUnmatched(name: string, found: Set<string>): void {
-  for (const meaning of [name, name.toLowerCase(), afterDatabase(name)]) found.add(meaning);
-}
-
-function afterDatabase(name: string): string {
-  return name.slice(name.indexOf('.') + 1);
-}
-
-/** Older versions have no logical tables and respond with 404. */
-async function listLogicalTables(controller: EngineEndpoint, signal: AbortSignal): Promise<readonly string[]> {
-  const { status, value } = await requestJson(controller, { path: '/logicalTables', signal });
-  if (status === 404) return [];
-  if (status !== 200 || !Array.isArray(value)) {
-    throw new EngineError(
-      'bad-answer',
-      `the controller did not list its logical tables: it answered with status ${status}`,
-    );
-  }
-  return value.filter((name) => typeof name === 'string');
 }

@@ -1,24 +1,41 @@
 import { ANY_ACTION } from './action-names.ts';
-import { FILTERED, ON_CLUSTER, ON_CLUSTER_AND_TABLE, ON_TABLE, ON_TABLE_OF_BODY, UPLOADS } from './call-list.ts';
+import {
+  FILTERED,
+  IGNORING_DATABASE,
+  ON_CLUSTER,
+  ON_CLUSTER_AND_TABLE,
+  ON_TABLE,
+  ON_TABLE_OF_BODY,
+  TABLES_IN_BODY,
+  UPLOADS,
+} from './call-list.ts';
 
 /** Query parameters from which the controller reads a table. */
-export const TABLE_PARAMETERS = ['tableName', 'tableNameWithType', 'schemaName'] as const;
+export const TABLE_PARAMETERS = ['tableName', 'tableNameWithType', 'schemaName', 'table'] as const;
+/** Query parameters whose parts can be names of tables: paths of ZooKeeper nodes, and lists. */
+const PARTS_PARAMETERS = ['path', 'includeTables', 'excludeTables'] as const;
 
 /** Parameters used for the access decision. They must occur once, in this spelling. */
-export const DECIDING_PARAMETERS: ReadonlySet<string> = new Set([...TABLE_PARAMETERS, 'state']);
+export const DECIDING_PARAMETERS: ReadonlySet<string> = new Set([...TABLE_PARAMETERS, ...PARTS_PARAMETERS, 'state']);
 
 export interface EngineCall {
   /** Required on the cluster; all are needed. */
   readonly onCluster: readonly string[];
   /** Required on every table named in path, parameters and body; all are needed. */
   readonly onTable: readonly string[];
-  /** Table names in path and parameters, with their spelling. */
+  /** Table names in path and parameters, with their spelling. No statement may deny `onCluster` on them. */
   readonly tables: readonly string[];
+  /** Indexes of the path segments that are table names. */
+  readonly tableSegments: readonly number[];
+  /** Other parts of path and parameters; for those that are names of tables the same holds as for `tables`. */
+  readonly parts: readonly string[];
   /**
    * How the body is used. `nothing`: it is not read and may be streamed. `more-tables`: a table that it names is checked too.
-   * `tables`: it names the tables; if it names none, `onTable` is required on the cluster.
+   * `tables`: it names the tables; if it names none, `onTable` is required on the cluster. `cluster`: no statement may deny `onCluster` on a table that it names.
    */
-  readonly body: 'nothing' | 'more-tables' | 'tables';
+  readonly body: 'nothing' | 'more-tables' | 'tables' | 'cluster';
+  /** Whether the engine takes names in the body as they are, without the database of the header. */
+  readonly ignoresDatabase: boolean;
   /** Whether the response is a list of tables that must be filtered. */
   readonly filtered: boolean;
   /** Whether the call uploads segments. */
@@ -33,15 +50,18 @@ interface Rule {
   readonly parameter: string | undefined;
   readonly onCluster: readonly string[];
   readonly onTable: readonly string[];
+  readonly tablesInBody: boolean;
   /** Where the table is named; undefined for calls only on the cluster. */
   readonly tableIn: 'path' | 'parameter' | 'body' | undefined;
   /** Number of characters outside placeholders: like in the engine, the rule with the most wins. */
   readonly literal: number;
 }
 
-const RULES: ReadonlyMap<string, readonly Rule[]> = compile();
 const FILTERED_CALLS = callSet(FILTERED);
 const UPLOAD_CALLS = callSet(UPLOADS);
+const CALLS_IGNORING_DATABASE = callSet(IGNORING_DATABASE);
+const TABLES_IN_BODY_CALLS = callSet(TABLES_IN_BODY);
+const RULES: ReadonlyMap<string, readonly Rule[]> = compile();
 
 /** Version 0.11 changes the state of tables, segments and tenants with `GET …?state=`. */
 const TABLE_STATE_ACTIONS = ['EnableTable', 'DisableTable', 'DeleteTable', 'DeleteSegment'] as const;
@@ -55,7 +75,10 @@ const UNKNOWN_CALL: EngineCall = {
   onCluster: [ANY_ACTION, 'Query', 'DownloadSegment', 'GetResponseStore'],
   onTable: [],
   tables: [],
+  tableSegments: [],
+  parts: [],
   body: 'nothing',
+  ignoresDatabase: false,
   filtered: false,
   upload: false,
   changes: false,
@@ -74,10 +97,11 @@ export function engineCall(
   // The engine handles HEAD like GET.
   const asked = method === 'HEAD' ? 'GET' : method;
   const rule = ruleFor(asked, segments);
-  if (rule === undefined) return UNKNOWN_CALL;
+  if (rule === undefined) return { ...UNKNOWN_CALL, parts: [...segments, ...partsOfParameters(parameter)] };
   const call = `${asked} /${segments.join('/')}`;
   const state = asked === 'GET' && parameter('state') !== undefined;
   const common = {
+    ignoresDatabase: CALLS_IGNORING_DATABASE.has(call),
     filtered: FILTERED_CALLS.has(call),
     upload: UPLOAD_CALLS.has(call),
     changes: asked !== 'GET' || state || ![...rule.onCluster, ...rule.onTable].every((action) => READS.test(action)),
@@ -92,27 +116,37 @@ function stateActions(rule: Rule, segments: readonly string[]): Pick<EngineCall,
   return { onCluster: segments[0] === 'tenants' ? [...onCluster, ...TENANT_STATE_ACTIONS] : onCluster, onTable };
 }
 
+type CheckedTables = Pick<EngineCall, 'onCluster' | 'onTable' | 'tables' | 'tableSegments' | 'parts' | 'body'>;
+
 function checkedTables(
   rule: Rule,
-  actions: Pick<EngineCall, 'onCluster' | 'onTable'>,
+  { onCluster, onTable }: Pick<EngineCall, 'onCluster' | 'onTable'>,
   segments: readonly string[],
   parameter: (name: string) => string | undefined,
-): Pick<EngineCall, 'onCluster' | 'onTable' | 'tables' | 'body'> {
-  const { onCluster, onTable } = actions;
-  if (rule.tableIn === undefined) return { onCluster, onTable, tables: [], body: 'nothing' };
-  const tables = TABLE_PARAMETERS.map(parameter).filter((name) => name !== undefined && name !== '') as string[];
-  if (rule.tableIn === 'body') return { onCluster, onTable, tables, body: 'tables' };
-  if (rule.tableIn === 'path') {
-    return {
-      onCluster,
-      onTable,
-      tables: [segments[rule.segments.indexOf('{table}')] as string, ...tables],
-      body: 'more-tables',
-    };
+): CheckedTables {
+  const tableSegments = [...rule.segments.keys()].filter((index) => rule.segments[index] === '{table}');
+  const tables = [
+    ...tableSegments.map((index) => segments[index] as string),
+    ...TABLE_PARAMETERS.map(parameter).filter((name) => name !== undefined && name !== ''),
+  ] as string[];
+  const parts = rule.tableIn === undefined ? partsOfParameters(parameter) : [];
+  const named = { onCluster, onTable, tables, tableSegments, parts };
+  switch (rule.tableIn) {
+    case undefined:
+      return { ...named, body: rule.tablesInBody ? 'cluster' : 'nothing' };
+    case 'body':
+      return { ...named, body: 'tables' };
+    case 'path':
+      return { ...named, body: 'more-tables' };
+    case 'parameter':
+      if (parameter(rule.parameter as string)) return { ...named, body: 'nothing' };
+      // The engine reads the table name from the uploaded file, so it is unknown here.
+      return { ...named, onCluster: [...onCluster, ...onTable], body: 'nothing' };
   }
-  if (parameter(rule.parameter as string)) return { onCluster, onTable, tables, body: 'nothing' };
-  // The engine reads the table name from the uploaded file, so it is unknown here.
-  return { onCluster: [...onCluster, ...onTable], onTable, tables, body: 'nothing' };
+}
+
+function partsOfParameters(parameter: (name: string) => string | undefined): string[] {
+  return PARTS_PARAMETERS.flatMap((name) => parameter(name)?.split(/[/,]/) ?? []).filter((part) => part !== '');
 }
 
 function ruleFor(method: string, segments: readonly string[]): Rule | undefined {
@@ -160,6 +194,7 @@ function ruleOf(
     parameter,
     onCluster,
     onTable,
+    tablesInBody: TABLES_IN_BODY_CALLS.has(`${method} ${path}`),
     tableIn: onTable.length === 0 ? undefined : placeOfTable(segments, parameter),
     literal: segments.filter((segment) => !isPlaceholder(segment)).join('').length,
   };

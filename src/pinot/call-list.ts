@@ -111,6 +111,7 @@ export const ON_TABLE_OF_BODY = `
   POST   /logicalTables                                       CreateTable
 `;
 
+/** `{table}` is a table that the call names: a statement that denies the action on this table stops the call, too. */
 export const ON_CLUSTER = `
   GET    /appconfigs                                          GetAppConfig
   GET    /applicationQuotas                                   GetApplicationQueryQuota
@@ -178,9 +179,9 @@ export const ON_CLUSTER = `
   GET    /schemas                                             GetSchema
   GET    /schemas/fieldSpec                                   GetSchemasInfo
   GET    /schemas/info                                        GetSchemasInfo
-  POST   /segments/*/*/reset                                  ResetSegment
-  POST   /segments/*/reset                                    ResetSegment
-  POST   /segments/*/updateZKTimeInterval                     UpdateTimeInterval
+  POST   /segments/{table}/*/reset                            ResetSegment
+  POST   /segments/{table}/reset                              ResetSegment
+  POST   /segments/{table}/updateZKTimeInterval               UpdateTimeInterval
   GET    /segments/segmentReloadStatus/*                      GetSegmentReloadStatus
   GET    /start-time                                          GetHealth
   GET    /tableConfigs                                        GetTableConfig
@@ -189,10 +190,10 @@ export const ON_CLUSTER = `
   GET    /tables/livebrokers                                  GetBroker
   PUT    /tables/recommender                                  RecommendConfig
   DELETE /tasks/*                                             DeleteTask
-  GET    /tasks/*/*/debug                                     DebugTask
-  DELETE /tasks/*/*/metadata                                  DeleteTask
-  GET    /tasks/*/*/metadata                                  GetTask
-  GET    /tasks/*/*/state                                     GetTask
+  GET    /tasks/*/{table}/debug                               DebugTask
+  DELETE /tasks/*/{table}/metadata                            DeleteTask
+  GET    /tasks/*/{table}/metadata                            GetTask
+  GET    /tasks/*/{table}/state                               GetTask
   PUT    /tasks/*/cleanup                                     CleanupTask
   GET    /tasks/*/debug                                       DebugTask
   PUT    /tasks/*/resume                                      ResumeTask
@@ -203,7 +204,7 @@ export const ON_CLUSTER = `
   GET    /tasks/*/tasks/count                                 GetTaskCount
   GET    /tasks/*/taskstates                                  GetTask
   PUT    /tasks/cleanuptasks/*                                CleanupTask
-  GET    /tasks/generator/*/*/debug                           GetTask
+  GET    /tasks/generator/{table}/*/debug                     GetTask
   POST   /tasks/schedule                                      CreateTask
   GET    /tasks/scheduler/information                         GetSchedulerInfo
   GET    /tasks/scheduler/jobKeys                             GetSchedulerInfo
@@ -251,7 +252,7 @@ export const ON_CLUSTER = `
   PUT    /users/*                                             UpdateUser
   GET    /v2/brokers                                          GetBroker
   GET    /v2/brokers/tables                                   GetBroker
-  GET    /v2/brokers/tables/*                                 GetBroker
+  GET    /v2/brokers/tables/{table}                           GetBroker
   GET    /v2/brokers/tenants                                  GetBroker
   GET    /v2/brokers/tenants/*                                GetBroker
   GET    /version                                             GetVersion
@@ -288,6 +289,20 @@ export const FILTERED = `
   GET    /schemas
   GET    /tableConfigs
   GET    /logicalTables
+`;
+
+/** Calls on the cluster with JSON bodies that name tables. */
+export const TABLES_IN_BODY = `
+  POST   /queryWorkloadConfigs
+  PUT    /tables/recommender
+  POST   /tenants/*/rebalance
+  POST   /upsert/estimateHeapUsage
+  PUT    /zk/putChildren
+`;
+
+/** Calls that take the names in their body as they are: they ignore the `Database` header. */
+export const IGNORING_DATABASE = `
+  POST   /tasks/execute
 `;
 
 /** Segment uploads: the parameter names the table, headers name the source of the segment. */

@@ -4,6 +4,7 @@ import { BrokerRouting } from './broker-routing.ts';
 import { NO_CREDENTIAL, type EngineCredential } from './credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, PooledEndpoint, type EndpointLimits } from './endpoint.ts';
 import { FailoverEndpoint, Suspects } from './failover.ts';
+import type { TableName } from './table-name.ts';
 import { EngineError, type Engine, type EngineEndpoint, type KnownTables } from './types.ts';
 
 export interface EngineOptions {
@@ -68,7 +69,7 @@ class PinotEngine implements Engine, KnownTables {
     });
   }
 
-  async brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint> {
+  async brokerFor(tables: readonly TableName[], signal?: AbortSignal): Promise<EngineEndpoint> {
     const known = this.#brokers ?? this.#routing.knownCandidates(tables);
     if (known !== undefined) return this.#balance(known);
     if (signal?.aborted) throw abortedByCaller();
@@ -81,7 +82,11 @@ class PinotEngine implements Engine, KnownTables {
     return live ? this.#failover([url]) : undefined;
   }
 
-  actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
+  tableNames(): readonly TableName[] | undefined {
+    return this.#routing.tableNames();
+  }
+
+  actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]> {
     return rejectOnAbort(this.#routing.actualTables(names), signal);
   }
 
@@ -107,6 +112,7 @@ class PinotEngine implements Engine, KnownTables {
     return new FailoverEndpoint(
       pools.sort((a, b) => weight(a) - weight(b)),
       this.#suspects,
+      true,
     );
   }
 

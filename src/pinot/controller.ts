@@ -57,8 +57,13 @@ export async function requestJson(
  * Sends a `GET` that must succeed and returns the parsed JSON.
  * @throws {EngineError} as `requestJson`; bad-answer for status 300 and above
  */
-export async function getJson(endpoint: EngineEndpoint, path: string, signal?: AbortSignal): Promise<unknown> {
-  const answer = await requestJson(endpoint, signal ? { path, signal } : { path });
+export async function getJson(
+  endpoint: EngineEndpoint,
+  path: string,
+  signal?: AbortSignal,
+  headers: NonNullable<EngineRequest['headers']> = {},
+): Promise<unknown> {
+  const answer = await requestJson(endpoint, signal ? { path, headers, signal } : { path, headers });
   if (answer.status < 300) return answer.value;
   throw new EngineError('bad-answer', `\`GET ${endpoint.url}${path}\` answered with status ${answer.status}`);
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { TableName } from './table-name.ts';
 
 export interface EngineRequest {
   readonly method: string;
@@ -98,10 +99,10 @@ export interface Engine {
   /** The controller, with failover if several are configured. */
   readonly controller: EngineEndpoint;
   /**
-   * A broker that serves all of the tables (raw names), with load balancing; any broker for an empty list.
+   * A broker that serves all of the tables, with load balancing; any broker for an empty list.
    * @throws {EngineError} no-broker, unreachable
    */
-  brokerFor(tables: readonly string[], signal?: AbortSignal): Promise<EngineEndpoint>;
+  brokerFor(tables: readonly TableName[], signal?: AbortSignal): Promise<EngineEndpoint>;
   /**
    * The broker with exactly this base URL, without failover; undefined if no live broker has it, so that URLs from
    * untrusted sources are not used. Absent if brokers have no addresses.
@@ -113,12 +114,17 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** The existing tables, by the engine's own names. */
+/** The existing tables of all databases, by the engine's own names. */
 export interface KnownTables {
   /**
-   * Tables that the engine may resolve these names to: it may compare names without case, and old versions ignore an unknown database.
-   * A name without a match is returned unchanged, so that access to it can still be checked.
+   * Tables that the engine may resolve these names to: it may compare names without case, and versions without databases (before 1.2) ignore an unknown one.
+   * A name without a match is returned as it is, and in lower case, so that access to it can still be checked.
    * @throws {EngineError} if the tables were never listed successfully
    */
-  actualTables(names: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
+  actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]>;
+  /**
+   * All tables of all databases as last listed; undefined if they were never listed successfully. Never waits: an old list is
+   * refreshed in the background.
+   */
+  tableNames(): readonly TableName[] | undefined;
 }

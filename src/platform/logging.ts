@@ -3,14 +3,14 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Where a credential could stand in a record. What is logged on purpose never holds one: this is the second line of defence. */
+/** Fields of a record that could contain a credential. Nothing logs one on purpose; this is a second safeguard. */
 const SECRET_FIELDS = ['authorization', 'cookie', 'password', 'secretKey', 'bearerToken', 'token', 'set-cookie'];
 const REDACTED_PATHS = SECRET_FIELDS.flatMap((field) => {
   const key = /^\w+$/.test(field) ? `.${field}` : `["${field}"]`;
   return [key.replace(/^\./, ''), `*${key}`, `*.*${key}`];
 });
 
-/** JSON lines on stdout, with a level by name and times in ISO 8601; whatever looks like a credential is blanked out. */
+/** JSON lines on stdout, with named levels and ISO 8601 times. Values that look like a credential are removed. */
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
   return pino(
     {

@@ -1,6 +1,6 @@
 import type { Histogram, Registry } from 'prom-client';
 
-/** How many observations of one series fell below each bound, and beyond the last. */
+/** Number of observations of one series below each bound, and above the last one. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly counts: number[];
@@ -8,8 +8,8 @@ export interface Series {
 }
 
 /**
- * A histogram of prom-client's registry that counts in plain numbers: looking labels up by what they hold costs more than what is timed here. Whoever observes keeps
- * its series.
+ * A histogram in prom-client's registry that counts in plain numbers, because a lookup of labels by value costs more than the measured work. Callers keep a
+ * reference to their series.
  */
 export class PlainHistogram {
   readonly #name: string;

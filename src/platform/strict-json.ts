@@ -1,17 +1,17 @@
-/** What a JSON text may measure. */
+/** Limits of a JSON text. */
 export interface StrictJsonLimits {
-  /** Bytes of the text; 1 MiB where absent. */
+  /** Bytes of the text; 1 MiB by default. */
   readonly maxBytes?: number;
-  /** Objects and arrays inside one another; 64 where absent. `[1]` has a depth of 1. */
+  /** Nested objects and arrays; 64 by default. `[1]` has a depth of 1. */
   readonly maxDepth?: number;
   /**
-   * Values: objects, arrays, strings, numbers and literals together; 32768 where absent. Bytes alone do not bound the time:
+   * Values: objects, arrays, strings, numbers and literals together; 32768 by default. Bytes alone do not bound the time:
    * 1 MiB of distinct keys takes JSON.parse about 20 times as long as 1 MiB of text.
    */
   readonly maxValues?: number;
 }
 
-/** A text that is not accepted. The message says what is wrong, where, and what would be right; it repeats no value. */
+/** An invalid text. The message has the problem, the position and what would be right; it repeats no value. */
 export class StrictJsonError extends Error {
   constructor(message: string) {
     super(message);
@@ -23,7 +23,7 @@ export const DEFAULT_MAX_JSON_BYTES = 1024 * 1024;
 export const DEFAULT_MAX_JSON_DEPTH = 64;
 export const DEFAULT_MAX_JSON_VALUES = 32_768;
 
-/** Keeps a byte order mark in the text, where it is refused like any other character that is not JSON. */
+/** Keeps a byte order mark in the text, where it is an error like any other character outside the grammar. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
@@ -40,7 +40,7 @@ export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}
     throw new StrictJsonError(`JSON too large: ${bytes.length} bytes, at most ${maxBytes} are allowed`);
   const text = decode(bytes);
   new Scan(text, limits).run();
-  // The same string: the scan has found it to be JSON, so that this cannot fail, nor read it differently.
+  // The scan has verified that the string is JSON, so this cannot fail.
   return JSON.parse(text);
 }
 
@@ -52,7 +52,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The offset of the first byte that is not UTF-8, for bytes that are known to hold one. */
+/** The offset of the first byte that is not UTF-8. The bytes must contain one. */
 function invalidByte(bytes: Uint8Array): number {
   let valid = 0;
   let invalid = bytes.length + 1;
@@ -64,7 +64,7 @@ function invalidByte(bytes: Uint8Array): number {
   return valid;
 }
 
-/** Whether some valid UTF-8 begins with these bytes: the last character may be incomplete. */
+/** Whether the bytes are a prefix of valid UTF-8: the last character may be incomplete. */
 function canBegin(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
@@ -93,11 +93,11 @@ const HEX_DIGITS = /^[0-9a-fA-F]{4}$/;
 interface Open {
   readonly isObject: boolean;
   firstKey: string | undefined;
-  /** Made with the second key: most objects are small. */
+  /** Created for the second key, because most objects are small. */
   keys: Set<string> | undefined;
 }
 
-/** One pass over the whole grammar, with a stack of its own instead of recursion. */
+/** One pass over the whole grammar, with an explicit stack instead of recursion. */
 class Scan {
   readonly #text: string;
   readonly #maxDepth: number;
@@ -137,7 +137,7 @@ class Scan {
     }
   }
 
-  /** Closes what ends after a value. True where another value has to follow; false at the end of the text. */
+  /** Closes objects and arrays that end after a value. @returns whether another value must follow; false at the end of the text */
   #continues(): boolean {
     for (;;) {
       const code = this.#nextCode();
@@ -220,17 +220,17 @@ class Scan {
     while (isDigit(this.#code())) this.#at++;
   }
 
-  /** @returns the string as it reads without its escapes */
+  /** @returns the string with its escapes decoded */
   #readString(): string {
     const start = this.#at;
     const text = this.#text;
     let at = start + 1;
     let escaped = false;
     for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
-      // Also where the text has ended, and the code is not a number.
+      // Also at the end of the text, where the code is NaN.
       if (!(code >= 0x20)) {
         this.#at = at;
-        throw this.#unexpected('expected `"` or a character that is no control character');
+        throw this.#unexpected('expected `"` or a character that is not a control character');
       }
       if (code === BACKSLASH) {
         escaped = true;
@@ -258,7 +258,7 @@ class Scan {
     if (value.isWellFormed()) return value;
     this.#at = start;
     throw this.#error(
-      'a string holds half of a surrogate pair: `\\ud800` to `\\udbff` and `\\udc00` to `\\udfff` may only follow one another',
+      'a string contains half of a surrogate pair: `\\ud800` to `\\udbff` and `\\udc00` to `\\udfff` may only follow one another',
     );
   }
 

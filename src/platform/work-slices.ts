@@ -10,7 +10,7 @@ export class WorkSlices {
     this.#unitsPerSlice = unitsPerSlice;
   }
 
-  /** Counts work that was done or is about to be done; waits for a turn of the event loop where the slice is used up. */
+  /** Counts work. Waits for a turn of the event loop when the slice is used up. */
   async spend(units: number): Promise<void> {
     this.#spent += units;
     if (this.#spent < this.#unitsPerSlice) return;

@@ -1,3 +1,4 @@
+import type { TableName } from '../pinot/table-name.ts';
 import type { WallClock } from '../platform/clock.ts';
 import type { EngineResponse } from '../pinot/types.ts';
 import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
@@ -57,8 +58,7 @@ export type Submitted =
 export interface QueryOrigin {
   /** SRN of the principal. */
   readonly owner: string;
-  /** Raw names. */
-  readonly tables: readonly string[];
+  readonly tables: readonly TableName[];
   /** Rows of the first page. */
   readonly numRows: number;
 }

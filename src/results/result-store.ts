@@ -1,3 +1,4 @@
+import type { TableName } from '../pinot/table-name.ts';
 import type { RawField } from './scanner/fields.ts';
 import type { RowIndex } from './row-index.ts';
 
@@ -21,8 +22,8 @@ export interface ResultRecord {
   readonly brokerId: string;
   /** SRN of the principal that submitted the query. */
   readonly owner: string;
-  /** Raw names of the tables that the query reads. `Query` on each is checked again at every read. */
-  readonly tables: readonly string[];
+  /** The tables that the query reads. `Query` on each is checked again at every read. */
+  readonly tables: readonly TableName[];
   /** Epoch milliseconds. */
   readonly submissionTimeMs: number;
   readonly expirationTimeMs: number;

@@ -8,6 +8,7 @@ import {
   type StoreEvent,
 } from '../../src/store/resource-store.ts';
 import { policy, role as buildRole } from '../builders/resources.ts';
+import { until } from '../support/until.ts';
 
 /** A backing store with nothing in it, and ways to reach it past the store under test. */
 export interface StoreFixture {
@@ -33,14 +34,6 @@ async function refusal(promise: Promise<unknown>): Promise<{ code: StoreErrorCod
     throw error;
   }
   throw new Error('the store accepted what it must refuse');
-}
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`not within 10 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 /** What every ResourceStore does. */

@@ -29,13 +29,13 @@ afterAll(async () => {
 const button = (name: string | RegExp, within: { getByRole: Page['getByRole'] } = page) =>
   within.getByRole('button', { name, exact: true });
 
-/** Presses what cannot be taken back, and confirms. */
+/** Presses the button of an irreversible action, and confirms. */
 async function confirm(label: string): Promise<void> {
   await page.getByRole('button', { name: new RegExp(`^${label}`) }).click();
   await page.getByRole('button', { name: /^Really/ }).click();
 }
 
-/** Makes a service token with a role by REST. @returns its bearer token */
+/** Creates a service token with a role by REST. @returns its bearer token */
 async function tokenWith(role: string): Promise<{ bearerToken: string; accessKey: string; srn: string }> {
   const made = (await (await gateway.call('POST', `${RBAC}/service-tokens`, { description: 'test' })).json()) as {
     bearerToken: string;
@@ -49,7 +49,7 @@ async function tokenWith(role: string): Promise<{ bearerToken: string; accessKey
 }
 
 describe('roles', () => {
-  it('makes one, and shows what the gateway says of a wrong name, keeping what was typed', async () => {
+  it('creates a role; shows the error for an invalid name and keeps the input', async () => {
     await button('New role').click();
     const dialog = page.getByRole('dialog', { name: 'New role' });
     await dialog.getByLabel('Name').fill('Data Analysts');
@@ -63,7 +63,7 @@ describe('roles', () => {
     expect(new URL(page.url()).search).toContain('name=data-analysts');
   });
 
-  it('finds it by search and edits it', async () => {
+  it('finds the role by search and edits it', async () => {
     await page.getByRole('searchbox', { name: 'Search Roles' }).fill('who reads');
     await expect.poll(() => page.locator('.item').count(), { timeout: 10_000 }).toBe(1);
     await page.getByLabel('Description').fill('Who reads orders');
@@ -72,7 +72,7 @@ describe('roles', () => {
     await page.getByRole('searchbox', { name: 'Search Roles' }).fill('');
   });
 
-  it('does not offer to change what is predefined', async () => {
+  it('offers no changes of a predefined role', async () => {
     await page.locator('.item', { hasText: 'table-reader' }).click();
     await page.getByText('Predefined: it can be assigned and attached, but not changed.').waitFor();
     expect(await page.getByRole('button', { name: 'Delete the role' }).isDisabled()).toBe(true);
@@ -80,7 +80,7 @@ describe('roles', () => {
 });
 
 describe('a dialog', () => {
-  it('discards what was typed only when it is closed twice', async () => {
+  it('discards its input only when it is closed twice', async () => {
     await button('New role').click();
     const dialog = page.getByRole('dialog', { name: 'New role' });
     await dialog.getByLabel('Name').fill('half');
@@ -102,7 +102,7 @@ describe('a dialog', () => {
 describe('policies', () => {
   const editor = () => page.getByRole('dialog').locator('.cm-content');
 
-  it('completes, and tells errors at their line while one types', async () => {
+  it('completes fields and marks JSON errors at their line during input', async () => {
     await page.getByRole('link', { name: 'Policies' }).click();
     await button('New policy').click();
     await editor().waitFor();
@@ -117,7 +117,7 @@ describe('policies', () => {
     await expect.poll(() => lineOf(page), { timeout: 10_000 }).toBe(3);
   });
 
-  it('shows the gateway’s refusal at the line it is about', async () => {
+  it('marks an error of the gateway at the line that it names', async () => {
     const statement =
       '{\n      "effect": "allow",\n      "actions": ["Qurey"],\n      "resources": ["srn2:table#orders"]\n    }';
     await typeInto(editor(), `{\n  "version": "v1",\n  "statements": [\n    ${statement}\n  ]\n}`);
@@ -130,7 +130,7 @@ describe('policies', () => {
     await expect.poll(() => lineOf(page), { timeout: 10_000 }).toBe(6);
   });
 
-  it('makes one, attaches it to a role, and edits it', async () => {
+  it('creates a policy, attaches it to a role, and edits it', async () => {
     const document = {
       version: 'v1',
       statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] }],
@@ -159,13 +159,13 @@ describe('policies', () => {
     await page.getByRole('region', { name: 'Policies' }).getByRole('link', { name: 'read-orders' }).waitFor();
   });
 
-  it('says in which roles a policy is, where it cannot be deleted for that', async () => {
+  it('names the roles with a policy when it cannot be deleted', async () => {
     await page.getByRole('region', { name: 'Policies' }).getByRole('link', { name: 'read-orders' }).click();
     await confirm('Delete the policy');
     expect(await page.getByRole('article').getByRole('alert').textContent()).toContain('data-analysts');
   });
 
-  it('keeps a change that is not saved while something else is looked at, until it is discarded', async () => {
+  it('keeps an unsaved change while another page is shown, until it is discarded', async () => {
     const item = (name: string) => page.locator('.item', { has: page.getByText(name, { exact: true }) });
     await page.getByRole('link', { name: 'Policies' }).click();
     await item('read-orders').click();
@@ -183,7 +183,7 @@ describe('policies', () => {
   });
 });
 
-/** The line, from 1, beside which the error's mark stands. */
+/** The line with the error mark, from 1. */
 async function lineOf(where: Page): Promise<number> {
   const mark = await where.locator('.cm-lint-marker-error').first().boundingBox();
   const numbers = where.locator('.cm-lineNumbers .cm-gutterElement');
@@ -221,7 +221,7 @@ describe('the assignments of all roles', () => {
   const table = () => page.getByRole('region', { name: 'Who has which role' });
   const row = (name: string | RegExp) => table().getByRole('row', { name });
 
-  it('are listed, found by subject or role, made and revoked', async () => {
+  it('are listed, found by subject or role, created and revoked', async () => {
     await page.getByRole('link', { name: 'Assignments' }).click();
     await row('analysts group data-analysts').waitFor();
     await page.getByLabel('Subject is').selectOption('domain');
@@ -241,7 +241,7 @@ describe('the assignments of all roles', () => {
     await page.getByRole('heading', { level: 2, name: 'data-analysts' }).waitFor();
   });
 
-  it('show the gateway’s refusal where it happened', async () => {
+  it('show an error of the gateway next to the action', async () => {
     await page.getByRole('link', { name: 'Assignments' }).click();
     await page.getByLabel('Subject is').selectOption('service-token');
     await page.getByLabel('Subject', { exact: true }).fill('unknown');
@@ -254,7 +254,7 @@ describe('the assignments of all roles', () => {
 describe('service tokens', () => {
   let bearerToken: string;
 
-  it('shows a new token once, to be copied and kept as a file', async () => {
+  it('shows a new token once, with copy and download', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('link', { name: 'Service tokens' }).click();
     await button('New token').click();
@@ -276,7 +276,7 @@ describe('service tokens', () => {
     await page.getByText('No roles: the token is rejected until a role is assigned.').waitFor();
   });
 
-  it('works once a role is assigned, and no more when it is revoked', async () => {
+  it('is accepted when a role is assigned, and rejected when it is revoked', async () => {
     const status = async (): Promise<number> =>
       (await gateway.call('GET', `${RBAC}/whoami`, undefined, { authorization: `Bearer ${bearerToken}` })).status;
     expect(await status()).toBe(401);
@@ -290,8 +290,8 @@ describe('service tokens', () => {
   });
 });
 
-describe('what is managed elsewhere', () => {
-  it('is said, with a warning before an edit', async () => {
+describe('a resource that another tool manages', () => {
+  it('has a warning before an edit', async () => {
     const path = `${RBAC}/roles/srn2:role%23data-analysts`;
     const role = (await (await gateway.call('GET', path)).json()) as object;
     // Only the Kubernetes API has field managers; this gateway keeps its resources in a folder.
@@ -305,7 +305,7 @@ describe('what is managed elsewhere', () => {
     await page.unrouteAll();
   });
 
-  it('is said of an assignment, too', async () => {
+  it('has a warning in the list of assignments', async () => {
     const list = (await (await gateway.call('GET', `${RBAC}/assignments`)).json()) as object[];
     await page.route(/rbac-manager\/assignments$/, (route) =>
       route.fulfill({ json: list.map((one) => Object.assign(one, { managedBy: ['argocd-controller'] })) }),
@@ -317,7 +317,7 @@ describe('what is managed elsewhere', () => {
 });
 
 describe('who can do what', () => {
-  it('decides, and marks the statement that decided', async () => {
+  it('shows the decision and marks the statement that determined it', async () => {
     await page.getByRole('link', { name: 'Who can' }).click();
     await page.getByLabel('Subject is').selectOption('group');
     await page.getByLabel('Subject', { exact: true }).fill('analysts');
@@ -346,7 +346,7 @@ describe('who can do what', () => {
 });
 
 describe('a link to a question', () => {
-  it('shows its answer, and so does a link to the reverse', async () => {
+  it('shows the answer, also for the reverse question', async () => {
     const question = 'type=group&subject=analysts&action=Query&resource=srn2:table%23orders&table=orders';
     const other = await visit(browser, gateway.url, `/ui/who-can?${question}`);
     await signIn(other.page, gateway.token);
@@ -358,8 +358,8 @@ describe('a link to a question', () => {
   });
 });
 
-describe('who may not', () => {
-  it('reads the message of the Error body where it happened', async () => {
+describe('a user without the right', () => {
+  it('sees the message of the Error body next to the action', async () => {
     const { bearerToken } = await tokenWith('table-reader');
     const answer = await gateway.call('GET', '/clusterHealth', undefined, { authorization: `Bearer ${bearerToken}` });
     const { message } = (await answer.json()) as { message: string };
@@ -379,8 +379,8 @@ describe('who may not', () => {
   });
 });
 
-describe('a session that ends', () => {
-  it('asks to sign in again, and loses nothing typed', async () => {
+describe('an expired session', () => {
+  it('asks for a new sign-in and keeps all input', async () => {
     const token = await tokenWith('rbac-admin');
     const other = await visit(browser, gateway.url, '/ui/access');
     await signIn(other.page, token.bearerToken);

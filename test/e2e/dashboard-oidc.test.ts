@@ -13,7 +13,7 @@ import { startStandalone, type Standalone } from '../support/service.ts';
 let browser: Browser;
 let gateway: Standalone;
 let issuer: Server;
-/** How long the next ID token lasts; the gateway allows the clocks five seconds more. */
+/** Lifetime of the next ID token; the gateway allows a clock difference of five seconds. */
 let idTokenSeconds = 3600;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
       },
     ],
     pkce: { required: () => true },
-    // The session holds the ID token, so what the gateway reads must stand in it.
+    // The session contains the ID token, so the claims that the gateway reads must be in it.
     conformIdTokenClaims: false,
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     ttl: { IdToken: () => idTokenSeconds },
@@ -66,7 +66,7 @@ afterAll(async () => {
 const provided = (page: Page): Promise<void> =>
   page.getByRole('button', { name: 'Sign in with your identity provider' }).click();
 
-/** Signs in on the provider's own pages, of which the last may ask whether the dashboard may know the address. */
+/** Signs in on the pages of the provider; the last one may ask for consent to share the address. */
 async function atProvider(page: Page, login: string): Promise<void> {
   await page.locator('input[name=login]').fill(login);
   await page.locator('input[name=password]').fill('any');
@@ -75,7 +75,7 @@ async function atProvider(page: Page, login: string): Promise<void> {
 }
 
 describe('signing in with an identity provider', () => {
-  it('opens a session whose token no script sees, and comes back to where one was', async () => {
+  it('opens a session with a token that scripts cannot read, and returns to the previous page', async () => {
     const { page, problems } = await visit(browser, gateway.url, '/ui/access?tab=policies');
     await provided(page);
     await atProvider(page, 'ann');
@@ -91,7 +91,7 @@ describe('signing in with an identity provider', () => {
     await page.context().close();
   });
 
-  it('takes no answer that this window did not ask for, and shows what the provider refused', async () => {
+  it('rejects a response that this window did not request, and shows an error of the provider', async () => {
     const { page } = await visit(browser, gateway.url, '/ui/signed-in?code=stolen&state=made-up');
     expect(await page.getByRole('alert').textContent()).toContain('was not started in this browser window');
     await page.goto(`${gateway.url}/ui/signed-in?error=access_denied&error_description=Not+today`);
@@ -101,7 +101,7 @@ describe('signing in with an identity provider', () => {
   });
 });
 
-describe('a session of an identity provider that ends', () => {
+describe('an expired session of an identity provider', () => {
   const ask = (page: Page): Locator => page.getByRole('dialog', { name: 'Your session has expired' });
 
   beforeAll(async () => {
@@ -112,7 +112,7 @@ describe('a session of an identity provider that ends', () => {
     }
   });
 
-  /** Signed in for a moment only, on a page where `type` has typed something; resolves when the session is over. */
+  /** Signs in for a short time, on a page where `type` enters a text; resolves when the session has expired. */
   async function typedAndExpired(path: string, type: (page: Page) => Promise<void>): ReturnType<typeof visit> {
     const open = await visit(browser, gateway.url, path);
     const { page } = open;
@@ -125,12 +125,12 @@ describe('a session of an identity provider that ends', () => {
     const whoami =
       "fetch('/api/v1/rbac-manager/whoami', { headers: { 'x-olap-warden-ui': '1' } }).then((a) => a.status)";
     await expect.poll(() => page.evaluate<number>(whoami), { timeout: 20_000 }).toBe(401);
-    // The provider has forgotten who this is, too.
+    // The session at the provider has ended, too.
     await page.context().clearCookies({ name: /^_/ });
     return open;
   }
 
-  it('is renewed in a window of its own, and the policy that was typed is there to be sent', async () => {
+  it('is renewed in a separate window; the entered policy is kept and can be saved', async () => {
     const statement = { effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] };
     const typed = JSON.stringify({ version: 'v1', statements: [statement] });
     const { page, problems } = await typedAndExpired('/ui/access?tab=policies', async (where) => {
@@ -162,7 +162,7 @@ describe('a session of an identity provider that ends', () => {
     await page.context().close();
   });
 
-  it('is renewed in a new tab where the browser blocks windows, and the query that was typed is there to be run', async () => {
+  it('is renewed in a new tab if the browser blocks windows; the entered query is kept and can be run', async () => {
     const typed = 'SELECT orderId FROM orders ORDER BY orderId LIMIT 3';
     const { page } = await typedAndExpired('/ui/queries', async (where) => {
       await where.locator('.cm-content').waitFor();
@@ -184,7 +184,7 @@ describe('a session of an identity provider that ends', () => {
     await page.context().close();
   });
 
-  it('stays over, and says why, where the provider refuses in the window', async () => {
+  it('stays expired and shows the reason if the provider rejects the sign-in', async () => {
     const { page } = await typedAndExpired('/ui/access', async (where) => {
       await where.getByRole('button', { name: 'New role' }).click();
       await where.getByLabel('Description').fill('Still here');

@@ -8,7 +8,7 @@ import { freePorts } from '../support/kubernetes/processes.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 
-/** Where screenshots go; none are made without it. */
+/** Folder for screenshots; without it none are made. */
 const SCREENSHOTS = process.env['SCREENSHOTS'];
 const RBAC = '/api/v1/rbac-manager';
 const MAX_FIRST_LOAD_BYTES = 150 * 1024;
@@ -30,7 +30,7 @@ afterAll(async () => {
   await gateway?.stop();
 });
 
-/** What makes pages worth looking at. */
+/** Sample data, so that every page has content. */
 async function someResources(): Promise<void> {
   const post = async (path: string, body: object): Promise<{ accessKey?: string }> => {
     const answer = await gateway.call('POST', path, body);
@@ -89,7 +89,7 @@ const decide = async (page: Page): Promise<void> => {
 };
 const editor = (page: Page): Promise<void> => page.locator('.cm-content').waitFor();
 
-/** Every page, in a state that shows what it has. */
+/** Every page, in a state with content. */
 const PAGES: readonly { name: string; path: string; ready?: (page: Page) => Promise<void> }[] = [
   { name: 'health', path: '/ui/health', ready: (page) => page.locator('.check-fail .check-head').first().click() },
   {
@@ -119,9 +119,9 @@ interface Finding {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** What axe calls serious or critical. */
+/** Violations that axe reports as serious or critical. */
 async function accessibility(page: Page): Promise<string[]> {
-  // By the debugger, past the content security policy that the page itself is under.
+  // Through the debugger, because the page's content security policy blocks the script.
   await page.evaluate(axe);
   const { violations } = await page.evaluate<{ violations: Finding[] }>('axe.run(document)');
   return violations
@@ -137,7 +137,7 @@ async function picture(page: Page, name: string): Promise<void> {
 }
 
 describe.each(['light', 'dark'] as const)('every page in the %s theme', (colorScheme) => {
-  it('is accessible, asks nobody else, and keeps to its policy: signing in', async () => {
+  it('is accessible, makes no external request and follows its security policy: sign-in', async () => {
     const { page, problems } = await visit(browser, gateway.url, '/ui/', { colorScheme });
     await page.getByLabel('Token').waitFor();
     await picture(page, `dashboard-sign-in-${colorScheme}`);
@@ -146,24 +146,27 @@ describe.each(['light', 'dark'] as const)('every page in the %s theme', (colorSc
     await page.context().close();
   });
 
-  it.each(PAGES)('is accessible, asks nobody else, and keeps to its policy: $name', async ({ name, path, ready }) => {
-    const { page, problems } = await visit(browser, gateway.url, path, { colorScheme });
-    await signIn(page, gateway.token);
-    await ready?.(page);
-    await picture(page, `dashboard-${name}-${colorScheme}`);
-    expect(await accessibility(page)).toEqual([]);
-    await page.setViewportSize({ width: 390, height: 800 });
-    if (colorScheme === 'light' && (name === 'health' || name === 'queries'))
-      await picture(page, `dashboard-${name}-phone`);
-    // Nothing sticks out at the side of a phone.
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
-    expect(problems).toEqual([]);
-    await page.context().close();
-  });
+  it.each(PAGES)(
+    'is accessible, makes no external request and follows its security policy: $name',
+    async ({ name, path, ready }) => {
+      const { page, problems } = await visit(browser, gateway.url, path, { colorScheme });
+      await signIn(page, gateway.token);
+      await ready?.(page);
+      await picture(page, `dashboard-${name}-${colorScheme}`);
+      expect(await accessibility(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 800 });
+      if (colorScheme === 'light' && (name === 'health' || name === 'queries'))
+        await picture(page, `dashboard-${name}-phone`);
+      // Nothing exceeds the width of a phone.
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    },
+  );
 });
 
 describe('the first load', () => {
-  it('is small, and usable in under a second', async () => {
+  it('is small, and usable within a second', async () => {
     let best = Number.POSITIVE_INFINITY;
     let bytes = 0;
     // The best of five: other work on the machine may disturb one.
@@ -189,7 +192,7 @@ describe('the first load', () => {
   });
 });
 
-describe('by keyboard alone', () => {
+describe('with the keyboard only', () => {
   it('signs in, finds a failing check, and asks who may query', async () => {
     const { page } = await visit(browser, gateway.url);
     const { keyboard } = page;
@@ -235,7 +238,7 @@ describe('by keyboard alone', () => {
   });
 });
 
-/** Scrolls to the end by steps. @returns the most nodes that the document had */
+/** Scrolls to the end in steps. @returns the maximum number of nodes in the document */
 async function scrollThrough(page: Page, selector: string): Promise<{ nodes: number; last: string }> {
   const list = page.locator(selector);
   let nodes = 0;
@@ -253,7 +256,7 @@ async function scrollThrough(page: Page, selector: string): Promise<{ nodes: num
 describe('long lists', () => {
   const MAX_NODES = 1500;
 
-  it('shows a report of 5,000 findings by those that can be seen', async () => {
+  it('renders only the visible findings of 5,000', async () => {
     const { page } = await visit(browser, gateway.url);
     const report = (await (await gateway.call('GET', '/clusterHealth')).json()) as { checks: object[] };
     const findings = Array.from({ length: 5000 }, (_, index) => ({
@@ -271,13 +274,13 @@ describe('long lists', () => {
     const { nodes, last } = await scrollThrough(page, '.check-body .virtual');
     expect(last).toContain('segment 4999 is not well');
     expect(nodes).toBeLessThan(MAX_NODES);
-    // The whole report is searched, not what is shown of it.
+    // The search covers the whole report, not only the rendered part.
     await page.getByRole('searchbox', { name: 'Table' }).fill('OFFLINE_4321');
     await page.getByText('segment 4321 is not well').waitFor();
     await page.context().close();
   });
 
-  it('shows a page of 10,000 rows by those that can be seen', async () => {
+  it('renders only the visible rows of 10,000', async () => {
     const { page } = await visit(browser, gateway.url, '/ui/queries');
     await signIn(page, gateway.token);
     await page.locator('.cm-content').waitFor();

@@ -42,7 +42,7 @@ async function firstRow(): Promise<string[]> {
 }
 
 describe('a query', () => {
-  it('is written with the names of tables and columns at hand', async () => {
+  it('is completed with names of tables and columns', async () => {
     await page.getByText('3 tables available').waitFor();
     await typeInto(page.locator('.cm-content'), 'SELECT * FROM ');
     await page.keyboard.type('ord', { delay: 30 });
@@ -50,13 +50,13 @@ describe('a query', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('shows what the engine says of a wrong one, where it was run', async () => {
+  it('shows the error of the engine for an invalid query', async () => {
     await typeInto(page.locator('.cm-content'), 'SELECT nonsense FROM orders LIMIT 5');
     await press('Run');
     expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toMatch(/nonsense/);
   });
 
-  it('is run page by page, with every digit of its numbers', async () => {
+  it('is shown page by page, with every digit of its numbers', async () => {
     await typeInto(page.locator('.cm-content'), SQL);
     await page.keyboard.press('ControlOrMeta+Enter');
     await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
@@ -85,7 +85,7 @@ describe('a query', () => {
     await expect.poll(pager, PATIENCE).toBe('rows 1–1,000 of 2,500');
   });
 
-  it('gives its page as CSV and to the clipboard', async () => {
+  it('can be downloaded as CSV and copied, page by page', async () => {
     const [file] = await Promise.all([page.waitForEvent('download'), press('Download page as CSV')]);
     const lines = (await readFile(await file.path(), 'utf8')).split('\r\n');
     expect(lines[0]).toBe('orderId,city,price,tags');
@@ -98,7 +98,7 @@ describe('a query', () => {
     expect(copied).toMatch(/^orderId\tcity\tprice\ttags\n9007199254740993\t/);
   });
 
-  it('tells the engine’s statistics', async () => {
+  it('shows the statistics of the engine', async () => {
     await page.getByText('Statistics').click();
     const brief = await page.locator('summary', { hasText: 'Statistics' }).textContent();
     expect(brief).toMatch(/\d+ ms · [\d,]+ of 1,000,000 documents scanned · (\d) of \1 servers responded$/);
@@ -109,10 +109,10 @@ describe('a query', () => {
 });
 
 describe('stored results', () => {
-  it('are listed with size, age, expiry and owner, and the quota as a picture', async () => {
+  it('are listed with size, age, expiry and owner, and a bar shows the quota', async () => {
     const row = page.getByRole('region', { name: 'Stored results', exact: true }).last().getByRole('row').nth(1);
     expect(await row.textContent()).toMatch(/2,500\d+\.\d KB.*(ago|just now).*in .*admin@localhost/);
-    // The memory store's own bound: it is full long before the cleaner's quota of 1 GB.
+    // The capacity of the memory store, which is below the cleaner's quota of 1 GB.
     const { capacityBytes } = (await (await gateway.call('GET', '/query/resultStore/usage')).json()) as {
       capacityBytes: number;
     };
@@ -121,7 +121,7 @@ describe('stored results', () => {
     expect(await picture.getAttribute('aria-label')).toMatch(/%\); the capacity of the store$/);
   });
 
-  it('are opened again', async () => {
+  it('can be opened', async () => {
     await page.reload();
     await page.getByRole('button', { name: 'Open', exact: true }).click();
     await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
@@ -130,7 +130,7 @@ describe('stored results', () => {
     await expect.poll(pager, PATIENCE).toBe('rows 101–200 of 2,500');
   });
 
-  it('are deleted', async () => {
+  it('can be deleted', async () => {
     await page.getByRole('button', { name: /^Delete \(the result/ }).click();
     await page.getByRole('button', { name: /^Really delete/ }).click();
     await page.getByText('No stored results.').waitFor();
@@ -141,8 +141,8 @@ describe('stored results', () => {
   });
 });
 
-describe('a session that ends', () => {
-  it('asks to sign in again and keeps the query that was typed', async () => {
+describe('an expired session', () => {
+  it('asks for a new sign-in and keeps the entered query', async () => {
     const made = (await (await gateway.call('POST', `${RBAC}/service-tokens`, { description: 'short' })).json()) as {
       bearerToken: string;
       accessKey: string;

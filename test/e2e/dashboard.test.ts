@@ -7,7 +7,7 @@ import { signIn, startBrowser, visit, type Visit } from '../support/browser.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 
-/** Stands before the controller and lets it answer `delayMs` later, so that a run takes long enough to be watched. */
+/** A proxy in front of the controller that delays responses by `delayMs`, so that a run takes long enough to be observed. */
 class SlowController {
   delayMs = 0;
   readonly #server: Server;
@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 describe('signing in', () => {
-  it('shows what the gateway says of a wrong token, where it was typed', async () => {
+  it('shows the error for an invalid token next to the field', async () => {
     const refusal = await gateway.call('GET', '/api/v1/rbac-manager/whoami', undefined, {
       authorization: 'Bearer svc-0000000000000000-wrong',
     });
@@ -71,7 +71,7 @@ describe('signing in', () => {
     expect(await page.locator('form [role=alert]').textContent()).toBe(message);
   });
 
-  it('opens a session that no script can read', async () => {
+  it('opens a session that scripts cannot read', async () => {
     await signIn(page, gateway.token);
     await page.waitForURL('**/ui/health');
     const held = await page.evaluate<unknown>('[document.cookie, localStorage.length, sessionStorage.length]');
@@ -83,25 +83,25 @@ describe('signing in', () => {
     expect(forged).toBe(401);
   });
 
-  it('keeps the session over a reload', async () => {
+  it('keeps the session after a reload', async () => {
     await page.reload();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
   });
 });
 
-/** The run that is under way, as the page shows it. */
+/** The run in progress, as shown by the page. */
 const run = (): Locator => page.getByRole('region', { name: 'Health run in progress' });
 
 /**
- * Watches a run until half of its checks are decided, then lets it go on fast.
- * @returns how many steps were seen, and whether decided and waiting checks stood side by side
+ * Observes a run until half of its checks are completed, then removes the delay.
+ * @returns the number of observed steps, and whether completed and waiting checks were shown together
  */
 async function watchRun(): Promise<{ steps: number; partly: boolean }> {
   await run().getByRole('progressbar', { name: 'Progress of the run' }).waitFor();
   const seen = new Set<number>();
   let partly = false;
   for (const deadline = Date.now() + 60_000; Date.now() < deadline;) {
-    // What is shown at one moment; gone where the run is over.
+    // A snapshot of the panel; absent when the run has finished.
     const shown = await page.evaluate<{ said: string; marks: string[]; value: number; max: number } | null>(`(() => {
       const panel = document.querySelector('.run');
       const bar = panel?.querySelector('progress');
@@ -122,8 +122,8 @@ async function watchRun(): Promise<{ steps: number; partly: boolean }> {
 }
 
 describe('health', () => {
-  it('runs now, and shows check by check how far the run is', async () => {
-    // The first run of the start is over, so that the next one is that of the button.
+  it('starts a run and shows its progress check by check', async () => {
+    // The first run after the start has finished, so the next one is that of the button.
     await expect
       .poll(
         async () =>
@@ -142,7 +142,7 @@ describe('health', () => {
     expect(await page.locator('li.check').count()).toBe(33);
   });
 
-  it('shows a run that somebody else began, check by check, and its report by itself', async () => {
+  it('shows a run that another client started, check by check, and then its report', async () => {
     const before = await page.locator('.glance time').last().getAttribute('datetime');
     controller.delayMs = 500;
     await gateway.call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask');
@@ -154,7 +154,7 @@ describe('health', () => {
       .not.toBe(before);
   });
 
-  it('says at a glance whether the cluster is well, failing checks first', async () => {
+  it('shows the state of the cluster, failed checks first', async () => {
     const { checks } = (await (await gateway.call('GET', '/clusterHealth')).json()) as { checks: { status: string }[] };
     const failing = checks.filter(({ status }) => status === 'FAIL').length;
     expect(failing).toBeGreaterThan(0);
@@ -170,7 +170,7 @@ describe('health', () => {
     }
   });
 
-  it('holds filters and what is open in the address', async () => {
+  it('keeps filters and the expanded check in the URL', async () => {
     await page.getByRole('button', { name: /^Failing/ }).click();
     await expect.poll(() => page.url(), { timeout: 10_000 }).toContain('status=FAIL');
     const failing = await page.locator('li.check').count();
@@ -198,7 +198,7 @@ describe('health', () => {
 });
 
 describe('the gateway page', () => {
-  it('tells the version, the engine and how fresh the view is', async () => {
+  it('shows the version, the engine and the age of the view', async () => {
     await page.getByRole('link', { name: 'Gateway' }).click();
     const info = (await (await gateway.call('GET', '/api/v1/gateway')).json()) as { version: string; brokerId: string };
     await page.getByText(info.version, { exact: true }).waitFor();

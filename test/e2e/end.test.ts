@@ -17,7 +17,7 @@ beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-end-'));
   asked = 0;
   engine = createServer((request, response) => {
-    // Queries never end; everything else is not there.
+    // Queries never end; all other paths are 404.
     if (request.method === 'POST') asked += 1;
     else if (request.url === '/tables/livebrokers') response.end('{"t_OFFLINE":[]}');
     else response.writeHead(404).end();
@@ -50,12 +50,12 @@ async function startSlowQuery(): Promise<void> {
   await expect.poll(() => asked, { timeout: 10_000 }).toBe(1);
 }
 
-it('ends at once with 0 when nothing is under way', async () => {
+it('exits at once with 0 when no request is in progress', async () => {
   program.signalGroup('SIGTERM');
   expect(await program.exited).toBe(0);
 });
 
-it('waits for what is under way, and gives up at a second signal', async () => {
+it('waits for requests in progress, and exits at a second signal', async () => {
   await startSlowQuery();
   process.kill(program.pid, 'SIGTERM');
   await new Promise((resolve) => {
@@ -70,7 +70,7 @@ it('waits for what is under way, and gives up at a second signal', async () => {
   expect(await program.exited).toBe(143);
 });
 
-it('prints no credential but the one that it shows once', async () => {
+it('prints no credential except the one that it shows once', async () => {
   await startSlowQuery();
   const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
   expect(program.output.split(token)).toHaveLength(2);

@@ -19,13 +19,13 @@ let metricsPort: number;
 let program: Program;
 
 function makeRun(settings: Record<string, string> = {}): Program {
-  // What a surrounding `make` says to its children is not meant for this one.
+  // The variables of a surrounding `make` must not reach this one.
   const { MAKEFLAGS: _flags, MAKELEVEL: _level, MFLAGS: _old, ...env } = process.env;
   const own = { PORT: String(port), METRICS_PORT: String(metricsPort), DATA_DIR: dataDir };
   return new Program('make', ['run'], { cwd: root, env: { ...env, ...own, ...settings } });
 }
 
-/** Pastes a line into a shell. */
+/** Runs a line in a shell. */
 async function paste(line: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: root, timeout: 60_000 });
   return stdout;
@@ -78,25 +78,25 @@ describe('make run', () => {
     const text = await paste(printedLines()[2] ?? '');
     const page = JSON.parse(text) as { offset: number; numRows: number; numRowsResultSet: number };
     expect(page).toMatchObject({ offset: 5, numRows: 5, numRowsResultSet: 1000 });
-    // The sixth order: one less than its last digit would be lost in a JavaScript number.
+    // The sixth order: a JavaScript number would lose its last digit.
     expect(text).toContain('9007199254740998');
     expect(text).toContain('9007199254741002');
   });
 
-  it('keeps the administrator’s token to its owner', async () => {
+  it('creates the administrator’s token with mode 0600', async () => {
     expect((await stat(join(dataDir, 'admin-token'))).mode & 0o777).toBe(0o600);
     const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
     expect(token.length).toBeGreaterThan(20);
   });
 
-  it('refuses ports that are taken, and names one to try', async () => {
+  it('reports ports in use and suggests another one', async () => {
     const second = makeRun({ DATA_DIR: join(dataDir, 'other') });
     expect(await second.exited).not.toBe(0);
     expect(second.output).toContain(`port ${port} (PORT) is in use by another program`);
     expect(second.output).toContain(`make run PORT=${port + 1}`);
   });
 
-  it('ends everything on Ctrl-C, and starts again in seconds with what it had', async () => {
+  it('stops everything on Ctrl-C, and restarts within seconds with the same data', async () => {
     program.signalGroup('SIGINT');
     await program.exited;
     expect(await leftovers()).toEqual([]);

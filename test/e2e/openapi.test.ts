@@ -34,10 +34,10 @@ async function install(): Promise<string> {
   return program;
 }
 
-// The module `venv` is a package of its own on some systems.
+// The module `venv` is a separate package on some systems.
 const python = await works('python3', '-c', 'import venv, ensurepip');
 
-describe.skipIf(!python)('the live gateway, by its own OpenAPI document', () => {
+describe.skipIf(!python)('a running gateway, tested from its own OpenAPI document', () => {
   let schemathesis: string;
   let service: Standalone;
 
@@ -73,7 +73,7 @@ describe.skipIf(!python)('the live gateway, by its own OpenAPI document', () => 
       );
       const code = await run.exited;
       expect(code, run.output).toBe(0);
-      // Each operation was really called.
+      // Each operation was called.
       expect(run.output).toMatch(/Operations: +(\d+) selected \/ \1 total/);
     },
   );

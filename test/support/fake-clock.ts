@@ -2,6 +2,8 @@ import type { Clock } from '../../src/platform/clock.ts';
 
 interface Timer {
   readonly at: number;
+  /** The delay that was scheduled, milliseconds. */
+  readonly ms: number;
   readonly callback: () => void;
 }
 
@@ -29,6 +31,11 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Whether a timer of this delay is pending. */
+  isPending(ms: number): boolean {
+    return [...this.#timers].some((timer) => timer.ms === ms);
+  }
+
   now(): number {
     return this.#startedAt + this.#elapsed;
   }
@@ -43,7 +50,7 @@ export class FakeClock implements Clock {
 
   schedule(callback: () => void, ms: number): () => void {
     this.delays.push(ms);
-    const timer = { at: this.#elapsed + ms, callback };
+    const timer = { at: this.#elapsed + ms, ms, callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }

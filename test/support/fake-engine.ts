@@ -14,7 +14,9 @@ export type Responder = (request: SeenRequest, response: ServerResponse) => void
 export class FakeEngine {
   readonly seen: SeenRequest[] = [];
   /** Answers by `METHOD /path`; else `otherwise`. */
-  readonly answers = new Map<string, Responder>();
+  readonly answers = new Map<string, Responder>([
+    ['GET /databases', (_request, response) => response.writeHead(404).end('{"code":404}')],
+  ]);
   otherwise: Responder = (request, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ path: request.url }));

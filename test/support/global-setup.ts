@@ -9,6 +9,7 @@ import { startCluster } from '../../tools/pinot/cluster.ts';
 import { loadSampleTables } from '../../tools/pinot/tables.ts';
 import { startControlPlane } from './control-plane.ts';
 import { describeCluster } from './foreign-pinot.ts';
+import { testedBuild } from './pinot-version.ts';
 import type { SharedParts } from './shared-parts.ts';
 
 /** A part that runs: what tests are told of it, and how it ends. */
@@ -28,7 +29,7 @@ const STARTERS: Starters = {
       return { description, stop: async () => undefined };
     }
     const directory = await mkdtemp(join(tmpdir(), 'olap-warden-pinot-'));
-    const cluster = await startCluster({ directory, brokers: 2, servers: 3 });
+    const cluster = await startCluster({ directory, brokers: 2, servers: 3, build: testedBuild() });
     await loadSampleTables(cluster, say);
     const { controllerUrl, brokerUrls, serverAdminUrls } = cluster;
     return {

@@ -12,8 +12,8 @@ export const INSTALL_MANIFEST = resolve(import.meta.dirname, '../../manifests/in
 
 const HEAD = `# Generated from charts/olap-warden by \`make manifests\`; do not edit.
 #   kubectl apply --server-side -f install.yaml
-# Then name your controllers in the ConfigMap \`olap-warden\` and restart: kubectl -n olap rollout restart deploy,statefulset
-# Needs Kubernetes 1.36 (MutatingAdmissionPolicy); on older clusters, or with other values, use the chart.
+# Then set your controllers in the ConfigMap \`olap-warden\` and restart: kubectl -n olap rollout restart deploy,statefulset
+# Requires Kubernetes 1.36 (MutatingAdmissionPolicy); on older clusters, or with other values, use the chart.
 apiVersion: v1
 kind: Namespace
 metadata:
@@ -28,7 +28,7 @@ const OF_HELM = /^(# Source: .*|\s*helm\.sh\/chart: .*|\s*app\.kubernetes\.io\/m
 
 /** The content of manifests/install.yaml. @param helm path of the program */
 export async function renderInstallManifest(helm: string): Promise<string> {
-  // Deleting by this file must include the definitions: omit Helm's annotation that keeps them.
+  // `kubectl delete` with this file must delete the definitions: omit Helm's annotation that keeps them.
   const values = { crds: { keep: false } };
   const rendered = await render(helm, { name: 'install.yaml', values }, { flags: ['--no-hooks', '--skip-tests'] });
   return HEAD + rendered.replaceAll(OF_HELM, '');
@@ -39,7 +39,7 @@ if (import.meta.main) {
   const content = await renderInstallManifest(join(await helmTools(), 'helm'));
   if (!values.check) await writeFile(INSTALL_MANIFEST, content);
   else if ((await readFile(INSTALL_MANIFEST, 'utf8')) !== content) {
-    process.stderr.write('out of date: manifests/install.yaml\nrun `make manifests` and commit what it changed\n');
+    process.stderr.write('out of date: manifests/install.yaml\nrun `make manifests` and commit the changes\n');
     process.exitCode = 1;
   }
 }

@@ -2,7 +2,7 @@
 {{- default "olap-warden" .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Without the release's name twice: a release named olap-warden makes olap-warden-gateway. */}}
+{{/* The name of the release is not repeated: a release named olap-warden has olap-warden-gateway. */}}
 {{- define "olap-warden.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -73,7 +73,7 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end -}}
 
-{{/* dict root component: what the pod specs of both components share. */}}
+{{/* dict root component: the common part of the pod specs of both components. */}}
 {{- define "olap-warden.scheduling" -}}
 {{- $values := index .root.Values .component -}}
 {{- with .root.Values.image.pullSecrets }}
@@ -112,14 +112,14 @@ annotations:
   {{- with $values.podAnnotations }}{{ toYaml . | nindent 2 }}{{ end }}
 {{- end -}}
 
-{{/* Probes against the port of metrics, which answers also while the other is drained. */}}
+{{/* Probes on the metrics port, which keeps responding while the other port is drained. */}}
 {{- define "olap-warden.probes" -}}
 startupProbe: {httpGet: {path: /livez, port: metrics}, periodSeconds: 1, failureThreshold: 60}
 livenessProbe: {httpGet: {path: /livez, port: metrics}, periodSeconds: 10, timeoutSeconds: 3}
 readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, timeoutSeconds: 3}
 {{- end -}}
 
-{{/* dict root component: volumes and where they are mounted. */}}
+{{/* dict root component: volumes and their mounts. */}}
 {{- define "olap-warden.volumes" -}}
 - name: settings
   configMap: {name: {{ include "olap-warden.fullname" .root }}}
@@ -138,7 +138,7 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- end }}
 {{- end -}}
 
-{{/* The settings of the process, docs/configuration.md; a change of them restarts the pods. */}}
+{{/* The settings of the process, see docs/configuration.md; a change restarts the pods. */}}
 {{- define "olap-warden.settings" -}}
 {{- $settings := dict "controllers" .Values.engine.controllers "cluster" .Values.engine.clusterName "environment" .Values.engine.environment -}}
 {{- $_ := set $settings "peers-service" (printf "%s-gateway-peers.%s:8080" (include "olap-warden.fullname" .) .Release.Namespace) -}}
@@ -154,7 +154,7 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- toYaml (merge (deepCopy .Values.settings) $settings) -}}
 {{- end -}}
 
-{{/* The properties of the specification; the processes follow a change of them without a restart. */}}
+{{/* The properties, see docs/configuration.md; the processes reload them without a restart. */}}
 {{- define "olap-warden.properties" -}}
 {{- $properties := deepCopy .Values.properties -}}
 {{- if and (eq (index $properties "olap.broker.pagination.protocol" | default "memory") "file") (not (hasKey $properties "olap.broker.pagination.file.data.dir")) -}}
@@ -164,8 +164,8 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- end -}}
 
 {{/*
-dict root path: the objects of a file of manifests/, renamed after the release and put into its namespace. Admission rules are bound to
-that namespace, so that releases side by side leave each other alone.
+dict root path: the objects of a file in manifests/, renamed after the release and moved to its namespace. Admission rules are bound to
+that namespace, so that several releases do not affect each other.
 */}}
 {{- define "olap-warden.derive" -}}
 {{- $root := .root -}}

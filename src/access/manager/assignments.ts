@@ -80,9 +80,11 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     this.#requireSubject(subject);
     requireFuture(subject.expiresAt, this.#editor.now());
-    this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
+    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
     const existing = this.#find(role, subject);
     if (existing.length > 0) {
+      // An earlier end takes the role away from then on.
+      if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
       const renewed = await this.#renew(caller, existing, subject);
       if (await confirmTarget(this.#editor, 'Role', role, metadata.uid)) return renewed;
       throw notFound('Role', role);
@@ -115,6 +117,7 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
+    else await this.#escalation.requireMayUnassign(caller, role);
     for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
     return this.#view(subject, assignments[0]);
   }
@@ -132,6 +135,15 @@ export class AssignmentManager {
     for (const assignment of assignments) {
       if (this.#names(assignment, subject)) await this.#removeSubject(caller, assignment.metadata.name, subject);
     }
+  }
+
+  /** Whether one of the assignments gives the subject its role for longer than the subject's expiry. */
+  #endsEarlier(existing: readonly Pick<RoleAssignment, 'spec'>[], subject: Subject): boolean {
+    return existing.some(({ spec }) =>
+      spec.subjects.some(
+        (other) => sameSubject(this.#canonical(other), subject) && expiryOf(other) > expiryOf(subject),
+      ),
+    );
   }
 
   /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
@@ -171,6 +183,8 @@ export class AssignmentManager {
         throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
       }
       const present = spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
+      // Whether the caller may take it away was not checked, because the view did not show it.
+      if (this.#endsEarlier([{ spec }], subject)) throw keepsChanging('RoleAssignment', name);
       return present ? this.#renewed(spec, subject) : { ...spec, subjects: [...spec.subjects, subject] };
     };
     try {

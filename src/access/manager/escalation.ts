@@ -1,46 +1,226 @@
+import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
-import type { Principal } from '../principal.ts';
-import { SYSTEM_ADMIN } from '../policy/predefined.ts';
-import { compilePolicy } from '../policy/compiled-policy.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
 import { ManagerError } from '../errors.ts';
+import type { DelegationRight } from '../policy/actions.ts';
+import { compilePolicy, type CompiledPolicy, type CompiledStatement } from '../policy/compiled-policy.ts';
+import { findMissingGrant, TooManyComparisons, type Gain, type MissingGrant } from '../policy/containment.ts';
+import { PREDEFINED_POLICIES } from '../policy/predefined.ts';
+import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn.ts';
+import type { Principal } from '../principal.ts';
+
+/** What a caller is about to do, and the right with which the containment check is not needed. */
+interface Attempt {
+  /** As in `you may not <what>`. */
+  readonly what: string;
+  readonly right: DelegationRight;
+  readonly on: Srn;
+}
+
+/** Policies as they are in the store, by name. */
+export type PolicyContents = ReadonlyMap<string, CompiledPolicy>;
+
+/** Up to this many policies are read one by one, more of them as a list. */
+const MAX_SINGLE_READS = 8;
 
 /**
- * Prevents privilege escalation: creating, attaching or assigning a policy that allows everything requires that the caller is allowed everything
- * by a single statement. Otherwise the permission to edit roles would include all permissions.
+ * Prevents privilege escalation: whoever writes a policy, attaches, detaches, assigns or unassigns must hold every grant that somebody
+ * gains by it, or the right to hand on that policy or role. A deny that no longer applies counts as a grant of what it denied.
+ *
+ * Every method compares only what its change adds, so that any order of concurrent changes by several callers gives nobody more than
+ * these callers hold together. A deny counts as lifted or as carried along by what the store contains, not by the local view, which may be
+ * behind: otherwise a caller could lift a new deny at a gateway that has not seen it yet.
  */
 export class EscalationGuard {
   readonly #directory: Directory;
+  readonly #store: ResourceStore;
 
-  constructor(directory: Directory) {
+  constructor(directory: Directory, store: ResourceStore) {
     this.#directory = directory;
+    this.#store = store;
+  }
+
+  /** Reads policies from the store, for the methods below. Predefined ones count as what they are restored to. @throws {StoreError} */
+  async read(names: readonly string[]): Promise<PolicyContents> {
+    const wanted = new Set(names);
+    const found =
+      wanted.size > MAX_SINGLE_READS
+        ? (await this.#store.readAll('Policy')).filter(({ metadata }) => wanted.has(metadata.name))
+        : await Promise.all([...wanted].map((name) => this.#store.read('Policy', name)));
+    const contents = new Map<string, CompiledPolicy>();
+    for (const policy of found) {
+      if (policy) contents.set(policy.metadata.name, compilePolicy(policy.metadata.name, policy.spec));
+    }
+    for (const name of wanted) {
+      const predefined = PREDEFINED.get(name);
+      if (predefined) contents.set(name, predefined);
+    }
+    return contents;
+  }
+
+  /** Those of the policies that may deny something. */
+  withDenies(names: readonly string[]): string[] {
+    return names.filter((name) => {
+      const policy = this.#directory.engine.compiledPolicy(name);
+      return policy !== undefined && (isUnreadable(policy) || denies(policy.statements).length > 0);
+    });
+  }
+
+  /** @param before the stored spec; undefined for a new policy. @throws {ManagerError} forbidden */
+  requireMayWritePolicy(caller: Principal, name: string, before: PolicySpec | undefined, after: PolicySpec): void {
+    const attempt = { what: `write policy \`${name}\``, right: 'EscalatePolicy', on: policyResource(name) } as const;
+    if (before && JSON.stringify(before.statements) === JSON.stringify(after.statements)) return;
+    const old = before && compilePolicy(name, before);
+    if (old && isUnreadable(old) && !this.#has(caller, attempt)) throw unreadable(attempt, name);
+    const { statements } = compilePolicy(name, after);
+    const denied = denies(statements);
+    const kept = new Set(before?.statements.map(grantText));
+    // Who has the policy has these grants already. Somebody who does not hold them may still add denies.
+    const added = allows(statements).filter(({ index }) => !kept.has(grantText(after.statements[index]!)));
+    this.#require(caller, attempt, { gained: added, denied });
+    this.#require(caller, attempt, { gained: denies(old?.statements), denied });
+  }
+
+  /**
+   * @param others policies of the role without the new one
+   * @param contents the new policy, and of the others those whose denies are to count
+   * @throws {ManagerError} forbidden
+   */
+  requireMayAttach(
+    caller: Principal,
+    role: string,
+    others: readonly string[],
+    policy: string,
+    contents: PolicyContents,
+  ): void {
+    const what = `attach policy \`${policy}\` to role \`${role}\``;
+    const attempt = { what, right: 'BindPolicy', on: policyResource(policy) } as const;
+    const gained = this.#statements(caller, attempt, [policy], contents);
+    this.#require(caller, attempt, {
+      gained: allows(gained),
+      denied: denies(gained.concat(readable(others, contents))),
+    });
+  }
+
+  /**
+   * @param others policies of the role without the detached one
+   * @param contents the detached policy, and of the others those whose denies are to count
+   * @throws {ManagerError} forbidden
+   */
+  requireMayDetach(
+    caller: Principal,
+    role: string,
+    others: readonly string[],
+    policy: string,
+    contents: PolicyContents,
+  ): void {
+    const what = `detach policy \`${policy}\` from role \`${role}\``;
+    const attempt = { what, right: 'BindPolicy', on: policyResource(policy) } as const;
+    const lifted = this.#statements(caller, attempt, [policy], contents);
+    this.#require(caller, attempt, { gained: denies(lifted), denied: denies(readable(others, contents)) });
+  }
+
+  /** @throws {ManagerError} forbidden; conflict if the role changes meanwhile */
+  async requireMayAssign(caller: Principal, role: string, policies: readonly string[]): Promise<void> {
+    const attempt = { what: `assign role \`${role}\``, right: 'AssignRole', on: roleResource(role) } as const;
+    if (this.#has(caller, attempt)) return;
+    // The policies first: each deny that counts was in its policy before the policy is seen in the role.
+    const contents = await this.read(policies);
+    const current = await this.#store.read('Role', role);
+    if (!sameNames(current?.spec.policies ?? [], policies)) {
+      throw new ManagerError('conflict', `role \`${role}\` was changed by another writer: try again`);
+    }
+    const gained = this.#statements(caller, attempt, policies, contents);
+    this.#require(caller, attempt, { gained: allows(gained), denied: denies(gained) });
   }
 
   /** @throws {ManagerError} forbidden */
-  requireMayWritePolicy(caller: Principal, name: string, spec: unknown): void {
-    if (compilePolicy(name, spec).amountsToEverything) this.#require(caller, `writing policy \`${name}\``);
+  async requireMayUnassign(caller: Principal, role: string): Promise<void> {
+    const what = `take role \`${role}\` from a subject`;
+    const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
+    const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
+    const lifted = this.#statements(caller, attempt, policies, await this.read(policies));
+    this.#require(caller, attempt, { gained: denies(lifted) });
   }
 
-  /** @throws {ManagerError} forbidden */
-  requireMayAttach(caller: Principal, policy: string): void {
-    if (this.#isAll(policy)) this.#require(caller, `attaching policy \`${policy}\``);
+  /** The statements of policies; none of one that does not exist. @throws {ManagerError} forbidden, if one is invalid */
+  #statements(
+    caller: Principal,
+    attempt: Attempt,
+    policies: readonly string[],
+    contents: PolicyContents,
+  ): readonly CompiledStatement[] {
+    const invalid = policies.find((name) => isUnreadable(contents.get(name)));
+    if (invalid !== undefined && !this.#has(caller, attempt)) throw unreadable(attempt, invalid);
+    return readable(policies, contents);
   }
 
-  /** @throws {ManagerError} forbidden */
-  requireMayAssign(caller: Principal, role: string, policies: readonly string[]): void {
-    const all = policies.find((policy) => this.#isAll(policy));
-    if (all !== undefined) this.#require(caller, `assigning role \`${role}\`, which holds policy \`${all}\`,`);
+  #has(caller: Principal, { right, on }: Attempt): boolean {
+    return this.#directory.isAllowed(caller, right, on);
   }
 
-  /** The predefined policy counts by name even while it is missing, because it will be restored. */
-  #isAll(policy: string): boolean {
-    return policy === SYSTEM_ADMIN || this.#directory.engine.policyAllowsEverything(policy);
+  #require(caller: Principal, attempt: Attempt, gain: Gain): void {
+    if (gain.gained.length === 0 || this.#has(caller, attempt)) return;
+    try {
+      const missing = findMissingGrant(this.#directory.grantsOf(caller), gain);
+      if (missing) throw refused(attempt, describe(missing));
+    } catch (error) {
+      if (!(error instanceof TooManyComparisons)) throw error;
+      throw refused(attempt, 'it has too many statements to compare with your own: split the policy');
+    }
   }
+}
 
-  #require(caller: Principal, what: string): void {
-    if (this.#directory.grantsOf(caller).allowsEverything) return;
-    throw new ManagerError(
-      'forbidden',
-      `${what} gives everything on everything, which only who holds it may hand on: \`${caller.srn}\` does not`,
-    );
-  }
+const PREDEFINED: ReadonlyMap<string, CompiledPolicy> = new Map(
+  PREDEFINED_POLICIES.map(({ metadata, spec }) => [metadata.name, compilePolicy(metadata.name, spec)]),
+);
+
+function grantText({ effect, actions, resources }: Statement): string {
+  return JSON.stringify([effect, actions, resources]);
+}
+
+function isUnreadable(policy: CompiledPolicy | undefined): boolean {
+  return policy !== undefined && policy.errors.length > 0;
+}
+
+/** Of the policies that exist and are valid. */
+function readable(policies: readonly string[], contents: PolicyContents): readonly CompiledStatement[] {
+  return policies.flatMap((name) => contents.get(name)?.statements ?? []);
+}
+
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name));
+}
+
+function allows(statements: readonly CompiledStatement[] = []): CompiledStatement[] {
+  return statements.filter(({ effect }) => effect === 'allow');
+}
+
+function denies(statements: readonly CompiledStatement[] = []): CompiledStatement[] {
+  return statements.filter(({ effect }) => effect === 'deny');
+}
+
+function unreadable(attempt: Attempt, policy: string): ManagerError {
+  return refused(
+    attempt,
+    `policy \`${policy}\` is invalid and denies everything, so it cannot be compared with your grants`,
+  );
+}
+
+function refused({ what, right, on }: Attempt, reason: string): ManagerError {
+  return new ManagerError(
+    'forbidden',
+    `you may not ${what}: ${reason}; the right \`${right}\` on \`${formatSrn(on)}\` would allow it`,
+  );
+}
+
+function describe({ statement, action, resource, deniedBy }: MissingGrant): string {
+  const grant = `\`${action}\` on \`${resource}\``;
+  const gives = statement.effect === 'allow' ? `gives ${grant}` : `lifts the deny of ${grant}`;
+  const lacks = deniedBy ? `which ${placeOf(deniedBy)} denies to you` : 'which you do not hold';
+  return `${placeOf(statement)} ${gives}, ${lacks}`;
+}
+
+function placeOf({ policy, index }: CompiledStatement): string {
+  return `statements[${index}] of policy \`${policy ?? ''}\``;
 }

@@ -1,5 +1,6 @@
 import type { Directory } from '../directory.ts';
 import { AssignmentManager } from './assignments.ts';
+import { recordingStore } from './changes.ts';
 import { ResourceEditor, type EditorOptions } from './editor.ts';
 import { EscalationGuard } from './escalation.ts';
 import { PolicyManager } from './policies.ts';
@@ -7,12 +8,29 @@ import { RoleManager } from './roles.ts';
 import { ServiceTokenManager } from './service-tokens.ts';
 import { reference, type Reference } from './views.ts';
 import type { Principal } from '../principal.ts';
+import {
+  namedTables,
+  policyWarnings,
+  storedNames,
+  type KnownNames,
+  type Statements,
+} from '../policy/policy-warnings.ts';
 import { simulate, type SimulatedRequest, type Simulation } from '../policy/simulate.ts';
 import { userSubjects } from '../subjects.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 
 export interface ManagerOptions extends EditorOptions {
   readonly directory: Directory;
+  /** For warnings about names that do not exist; absent: tables are not looked up. */
+  readonly tables?: TableLookup;
+}
+
+/** The existing tables of the engine. */
+export interface TableLookup {
+  /** Looks for tables; lists them again where one is missing. @throws {Error} if the engine cannot be asked */
+  actualTables(names: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
+  /** Names of all tables as last listed; undefined if they were never listed. */
+  tableNames(): readonly string[] | undefined;
 }
 
 export interface WhoAmI {
@@ -24,6 +42,9 @@ export interface WhoAmI {
   readonly policies: readonly Reference[];
 }
 
+/** A write of a policy is not delayed by more than this. */
+const TABLES_TIMEOUT_MS = 2000;
+
 /** The RBAC manager: implements the REST operations without HTTP. */
 export class RbacManager {
   readonly directory: Directory;
@@ -32,10 +53,15 @@ export class RbacManager {
   readonly assignments: AssignmentManager;
   readonly serviceTokens: ServiceTokenManager;
 
+  readonly #tables: TableLookup | undefined;
+  readonly #namesOf: KnownNames['namesOf'];
+
   constructor(options: ManagerOptions) {
     const { directory } = options;
-    const editor = new ResourceEditor(options);
-    const escalation = new EscalationGuard(directory);
+    this.#tables = options.tables;
+    this.#namesOf = storedNames(options.store);
+    const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
+    const escalation = new EscalationGuard(directory, options.store);
     this.directory = directory;
     this.roles = new RoleManager(editor, directory, escalation);
     this.policies = new PolicyManager(editor, directory, escalation);
@@ -46,6 +72,23 @@ export class RbacManager {
   /** Like `simulate` in `simulate.ts`, for this directory. */
   simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Promise<Simulation> {
     return simulate(this.directory, subjects, unsaved, requests);
+  }
+
+  /** Names in a valid policy that do not exist. Tables count as existing while the engine cannot be asked within two seconds. */
+  async policyWarnings(spec: Statements): Promise<string[]> {
+    const { deployment } = this.directory;
+    const named = namedTables(spec, deployment);
+    const tables = named.length === 0 ? undefined : await this.#tableNames(named);
+    return policyWarnings(spec, { deployment, tables, namesOf: this.#namesOf });
+  }
+
+  async #tableNames(named: readonly string[]): Promise<readonly string[] | undefined> {
+    try {
+      await this.#tables?.actualTables(named, AbortSignal.timeout(TABLES_TIMEOUT_MS));
+    } catch {
+      return undefined;
+    }
+    return this.#tables?.tableNames();
   }
 
   whoAmI(caller: Principal): WhoAmI {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { PolicySpec } from '../../resources/policy.ts';
@@ -50,7 +51,7 @@ export class PolicyManager {
       throw new ManagerError('already-exists', `policy \`${name}\` exists already`);
     }
     const spec = { ...(description === undefined ? {} : { description }), statements };
-    this.#escalation.requireMayWritePolicy(caller, name, spec);
+    this.#escalation.requireMayWritePolicy(caller, name, undefined, spec);
     const policy: Policy = {
       apiVersion: API_VERSION,
       kind: 'Policy',
@@ -84,9 +85,9 @@ export class PolicyManager {
     requireSameName('Policy', name, changes.name);
     requireNotPredefined('Policy', name);
     const { description = current.spec.description } = changes;
-    const { statements } = hasDocument(changes) ? requireDocument(changes) : current.spec;
+    const { statements } = hasDocument(changes) ? changedDocument(changes, current.spec) : current.spec;
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
-    this.#escalation.requireMayWritePolicy(caller, name, spec);
+    this.#escalation.requireMayWritePolicy(caller, name, current.spec, spec);
     return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
   }
 
@@ -106,6 +107,24 @@ export class PolicyManager {
 
 function hasDocument(fields: DocumentFields): boolean {
   return fields.policyDocumentJson !== undefined || fields.policyDocument !== undefined;
+}
+
+/**
+ * The document of a change. A body that GET returned has it twice; then the one that was changed counts.
+ * @throws {ManagerError} invalid
+ */
+function changedDocument({ policyDocumentJson, policyDocument }: DocumentFields, current: PolicySpec): PolicySpec {
+  if (policyDocumentJson === undefined) return requireDocument({ policyDocument });
+  const byText = requireDocument({ policyDocumentJson });
+  if (policyDocument === undefined) return byText;
+  const byObject = requireDocument({ policyDocument });
+  const same = (a: PolicySpec, b: PolicySpec): boolean => isDeepStrictEqual(a.statements, b.statements);
+  if (same(byText, byObject) || same(byObject, current)) return byText;
+  if (same(byText, current)) return byObject;
+  throw new ManagerError(
+    'invalid',
+    '`policyDocumentJson` and `policyDocument` are both changed, and differently: send one of them',
+  );
 }
 
 /**

@@ -105,14 +105,18 @@ export class RoleManager {
 
   /** Attaching an attached policy is not an error. @throws {StoreError} not-found (role), invalid (policy), forbidden */
   async attach(caller: Principal, name: string, policy: string, ifMatch?: IfMatch): Promise<RoleView> {
-    this.#editor.mustGet('Role', name);
+    const { spec } = this.#editor.mustGet('Role', name);
     const { uid } = this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
-    this.#escalation.requireMayAttach(caller, policy);
-    const role = await this.#editor.edit('Role', name, caller, (spec) => withPolicy(name, spec, policy), {
-      replaces: 'nothing',
-      ifMatch,
-    });
+    const contents = await this.#escalation.read([policy, ...this.#escalation.withDenies(spec.policies ?? [])]);
+    const add = (current: Role['spec']): Role['spec'] => {
+      const changed = withPolicy(name, current, policy);
+      // Checked with the policies that the role has in this write.
+      if (changed !== current)
+        this.#escalation.requireMayAttach(caller, name, current.policies ?? [], policy, contents);
+      return changed;
+    };
+    const role = await this.#editor.edit('Role', name, caller, add, { replaces: 'nothing', ifMatch });
     if (await confirmTarget(this.#editor, 'Policy', policy, uid)) return roleView(role);
     await this.#editor.edit('Role', name, caller, (spec) => withoutPolicy(spec, policy), { replaces: 'nothing' });
     throw missingPolicy(policy);
@@ -124,8 +128,31 @@ export class RoleManager {
     // A deleted policy can still be detached from a role that references it.
     if (!spec.policies?.includes(policy)) this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
-    const change = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
-    return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing', ifMatch }));
+    const others = (spec.policies ?? []).filter((other) => other !== policy);
+    const names = [policy, ...this.#escalation.withDenies(others)];
+    const contents = await this.#escalation.read(names);
+    let detached = false;
+    const change = (current: Role['spec']): Role['spec'] => {
+      const changed = withoutPolicy(current, policy);
+      detached = changed !== current;
+      if (detached) this.#escalation.requireMayDetach(caller, name, changed.policies ?? [], policy, contents);
+      return changed;
+    };
+    const role = await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing', ifMatch });
+    if (detached) await this.#confirmDetached(caller, role, policy, names);
+    return roleView(role);
+  }
+
+  /** A deny that came into the policy during the edit may already be counted on by another writer: then it must stay. */
+  async #confirmDetached(caller: Principal, { metadata, spec }: Role, policy: string, names: string[]): Promise<void> {
+    try {
+      const contents = await this.#escalation.read(names);
+      this.#escalation.requireMayDetach(caller, metadata.name, spec.policies ?? [], policy, contents);
+    } catch (error) {
+      const undo = (current: Role['spec']): Role['spec'] => withPolicy(metadata.name, current, policy);
+      await this.#editor.edit('Role', metadata.name, caller, undo, { replaces: 'nothing' });
+      throw error;
+    }
   }
 
   /** Existing policies of a role that the caller may read, by name. @throws {StoreError} not-found */

@@ -16,7 +16,16 @@ import type { IfMatch } from './content-versions.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError } from '../errors.ts';
 import { requireFuture } from './expiry.ts';
-import { createdAt, createdBy, managedBy, reference, type TokenStatus, type TokenView } from './views.ts';
+import {
+  createdAt,
+  createdBy,
+  managedBy,
+  reference,
+  versionOf,
+  type TokenStatus,
+  type TokenView,
+  type Versioned,
+} from './views.ts';
 
 export interface NewServiceToken {
   readonly description?: string;
@@ -25,7 +34,7 @@ export interface NewServiceToken {
 }
 
 /** Response to creating a token; the only time that the secret is returned. */
-export interface IssuedToken {
+export interface IssuedToken extends Versioned {
   readonly srn: string;
   readonly accessKey: string;
   readonly secretKey: string;
@@ -68,6 +77,7 @@ export class ServiceTokenManager {
       throw error;
     }
     return {
+      version: versionOf(token.metadata),
       srn: srnText('service-token', keys.accessKey),
       ...keys,
       bearerToken: formatBearerToken(keys),
@@ -120,6 +130,7 @@ export class ServiceTokenManager {
     const accessKey = this.#directory.tokenByName(name)?.accessKey;
     const roles = this.#directory.rolesOfToken(name);
     return {
+      version: versionOf(token.metadata),
       srn: srnText('service-token', name),
       ...(accessKey === undefined ? {} : { accessKey }),
       description: token.spec.description ?? '',

@@ -5,6 +5,12 @@ import { toPolicyDocument, type PolicyDocument } from '../policy/policy-document
 import { isPredefined } from '../policy/predefined.ts';
 import { srnText } from '../policy/srn.ts';
 
+/** Not part of the body of a response, but its `ETag`. */
+export interface Versioned {
+  /** The resource version of the object. */
+  readonly version: string;
+}
+
 /** Name and SRN of a role or policy. */
 export interface Reference {
   readonly name: string;
@@ -12,7 +18,7 @@ export interface Reference {
 }
 
 /** Role fields of the specification; policies have them too. Times are RFC 3339. */
-export interface RoleView extends Reference {
+export interface RoleView extends Reference, Versioned {
   readonly description: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
@@ -52,7 +58,7 @@ export interface RoleAssignmentView extends AssignmentView {
 
 export type TokenStatus = 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
 
-export interface TokenView {
+export interface TokenView extends Versioned {
   readonly srn: string;
   /** Absent until the operator has created the token. */
   readonly accessKey?: string;
@@ -105,6 +111,7 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
   const created = createdAt(metadata);
   const platform = isPredefined(metadata.name);
   return {
+    version: versionOf(metadata),
     description: spec.description ?? '',
     createdAt: created,
     lastUpdatedAt: lastUpdatedAt(metadata, created),
@@ -121,6 +128,10 @@ export function isManagedByRest({ labels, annotations }: Readonly<ObjectMeta>): 
   return (
     labels?.[LABELS.managedBy] === 'olap-warden' && annotations?.[ANNOTATIONS.createdBy]?.startsWith('srn2:') === true
   );
+}
+
+export function versionOf({ resourceVersion }: Readonly<ObjectMeta>): string {
+  return resourceVersion ?? '';
 }
 
 /** Field managers other than olap-warden, without duplicates. */

@@ -1,5 +1,5 @@
 import { ANY_ACTION } from '../../pinot/action-names.ts';
-import { ACTIONS, actionsMatching } from './actions.ts';
+import { ACTIONS, actionsMatching, isDelegationRight } from './actions.ts';
 import { compileGlob, globMatches, type Glob } from './glob.ts';
 
 /** Known actions by number: 0 is `*`, matched only by patterns of stars; then ACTIONS in order. */
@@ -47,9 +47,12 @@ const MAX_CACHED = 4096;
 /** Longer lists are rarely shared and would make the cache large. */
 const MAX_KEY_LENGTH = 1024;
 
-/** @param patterns from a policy; undefined means all */
-export function compileActions(patterns: readonly string[] = [ANY_ACTION]): ActionSet {
-  const key = patterns.join(' ').toLowerCase();
+/**
+ * @param patterns from a policy; undefined means all
+ * @param globsGiveRights whether globs match the delegation rights, which otherwise need their full names
+ */
+export function compileActions(patterns: readonly string[] = [ANY_ACTION], globsGiveRights = true): ActionSet {
+  const key = `${globsGiveRights ? '' : '-'}${patterns.join(' ').toLowerCase()}`;
   const known = cache.get(key);
   if (known) return known;
   const globs = patterns.map((pattern) => compileGlob(pattern.toLowerCase()));
@@ -59,8 +62,11 @@ export function compileActions(patterns: readonly string[] = [ANY_ACTION]): Acti
     bits[index >>> 5] = bits[index >>> 5]! | (1 << (index & 31));
   };
   if (all) include(0);
-  for (const pattern of patterns) {
-    for (const index of actionsMatching(pattern)) include(index + 1);
+  for (const [at, pattern] of patterns.entries()) {
+    const exact = globs[at]?.form === 'exact';
+    for (const index of actionsMatching(pattern)) {
+      if (exact || globsGiveRights || !isDelegationRight(ACTIONS[index]!)) include(index + 1);
+    }
   }
   const set = { bits, globs, all };
   if (cache.size < MAX_CACHED && key.length <= MAX_KEY_LENGTH) cache.set(key, set);
@@ -73,11 +79,12 @@ export function includesAction(set: ActionSet, action: AskedAction): boolean {
   return set.globs.some((glob) => globMatches(glob, lower));
 }
 
-/** Whether the set contains every known action, listed or by stars. */
-export function coversEveryAction(set: ActionSet): boolean {
-  if (set.all) return true;
-  for (let index = 1; index < ACTION_COUNT; index++) {
-    if ((set.bits[index >>> 5]! & (1 << (index & 31))) === 0) return false;
-  }
-  return true;
+/** Number of a known action, as in ActionBits. */
+export function actionNumber(action: string): number {
+  return NUMBER_BY_NAME.get(action) ?? -1;
+}
+
+/** The inverse of `actionNumber`. */
+export function actionName(index: number): string {
+  return index === 0 ? ANY_ACTION : (ACTIONS[index - 1] ?? '');
 }

@@ -22,7 +22,21 @@ export const RBAC_ACTIONS = [
   'GetAssignment',
   'DeleteAssignment',
   'SimulateAccess',
+  'BindPolicy',
+  'AssignRole',
+  'EscalatePolicy',
 ] as const;
+
+/**
+ * Rights to hand on more than one holds, each with the kind of resource that it is about. An allow gives them only by their full names,
+ * or by all actions on all resources: `*Policy` on one's own policies must not be the right to write anything into them.
+ */
+export const DELEGATION_RIGHTS = { BindPolicy: 'policy', AssignRole: 'role', EscalatePolicy: 'policy' } as const;
+export type DelegationRight = keyof typeof DELEGATION_RIGHTS;
+
+export function isDelegationRight(action: string): action is DelegationRight {
+  return Object.hasOwn(DELEGATION_RIGHTS, action);
+}
 
 export type RbacAction = (typeof RBAC_ACTIONS)[number];
 

@@ -1,9 +1,8 @@
 import type { PolicySpec } from '../../resources/policy.ts';
 import type { ValidationError } from '../../resources/validation-message.ts';
-import { compileActions, coversEveryAction, type ActionSet } from './action-set.ts';
-import { globMatches } from './glob.ts';
+import { compileActions, type ActionSet } from './action-set.ts';
 import { validatePolicySpec } from './policy-document.ts';
-import { matchesEverything, parseSrnPattern, SRN_KINDS, type SrnPattern } from './srn.ts';
+import { matchesEverything, parseSrnPattern, type SrnPattern } from './srn.ts';
 
 export interface CompiledStatement {
   /** Undefined for an unsaved policy under simulation. */
@@ -20,36 +19,31 @@ export interface CompiledPolicy {
   readonly name: string | undefined;
   readonly statements: readonly CompiledStatement[];
   readonly errors: readonly ValidationError[];
-  /** Whether a statement allows everything on everything by stars. */
-  readonly allowsEverything: boolean;
-  /** Like `allowsEverything`, or a statement that lists every action on every kind of resource. */
-  readonly amountsToEverything: boolean;
 }
 
 /** @param spec as stored; may be invalid */
 export function compilePolicy(name: string | undefined, spec: unknown): CompiledPolicy {
   const checked = validatePolicySpec(spec);
-  if (!checked.ok) return { name, statements: [], errors: checked.errors, ...NOTHING };
-  const statements = compileStatements(name, checked.spec);
-  return {
-    name,
-    statements,
-    errors: [],
-    allowsEverything: statements.some(isAllOnAll),
-    amountsToEverything: statements.some(coversAllOnAll),
-  };
+  if (!checked.ok) return { name, statements: [], errors: checked.errors };
+  return { name, statements: compileStatements(name, checked.spec), errors: [] };
 }
 
-const NOTHING = { allowsEverything: false, amountsToEverything: false } as const;
-
 function compileStatements(policy: string | undefined, spec: PolicySpec): CompiledStatement[] {
-  return spec.statements.map((statement, index) => ({
-    policy,
-    index,
-    effect: statement.effect,
-    actions: compileActions(statement.actions),
-    resources: statement.resources.map((resource) => compiledPattern(resource)),
-  }));
+  return spec.statements.map(({ effect, actions, resources }, index) => {
+    const patterns = resources.map((resource) => compiledPattern(resource));
+    return { policy, index, effect, actions: actionsOf(effect, actions, patterns), resources: patterns };
+  });
+}
+
+/** Of an allow with globs, only all actions on all resources give the delegation rights. A deny takes what its globs match. */
+function actionsOf(
+  effect: 'allow' | 'deny',
+  actions: readonly string[] | undefined,
+  resources: readonly SrnPattern[],
+): ActionSet {
+  if (effect === 'deny') return compileActions(actions);
+  const set = compileActions(actions, false);
+  return set.all && resources.some(matchesEverything) ? compileActions(actions) : set;
 }
 
 function compiledPattern(text: string): SrnPattern {
@@ -57,19 +51,4 @@ function compiledPattern(text: string): SrnPattern {
   // INVARIANT: validatePolicySpec has already parsed every pattern.
   if (!parsed.ok) throw new Error(parsed.message);
   return parsed.value;
-}
-
-function isAllOnAll(statement: CompiledStatement): boolean {
-  return statement.effect === 'allow' && statement.actions.all && statement.resources.some(matchesEverything);
-}
-
-function coversAllOnAll(statement: CompiledStatement): boolean {
-  if (statement.effect !== 'allow' || !coversEveryAction(statement.actions)) return false;
-  return SRN_KINDS.every((kind) => statement.resources.some((pattern) => coversKind(pattern, kind)));
-}
-
-/** Whether the pattern matches every resource of a kind. */
-function coversKind({ levels, last }: SrnPattern, kind: string): boolean {
-  if (!last) return true;
-  return levels.length === 1 && last.id.form === 'any' && globMatches(last.kind, kind);
 }

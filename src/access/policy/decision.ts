@@ -147,9 +147,9 @@ export class DecisionEngine implements Authorizer {
     return [...(this.#holders.get(policy) ?? [])].sort();
   }
 
-  /** Whether the stored policy has a statement that allows everything on everything, in any spelling. */
-  policyAllowsEverything(name: string): boolean {
-    return this.#compiled(name)?.amountsToEverything ?? false;
+  /** The stored policy; undefined if there is none. */
+  compiledPolicy(name: string): CompiledPolicy | undefined {
+    return this.#compiled(name);
   }
 
   #question(action: string, resource: Srn): Question {

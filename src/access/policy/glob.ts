@@ -78,6 +78,27 @@ function endOfPart({ text: wanted, borders }: Part, text: string, from: number, 
   return -1;
 }
 
+/** Stands for a star of an inner glob. No name contains it, so that only a star of the outer glob can match it. */
+const ANYTHING = '\0';
+
+/** Whether every text that `inner` matches is matched by `outer`, too. Exact, and linear in the length of both. */
+export function globIncludes(outer: Glob, inner: Glob): boolean {
+  if (outer.form === 'any') return true;
+  // A star of `outer` that matches the placeholder also matches every text in its place.
+  return globMatches(outer, inner.form === 'exact' ? inner.source : inner.source.replaceAll('*', ANYTHING));
+}
+
+/** Whether a text exists that both globs match. Exact, and linear in the length of both. */
+export function globsIntersect(a: Glob, b: Glob): boolean {
+  if (a.form === 'exact') return globMatches(b, a.literal);
+  if (b.form === 'exact') return globMatches(a, b.literal);
+  // With a star in both, everything between beginning and end can follow one after the other.
+  return (
+    (a.literal.startsWith(b.literal) || b.literal.startsWith(a.literal)) &&
+    (a.suffix.endsWith(b.suffix) || b.suffix.endsWith(a.suffix))
+  );
+}
+
 function bordersOf(text: string): readonly number[] {
   const borders = [0];
   let length = 0;

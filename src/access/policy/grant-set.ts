@@ -24,8 +24,6 @@ export class GrantSet {
   readonly patternCount: number;
   /** Number of patterns that cannot be indexed: globs with a star before their end. Each is compared with the full name. */
   readonly searchedPatternCount: number;
-  /** Whether a statement allows everything on everything (regardless of denies). */
-  readonly allowsEverything: boolean;
   readonly #held: readonly HeldPolicy[];
   readonly #unreadable: readonly HeldPolicy[];
   #rolesByPolicy: ReadonlyMap<string | undefined, readonly string[]> | undefined;
@@ -42,13 +40,17 @@ export class GrantSet {
     const patterns = statements.flatMap(({ resources }) => resources);
     this.patternCount = patterns.length;
     this.searchedPatternCount = patterns.filter(({ levels }) => levels.some(isSearched)).length;
-    this.allowsEverything = held.some(({ policy }) => policy.allowsEverything);
     this.#denies = indexStatements(statements.filter(({ effect }) => effect === 'deny'));
     this.#allows = indexStatements(statements.filter(({ effect }) => effect === 'allow'));
   }
 
   get policies(): readonly HeldPolicy[] {
     return this.#held;
+  }
+
+  /** Whether one of the policies is invalid, so that everything is denied. */
+  get unreadable(): boolean {
+    return this.#unreadable.length > 0;
   }
 
   isAllowed(question: Question): boolean {

@@ -1,7 +1,7 @@
 import type { Policy, Role } from '../../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, LABELS, PLATFORM_AUTHOR, type ObjectMeta } from '../../resources/meta.ts';
 import type { Statement } from '../../resources/policy.ts';
-import { RBAC_ACTIONS } from './actions.ts';
+import { isDelegationRight, RBAC_ACTIONS } from './actions.ts';
 
 /** The policy (and role) that allows everything; only its holders may grant it. */
 export const SYSTEM_ADMIN = 'system-admin';
@@ -15,6 +15,9 @@ interface Predefined {
 /** All actions that only read a table or its metadata. */
 const READ_TABLE = ['Query', 'Get*', 'DownloadSegment', 'EstimateUpsertMemory', 'Validate*'];
 
+/** So that its holders can hand on policies with these globs. */
+const RBAC_GLOBS = ['*Role', '*Policy', '*ServiceToken', '*Assignment'];
+
 const PREDEFINED: readonly Predefined[] = [
   {
     name: SYSTEM_ADMIN,
@@ -24,7 +27,14 @@ const PREDEFINED: readonly Predefined[] = [
   {
     name: 'rbac-admin',
     description: 'The RBAC manager: roles, policies, assignments, service tokens and access simulation.',
-    statements: [{ effect: 'allow', actions: [...RBAC_ACTIONS], resources: ['*'] }],
+    statements: [
+      {
+        effect: 'allow',
+        actions: [...RBAC_ACTIONS.filter((action) => !isDelegationRight(action)), ...RBAC_GLOBS],
+        resources: ['srn2:role#*', 'srn2:policy#*', 'srn2:service-token#*'],
+      },
+      { effect: 'allow', actions: ['SimulateAccess'], resources: ['srn2:cluster#*'] },
+    ],
   },
   {
     name: 'cluster-admin',

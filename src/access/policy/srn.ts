@@ -1,3 +1,4 @@
+import type { TableName } from '../../pinot/table-name.ts';
 import { nearest } from '../../resources/nearest.ts';
 import { compileGlob, globMatches, type Glob } from './glob.ts';
 
@@ -14,6 +15,17 @@ export interface Srn {
 
 export const SRN_KINDS = ['environment', 'cluster', 'table', 'role', 'policy', 'service-token', 'user'] as const;
 export type SrnKind = (typeof SRN_KINDS)[number];
+
+/** The levels around a resource of each kind. Roles, policies, service tokens and users belong to the environment, not to a cluster. */
+export const OUTER_KINDS = {
+  environment: [],
+  cluster: ['environment'],
+  table: ['environment', 'cluster'],
+  role: ['environment'],
+  policy: ['environment'],
+  'service-token': ['environment'],
+  user: ['environment'],
+} as const satisfies Record<SrnKind, readonly SrnKind[]>;
 
 const PREFIX = 'srn2:';
 
@@ -33,8 +45,8 @@ function singleLevel(kind: SrnKind, id: string): Srn {
 export const roleResource = (name: string): Srn => singleLevel('role', name);
 export const policyResource = (name: string): Srn => singleLevel('policy', name);
 export const serviceTokenResource = (name: string): Srn => singleLevel('service-token', name);
-/** A table by its raw name: without type suffix; with its database (`sales.orders`) unless that is the default one. */
-export const tableResource = (name: string): Srn => singleLevel('table', name);
+/** `srn2:table#sales.orders`; `srn2:table#orders` in the database `default`, so that `srn2:table#sales.*` is all tables of a database. */
+export const tableResource = (name: TableName): Srn => singleLevel('table', name);
 /** The cluster of this deployment. The authorizer adds the outer levels. */
 export const clusterResource: Srn = { levels: [] };
 
@@ -126,7 +138,7 @@ export interface Deployment {
 
 /**
  * Adds the outer levels of this deployment (environment, then cluster) that the resource does not have itself.
- * The environment itself has no cluster level.
+ * The environment has no outer level; what belongs to the environment has no other than that, even if the name has some.
  */
 export function completeSrn(resource: Srn, deployment: Deployment): readonly SrnLevel[] {
   const { levels } = resource;
@@ -134,8 +146,14 @@ export function completeSrn(resource: Srn, deployment: Deployment): readonly Srn
   const environment = first?.kind === 'environment' ? first : { kind: 'environment', id: deployment.environment };
   const rest = first?.kind === 'environment' ? levels.slice(1) : levels;
   if (rest.length === 0 && first) return [environment];
+  const last = rest.at(-1);
+  if (last && belongsToEnvironment(last.kind)) return [environment, last];
   if (rest[0]?.kind === 'cluster') return [environment, ...rest];
   return [environment, { kind: 'cluster', id: deployment.cluster }, ...rest];
+}
+
+function belongsToEnvironment(kind: string): boolean {
+  return kind !== 'cluster' && OUTER_KINDS[kind as SrnKind]?.length === 1;
 }
 
 /** @param levels a completed resource. A pattern matches if its levels occur in order and its last level matches the last one. */

@@ -1,16 +1,19 @@
 import { SQL_LIMITS, type SqlLimits } from './limits.ts';
 import type { Steps } from './lexer.ts';
-import { addNames } from './names.ts';
+import type { TableName } from '../../pinot/table-name.ts';
+import { resolveDatabases } from './databases.ts';
 import { readScript } from './parser/script.ts';
 import { parseOptions, printOptions } from './options-field.ts';
 import { print } from './printer.ts';
 import { requireKnownOption } from './query-options.ts';
 import { position, SqlRefusal } from './refusal.ts';
-import type { Option, Script, TableName } from './tree.ts';
+import type { Option, Script, TableReference } from './tree.ts';
 
 export interface SqlContext {
-  /** From the `Database` header: prefixes every table name without a database. */
+  /** From the `Database` header: the database of every table name without a prefix. */
   readonly database?: string | undefined;
+  /** Whether the path of the request selects the multi-stage engine, whatever the options say. */
+  readonly multistage?: boolean | undefined;
   /** `queryOptions` of the request body, in the form `key=value;key=value`. */
   readonly queryOptions?: string | undefined;
   /** Default: `SQL_LIMITS`. */
@@ -23,12 +26,13 @@ export interface JudgedSql {
   readonly text: string;
   /** `queryOptions` in canonical form (`key=value;key=value`); undefined if there are none. */
   readonly queryOptions: string | undefined;
+  /** The `Database` header for the canonical text; undefined for none. */
+  readonly database: string | undefined;
   /**
-   * All tables that the text may read in any version and in either query engine.
-   * Without type suffix; a table outside the database `default` is `<database>.<table>`. Names keep the spelling of the text, but the engine
-   * may compare without case: resolve them against the existing tables before the access check.
+   * All tables that the text may read in any version with databases, in either query engine. Names keep the spelling of the text, but the engine
+   * may compare without case, and older versions ignore an unknown database: resolve them against the existing tables before the access check.
    */
-  readonly tables: readonly string[];
+  readonly tables: readonly TableName[];
   /** Maximum number of rows from the text; undefined if it has no limit. */
   readonly limit: number | undefined;
   /** Whether an option selects the multi-stage engine, which has no default row limit. */
@@ -58,22 +62,31 @@ export function judgeSql(sql: string, context: SqlContext = {}, steps: Steps = {
   }
 }
 
-function judge(sql: string, { database, queryOptions, limits = SQL_LIMITS }: SqlContext, steps: Steps): JudgedSql {
+function judge(sql: string, context: SqlContext, steps: Steps): JudgedSql {
+  const { database, queryOptions, limits = SQL_LIMITS } = context;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
   const script = readScript(sql, { steps, limits, depth: 0, texts: 0, tables: 0, commonTables: 0 });
   const requestOptions = parseOptions('queryOptions', queryOptions, limits);
   const found: Found = { tables: [], lookups: [], options: [...requestOptions] };
   collect(script, found);
   for (const option of found.options) requireKnownOption(option);
+  const { tables, lookups, options } = found;
+  const multistage = options.some(
+    ({ key, value }) => key.toLowerCase() === 'usemultistageengine' && value.toLowerCase() === 'true',
+  );
+  const databases = resolveDatabases(tables, lookups, {
+    header: database,
+    options,
+    multistage: multistage || context.multistage === true,
+  });
   return {
     ok: true,
-    text: print(script, limits.bytes * MAX_GROWTH),
-    queryOptions: printOptions(requestOptions),
-    tables: tableNamesOf(found, { database, limits }, steps),
+    text: print(script, databases, limits.bytes * MAX_GROWTH),
+    queryOptions: printOptions(requestOptions, databases),
+    database: databases.header,
+    tables: databases.tables,
     limit: script.limit,
-    multistage: found.options.some(
-      ({ key, value }) => key.toLowerCase() === 'usemultistageengine' && value.toLowerCase() === 'true',
-    ),
+    multistage,
   };
 }
 
@@ -81,8 +94,8 @@ function judge(sql: string, { database, queryOptions, limits = SQL_LIMITS }: Sql
 const MAX_GROWTH = 4;
 
 interface Found {
-  readonly tables: TableName[];
-  readonly lookups: TableName[];
+  readonly tables: TableReference[];
+  readonly lookups: TableReference[];
   readonly options: Option[];
 }
 
@@ -90,43 +103,10 @@ interface Found {
 function collect(script: Script, found: Found, within?: number): void {
   // Errors in a query within a string are reported at the position of the string.
   for (const option of script.options) found.options.push(within === undefined ? option : { ...option, at: within });
-  const shown = (table: TableName): TableName => (within === undefined ? table : { ...table, at: within });
+  const shown = (table: TableReference): TableReference => (within === undefined ? table : { ...table, at: within });
   for (const piece of script.pieces) {
     if (piece.kind === 'table') found.tables.push(shown(piece.table));
     else if (piece.kind === 'lookup') found.lookups.push(shown(piece.table));
     else if (piece.kind === 'text') collect(piece.script, found, within ?? piece.at);
   }
-}
-
-/** Maximum length of the option `database`, as of the header, in characters. */
-const MAX_DATABASE_LENGTH = 128;
-
-function tableNamesOf(
-  { tables, lookups, options }: Found,
-  { database: header, limits }: { readonly database: string | undefined; readonly limits: SqlLimits },
-  steps: Steps,
-): string[] {
-  const databases = new Set(options.filter(({ key }) => key.toLowerCase() === 'database').map(({ value }) => value));
-  if (databases.size > limits.databases)
-    throw new SqlRefusal(`the option \`database\` has more than ${limits.databases} values`);
-  // Each value stands before the name of each table: without a bound the work would be the product of both.
-  if (databases.values().some(({ length }) => length > MAX_DATABASE_LENGTH))
-    throw new SqlRefusal(`the option \`database\` has a value of more than ${MAX_DATABASE_LENGTH} characters`);
-  const names = new Set<string>();
-  const add = (table: TableName, database: string | undefined, others: Iterable<string>): void => {
-    steps.count += 1 + databases.size;
-    const name = table.parts.join('.');
-    if (addNames(name, database, others, names)) return;
-    throw new SqlRefusal(
-      `invalid table name \`${name.slice(0, 100)}\`: it must be \`table\` or \`database.table\``,
-      table.at,
-    );
-  };
-  for (const table of tables) add(table, header, databases);
-  for (const table of lookups) {
-    // Some versions add no database to such a name.
-    add(table, undefined, []);
-    add(table, header, databases);
-  }
-  return [...names];
 }

@@ -12,8 +12,6 @@ export const SQL_LIMITS = {
   commonTables: 500,
   /** Table references in the text. */
   tables: 1_000,
-  /** Distinct values of the option `database`. */
-  databases: 4,
   /** Statements, including `SET`. */
   statements: 100,
   /** Queries within strings, at any depth. */

@@ -1,36 +1,38 @@
-const TYPE_SUFFIX = /^(.+)_(OFFLINE|REALTIME)$/i;
-const DEFAULT_DATABASE = 'default';
+import { isDefaultDatabase, tableName, type TableName } from '../../pinot/table-name.ts';
 
-/**
- * Adds the table names that a name in the text may refer to.
- * @param name its parts joined by dots, because not every version distinguishes `"a.b"` from `a.b`
- * @param databases from the options: the single-stage engine uses only the header's database, the multi-stage engine also these
- * @returns false if it is not a table name
- */
-export function addNames(
-  name: string,
-  header: string | undefined,
-  databases: Iterable<string>,
-  names: Set<string>,
-): boolean {
-  const parts = name.split('.', 3);
-  if (parts.length > 2 || parts.some((part) => part === '' || part.trim() !== part)) return false;
-  if (parts.length === 2) {
-    addRawNames(parts[0] as string, parts[1] as string, names);
-    return true;
-  }
-  addRawNames(header ?? DEFAULT_DATABASE, name, names);
-  for (const database of databases) addRawNames(database, name, names);
-  return true;
+const TYPE_SUFFIX = /^(.+)_(OFFLINE|REALTIME)$/i;
+
+/** A table name as it is written, in its two parts. */
+export interface WrittenName {
+  /** Undefined where the name has no prefix. */
+  readonly database: string | undefined;
+  /** May have a type suffix. */
+  readonly table: string;
 }
 
-function addRawNames(database: string, table: string, names: Set<string>): void {
-  const prefix = database === '' || database.toLowerCase() === DEFAULT_DATABASE ? '' : `${database}.`;
+/**
+ * @param name its parts joined by dots, because not every version distinguishes `"a.b"` from `a.b`
+ * @returns undefined if it is not a table name
+ */
+export function writtenName(name: string): WrittenName | undefined {
+  const parts = name.split('.', 3);
+  if (parts.length > 2 || parts.some((part) => part === '' || part.trim() !== part)) return undefined;
+  return parts.length === 2
+    ? { database: parts[0], table: parts[1] as string }
+    : { database: undefined, table: parts[0] as string };
+}
+
+/** The tables that a name in a database may mean. @param table may have a type suffix */
+export function meaningsOf(database: string, table: string): readonly TableName[] {
   const [, raw, suffix] = TYPE_SUFFIX.exec(table) ?? [];
-  if (raw === undefined || suffix === undefined) names.add(prefix + table);
-  else {
-    names.add(prefix + raw);
-    // The engine recognises only upper-case suffixes; a lower-case one may be part of the table name.
-    if (suffix !== suffix.toUpperCase()) names.add(prefix + table);
-  }
+  if (raw === undefined || suffix === undefined) return [tableName(database, table)];
+  // The engine recognises only upper-case suffixes; a lower-case one may be part of the table name.
+  return suffix === suffix.toUpperCase()
+    ? [tableName(database, raw)]
+    : [tableName(database, raw), tableName(database, table)];
+}
+
+/** Whether two names of databases mean the same one to every part of the engine: some parts ignore the case of both, some only that of `default`. */
+export function isSameDatabase(a: string, b: string): boolean {
+  return a === b || (isDefaultDatabase(a) && isDefaultDatabase(b));
 }

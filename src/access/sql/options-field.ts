@@ -1,5 +1,7 @@
 import { SQL_LIMITS, type SqlLimits } from './limits.ts';
-import { requireKnownOption } from './query-options.ts';
+import type { Databases } from './databases.ts';
+import { printOption } from './printer.ts';
+import { isInterpreted, requireKnownOption } from './query-options.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Option } from './tree.ts';
 
@@ -34,16 +36,21 @@ export function parseOptions(field: string, text: string | undefined, { optionsL
 }
 
 /** @returns undefined if there are none */
-export function printOptions(options: readonly Option[]): string | undefined {
-  return options.length === 0 ? undefined : options.map(({ key, value }) => `${key}=${value}`).join(';');
+export function printOptions(options: readonly Option[], databases: Databases): string | undefined {
+  return options.length === 0 ? undefined : options.map((option) => printOption(option, databases)).join(';');
 }
 
 /**
  * The canonical form of `debugOptions`, which old versions read beside the query options and by the same names.
- * @throws {SqlRefusal} as `parseOptions`, and for an unknown or refused option
+ * @throws {SqlRefusal} as `parseOptions`, for an unknown or refused option, and for one that the checks depend on
  */
 export function judgeDebugOptions(text: string | undefined, limits: SqlLimits = SQL_LIMITS): string | undefined {
   const options = parseOptions('debugOptions', text, limits);
-  for (const option of options) requireKnownOption(option);
-  return printOptions(options);
+  for (const option of options) {
+    requireKnownOption(option);
+    if (isInterpreted(option)) {
+      throw new SqlRefusal(`\`debugOptions\` has the query option \`${option.key}\`: write it in \`queryOptions\``);
+    }
+  }
+  return options.length === 0 ? undefined : options.map(({ key, value }) => `${key}=${value}`).join(';');
 }

@@ -1,18 +1,20 @@
 import { TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS, KEYWORDS, MARKS } from './keywords.ts';
 import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
-import type { Hint, HintOption, Piece, Script } from './tree.ts';
+import type { Databases } from './databases.ts';
+import type { Hint, HintOption, Option, Piece, Script } from './tree.ts';
 
 /**
  * Prints the canonical text of a script. Only this text may be sent to the engine.
+ * @param databases the database of each name
  * @param maxLength of each text within a string: quotes are doubled at each level, so that a short text could print a long one
  * @throws {SqlRefusal} for a text within a string that is longer
  */
-export function print(script: Script, maxLength: number): string {
+export function print(script: Script, databases: Databases, maxLength: number): string {
   const parts: string[] = [];
   let before: string = '';
   for (const piece of script.pieces) {
-    const text = piece.kind === 'text' ? printText(piece, maxLength) : printPiece(piece);
+    const text = piece.kind === 'text' ? printText(piece, databases, maxLength) : printPiece(piece, databases);
     if (before !== '' && needsSpace(before, text, piece)) parts.push(' ');
     parts.push(text);
     before = text;
@@ -34,8 +36,8 @@ const PRINTED_MARKS: ReadonlySet<string> = new Set(MARKS);
 const BARE_WORDS = [TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS];
 const NUMBER = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-function printText({ script, at }: Piece & { kind: 'text' }, maxLength: number): string {
-  const text = quotedString(print(script, maxLength), '');
+function printText({ script, at }: Piece & { kind: 'text' }, databases: Databases, maxLength: number): string {
+  const text = quotedString(print(script, databases, maxLength), '');
   if (text.length > maxLength)
     throw new SqlRefusal(
       `this query within a string is longer than ${maxLength} characters with its quotes doubled`,
@@ -44,7 +46,7 @@ function printText({ script, at }: Piece & { kind: 'text' }, maxLength: number):
   return text;
 }
 
-function printPiece(piece: Exclude<Piece, { kind: 'text' }>): string {
+function printPiece(piece: Exclude<Piece, { kind: 'text' }>, databases: Databases): string {
   switch (piece.kind) {
     case 'keyword':
       return requireKnown(piece.text, PRINTED_KEYWORDS.has(piece.text));
@@ -55,27 +57,34 @@ function printPiece(piece: Exclude<Piece, { kind: 'text' }>): string {
     case 'number':
       return requireKnown(piece.text, NUMBER.test(piece.text));
     default:
-      return printValue(piece);
+      return printValue(piece, databases);
   }
 }
 
 type Value = Exclude<Piece, { kind: 'keyword' | 'mark' | 'bare' | 'number' | 'text' }>;
 
-function printValue(piece: Value): string {
+function printValue(piece: Value, databases: Databases): string {
   switch (piece.kind) {
     case 'name':
       return piece.parts.map(quotedName).join('.');
     case 'table':
-      return piece.table.parts.map(quotedName).join('.');
+      return databases.partsOf(piece.table).map(quotedName).join('.');
     case 'lookup':
-      return quotedString(piece.table.parts.join('.'), '');
+      return quotedString(databases.lookupOf(piece.table), '');
+    case 'database':
+      return quotedString(databases.option, '');
     case 'string':
       return quotedString(piece.text, piece.prefix);
     case 'hints':
       return `/*+ ${piece.hints.map(printHint).join(', ')} */`;
     case 'options':
-      return `OPTION(${piece.options.map(({ key, value }) => `${key}=${value}`).join(', ')})`;
+      return `OPTION(${piece.options.map((option) => printOption(option, databases)).join(', ')})`;
   }
+}
+
+/** `key=value`; the value of the option `database` is the one that was decided. */
+export function printOption({ key, value }: Option, databases: Databases): string {
+  return `${key}=${key.toLowerCase() === 'database' ? databases.option : value}`;
 }
 
 function isBare(text: string): boolean {
@@ -104,10 +113,10 @@ function escaped(unit: string): string {
 
 function printHint({ name, options }: Hint): string {
   const printed = quotedName(name);
-  return options === undefined ? printed : `${printed}(${options.map(printOption).join(', ')})`;
+  return options === undefined ? printed : `${printed}(${options.map(printHintOption).join(', ')})`;
 }
 
-function printOption({ key, value, kind }: HintOption): string {
+function printHintOption({ key, value, kind }: HintOption): string {
   const printed = HINT_VALUE[kind](value);
   return key === undefined ? printed : `${quotedName(key)}=${printed}`;
 }

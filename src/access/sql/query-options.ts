@@ -118,7 +118,7 @@ const PASSED = `
 `;
 
 const INTERPRETED = `
-  database                                      1.2       Database of table names without one. The caller needs \`Query\` on the table in every database that either engine may read. Only a string.
+  database                                      1.2       Database of table names without a prefix in the multi-stage engine; the single-stage engine ignores it. One name, as a string. The engine gets the database that the gateway decided on.
   useMultistageEngine                           0.11      Selects the multi-stage engine, which has no default row limit: a caller with a row limit must write LIMIT.
 `;
 
@@ -170,6 +170,11 @@ export function requireKnownOption({ key, value, at }: Option): void {
   }
   if (option.handling !== 'refused' || option.accepts.includes(value.toLowerCase())) return;
   throw new SqlRefusal(`the query option \`${option.name}\` is not supported. ${option.note}`, at);
+}
+
+/** Whether the checks of the gateway depend on the option. */
+export function isInterpreted({ key }: Option): boolean {
+  return BY_NAME.get(key.toLowerCase())?.handling === 'interpreted';
 }
 
 const MAX_SHOWN = 100;

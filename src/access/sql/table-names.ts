@@ -1,10 +1,12 @@
-import { addNames } from './names.ts';
+import { DEFAULT_DATABASE, type TableName } from '../../pinot/table-name.ts';
+import { meaningsOf, writtenName } from './names.ts';
 
 /**
- * Table names that a name in a path, a parameter or a body may refer to.
+ * Tables that a name in a path, a parameter, a body or a response may refer to.
+ * @param database of a name without a prefix
  * @returns undefined if it is not a table name
  */
-export function tableNames(name: string, database: string | undefined): readonly string[] | undefined {
-  const names = new Set<string>();
-  return addNames(name, database, [], names) ? [...names] : undefined;
+export function tableNames(name: string, database: string = DEFAULT_DATABASE): readonly TableName[] | undefined {
+  const written = writtenName(name);
+  return written && meaningsOf(written.database ?? database, written.table);
 }

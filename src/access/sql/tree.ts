@@ -1,8 +1,8 @@
 import type { Keyword, Mark } from './keywords.ts';
 import type { StringPrefix } from './lexer.ts';
 
-/** A table name in the text. */
-export interface TableName {
+/** A place in the text that names a table. */
+export interface TableReference {
   /** Parts without quotes, with their spelling. */
   readonly parts: readonly string[];
   /** Offset in the text. */
@@ -32,12 +32,14 @@ export type Piece =
   | { readonly kind: 'bare'; readonly text: string }
   /** A column, an alias, a function, a common table expression. */
   | { readonly kind: 'name'; readonly parts: readonly string[] }
-  | { readonly kind: 'table'; readonly table: TableName }
+  | { readonly kind: 'table'; readonly table: TableReference }
   /** First argument of `LOOKUP`. */
-  | { readonly kind: 'lookup'; readonly table: TableName }
+  | { readonly kind: 'lookup'; readonly table: TableReference }
   | { readonly kind: 'number'; readonly text: string }
   | { readonly kind: 'string'; readonly text: string; readonly prefix: StringPrefix }
   | { readonly kind: 'hints'; readonly hints: readonly Hint[] }
+  /** Value of `SET database = …`. */
+  | { readonly kind: 'database' }
   /** Query within a string, as in `IN_SUBQUERY`. */
   | { readonly kind: 'text'; readonly script: Script; readonly at: number }
   /** `OPTION(key=value, …)` at the end of a query. */

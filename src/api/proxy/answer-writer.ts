@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
+import type { TableName } from '../../pinot/table-name.ts';
 import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
 import { cutAnswer } from '../server/logs/access-log.ts';
 import { TablesGuard, UnexpectedTables } from './tables-guard.ts';
@@ -16,7 +17,7 @@ const BAD_GATEWAY = 502;
 /** Limits on the content of a response. */
 export interface AnswerBounds {
   /** Tables that `tablesQueried` may name; not checked where absent. */
-  readonly tables?: readonly string[] | undefined;
+  readonly tables?: readonly TableName[] | undefined;
   /** Maximum rows; not counted where absent. */
   readonly maxRows?: number | undefined;
 }

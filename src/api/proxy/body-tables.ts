@@ -47,6 +47,24 @@ export function tablesOfBody(body: unknown): BodyTables {
   };
 }
 
+const TABLE_KEY = /table|schema|entity|whitelist|blacklist|^id$/i;
+
+/**
+ * The texts of a body that can be names of tables: for calls on the cluster, whose bodies name tables in various fields.
+ * @param body result of `parseStrictJson`
+ * @throws {HttpError} 400 for more than 1,000 texts
+ */
+export function textsOfTables(body: unknown): readonly string[] {
+  const texts: string[] = [];
+  const collect = (value: unknown, key: string): void => {
+    if (typeof value === 'string' && TABLE_KEY.test(key)) texts.push(value);
+    else if (Array.isArray(value)) for (const one of value) collect(one, key);
+    else if (isObject(value)) for (const [name, one] of Object.entries(value)) collect(one, name);
+  };
+  collect(body, '');
+  return distinctNames(texts);
+}
+
 function taskConfigs(part: Json): Json[] {
   return Object.values(objectAt(objectAt(part, 'task'), 'taskTypeConfigsMap')).filter(isObject);
 }
@@ -86,7 +104,7 @@ function isObject(value: unknown): value is Json {
 const MAX_NAMES = 1000;
 
 function distinctNames(names: readonly (string | undefined)[]): string[] {
-  const distinct = [...new Set(names.filter((name) => name !== undefined))];
+  const distinct = [...new Set(names.filter((name) => name !== undefined && name !== ''))] as string[];
   if (distinct.length <= MAX_NAMES) return distinct;
   throw new HttpError(400, `the body names ${distinct.length} tables: at most ${MAX_NAMES} are allowed`);
 }

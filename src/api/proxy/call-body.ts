@@ -3,7 +3,7 @@ import type { EngineCall } from '../../pinot/call-actions.ts';
 import { parseStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
 import { HttpError } from '../server/errors.ts';
 import { readBody } from '../server/request/read-body.ts';
-import { tablesOfBody, type BodyTables } from './body-tables.ts';
+import { tablesOfBody, textsOfTables, type BodyTables } from './body-tables.ts';
 import { bodyType } from './call-headers.ts';
 
 /*
@@ -18,7 +18,9 @@ export type JudgedBody =
   | { readonly kind: 'stream' }
   /** A form or a file that the gateway does not parse. The caller needs the actions on the cluster. */
   | { readonly kind: 'unread' }
-  | { readonly kind: 'read'; readonly bytes: Buffer; readonly tables: BodyTables };
+  | { readonly kind: 'read'; readonly bytes: Buffer; readonly tables: BodyTables }
+  /** `parts`: texts, of which some can be names of tables. */
+  | { readonly kind: 'cluster'; readonly bytes: Buffer; readonly parts: readonly string[] };
 
 /**
  * Reads the body of a call where its content affects authorization.
@@ -37,7 +39,9 @@ export async function judgedBody(
   if (call.body === 'nothing') return { kind: 'stream' };
   if (media === 'multipart/form-data') return { kind: 'unread' };
   const bytes = await readBody(request.raw, limits.maxBytes);
-  return { kind: 'read', bytes, tables: tablesOfBody(bytes.length === 0 ? undefined : strictJson(bytes, limits)) };
+  const body = bytes.length === 0 ? undefined : strictJson(bytes, limits);
+  if (call.body === 'cluster') return { kind: 'cluster', bytes, parts: textsOfTables(body) };
+  return { kind: 'read', bytes, tables: tablesOfBody(body) };
 }
 
 /** `Content-Type` of bodies that were parsed as JSON, independent of the client's header. */

@@ -1,19 +1,30 @@
-import { DECIDING_PARAMETERS } from '../../pinot/call-actions.ts';
-import { tableNames } from '../../access/sql/table-names.ts';
+import { isSameDatabase, meaningsOf, writtenName, type WrittenName } from '../../access/sql/names.ts';
+import { DECIDING_PARAMETERS, TABLE_PARAMETERS, type EngineCall } from '../../pinot/call-actions.ts';
+import { DEFAULT_DATABASE, qualified, type TableName } from '../../pinot/table-name.ts';
 import { HttpError } from '../server/errors.ts';
 import type { Target } from '../server/request/target.ts';
 
 /**
  * Serializes the parsed path and query string for the controller. Jersey decodes each segment and parameter to exactly the text that was authorized:
- * spaces are `%20` (never `+`), and all separators (`/ ; ? & = #`) are percent-encoded.
+ * spaces are `%20` (never `+`), and all separators (`/ ; ? & = #`) are percent-encoded. Names of tables get their database, because
+ * some calls ignore the `Database` header.
+ * @param database value of the `Database` header
  * @throws {HttpError} 400 for what the engine could interpret differently
  */
-export function canonicalPath({ segments, parameters }: Target): string {
+export function canonicalPath(
+  { segments, parameters }: Target,
+  { tableSegments, filtered }: Pick<EngineCall, 'tableSegments' | 'filtered'>,
+  database: string | undefined,
+): string {
   requireDecodedOnce(segments);
-  const path = `/${segments.map(encodeURIComponent).join('/')}`;
-  const printed = [...singleParameters(parameters)].map(
-    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+  const named = segments.map((segment, index) =>
+    tableSegments.includes(index) ? canonicalName(segment, database) : segment,
   );
+  const path = `/${named.map(encodeURIComponent).join('/')}`;
+  const printed = [...singleParameters(parameters)].map(([name, value]) => {
+    const isTable = !filtered && value !== '' && (TABLE_PARAMETERS as readonly string[]).includes(name);
+    return `${encodeURIComponent(name)}=${encodeURIComponent(isTable ? canonicalName(value, database) : value)}`;
+  });
   return printed.length === 0 ? path : `${path}?${printed.join('&')}`;
 }
 
@@ -68,15 +79,33 @@ const MAX_NAME_LENGTH = 512;
 /**
  * The tables that a name in a path, a parameter or a body can refer to.
  * @param database value of the `Database` header
- * @throws {HttpError} 400 for invalid names, and for names with two type suffixes, of which the engine removes one or both
+ * @throws {HttpError} 400 for invalid names, for a prefix that contradicts the header, and for names with two type suffixes, of which the engine
+ *   removes one or both
  */
-export function judgedTableNames(name: string, database: string | undefined): readonly string[] {
-  const names = SEPARATORS.test(name) || name.length > MAX_NAME_LENGTH ? undefined : tableNames(name, database);
-  if (names === undefined) throw new HttpError(400, `invalid table name \`${name.slice(0, MAX_NAME_LENGTH)}\``);
+export function judgedTableNames(name: string, database: string | undefined): readonly TableName[] {
+  const written = judgedName(name, database);
+  return meaningsOf(written.database, written.table);
+}
+
+/** The name with its database, as the engine understands it with and without the `Database` header; the type suffix stays. */
+function canonicalName(name: string, database: string | undefined): string {
+  const written = judgedName(name, database);
+  return qualified(written.database, written.table);
+}
+
+function judgedName(name: string, header: string | undefined): Required<WrittenName> & { readonly database: string } {
+  const shown = name.slice(0, MAX_NAME_LENGTH);
+  const written = SEPARATORS.test(name) || name.length > MAX_NAME_LENGTH ? undefined : writtenName(name);
+  if (written === undefined) throw new HttpError(400, `invalid table name \`${shown}\``);
   if (TYPE_SUFFIX.test(name.replace(TYPE_SUFFIX, ''))) {
     throw new HttpError(400, `invalid table name \`${name}\`: it ends with two type suffixes`);
   }
-  return names;
+  const { database = header ?? DEFAULT_DATABASE, table } = written;
+  if (header === undefined || isSameDatabase(database, header)) return { database, table };
+  throw new HttpError(
+    400,
+    `\`${shown}\` is in the database \`${database}\`, but the header \`Database\` names \`${header}\``,
+  );
 }
 
 function ambiguous(why: string): HttpError {

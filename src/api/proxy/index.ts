@@ -3,9 +3,10 @@ import { engineCall, type EngineCall } from '../../pinot/call-actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import { readBody } from '../../pinot/controller.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
+import type { TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { classOf } from '../server/request/classify.ts';
-import { requireAllowed } from '../server/context.ts';
+import { requireAllowed, requireNotDenied } from '../server/context.ts';
 import type { JsonLimits } from '../server/request/json-bodies.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal, forwardToEngine } from './forward.ts';
@@ -13,6 +14,7 @@ import { databaseOf } from '../server/request/request-headers.ts';
 import type { BodyTables } from './body-tables.ts';
 import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
 import { callHeaders, fetchesSegment } from './call-headers.ts';
+import { tableNames } from '../../access/sql/table-names.ts';
 import { canonicalPath, judgedTableNames } from './canonical-call.ts';
 import { addressOf, rewriteOf, visibleTo, type Address, type Rewrite } from './lists.ts';
 import { singleParameter, type Target } from '../server/request/target.ts';
@@ -73,7 +75,7 @@ async function judge(
   target: Target,
   options: EngineProxyOptions,
 ): Promise<JudgedCall> {
-  const path = canonicalPath(target);
+  const path = canonicalPath(target, call, databaseOf(request.headers));
   const headers = callHeaders(request.headers, { upload: call.upload, streamed: hasBody(request) });
   if (!call.filtered) await requireCall(request, call, options);
   const body = await judgedBody(request, call, {
@@ -81,8 +83,9 @@ async function judge(
     maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
   });
   if (body.kind === 'unread') requireOnCluster(request, call.onTable, call);
-  if (body.kind !== 'read') return { path, headers };
-  await requireBody(request, call, body.tables, options);
+  if (body.kind === 'stream' || body.kind === 'unread') return { path, headers };
+  if (body.kind === 'read') await requireBody(request, call, body.tables, options);
+  else requirePartsNotDenied(request, call.onCluster, body.parts);
   return { path, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
 }
 
@@ -91,7 +94,29 @@ async function requireCall(request: FastifyRequest, call: EngineCall, options: E
   requireOnCluster(request, call.onCluster, call);
   // The engine fetches from any URI that it can reach, as for `/ingestFromURI`.
   if (call.upload && fetchesSegment(request.headers)) requireOnCluster(request, ['IngestFile'], call);
-  await requireOnTables(request, call.onTable, call.tables, { changes: call.changes, known: options.engine });
+  const database = databaseOf(request.headers);
+  const { changes } = call;
+  await requireOnTables(request, call.onTable, call.tables, { changes, known: options.engine, database });
+  if (call.onCluster.length > 0) {
+    const tables = await tablesNamed(call.tables, database, options.engine);
+    for (const table of tables) requireNoneDenied(request, call.onCluster, table);
+  }
+  requirePartsNotDenied(request, call.onCluster, call.parts);
+}
+
+function requireNoneDenied(request: FastifyRequest, actions: readonly string[], table: TableName): void {
+  for (const action of actions) requireNotDenied(request, action, tableResource(table));
+}
+
+/** Instance partitions are named after their table. */
+const PARTITIONS_SUFFIX = /_(?:CONSUMING|COMPLETED)(?:__.*)?$/;
+
+/** A statement that denies the actions on a table stops a call with its name, with and without the database of the header. */
+function requirePartsNotDenied(request: FastifyRequest, actions: readonly string[], parts: readonly string[]): void {
+  const database = databaseOf(request.headers);
+  const names = parts.map((part) => part.replace(PARTITIONS_SUFFIX, ''));
+  const tables = names.flatMap((name) => [...(tableNames(name) ?? []), ...(tableNames(name, database) ?? [])]);
+  for (const table of new Set(tables)) requireNoneDenied(request, actions, table);
 }
 
 async function requireBody(
@@ -100,9 +125,10 @@ async function requireBody(
   { named, read, schemas, runsSql }: BodyTables,
   options: EngineProxyOptions,
 ): Promise<void> {
-  const rest = { changes: call.changes, known: options.engine };
+  const rest = { changes: call.changes, known: options.engine, database: databaseOf(request.headers) };
   if (call.body === 'tables' && named.length === 0) requireOnCluster(request, call.onTable, call);
   await requireOnTables(request, call.onTable, named, rest);
+  if (call.ignoresDatabase) await requireOnTables(request, call.onTable, named, { ...rest, database: undefined });
   await requireOnTables(request, ['Query'], read, rest);
   const ownNames = new Set([...call.tables, ...named].map(rawName));
   const otherSchemas = schemas.filter((name) => !ownNames.has(rawName(name)));
@@ -128,16 +154,27 @@ async function requireOnTables(
   request: FastifyRequest,
   actions: readonly string[],
   tables: readonly string[],
-  { changes, known }: { readonly changes: boolean; readonly known: KnownTables },
+  {
+    changes,
+    known,
+    database,
+  }: { readonly changes: boolean; readonly known: KnownTables; readonly database: string | undefined },
 ): Promise<void> {
   const write = changes || isWrite(request);
-  const database = databaseOf(request.headers);
-  for (const table of tables) {
-    const names = judgedTableNames(table, database);
-    for (const name of new Set([...names, ...(await known.actualTables(names))])) {
-      for (const action of actions) requireAllowed(request, action, tableResource(name), { write });
-    }
+  for (const table of await tablesNamed(tables, database, known)) {
+    for (const action of actions) requireAllowed(request, action, tableResource(table), { write });
   }
+}
+
+/** The tables that names in a path, a parameter or a body may mean: as written, because a call may create them, and in the engine's spelling. */
+async function tablesNamed(
+  names: readonly string[],
+  database: string | undefined,
+  known: KnownTables,
+): Promise<readonly TableName[]> {
+  if (names.length === 0) return [];
+  const written = names.flatMap((name) => judgedTableNames(name, database));
+  return [...new Set([...written, ...(await known.actualTables(written))])];
 }
 
 function isWrite({ method }: FastifyRequest): boolean {

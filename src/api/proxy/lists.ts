@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { tableNames } from '../../access/sql/table-names.ts';
+import { tableNameOf } from '../../pinot/table-name.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 
 /** Address under which the client reaches the gateway as a broker. */
@@ -122,7 +123,7 @@ export function visibleTo(request: FastifyRequest): (table: string) => boolean {
   const all = authorizer.isAllowed(principal, 'GetTable', clusterResource);
   return (table) =>
     all ||
-    (tableNames(table, undefined) ?? [table]).every((name) =>
+    (tableNames(table) ?? [tableNameOf(table)]).every((name) =>
       VISIBILITY_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))),
     );
 }

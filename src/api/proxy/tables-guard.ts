@@ -1,4 +1,5 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
+import type { TableName } from '../../pinot/table-name.ts';
 import { tableNames } from '../../access/sql/table-names.ts';
 import { HttpError } from '../server/errors.ts';
 
@@ -13,7 +14,7 @@ const FIELD = Buffer.from('"tablesQueried":[');
  * @param tail end of the response
  * @param allowed table names in the engine's spelling
  */
-export function unexpectedTables(tail: Buffer, allowed: readonly string[]): string[] {
+export function unexpectedTables(tail: Buffer, allowed: readonly TableName[]): string[] {
   const start = tail.lastIndexOf(FIELD);
   const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
   if (end < 0) return [];
@@ -21,7 +22,7 @@ export function unexpectedTables(tail: Buffer, allowed: readonly string[]): stri
   const known = new Set(allowed.map((name) => name.toLowerCase()));
   return read
     .filter((name) => !known.has(name.toLowerCase()))
-    .filter((name) => !(tableNames(name, undefined) ?? [name]).some((raw) => known.has(raw.toLowerCase())));
+    .filter((name) => !(tableNames(name) ?? []).some((raw) => known.has(raw.toLowerCase())));
 }
 
 const MAX_LISTS = 500;
@@ -60,7 +61,7 @@ export class UnexpectedTables extends HttpError {
  * before the check.
  */
 export class TablesGuard {
-  readonly #allowed: readonly string[];
+  readonly #allowed: readonly TableName[];
   readonly #held = new Tail();
   readonly #decompressed: Tail;
   readonly #gunzip: Gunzip | undefined;
@@ -71,7 +72,7 @@ export class TablesGuard {
    * @param compressed whether the response is gzip; a copy is decompressed for the check
    * @param onDrain called when `needsDrain` becomes false
    */
-  constructor(allowed: readonly string[], compressed: boolean, onDrain: () => void) {
+  constructor(allowed: readonly TableName[], compressed: boolean, onDrain: () => void) {
     this.#allowed = allowed;
     this.#decompressed = compressed ? new Tail() : this.#held;
     if (!compressed) return;

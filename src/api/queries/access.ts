@@ -1,9 +1,10 @@
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
+import type { TableName } from '../../pinot/table-name.ts';
 import type { ResultRecord } from '../../results/result-store.ts';
 import { requireAllowed, type RequestContext } from '../server/context.ts';
 
 /** @throws {HttpError} 403 unless the caller may query every one of the tables */
-export function requireQuery(request: RequestContext, tables: readonly string[]): void {
+export function requireQuery(request: RequestContext, tables: readonly TableName[]): void {
   for (const table of tables) requireAllowed(request, 'Query', tableResource(table));
 }
 

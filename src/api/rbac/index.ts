@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { accessRoutes } from './access.ts';
+import { refuseUnusedIfMatch } from './conditional.ts';
 import { policyRoutes } from './policies.ts';
 import { roleRoutes } from './roles.ts';
 import { serviceTokenRoutes } from './service-tokens.ts';
@@ -16,6 +17,7 @@ export interface RbacManagerOptions {
 export async function rbacManager(app: FastifyInstance, { manager }: RbacManagerOptions): Promise<void> {
   await app.register(
     async (scope) => {
+      refuseUnusedIfMatch(scope);
       roleRoutes(scope, manager);
       policyRoutes(scope, manager);
       serviceTokenRoutes(scope, manager);

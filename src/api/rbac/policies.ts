@@ -2,10 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import type { PolicyView } from '../../access/manager/views.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
+import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreatePolicyRequest, ListQuery, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas.ts';
-import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, write } from './support.ts';
+import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, requireSameSrn, write } from './support.ts';
 
 interface ByPolicy {
   Params: { policySrn: string };
@@ -15,7 +17,12 @@ const nameOf = (request: { params: { policySrn: string } }): string =>
   nameFromPath('policy', 'policySrn', request.params.policySrn);
 const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['policies'] });
 
-export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): void {
+export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { policies } = manager;
+  const withWarnings = async (view: PolicyView) => {
+    const warnings = await manager.policyWarnings(view.policyDocument);
+    return warnings.length === 0 ? view : { ...view, warnings };
+  };
   app.get<{ Querystring: ListQuery }>(
     '/policies',
     {
@@ -38,10 +45,12 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
         response: answers(Policy, 400, 409),
       },
     },
-    (request) =>
-      write(request, 'CreatePolicy', policyResource(request.body.name), () =>
+    async (request, reply) => {
+      const created = await write(request, 'CreatePolicy', policyResource(request.body.name), () =>
         policies.create(request.principal, request.body),
-      ),
+      );
+      return sendTagged(request, reply, await withWarnings(created));
+    },
   );
 
   app.get<ByPolicy>(
@@ -53,16 +62,17 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
         response: answers(Policy, 400, 404),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetPolicy', policyResource(name));
-      return policies.get(name);
+      return sendTagged(request, reply, policies.get(name));
     },
   );
 
   app.put<ByPolicy & { Body: Static<typeof UpdatePolicyRequest> }>(
     '/policies/:policySrn',
     {
+      ...HONOURS_IF_MATCH,
       bodyLimit: POLICY_BODY_BYTES,
       schema: {
         ...describe(
@@ -71,29 +81,34 @@ export function policyRoutes(app: FastifyInstance, { policies }: RbacManager): v
         ),
         params: PolicyParams,
         body: UpdatePolicyRequest,
-        response: answers(Policy, 400, 404, 409),
+        response: answers(Policy, 400, 404, 409, 412),
       },
     },
-    (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
-      return write(request, 'UpdatePolicy', policyResource(name), () =>
-        policies.update(request.principal, name, request.body),
+      requireSameSrn('policy', name, request.body.srn);
+      const ifMatch = ifMatchOf(request);
+      const updated = await write(request, 'UpdatePolicy', policyResource(name), () =>
+        policies.update(request.principal, name, request.body, ifMatch),
       );
+      return sendTagged(request, reply, await withWarnings(updated));
     },
   );
 
   app.delete<ByPolicy>(
     '/policies/:policySrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deletePolicy', 'Deletes a policy that no role has.'),
         params: PolicyParams,
-        response: answers(Empty, 400, 404, 409),
+        response: answers(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
-      await write(request, 'DeletePolicy', policyResource(name), () => policies.remove(name));
+      const ifMatch = ifMatchOf(request);
+      await write(request, 'DeletePolicy', policyResource(name), () => policies.remove(name, ifMatch));
       return reply.send();
     },
   );

@@ -8,6 +8,7 @@ import { roleResource } from '../../access/policy/srn.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
+import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import {
   Assignment,
   AssignmentOfRole,
@@ -21,7 +22,7 @@ import {
   RoleParams,
   UpdateRoleRequest,
 } from './schemas.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, page, requireSameSrn, write } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };
@@ -43,10 +44,12 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(Role, 400, 409),
       },
     },
-    (request) =>
-      write(request, 'CreateRole', roleResource(request.body.name), () =>
+    async (request, reply) => {
+      const created = await write(request, 'CreateRole', roleResource(request.body.name), () =>
         roles.create(request.principal, request.body),
-      ),
+      );
+      return sendTagged(request, reply, created);
+    },
   );
 
   app.get<{ Querystring: ListQuery }>(
@@ -64,43 +67,49 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
   app.get<ByRole>(
     '/roles/:roleSrn',
     { schema: { ...describe('getRole', 'One role.'), params: RoleParams, response: answers(Role, 400, 404) } },
-    async (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetRole', roleResource(name));
-      return roles.get(name);
+      return sendTagged(request, reply, roles.get(name));
     },
   );
 
   app.put<ByRole & { Body: Static<typeof UpdateRoleRequest> }>(
     '/roles/:roleSrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
         ...describe('updateRole', 'Changes the description of a role.'),
         params: RoleParams,
         body: UpdateRoleRequest,
-        response: answers(Role, 400, 404, 409),
+        response: answers(Role, 400, 404, 409, 412),
       },
     },
-    (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
-      return write(request, 'UpdateRole', roleResource(name), () =>
-        roles.update(request.principal, name, request.body),
+      requireSameSrn('role', name, request.body.srn);
+      const ifMatch = ifMatchOf(request);
+      const updated = await write(request, 'UpdateRole', roleResource(name), () =>
+        roles.update(request.principal, name, request.body, ifMatch),
       );
+      return sendTagged(request, reply, updated);
     },
   );
 
   app.delete<ByRole>(
     '/roles/:roleSrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deleteRole', 'Deletes a role without assignments.'),
         params: RoleParams,
-        response: answers(Empty, 400, 404, 409),
+        response: answers(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
-      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(name));
+      const ifMatch = ifMatchOf(request);
+      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(name, ifMatch));
       return reply.send();
     },
   );
@@ -111,26 +120,40 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
 
 function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
   type Attach = ByRole & { Body: Static<typeof AttachPolicyRequest> };
-  const schema = { params: RoleParams, body: AttachPolicyRequest, response: answers(Role, 400, 404, 409) };
+  const schema = { params: RoleParams, body: AttachPolicyRequest, response: answers(Role, 400, 404, 409, 412) };
   const policyOf = (body: Attach['Body']): string => nameFrom('policy', '`policySrn` in the body', body.policySrn);
 
   app.post<Attach>(
     '/roles/:roleSrn/attach-policy',
-    { schema: { ...describe('attachPolicy', 'Attaches a policy to a role. Idempotent.'), ...schema } },
-    (request) => {
+    {
+      ...HONOURS_IF_MATCH,
+      schema: { ...describe('attachPolicy', 'Attaches a policy to a role. Idempotent.'), ...schema },
+    },
+    async (request, reply) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
-      return write(request, 'AttachPolicy', roleResource(name), () => roles.attach(request.principal, name, policy));
+      const ifMatch = ifMatchOf(request);
+      const role = await write(request, 'AttachPolicy', roleResource(name), () =>
+        roles.attach(request.principal, name, policy, ifMatch),
+      );
+      return sendTagged(request, reply, role);
     },
   );
 
   app.post<Attach>(
     '/roles/:roleSrn/detach-policy',
-    { schema: { ...describe('detachPolicy', 'Detaches a policy from a role. Idempotent.'), ...schema } },
-    (request) => {
+    {
+      ...HONOURS_IF_MATCH,
+      schema: { ...describe('detachPolicy', 'Detaches a policy from a role. Idempotent.'), ...schema },
+    },
+    async (request, reply) => {
       const name = nameOf(request);
       const policy = policyOf(request.body);
-      return write(request, 'DetachPolicy', roleResource(name), () => roles.detach(request.principal, name, policy));
+      const ifMatch = ifMatchOf(request);
+      const role = await write(request, 'DetachPolicy', roleResource(name), () =>
+        roles.detach(request.principal, name, policy, ifMatch),
+      );
+      return sendTagged(request, reply, role);
     },
   );
 

@@ -52,8 +52,26 @@ export const CreateRoleRequest = Type.Object(
   { name: Name, description: Type.Optional(Description) },
   { ...closed, $id: 'CreateRoleRequest' },
 );
+
+/** So that the body of a GET can be sent back: fields that a change cannot have. */
+const readOnlyText = Type.Optional(
+  Type.String({ maxLength: MAX_SRN, description: 'Read-only: accepted and ignored.' }),
+);
+const readOnly = (kind: string) => ({
+  srn: Type.Optional(Type.String({ maxLength: MAX_SRN, description: `Must be that of the ${kind}.` })),
+  createdAt: readOnlyText,
+  lastUpdatedAt: readOnlyText,
+  createdBy: readOnlyText,
+  lastUpdatedBy: readOnlyText,
+  managedBy: Type.Optional(
+    Type.Array(Type.String({ maxLength: MAX_SRN }), {
+      maxItems: 1000,
+      description: 'Read-only: accepted and ignored.',
+    }),
+  ),
+});
 export const UpdateRoleRequest = Type.Object(
-  { description: Type.Optional(Description), name: Type.Optional(Name) },
+  { description: Type.Optional(Description), name: Type.Optional(Name), ...readOnly('role') },
   { ...closed, $id: 'UpdateRoleRequest' },
 );
 
@@ -61,6 +79,7 @@ export const AttachPolicyRequest = Type.Object(
   { policySrn: Type.String({ minLength: 1, maxLength: MAX_SRN, description: '`srn2:policy#<name>`; one per call.' }) },
   { ...closed, $id: 'AttachPolicyRequest' },
 );
+export type AttachPolicyRequest = Partial<Static<typeof AttachPolicyRequest>>;
 
 export const AssignmentRequest = Type.Object(
   {
@@ -76,6 +95,7 @@ export const AssignmentRequest = Type.Object(
   },
   { ...closed, $id: 'AssignmentRequest' },
 );
+export type AssignmentRequest = Partial<Static<typeof AssignmentRequest>>;
 const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
 export const CreateAssignmentRequest = Type.Object(
   {
@@ -113,12 +133,15 @@ export const PolicyDocument = Type.Object(
   {
     version: StringEnum(['v1']),
     statements: Type.Array(
-      Type.Object({
-        description: Type.Optional(Type.String()),
-        effect: StringEnum(['allow', 'deny']),
-        actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions if absent.' })),
-        resources: Type.Array(Type.String()),
-      }),
+      Type.Object(
+        {
+          description: Type.Optional(Type.String()),
+          effect: StringEnum(['allow', 'deny']),
+          actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions if absent.' })),
+          resources: Type.Array(Type.String()),
+        },
+        { $id: 'Statement' },
+      ),
     ),
   },
   { $id: 'PolicyDocument' },
@@ -130,6 +153,12 @@ export const Policy = Type.Object(
     ...history,
     policyDocumentJson: Type.String({ description: 'The policy document as JSON in a string.' }),
     policyDocument: PolicyDocument,
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'In answers to writes: names of tables, roles, policies and service tokens in the document that do not exist, with the nearest name; absent where all exist.',
+      }),
+    ),
   },
   { $id: 'Policy' },
 );
@@ -152,8 +181,13 @@ export const CreatePolicyRequest = Type.Object(
   { ...closed, $id: 'CreatePolicyRequest' },
 );
 export const UpdatePolicyRequest = Type.Object(
-  { name: Type.Optional(Name), description: Type.Optional(Description), ...document },
-  { ...closed, $id: 'UpdatePolicyRequest' },
+  { name: Type.Optional(Name), description: Type.Optional(Description), ...document, ...readOnly('policy') },
+  {
+    ...closed,
+    $id: 'UpdatePolicyRequest',
+    description:
+      'Absent fields stay unchanged. With both `policyDocumentJson` and `policyDocument`, as GET returns them, the one that was changed counts.',
+  },
 );
 
 const tokenFields = {

@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { serviceTokenResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
+import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreateServiceTokenRequest, IssuedServiceToken, ListQuery, ServiceToken, TokenParams } from './schemas.ts';
 import { answers, Empty, listOf, nameFromPath, page, write } from './support.ts';
 
@@ -34,7 +35,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
         serviceTokens.create(request.principal, request.body),
       );
       void reply.header('cache-control', 'no-store');
-      return issued;
+      return sendTagged(request, reply, issued);
     },
   );
 
@@ -59,26 +60,31 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
         response: answers(ServiceToken, 400, 404),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetServiceToken', serviceTokenResource(name));
-      return serviceTokens.get(name);
+      // No 304: `roles` and `status` change without the object.
+      const { version, ...body } = serviceTokens.get(name);
+      void reply.header('etag', `"${version}"`);
+      return body;
     },
   );
 
   app.delete<ByToken>(
     '/service-tokens/:tokenSrn',
     {
+      ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deleteServiceToken', 'Revokes a service token at once.'),
         params: TokenParams,
-        response: answers(Empty, 400, 404, 409),
+        response: answers(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
+      const ifMatch = ifMatchOf(request);
       await write(request, 'DeleteServiceToken', serviceTokenResource(name), () =>
-        serviceTokens.remove(request.principal, name),
+        serviceTokens.remove(request.principal, name, ifMatch),
       );
       return reply.send();
     },

@@ -102,13 +102,11 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
         total: found.total,
         subjects: found.granted.flatMap(({ subject, roles }) => {
           const view = subjectView(manager, subject, may);
-          return roles
-            .filter(({ role }) => may('GetAssignment', roleResource(role)))
-            .map(({ by, expiry }) => ({
-              ...view,
-              ...decidingView(by),
-              expiresAt: expiry === Infinity ? null : new Date(expiry).toISOString(),
-            }));
+          const readable = roles.filter(({ role }) => may('GetAssignment', roleResource(role)));
+          return readable.map(({ by, expiry }) => {
+            const expiresAt = expiry === Infinity ? null : new Date(expiry).toISOString();
+            return Object.assign({ expiresAt }, view, decidingView(by));
+          });
         }),
         totalRoles: found.totalRoles,
         roles: found.roles.map(({ by }) => decidingView(by)),

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PreconditionFailed } from '../../access/errors.ts';
 import { EngineError } from '../../pinot/types.ts';
 import { QueryError } from '../../results/errors.ts';
 import { StoreError, type StoreErrorCode } from '../../store/resource-store.ts';
@@ -48,6 +49,8 @@ export function knownError(error: unknown): HttpError {
 
 function fromDomainError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
+  if (error instanceof PreconditionFailed)
+    return new HttpError(412, error.message, { headers: { etag: `"${error.version}"` }, cause: error });
   if (error instanceof StoreError) {
     const status = STORE_STATUS[error.code];
     const seconds = Math.ceil((error.retryAfterMs ?? RETRY_AFTER_SECONDS * 1000) / 1000);

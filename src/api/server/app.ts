@@ -2,15 +2,16 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import underPressure from '@fastify/under-pressure';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance } from 'fastify';
+import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { systemClock } from '../../platform/clock.ts';
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
 import { type AccessLog, accessLog } from './logs/access-log.ts';
 import { clientError, frameworkError, registerErrors } from './app-errors.ts';
 import { validatorCompiler } from './app-validation.ts';
 import { Authentication, registerAuthentication } from './authentication.ts';
-import { auditToLog } from './logs/audit.ts';
+import { AuditLog } from './logs/audit.ts';
 import { trustOf } from './request/client-address.ts';
 import type { Audit } from './context.ts';
 import { DataPlane } from '../queries/data-plane/data-plane.ts';
@@ -39,7 +40,7 @@ export interface AppParts {
   readonly authorizer: Authorizer;
   /** The APIs, in order; each one gets its own fastify context. A catch-all route (`/*`) comes last. */
   readonly plugins: readonly RegisterRoutes[];
-  /** Records denied requests and decisions on writes; logs them where absent. */
+  /** Records denied calls and writes; logs them where absent. */
   readonly audit?: Audit;
   /** Called for each response with the route pattern (never the path) and the duration in seconds. */
   readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
@@ -90,7 +91,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const record = accessLog(parts.logger, parts.observe);
   registerAccessLog(app, record, headers);
   const refuseOverload = await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
-  const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog };
+  const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog(app, parts.logger) };
   app.decorate('authorizer', server.authorizer);
   app.decorate('audit', server.audit);
   const authentication = new Authentication({
@@ -161,10 +162,12 @@ function createNodeServer(https: AppParts['https'], listener: Listener): Server 
 
 /** Writes an access record for each response, and adds the common headers. */
 function registerAccessLog(app: FastifyInstance, record: AccessLog, headers: Readonly<Record<string, string>>): void {
+  app.decorateRequest('onAnswered', null as unknown as FastifyRequest['onAnswered']);
   // Callback style avoids a promise for every request.
   app.addHook('onRequest', (request, reply, done) => {
     const startedAt = performance.now();
     void reply.headers(headers).header('x-request-id', request.id);
+    request.onAnswered = (call) => void reply.raw.once('close', () => call(reply.raw.statusCode));
     // Also emitted when the client disconnects before the response is complete.
     reply.raw.once('close', () => {
       const { id, method, url, ip: clientAddress } = request;
@@ -175,6 +178,13 @@ function registerAccessLog(app: FastifyInstance, record: AccessLog, headers: Rea
     });
     done();
   });
+}
+
+/** Audit records in the log only. */
+function auditToLog(app: FastifyInstance, logger: Logger): Audit {
+  const audit = new AuditLog({ write: (record) => logger.info({ audit: record }, 'audit'), clock: systemClock });
+  app.addHook('onClose', async () => audit.close());
+  return audit;
 }
 
 /** @returns a function that throws 503 while the event loop is overloaded */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Engine } from '../../pinot/types.ts';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
 import type { Properties } from '../../config/properties.ts';
 import { healthMetrics } from '../../health/metrics.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
@@ -17,7 +17,7 @@ import { administratorsTask, parseSubject } from './first-administrator.ts';
 
 export interface ControllerParts {
   readonly store: ResourceStore;
-  readonly engine: Engine;
+  readonly engine: Engine & KnownTables;
   /** For the Lease and the Events; absent in standalone. */
   readonly transport?: KubernetesTransport;
   readonly tasks?: readonly LeaderTask[];
@@ -32,6 +32,10 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
     metrics: prometheusMetrics(registry),
     log,
     leaseName: settings['leader-lease'],
+    policyNames: {
+      deployment: { environment: settings.environment, cluster: settings.cluster },
+      tableNames: () => engine.tableNames(),
+    },
     tokenGraceMs: settings['token-grace'],
     pruneExpiredAfterMs: settings['prune-expired-after'],
     tasks: [

@@ -23,6 +23,7 @@ import { ui } from '../../api/ui/index.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { VERSION } from '../version.ts';
+import { openAuditLog } from './audit.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
@@ -56,7 +57,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
-    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random }) }),
+    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random, tables: engine }) }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
     (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,
@@ -80,6 +81,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       ...(parts.after ?? []),
     ]),
     authorizer: countDecisions(registry, directory),
+    audit: openAuditLog(boot),
     plugins,
     dataPlane: { ...queries.data, budget, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),

@@ -1,3 +1,4 @@
+import { tableNameOf } from '../../pinot/table-name.ts';
 import type { Engine } from '../../pinot/types.ts';
 import type { Assignment, PrimaryKeys, QueryOutcome, RebalanceSummary, ReloadSummary } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
@@ -182,7 +183,7 @@ export class TableCalls {
   }
 
   async #query(rawName: string, sql: string): Promise<Readonly<Record<string, unknown>>> {
-    const endpoint = await this.#engine.brokerFor([rawName], this.#reader.signal);
+    const endpoint = await this.#engine.brokerFor([tableNameOf(rawName)], this.#reader.signal);
     const answer = await this.#reader.answer({
       name: 'query',
       endpoint,

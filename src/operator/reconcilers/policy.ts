@@ -1,20 +1,58 @@
 import { validatePolicySpec } from '../../access/policy/policy-document.ts';
+import { namedTables, policyWarnings, storedNames } from '../../access/policy/policy-warnings.ts';
+import type { Deployment } from '../../access/policy/srn.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import { describeErrors } from '../../resources/validate.ts';
 import { READY, type Outcome } from '../outcome.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
 
-/** Validates policies. An invalid policy denies everything to the roles that have it. */
-export function policyReconciler(): Reconciler<'Policy', Subject<'Policy'>> {
+export interface PolicyOptions {
+  readonly deployment: Deployment;
+  /** Names of the existing tables; undefined while they are not known. */
+  readonly tableNames: () => readonly string[] | undefined;
+}
+
+export interface PolicyObserved extends Subject<'Policy'> {
+  readonly warnings: readonly string[];
+  /** Whether the policy names tables while the existing ones are not known. */
+  readonly tablesUnknown: boolean;
+}
+
+const TABLES_RETRY_MS = 60_000;
+
+/**
+ * Validates policies. An invalid policy denies everything to the roles that have it. Names that do not exist are looked up again at each
+ * resync, because tables are not watched.
+ * @param options absent: names are not looked up
+ */
+export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', PolicyObserved> {
   return {
     kind: 'Policy',
     watches: [],
-    observe: (store, name) => ({ object: store.get('Policy', name) }),
-    reconcile({ object }) {
+    observe(store, name) {
+      const object = store.get('Policy', name);
+      if (!object || !options || policyOutcome(object).class !== 'ready') {
+        return { object, warnings: [], tablesUnknown: false };
+      }
+      const { deployment, tableNames } = options;
+      const tables = tableNames();
+      const warnings = policyWarnings(object.spec, { deployment, tables, namesOf: storedNames(store) });
+      return {
+        object,
+        warnings,
+        tablesUnknown: tables === undefined && namedTables(object.spec, deployment).length > 0,
+      };
+    },
+    reconcile({ object, warnings, tablesUnknown }) {
       if (!object) return { actions: [] };
       return {
         actions: [],
-        status: { outcome: policyOutcome(object), fields: { statementCount: object.spec.statements?.length ?? 0 } },
+        status: {
+          outcome: policyOutcome(object),
+          fields: { statementCount: object.spec.statements?.length ?? 0 },
+          warnings,
+        },
+        ...(tablesUnknown ? { requeueAfterMs: TABLES_RETRY_MS } : {}),
       };
     },
   };

@@ -62,7 +62,7 @@ export class FolderStore implements ResourceStore {
     const context: KindFolderContext = {
       directory,
       validate,
-      now: () => this.#clock.now(),
+      clock: this.#clock,
       versions: versionsFrom(this.#clock),
       onProblem: (path, message) => options.onError?.(new Error(`${path}: ${message}`), { during: `reading ${path}` }),
     };

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { WallClock } from '../../platform/clock.ts';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
+import { kubernetesTime } from '../../resources/time.ts';
 import { assertObjectName, assertVersion, isObjectName, notFound } from '../preconditions.ts';
 import { StoreError, type DeleteOptions } from '../resource-store.ts';
 import { withPartLabel } from '../secret-label.ts';
@@ -33,7 +35,7 @@ export interface KindFolderContext {
   /** The store's folder. */
   readonly directory: string;
   readonly validate: Validate;
-  readonly now: () => number;
+  readonly clock: WallClock;
   readonly versions: Versions;
   /** Called with a problem in a file that a user must fix. */
   readonly onProblem: (path: string, message: string) => void;
@@ -197,7 +199,6 @@ export class KindFolder<K extends ResourceKind> {
       uid: before?.uid ?? randomUUID(),
       resourceVersion: this.#context.versions.next(),
       generation: (before?.generation ?? 0) + (sameSpec ? 0 : 1),
-      // Whole seconds, as in metav1.Time.
       creationTimestamp: before?.creationTimestamp ?? this.#time(),
     };
     return { ...desired, metadata, ...(status === undefined ? {} : { status }) };
@@ -307,7 +308,7 @@ export class KindFolder<K extends ResourceKind> {
   }
 
   #time(): string {
-    return new Date(this.#context.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    return kubernetesTime(this.#context.clock.now());
   }
 }
 

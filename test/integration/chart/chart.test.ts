@@ -43,7 +43,7 @@ function objectsOf(manifest: string): Rendered[] {
 }
 
 describe.each(COMBINATIONS)('the chart with $name', (combination) => {
-  it('is what a real API server takes, field by field', async () => {
+  it('is accepted by a real API server, field by field', async () => {
     const objects = objectsOf(await render(helm, combination, { namespace }));
     const known = objects.filter(({ kind }) => !FOREIGN_KINDS.includes(kind));
     expect(known.length).toBeGreaterThan(10);
@@ -54,7 +54,7 @@ describe.each(COMBINATIONS)('the chart with $name', (combination) => {
     expect(applied.stdout.trim().split('\n')).toHaveLength(known.length);
   });
 
-  it('holds settings that the program takes', async () => {
+  it('contains settings that the program accepts', async () => {
     const objects = objectsOf(await render(helm, combination, { namespace }));
     const content = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'olap-warden');
     const file = join(folder, 'settings.yaml');
@@ -82,7 +82,7 @@ describe('values of the chart', () => {
     return pods?.spec.template.metadata.annotations['checksum/settings'];
   }
 
-  it('restart the pods with a setting, but not with a property, which they follow', async () => {
+  it('restart the pods for a changed setting, but not for a changed property, which is reloaded', async () => {
     const [first, property, setting] = await Promise.all([
       checksum({}),
       checksum({ properties: { 'olap.broker.pagination.protocol': 'file' } }),
@@ -108,12 +108,12 @@ describe('values of the chart', () => {
 });
 
 describe('releases side by side', () => {
-  /** One set for the whole cluster, whoever installs it. */
+  /** One set for the whole cluster, independent of the release that installs it. */
   const DEFINITION = 'CustomResourceDefinition';
   const CLUSTER_SCOPED = /^(ClusterRole|ClusterRoleBinding|(Mutating|Validating)AdmissionPolicy(Binding)?)$/;
   const everything = { name: 'all', values: { admission: { bind: true } } };
 
-  it('share no name of an object of the whole cluster', async () => {
+  it('have different names for all cluster-scoped objects', async () => {
     const [first, second] = await Promise.all(
       ['first', 'second'].map(async (name) => {
         const objects = objectsOf(await render(helm, everything, { name, namespace: name }));
@@ -129,7 +129,7 @@ describe('releases side by side', () => {
     }
   });
 
-  it('let their rules hold in their own namespaces, for their own gateways', async () => {
+  it('apply their admission rules only in their own namespaces, with exemptions for their own gateways', async () => {
     const manifest = await render(helm, everything, { name: 'first', namespace: 'one' });
     const bindings = objectsOf(manifest).filter(({ kind }) => kind.endsWith('AdmissionPolicyBinding'));
     expect(bindings).not.toEqual([]);
@@ -142,7 +142,7 @@ describe('releases side by side', () => {
   });
 });
 
-describe('what the chart refuses', () => {
+describe('values that the chart rejects', () => {
   it.each([
     ['no controller', { engine: { controllers: [] } }, 'controllers'],
     ['a value that it does not know', { gatway: {} }, 'gatway'],

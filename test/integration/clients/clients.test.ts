@@ -4,7 +4,7 @@ import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { goClient, hasGo, javaClients, pythonWithPinotdb, run } from './install.ts';
 
-// Each client asks real Pinot through the gateway with a service token that may query `orders` and nothing else.
+// Each client queries a real Pinot through the gateway, with a service token that may only query `orders`.
 const HERE = import.meta.dirname;
 const COUNT = 'SELECT count(*) FROM orders';
 const FORBIDDEN = 'SELECT count(*) FROM customers';
@@ -32,7 +32,7 @@ beforeAll(async () => {
     effect: 'allow',
     resources: ['srn2:table#orders'],
   };
-  // JDBC asks the controller for the brokers of its tenant.
+  // JDBC requests the brokers of its tenant from the controller.
   const cluster = { actions: ['GetBroker'], effect: 'allow', resources: ['srn2:cluster#*'] };
   const policyDocument = { version: 'v1', statements: [table, cluster] };
   await post('/policies', { name: 'orders-only', policyDocument });
@@ -58,13 +58,13 @@ describe('pinotdb', () => {
     expect(report['columns']).toContain('orderId');
     expect(report['forbidden']).toMatchObject({ error: 'DatabaseError' });
     expect(report['alchemyForbidden']).toMatchObject({ error: 'DatabaseError' });
-    // The dialect takes the fields out of the 403 as if it were a schema, and finds none.
+    // The dialect reads the 403 as if it were a schema, and finds no fields.
     expect(report['forbiddenColumns']).toEqual([]);
   }, 400_000);
 });
 
 describe('the Java clients', () => {
-  it('query by the broker’s address and by JDBC; a forbidden table throws', async () => {
+  it('query through the broker address and by JDBC; a forbidden table throws', async () => {
     const classpath = await javaClients();
     const keys = [token.accessKey, token.secretKey];
     const { stdout } = await run('java', ['-cp', classpath, 'Ask', host, port, ...keys, COUNT, FORBIDDEN], {
@@ -79,7 +79,9 @@ describe('the Java clients', () => {
 });
 
 describe('the Go client', () => {
-  it('queries by the broker’s and by the controller’s address; a forbidden table is an error', async ({ skip }) => {
+  it('queries through the broker address and through the controller address; a forbidden table is an error', async ({
+    skip,
+  }) => {
     skip(!(await hasGo()), 'there is no `go` on this machine to build the client with');
     const args = [gateway.url, token.bearerToken, 'orders', COUNT, 'customers', FORBIDDEN];
     const { stdout } = await run(await goClient(), args, { timeout: 60_000 });
@@ -116,7 +118,7 @@ describe('curl', () => {
     );
   });
 
-  it('gets nothing without a credential, and no more of the controller than its role allows', async () => {
+  it('gets 401 without a credential, and only the controller calls that its role allows', async () => {
     expect((await curl(...sql(COUNT), `${gateway.url}/query/sql`)).status).toBe(401);
     expect(JSON.parse((await curl(...bearer(), `${gateway.url}/tables`)).body)).toEqual({ tables: ['orders'] });
     expect((await curl(...bearer(), `${gateway.url}/tables/orders/schema`)).status).toBe(200);

@@ -13,7 +13,7 @@ const HERE = import.meta.dirname;
 const PINOTDB = '9.2.2';
 const SQLALCHEMY = '2.1.9';
 
-/** Builds a folder of the cache once; a folder that is there is whole. */
+/** Builds a folder of the cache once; an existing folder is complete. */
 async function once(name: string, build: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(CACHE, name);
   try {
@@ -31,8 +31,8 @@ async function once(name: string, build: (folder: string) => Promise<void>): Pro
 
 /** A Python interpreter with pinotdb and SQLAlchemy from PyPI. */
 export async function pythonWithPinotdb(): Promise<string> {
-  // A virtual environment does not bear being moved: its packages go into a folder that PYTHONPATH names.
-  // What one version of Python has built is of no use to another.
+  // A virtual environment cannot be moved, so the packages are installed into a folder for PYTHONPATH.
+  // Another version of Python cannot use the packages.
   const { stdout } = await run('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
   return once(`pinotdb-${PINOTDB}-${SQLALCHEMY}-${stdout.trim()}`, async (folder) => {
     const packages = [`pinotdb==${PINOTDB}`, `sqlalchemy==${SQLALCHEMY}`];
@@ -57,7 +57,7 @@ export async function javaClients(): Promise<string> {
   return `${folder}:${join(folder, 'lib/*')}`;
 }
 
-/** Whether there is a Go to build with. */
+/** Whether Go is installed. */
 export async function hasGo(): Promise<boolean> {
   return run('go', ['version']).then(
     () => true,
@@ -65,7 +65,7 @@ export async function hasGo(): Promise<boolean> {
   );
 }
 
-/** The program in `go/`, built with Pinot's Go client. What its modules must hash to stands in `go.sum`: nothing else is taken. */
+/** The program in `go/`, built with Pinot's Go client. `go.sum` has the hashes of its modules. */
 export async function goClient(): Promise<string> {
   const pins = createHash('sha256');
   for (const file of ['go.mod', 'go.sum', 'main.go']) pins.update(await readFile(join(HERE, 'go', file)));

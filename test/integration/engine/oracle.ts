@@ -8,18 +8,18 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** What a version of the engine reads in a text. */
+/** How a version of the engine parses a text. */
 export interface Reading {
-  /** Equal for two texts that mean the same to the engine. */
+  /** Equal for two texts with the same parse tree. */
   readonly tree: string;
   readonly tables: readonly string[];
   /** `key=value` */
   readonly options: readonly string[];
-  /** Of the single-stage engine; -1 where only the other one takes the text. */
+  /** Of the single-stage engine; -1 if only the multi-stage engine accepts the text. */
   readonly limit: number;
 }
 
-/** The SQL parsers of Pinot: that of the cluster of the tests, and those of other versions. */
+/** The SQL parsers of Pinot: the version of the test cluster, and other versions. */
 export interface Oracles {
   readonly versions: readonly Oracle[];
   readonly remove: () => Promise<void>;
@@ -43,7 +43,7 @@ async function installed(part: string): Promise<string> {
   return stdout.trim();
 }
 
-/** Compiles the program that reads texts, once for all versions. @returns its class path */
+/** Compiles the program that parses texts, once for all versions. @returns its class path */
 async function compiled(jars: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-oracle-'));
   await run('javac', ['-nowarn', '-cp', jars, '-d', folder, join(import.meta.dirname, 'oracle/Oracle.java')]);
@@ -82,7 +82,7 @@ export class Oracle {
     return stdout.split('\n').filter((word) => /^[A-Z]\w*$/.test(word));
   }
 
-  /** @param onReading gets each text's index and reading, in order; undefined where the engine refuses the text */
+  /** @param onReading gets the index and the parse of each text, in order; undefined if the engine rejects the text */
   async read(
     texts: readonly string[],
     onReading: (index: number, reading: Reading | undefined) => void,

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { tokenize } from '../../../src/access/sql/lexer.ts';
 import { SQL_LIMITS } from '../../../src/access/sql/limits.ts';
 
-/** What random texts are made of. */
+/** Parts of random texts. */
 export const WORDS = parse(readFileSync(join(import.meta.dirname, 'texts.yaml'), 'utf8')) as Readonly<
   Record<
     | 'names'
@@ -63,7 +63,7 @@ export class Grammar {
     return this.#random.pick(WORDS.prefixes) + this.query() + this.#random.pick(WORDS.suffixes);
   }
 
-  /** Runs one of the rules; only the first, which ends, when nested deep. */
+  /** Runs one of the rules; only the first one, which does not recurse, when nested deeply. */
   #one(...rules: readonly (() => string)[]): string {
     if (this.#depth > 3) return (rules[0] as () => string)();
     this.#depth++;
@@ -172,7 +172,7 @@ export class Grammar {
   }
 }
 
-/** One or two places of a text changed. */
+/** A text with one or two changes. */
 export function mutation(random: Random, texts: readonly string[]): string {
   let text = random.pick(texts);
   for (let change = 0; change <= random.below(2); change++) {
@@ -187,7 +187,7 @@ export function mutation(random: Random, texts: readonly string[]): string {
   return text;
 }
 
-/** Letters that another way of folding case takes for ASCII ones. */
+/** Letters that some case foldings convert to ASCII letters. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   i: 'ı',
   I: 'İ',
@@ -207,7 +207,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   ';': ';',
 };
 
-/** Some letters of a text replaced by others that look like them or fold to them. */
+/** A text with some letters replaced by letters that look like them or fold to them. */
 export function lookalike(random: Random, texts: readonly string[]): string {
   const chars = Array.from(random.pick(texts));
   for (let change = 0; change <= random.below(3); change++) {

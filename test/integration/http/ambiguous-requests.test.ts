@@ -4,7 +4,7 @@ import { type RawAnswer, type RawRequest } from '../../support/raw-client.ts';
 import { headerOf, StubEngine } from '../../support/stub-engine.ts';
 import { BIG5, GBK, hidden, SHIFT_JIS } from './hidden-sql.ts';
 
-// Requests that two readers can read in two ways: they are refused, and the engine is not asked. The caller may query `readable` alone.
+// Requests that two servers can interpret differently are rejected and do not reach the engine. The caller may only query `readable`.
 
 const ROWS_LIMIT = 5;
 const TABLES = ['readable', 'secret', 'other.readable', 'customers', 'x.customers', 'y.customers'];
@@ -33,7 +33,7 @@ async function ask(request: RawRequest): Promise<RawAnswer> {
   return gateway.once({ ...request, headers: [gateway.authorization(token), ...(request.headers ?? [])] });
 }
 
-/** The error body, with its status, and no request at the engine. */
+/** Expects an error body with this status, and no request at the engine. */
 async function expectRefused(request: RawRequest, statuses: readonly number[] = [400]): Promise<void> {
   const answer = await ask(request);
   const text = answer.body.toString();
@@ -50,7 +50,7 @@ const post = (body: string | Uint8Array, type = 'application/json', target = '/q
 });
 const postSql = (sql: string, target = '/query/sql'): RawRequest => post(JSON.stringify({ sql }), undefined, target);
 
-it('a plain query is passed', async () => {
+it('a plain query is forwarded', async () => {
   expect((await ask(postSql(PLAIN))).status).toBe(200);
   expect(engine.requests).toHaveLength(1);
 });
@@ -71,11 +71,11 @@ describe.each(ROUTES)('a body in two character sets at %s', (route) => {
     ['UTF-16', 'application/json; charset=utf-16', SHIFT_JIS],
     ['UTF-7', 'application/json; charset=utf-7', SHIFT_JIS],
     ['an unknown charset', 'application/json; charset=utf-8x', SHIFT_JIS],
-  ])('is refused: %s', async (_name, type, character) => {
+  ])('is rejected: %s', async (_name, type, character) => {
     await expectRefused(post(hidden(character, 'readable', 'secret'), type, route), [400, 415]);
   });
 
-  it('is refused, or read as UTF-8 by the engine too, where the header is repeated', async () => {
+  it('is rejected, or also UTF-8 for the engine, if the header is repeated', async () => {
     const types = ['application/json; charset=utf-8', 'application/json; charset=gbk'];
     for (const [first = '', second = ''] of [types, types.toReversed()]) {
       const answer = await ask({
@@ -92,7 +92,7 @@ describe.each(ROUTES)('a body in two character sets at %s', (route) => {
   });
 });
 
-describe('a body that is refused', () => {
+describe('a body that is rejected', () => {
   const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
   const json = JSON.stringify({ sql: PLAIN });
   it.each<[string, string | Uint8Array]>([
@@ -128,7 +128,7 @@ describe('a body that is refused', () => {
   });
 
   it.each(['gzip', 'deflate', 'br', 'identity, gzip', 'x-gzip', 'aws-chunked'])(
-    'because it is packed: %s',
+    'because it is compressed: %s',
     async (coding) => {
       const headers = [JSON_TYPE, ['Content-Encoding', coding]] as const;
       await expectRefused({ target: '/query/sql', headers, body: json }, [400, 415]);
@@ -136,7 +136,7 @@ describe('a body that is refused', () => {
   );
 });
 
-describe('SQL whose tables another grammar reads differently is refused', () => {
+describe('SQL that another grammar parses differently is rejected', () => {
   it.each([
     ...['for', 'and', 'or', 'not', 'extend', 'option(x)', 'match_condition', 'qualify(x)'].map(
       (word) => `SELECT a FROM readable WHERE EXISTS (SELECT 1 FROM readable ${word}, secret)`,
@@ -174,7 +174,7 @@ describe('SQL whose tables another grammar reads differently is refused', () => 
   });
 });
 
-describe('headers that are refused', () => {
+describe('headers that are rejected', () => {
   const refused = (headers: readonly (readonly [string, string])[], statuses?: readonly number[]) =>
     expectRefused(
       {
@@ -193,7 +193,7 @@ describe('headers that are refused', () => {
     'content-type',
     'authorization',
     'content-length, x',
-  ])('`Database` that `Connection: %s` would remove', (connection) =>
+  ])('`Database` if `Connection: %s` would remove it', (connection) =>
     refused([
       ['Database', 'x'],
       ['Connection', connection],
@@ -225,7 +225,7 @@ describe('spellings of a path', () => {
   const body = JSON.stringify({ sql: SQL });
   const parameter = `sql=${encodeURIComponent(SQL)}`;
 
-  it('the limit of rows holds for the plain ones', async () => {
+  it('the row limit applies to the plain spellings', async () => {
     for (const route of ROUTES.slice(0, 3)) await expectRefused(postSql(SQL, route));
     await expectRefused({ target: `/query/sql?${parameter}` });
   });
@@ -278,7 +278,7 @@ describe('spellings of a path', () => {
   it.each([
     `/query/sql?sql=SELECT+a+FROM+readable;sql=${encodeURIComponent(SQL)}`,
     `/query/sql?sql=${encodeURIComponent(SQL)}%00`,
-  ])('%s is refused', async (target) => {
+  ])('%s is rejected', async (target) => {
     await expectRefused({ target }, [400, 403]);
   });
 
@@ -295,13 +295,13 @@ describe('spellings of a path', () => {
     '/query/sql,',
     '/query/sql%20',
     '/%2571uery/sql',
-  ])('%s asks the engine nothing', async (target) => {
+  ])('%s does not reach the engine', async (target) => {
     await expectRefused({ target, body, headers: [JSON_TYPE] }, [400, 403, 404, 405]);
     await expectRefused({ target: `${target}?${parameter}` }, [400, 403, 404, 405]);
   });
 
   it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'SEARCH', 'post', 'HEAD'])(
-    '%s is no way to query',
+    '%s is not a method for queries',
     async (method) => {
       const answer = await ask({ method, target: `/query/sql?${parameter}` });
       expect(answer.status).toBeGreaterThanOrEqual(400);

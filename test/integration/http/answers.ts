@@ -14,12 +14,12 @@ import { type EngineRequest, headerOf, type StubAnswer, type StubResponder } fro
 export const KB = 1024;
 export const MB = KB * KB;
 
-/** Around the sizes of buffers (64 KB), and far from them. */
+/** Sizes near that of buffers (64 KB), and others. */
 export const SIZES: readonly number[] = [0, 1, 200, 63 * KB, 64 * KB, 65 * KB, 100 * KB, MB];
 export const FRAMINGS = ['length', 'chunks', 'close'] as const;
 export type EngineFraming = (typeof FRAMINGS)[number];
 
-/** One answer that the engine shall give. */
+/** A response for the engine to send. */
 export interface AnswerPlan {
   readonly bytes: number;
   readonly framing: EngineFraming;
@@ -39,7 +39,7 @@ export function digest(bytes: string | Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 }
 
-/** Text that does not repeat and differs for every seed, so that bytes of another answer are noticed. */
+/** Text without repetition, different for every seed, so that bytes of another response are detected. */
 export function noise(seed: string, bytes: number): string {
   const key = createHash('sha256').update(seed).digest();
   const cipher = createCipheriv('aes-128-ctr', key.subarray(0, 16), key.subarray(16));
@@ -49,7 +49,7 @@ export function noise(seed: string, bytes: number): string {
     .slice(0, bytes);
 }
 
-/** A name that a test gives to one request; the engine finds it in what it is asked. Also a valid name of a table. */
+/** A name for one request, by which the engine recognises it. Also a valid table name. */
 const MARKER = /case_[0-9]+_(length|chunks|close)_[0-9]+/;
 let counter = 0;
 
@@ -61,7 +61,7 @@ export function nextMarker({ bytes, framing }: AnswerPlan): string {
 const HEAD = '{"resultTable":{"dataSchema":{"columnNames":["a"],"columnDataTypes":["STRING"]},"rows":[["';
 const TAIL = '"]]},"exceptions":[],"tablesQueried":["orders"],"numServersQueried":1}';
 
-/** The engine's body for a marker: of exactly that many bytes. */
+/** The engine's body for a marker, with exactly this number of bytes. */
 export function bodyFor(marker: string): Buffer {
   const bytes = Number(marker.slice(marker.lastIndexOf('_') + 1));
   const room = bytes - HEAD.length - TAIL.length;
@@ -73,7 +73,7 @@ export function markerOf(request: EngineRequest): string | undefined {
   return MARKER.exec(decodeURIComponent(request.target))?.[0] ?? MARKER.exec(request.body.toString())?.[0];
 }
 
-/** An engine that answers each marker with its body in its framing, gzipped where that is accepted. */
+/** An engine that responds to each marker with its body in its framing, gzipped if accepted. */
 export const answerMarker: StubResponder = (request): StubAnswer => {
   const marker = markerOf(request);
   if (marker === undefined) return { status: 404, body: '{"code":404,"error":"no marker"}' };
@@ -84,7 +84,7 @@ export const answerMarker: StubResponder = (request): StubAnswer => {
   return { headers: [type, ['Content-Encoding', 'gzip']], body: gzipSync(body, { level: 1 }), framing };
 };
 
-/** A way for an engine's answer through the gateway. */
+/** A route of an engine response through the gateway. */
 export interface Way {
   readonly name: string;
   request(marker: string): RawRequest;
@@ -104,7 +104,7 @@ const get = (name: string, target: (marker: string) => string): Way => ({
   request: (marker) => ({ target: target(marker) }),
 });
 
-/** Every route that passes an answer of the broker or of the controller. */
+/** Every route that forwards a response of the broker or the controller. */
 export const WAYS: readonly Way[] = [
   postSql('/query/sql'),
   postSql('/query'),
@@ -116,7 +116,7 @@ export const WAYS: readonly Way[] = [
   get('an instance', (marker) => `/instances/${marker}`),
 ];
 
-/** @returns what differs between the answer received and the engine's; empty where nothing does */
+/** @returns the differences between the received response and that of the engine */
 export function differences(marker: string, answer: RawAnswer): string[] {
   const expected = bodyFor(marker);
   if (answer.status !== 200) return [`${marker}: ${answer.status} ${answer.body.subarray(0, 200).toString()}`];
@@ -131,20 +131,20 @@ export function differences(marker: string, answer: RawAnswer): string[] {
   return [`${marker}: ${body.length} bytes ${digest(body)} instead of ${expected.length} bytes ${digest(expected)}`];
 }
 
-/** What happened instead of an answer, as a difference. */
+/** A failure instead of a response, as a difference. */
 export function failure(marker: string, error: unknown): string[] {
   const kinds = [MalformedAnswer, ConnectionEnded, AnswerStalled];
   if (error instanceof Error && kinds.some((kind) => error instanceof kind)) return [`${marker}: ${error.message}`];
   throw error;
 }
 
-/** What comes after an answer that ends its connection: nothing, and its end. */
+/** After a response that closes the connection: no bytes, and its end. */
 export async function afterEnd(connection: RawClient): Promise<string[]> {
   const rest = await connection.end();
   return rest.length === 0 ? [] : [`${rest.length} bytes after the answer`];
 }
 
-/** With the administrator's credential and more headers. */
+/** With the administrator's credential and additional headers. */
 export function authorized(
   gateway: GatewayProcess,
   request: RawRequest,

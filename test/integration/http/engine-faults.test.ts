@@ -16,14 +16,14 @@ import {
   WAYS,
 } from './answers.ts';
 
-// An engine that breaks HTTP: its answer is 502, or breaks off where it has begun; bytes of it never come to another request.
+// An engine that violates HTTP: its response becomes 502, or is aborted if it has begun; its bytes never reach another request.
 
 const STOLEN = 'STOLEN';
 const STOLEN_ANSWER = answerBytes({ body: `{"${STOLEN}":true}` });
 const head = (...lines: readonly string[]): string => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
 const TYPE = 'Content-Type: application/json';
 
-/** What the engine does in place of an answer. `good` is the whole proper one. Resolves when the next request may come. */
+/** The engine's behaviour instead of a response. `good` is the whole valid one. Resolves when the next request may be sent. */
 type Fault = (socket: Socket, good: Buffer) => unknown;
 const bytes = (text: string | Buffer): Fault => {
   return (socket) => socket.write(text);
@@ -37,7 +37,7 @@ const thenReset = (text: string): Fault => {
   };
 };
 
-/** Faults within an answer: nothing of it may come as a whole one. */
+/** Faults within a response: the client must not get it as a complete one. */
 const BROKEN: Readonly<Record<string, Fault>> = {
   'ends without a byte': thenEnd(''),
   'resets without a byte': (socket) => socket.resetAndDestroy(),
@@ -87,12 +87,12 @@ const BROKEN: Readonly<Record<string, Fault>> = {
   ),
 };
 
-/** Seen only where the gateway reads the answer: what a query read. */
+/** Detected only where the gateway parses the response. */
 const UNREADABLE: Readonly<Record<string, Fault>> = {
   'says gzip and sends text': bytes(`${head(TYPE, 'Content-Encoding: gzip', 'Content-Length: 7')}{"a":1}`),
 };
 
-/** Faults around a proper answer: it comes whole or not at all, and what is beside it goes nowhere. */
+/** Faults around a valid response: the client gets all of it or an error, and never the additional bytes. */
 const SURPLUS: Readonly<Record<string, Fault>> = {
   'sends two answers at once': (socket, good) => socket.write(Buffer.concat([good, STOLEN_ANSWER])),
   'sends five answers at once': (socket, good) =>
@@ -124,14 +124,14 @@ const SURPLUS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** The gateway has closed a connection on which more came than it asked for. Until then a request on it could get what is not its own. */
+/** Waits until the gateway has closed a connection with unrequested bytes. Until then a request on it could get a foreign response. */
 async function closed(socket: Socket): Promise<void> {
   if (!socket.destroyed) await once(socket, 'close', { signal: AbortSignal.timeout(20_000) });
 }
 
 let engine: StubEngine;
 let gateway: GatewayProcess;
-/** Done in place of the answer to a marker. */
+/** Runs instead of the response to a marker. */
 const faults = new Map<string, Fault>();
 let pending: Promise<unknown> = Promise.resolve();
 
@@ -142,7 +142,7 @@ beforeAll(async () => {
     const answer = answerMarker(request, socket);
     const fault = marker === undefined ? undefined : faults.get(marker);
     if (fault === undefined || answer === undefined) return answer;
-    // A failure is seen where it is awaited.
+    // A failure is reported where it is awaited.
     pending = Promise.resolve(fault(socket, answerBytes(answer)));
     pending.catch(() => undefined);
     return undefined;
@@ -160,7 +160,7 @@ const WAYS_TRIED = WAYS.filter(({ name }) =>
   ['POST /query/sql', 'POST /sql', 'GET /query/sql', 'GET an instance'].includes(name),
 );
 
-/** One request whose answer the fault spoils. @returns undefined where the connection ended instead of an answer */
+/** One request whose response has the fault. @returns undefined if the connection ended instead of a response */
 async function askFaulty(client: RawClient, way: Way, fault: Fault): Promise<{ marker: string; answer?: RawAnswer }> {
   const marker = nextMarker(PLAN);
   faults.set(marker, fault);
@@ -174,7 +174,7 @@ async function askFaulty(client: RawClient, way: Way, fault: Fault): Promise<{ m
   }
 }
 
-/** More requests, on the same connection and on others, get their own answers. */
+/** Further requests, on the same connection and on others, get their own responses. */
 async function expectOwnAnswers(client: RawClient, way: Way): Promise<void> {
   const wrong: string[] = [];
   const ask = async (connection: RawClient) => {
@@ -198,7 +198,7 @@ function faultsOf(way: Way): Readonly<Record<string, Fault>> {
 }
 
 describe.each(WAYS_TRIED)('$name', (way) => {
-  it.each(Object.entries(faultsOf(way)))('is 502 or breaks off when the engine %s', async (_name, fault) => {
+  it.each(Object.entries(faultsOf(way)))('is 502 or aborted when the engine %s', async (_name, fault) => {
     const client = await RawClient.open(gateway.port);
     const { answer } = await askFaulty(client, way, fault);
     if (answer !== undefined) {
@@ -209,7 +209,7 @@ describe.each(WAYS_TRIED)('$name', (way) => {
     await expectOwnAnswers(client, way);
   });
 
-  it.each(Object.entries(SURPLUS))('has its own answer or 502 when the engine %s', async (_name, fault) => {
+  it.each(Object.entries(SURPLUS))('gets its own response or 502 when the engine %s', async (_name, fault) => {
     const client = await RawClient.open(gateway.port);
     for (let turn = 0; turn < 3 && !client.ended; turn++) {
       const { marker, answer } = await askFaulty(client, way, fault);

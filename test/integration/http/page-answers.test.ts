@@ -10,9 +10,9 @@ import { type S3Server, startS3 } from '../../support/s3.ts';
 import { StubEngine } from '../../support/stub-engine.ts';
 import { afterEnd, digest, type EngineFraming, failure, FRAMINGS, noise } from './answers.ts';
 
-// Pages hold the bytes of the engine's rows, from every store, for every kind of client and in every size.
+// Pages contain the bytes of the engine's rows, from every store, for every kind of client and in every size.
 
-/** Each is 1,024 bytes with the comma behind it. The id is one that no double can hold. */
+/** Each has 1,024 bytes including the comma after it. Its id cannot be represented as a double. */
 const ROWS = Array.from({ length: 51_200 }, (_, i) => {
   const id = `[${9007199254740993n + BigInt(i)},"`;
   return `${id}${noise(`row ${i}`, 1023 - id.length - 2)}"]`;
@@ -67,7 +67,7 @@ let engine: StubEngine;
 let s3: S3Server;
 let gcs: GcsServer;
 let folder: string;
-/** How the engine frames the next answer, and its rows. */
+/** Framing and rows of the engine's next response. */
 let framing: EngineFraming = 'length';
 let engineRows: readonly string[] = ROWS;
 
@@ -112,7 +112,7 @@ const STORES: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   },
 };
 
-/** The gateway that is asked, and the one that holds the results: two where pages are forwarded. */
+/** The gateway that gets the requests and the one that stores the results; different ones if pages are forwarded. */
 interface Gateways {
   readonly asked: GatewayProcess;
   readonly holder: GatewayProcess;
@@ -172,7 +172,7 @@ describe.each(WAYS)('pages %s', (_name, start) => {
     headers: [gateways.asked.authorization(), ...(request.headers ?? []), ...more],
   });
 
-  /** Submits the query to the gateway that holds results. @throws {Error} where its first page is not as it must be */
+  /** Submits the query to the gateway that stores results. @throws {Error} if its first page is wrong */
   async function submit(numRows: number): Promise<Result> {
     const answer = await gateways.holder.once(submission(numRows));
     const wrong = wrongs(answer, { offset: 0, numRows }, engineRows.length);
@@ -207,7 +207,7 @@ describe.each(WAYS)('pages %s', (_name, start) => {
     readonly closes?: boolean;
   }
 
-  /** Asks for one page after the other. */
+  /** Requests one page after the other. */
   async function ask(how: How, wanted: readonly Page[]): Promise<string[]> {
     const { version = '1.1', headers = [], slow = false, closes = false } = how;
     const wrong: string[] = [];
@@ -236,11 +236,14 @@ describe.each(WAYS)('pages %s', (_name, start) => {
     ['speaks HTTP/1.0 and keeps its connection', { version: '1.0', headers: [['Connection', 'keep-alive']] }],
     ['accepts gzip', { headers: [['Accept-Encoding', 'gzip, deflate']] }],
     ['reads slowly', { slow: true }],
-  ] as const satisfies readonly (readonly [string, How])[])('are whole for a client that %s', async (_client, how) => {
-    expect(await ask(how, pages)).toEqual([]);
-  });
+  ] as const satisfies readonly (readonly [string, How])[])(
+    'are complete for a client that %s',
+    async (_client, how) => {
+      expect(await ask(how, pages)).toEqual([]);
+    },
+  );
 
-  it('are whole for a client that sends all requests at once', async () => {
+  it('are complete for a client that sends all requests at once', async () => {
     const connection = await RawClient.open(gateways.asked.port);
     connection.send(Buffer.concat(pages.map((page) => requestBytes(authorized(pageOf(stored, page))))));
     const wrong: string[] = [];
@@ -250,12 +253,12 @@ describe.each(WAYS)('pages %s', (_name, start) => {
     connection.destroy();
   });
 
-  it('of 50 MB are whole, and the connection is usable after them', async () => {
+  it('of 50 MB are complete, and the connection can be reused', async () => {
     const all = { offset: 0, numRows: ROWS.length };
     expect(await ask({}, [all, { offset: 9, numRows: 3 }, { offset: 7, numRows: 64 }])).toEqual([]);
   });
 
-  it.each(FRAMINGS)('that answer a submission are whole when the engine’s answer ends by %s', async (by) => {
+  it.each(FRAMINGS)('of a submission are complete when the engine’s response ends by %s', async (by) => {
     framing = by;
     engineRows = ROWS.slice(0, 2_000);
     try {
@@ -271,7 +274,7 @@ describe.each(WAYS)('pages %s', (_name, start) => {
     }
   });
 
-  it('come with metadata and errors on the same connection', async () => {
+  it('can be mixed with metadata and errors on one connection', async () => {
     const connection = await RawClient.open(gateways.asked.port);
     const page = { offset: 100, numRows: 65 };
     const requests: readonly (readonly [RawRequest, number])[] = [

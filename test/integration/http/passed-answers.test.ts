@@ -19,12 +19,12 @@ import {
 } from './answers.ts';
 import { silentConnections } from './silent-connections.ts';
 
-// The answer of the engine comes to the client whole, by every route, to every kind of client, in every size and framing; and the connection
-// is usable after it, for the next answer on it is judged as well.
+// The client gets the complete response of the engine, by every route, for every kind of client, in every size and framing; and the connection
+// can be reused, because the next response on it is checked as well.
 
 let engine: StubEngine;
 let gateway: GatewayProcess;
-/** They are silent while the other tests run. */
+/** They are idle while the other tests run. */
 let silent: Promise<string[]>;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await engine.listen();
   gateway = await GatewayProcess.start({ controllers: engine.url });
   silent = silentConnections(gateway);
-  // Its failure is that of the test that awaits it.
+  // The test that awaits it reports its failure.
   silent.catch(() => undefined);
 });
 afterAll(async () => {
@@ -41,7 +41,7 @@ afterAll(async () => {
   await engine?.close();
 });
 
-/** How a client asks: all that it got wrong is returned. */
+/** Sends requests in the manner of one client. Returns all differences. */
 type Client = (way: Way, plans: readonly AnswerPlan[]) => Promise<string[]>;
 
 const NEW_CONNECTION = 'new connection for each';
@@ -116,7 +116,7 @@ const CLIENTS: Readonly<Record<string, Client>> = {
 };
 
 describe.each(WAYS)('answers to $name', (way) => {
-  it.each(Object.entries(CLIENTS))('are whole for a client that %s', async (_name, ask) => {
+  it.each(Object.entries(CLIENTS))('are complete for a client that %s', async (_name, ask) => {
     expect(await ask(way, PLANS)).toEqual([]);
   });
 });
@@ -124,34 +124,34 @@ describe.each(WAYS)('answers to $name', (way) => {
 const POST = WAYS.slice(0, 1) as [Way];
 
 describe('large answers', () => {
-  it.each([...POST, ...WAYS.slice(-1)])('to $name of 50 MB are whole', async (way) => {
+  it.each([...POST, ...WAYS.slice(-1)])('to $name of 50 MB are complete', async (way) => {
     for (const name of ['keeps its connection', 'closes its connection'] as const) {
       expect(await CLIENTS[name]?.(way, [...LARGE_PLANS, { bytes: 200, framing: 'length' }]), name).toEqual([]);
     }
   });
 
-  it.each(Object.entries(CLIENTS))('of 20 MB are whole for a client that %s', async (_name, ask) => {
+  it.each(Object.entries(CLIENTS))('of 20 MB are complete for a client that %s', async (_name, ask) => {
     const plan: AnswerPlan = { bytes: 20 * MB, framing: 'chunks' };
     expect(await ask(POST[0], [plan, plan])).toEqual([]);
   });
 });
 
 describe('a client that reads slowly', () => {
-  // More than the buffers of the system hold, so that the gateway has to wait.
+  // More than the buffers of the system, so that the gateway has to wait.
   const large: readonly AnswerPlan[] = FRAMINGS.map((framing) => ({ bytes: 6 * MB, framing }));
   const slow = client({ headers: [KEEP_ALIVE], slow: true });
   const closing = client({ headers: [CLOSE], slow: true, connection: NEW_CONNECTION });
 
-  it('gets whole answers by every route', async () => {
+  it('gets complete responses by every route', async () => {
     expect((await Promise.all(WAYS.map((way) => slow(way, PLANS)))).flat()).toEqual([]);
   });
 
-  it('gets whole large answers, also where it closes', async () => {
+  it('gets complete large responses, also with Connection: close', async () => {
     const asked = [...POST, ...WAYS.slice(-2)].flatMap((way) => [slow(way, [...large, ...PLANS]), closing(way, large)]);
     expect((await Promise.all(asked)).flat()).toEqual([]);
   });
 });
 
-it('a connection that was silent for a while is used again, by every route', async () => {
+it('an idle connection is reused, by every route', async () => {
   expect(await silent).toEqual([]);
 }, 120_000);

@@ -4,11 +4,11 @@ import { type PinotClient, sharedPinot } from '../../support/pinot.ts';
 import { type RawAnswer, RawClient, type RawRequest, requestBytes } from '../../support/raw-client.ts';
 import { afterEnd, digest, failure } from './answers.ts';
 
-// The answers of the real Pinot come through the gateway as its broker gives them, by every route to every kind of client; pages hold its rows.
+// The gateway forwards the responses of a real Pinot unchanged, by every route to every kind of client; pages contain its rows.
 
 let pinot: PinotClient;
 let gateway: GatewayProcess;
-/** The tables of the broker's own answers, by their limits. */
+/** The tables in the broker's own responses, by their limits. */
 let expected: Map<number, string>;
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
-/** Rows of answers of about 1 KB, 63 to 65 KB, 100 KB and 1 MB. */
+/** Rows of responses of about 1 KB, 63 to 65 KB, 100 KB and 1 MB. */
 const LIMITS = [0, 5, 610, 620, 630, 640, 1_000, 10_000];
 /** Of about 4 MB. */
 const MOST = 40_000;
@@ -38,7 +38,7 @@ const WAYS: readonly Way[] = [
   { name: 'GET /query/sql', request: (sql) => ({ target: `/query/sql?sql=${encodeURIComponent(sql)}` }) },
 ];
 
-/** What depends on the table alone: the schema and the bytes of the rows. */
+/** The parts that depend only on the table: the schema and the bytes of the rows. */
 function resultTable(body: Buffer): string {
   const text = body.toString();
   const from = text.indexOf('{"dataSchema"');
@@ -58,7 +58,7 @@ const CLIENTS: Readonly<Record<string, Client>> = {
   'accepts gzip': { headers: [['Accept-Encoding', 'gzip']] },
 };
 
-/** @returns the engine's own, by limit */
+/** @returns the engine's own responses, by limit */
 async function expectedTables(): Promise<Map<number, string>> {
   const tables = new Map<number, string>();
   for (const limit of [...LIMITS, MOST]) tables.set(limit, resultTable(Buffer.from(await pinot.query(sqlOf(limit)))));
@@ -77,7 +77,7 @@ const authorized = (request: RawRequest, headers: Client['headers'] = []): RawRe
   headers: [gateway.authorization(), ...(request.headers ?? []), ...headers],
 });
 
-/** Asks for each number of rows. @returns what is wrong */
+/** Requests each number of rows. @returns all differences */
 async function ask(way: Way, how: Client, limits: readonly number[]): Promise<string[]> {
   const { version = '1.1', slow = false, closes = false } = how;
   const wrong: string[] = [];
@@ -100,18 +100,18 @@ async function ask(way: Way, how: Client, limits: readonly number[]): Promise<st
 }
 
 describe('answers of the real Pinot', () => {
-  it('have the sizes that this test wants', () => {
+  it('have the sizes that this test needs', () => {
     const sizes = [...expected.values()].map((table) => table.length);
     expect(sizes.some((size) => size > 60_000 && size < 70_000)).toBe(true);
     expect(Math.max(...sizes)).toBeGreaterThan(3_000_000);
   });
 
   describe.each(WAYS)('to $name', (way) => {
-    it.each(Object.entries(CLIENTS))('are whole for a client that %s', async (_name, how) => {
+    it.each(Object.entries(CLIENTS))('are complete for a client that %s', async (_name, how) => {
       expect(await ask(way, how, LIMITS)).toEqual([]);
     });
 
-    it('are whole for a client that sends all requests at once', async () => {
+    it('are complete for a client that sends all requests at once', async () => {
       const client = await RawClient.open(gateway.port);
       const requests = LIMITS.map((limit) => requestBytes(authorized(way.request(sqlOf(limit)))));
       client.send(Buffer.concat(requests));
@@ -122,12 +122,12 @@ describe('answers of the real Pinot', () => {
     });
   });
 
-  it('of 4 MB are whole, also for a client that reads slowly', async () => {
+  it('of 4 MB are complete, also for a client that reads slowly', async () => {
     const [post] = WAYS as [Way];
     for (const how of [{}, { slow: true }]) expect(await ask(post, how, [MOST, 5])).toEqual([]);
   });
 
-  it('of the controller are whole', async () => {
+  it('of the controller are complete', async () => {
     const client = await RawClient.open(gateway.port);
     for (const target of [
       '/schemas/orders',
@@ -143,7 +143,7 @@ describe('answers of the real Pinot', () => {
     client.destroy();
   });
 
-  it('are what pages are made of', async () => {
+  it('have the rows of the pages', async () => {
     const total = MOST;
     const client = await RawClient.open(gateway.port);
     const body = JSON.stringify({ sql: sqlOf(total) });

@@ -12,11 +12,11 @@ import {
 } from '../../support/raw-client.ts';
 import { type Reading, readings, OPEN, SECRET } from './readings.ts';
 
-// Whatever a request means to the gateway, the engine must not read another table. The same requests go to the real Pinot's broker, which says what
-// they mean to the engine; the caller of the gateway may query one table alone.
+// The engine must not read another table than the gateway has authorized. The same requests are sent to the broker of a real Pinot, which shows what
+// they mean to the engine. The caller of the gateway may query only one table.
 
 const MARK = 'SECRETNOTE';
-/** Each table is known by its number of rows, which every answer of the engine names. */
+/** Each table is identified by its number of rows, which is in every response of the engine. */
 const OPEN_ROWS = 7;
 const SECRET_ROWS = 11;
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_122);
@@ -56,7 +56,7 @@ async function makeTable(name: string, rows: number, text: string): Promise<void
 
 type Got = RawAnswer | string;
 
-/** @returns why there is no answer, as a text, where there is none */
+/** @returns the reason as a text if there is no response */
 async function ask(port: number, request: RawRequest): Promise<Got> {
   const client = await RawClient.open(port);
   try {
@@ -82,7 +82,7 @@ function rowsRead(answer: RawAnswer): number | undefined {
   return failed || total === undefined ? undefined : Number(total);
 }
 
-/** @returns what of the gateway's answer must not be */
+/** @returns what is wrong with the gateway's response */
 function wrongs({ name, plain }: Reading, passed: Got, direct: Got): string[] {
   if (typeof passed === 'string') return [`${name}: the gateway gave no answer: ${passed}`];
   const text = textOf(passed);
@@ -99,8 +99,8 @@ function wrongs({ name, plain }: Reading, passed: Got, direct: Got): string[] {
   return wrong.map((what) => `${name}: ${what}`);
 }
 
-describe('requests of many readings', () => {
-  it('reach the engine with the one that was judged, or not at all', async () => {
+describe('requests with several interpretations', () => {
+  it('reach the engine in the authorized interpretation, or not at all', async () => {
     const wrong: string[] = [];
     const [broker, controller] = [pinot.brokerUrl, pinot.controllerUrl].map((url) => Number(new URL(url).port)) as [
       number,
@@ -121,7 +121,7 @@ describe('requests of many readings', () => {
       wrong.push(...wrongs(reading, passed, direct));
     }
     expect(wrong).toEqual([]);
-    // The engine itself falls for many of them, and many are ordinary.
+    // The engine reads another table for many of them, and many are ordinary.
     expect(secretDirectly).toBeGreaterThan(50);
     expect(passedOn).toBeGreaterThan(20);
   }, 180_000);

@@ -13,11 +13,11 @@ const escaped = (text: string): string =>
   Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
 const swapped = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
 
-/** A request whose meaning readers may disagree about. */
+/** A request that servers may interpret differently. */
 export interface Reading {
   readonly name: string;
   readonly request: RawRequest;
-  /** Whether it has one meaning only, so that the gateway must pass it. */
+  /** Whether it has only one meaning, so that the gateway must forward it. */
   readonly plain: boolean;
 }
 
@@ -182,7 +182,7 @@ const GETS = [
 ];
 
 const typed = (type: string): readonly (readonly [string, string])[] => (type === '' ? [] : [['Content-Type', type]]);
-/** Bodies that mean the same to every reader, when they are sent as JSON in UTF-8. */
+/** Bodies with the same meaning for every parser, if sent as JSON in UTF-8. */
 const PLAIN = new Set(['plain open', 'open with escapes', 'white space', 'options', 'trace', 'SET before']);
 
 const PLAIN_TARGETS: ReadonlySet<string> = new Set(TARGETS.slice(0, 2));

@@ -34,7 +34,7 @@ async function afterSilence(gateway: GatewayProcess, { way, plan, ms }: Silence)
     }
   };
   await ask(SMALL);
-  // This time is what is tested: nothing on the connection, for longer than servers and pools keep idle connections.
+  // The tested time: no data on the connection, for longer than servers and pools keep idle connections.
   await sleep(ms);
   for (const next of [plan, SMALL, plan]) if (wrong.length === 0) await ask(next);
   if (connection.unread > 0) wrong.push(`${connection.unread} bytes after the last answer`);
@@ -43,8 +43,8 @@ async function afterSilence(gateway: GatewayProcess, { way, plan, ms }: Silence)
 }
 
 /**
- * Connections that are silent for 6, 10 and 40 seconds, by every route, all side by side.
- * @returns what is wrong with the answers after it
+ * Connections that are idle for 6, 10 and 40 seconds, by every route, in parallel.
+ * @returns all differences in the responses after it
  */
 export async function silentConnections(gateway: GatewayProcess): Promise<string[]> {
   const asked: Promise<string[]>[] = [];

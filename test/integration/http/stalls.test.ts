@@ -4,9 +4,9 @@ import { GatewayProcess } from '../../support/gateway-process.ts';
 import { RawClient, type RawRequest, requestBytes } from '../../support/raw-client.ts';
 import { StubEngine } from '../../support/stub-engine.ts';
 
-// A request that costs more than its size allows is refused with 400, and others are answered while it is read: probes above all.
+// A request whose cost is too high for its size is rejected with 400, and other requests are served meanwhile, above all probes.
 
-/** The probe of a pod may take so long on a busy machine. Stalls took 15 to 200 s. */
+/** Limit for a probe on a busy machine. The stalls that this test detects took 15 to 200 s. */
 const PROBE_LIMIT_MS = 10_000;
 const KB = 1024;
 
@@ -23,13 +23,13 @@ afterAll(async () => {
   await engine?.close();
 });
 
-// A gateway that was stalled refuses requests with 503 for a while.
+// A gateway rejects requests with 503 for some time after a stall.
 beforeEach(async () => {
   const ask = async () => (await gateway.once(query('SELECT a FROM orders'))).status;
   await expect.poll(ask, { timeout: 30_000 }).toBe(200);
 });
 
-/** Resolves with the milliseconds that `/livez` took, on a connection of its own. */
+/** Resolves with the duration of `/livez` in milliseconds, on a new connection. */
 async function probe(): Promise<number> {
   const begun = performance.now();
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
@@ -52,7 +52,7 @@ function query(sql: string, target = '/query/sql'): RawRequest {
   return { target, headers: [gateway.authorization(), JSON_TYPE], body: JSON.stringify({ sql }) };
 }
 
-/** As many pieces as fit in `bytes`. */
+/** The number of pieces that fit in `bytes`. */
 function repeat(bytes: number, piece: (index: number) => string, between = ''): string {
   const pieces: string[] = [];
   for (let length = 0; ;) {
@@ -63,7 +63,7 @@ function repeat(bytes: number, piece: (index: number) => string, between = ''): 
   }
 }
 
-/** Below the limit of a text, so that another limit has to hold. */
+/** Below the limit of a text, so that another limit must apply. */
 const TEXT = 250 * KB;
 const nested = (open: string, close: string, depth: number, middle = ''): string =>
   open.repeat(depth) + middle + close.repeat(depth);
@@ -116,14 +116,14 @@ const OTHERS: Readonly<Record<string, () => RawRequest>> = {
     target: '/query/sql',
   }),
 };
-/** What may be passed as well as refused: it costs the gateway nothing. */
+/** Requests that may be accepted or rejected: they are cheap. */
 const MAY_PASS = new Set([
   'a pattern in a SQL function',
   'a simulation of many patterns and names',
   'thousands of NOT',
 ]);
 
-/** A pattern that names of the letter `a` match but for their end, in many ways. */
+/** A pattern that names of the letter `a` match in many ways, except for their end. */
 function stars(count: number): string {
   return `${'*a'.repeat(count)}*b`;
 }
@@ -145,13 +145,13 @@ function simulation(patterns: readonly string[], tables: readonly string[]): Raw
   };
 }
 
-/** Sends a request, and probes until it is answered. */
+/** Sends a request, and probes until its response. */
 async function expectRefusedMeanwhile(request: RawRequest, statuses: readonly number[]): Promise<void> {
   const client = await RawClient.open(gateway.port);
   try {
     client.send(requestBytes(request));
     const answer = client.answer();
-    // Its failure is looked at below, after that of the probes.
+    // Its failure is reported below, after that of the probes.
     const answered = answer.then(
       () => true,
       () => true,
@@ -167,7 +167,7 @@ async function expectRefusedMeanwhile(request: RawRequest, statuses: readonly nu
   }
 }
 
-/** A stalled gateway is of no use to the tests after it. */
+/** The following tests cannot use a stalled gateway. */
 async function restartIfStalled(): Promise<void> {
   const alive = await probe().then(
     () => true,
@@ -178,7 +178,7 @@ async function restartIfStalled(): Promise<void> {
   gateway = await GatewayProcess.start({ controllers: engine.url });
 }
 
-it.each(Object.entries(STATEMENTS))('%s are refused', async (name, sql) => {
+it.each(Object.entries(STATEMENTS))('%s are rejected', async (name, sql) => {
   try {
     const text = sql();
     const statuses = MAY_PASS.has(name) ? [200, 400] : [400];
@@ -189,7 +189,7 @@ it.each(Object.entries(STATEMENTS))('%s are refused', async (name, sql) => {
   }
 });
 
-it.each(Object.entries(OTHERS))('%s is refused', async (name, request) => {
+it.each(Object.entries(OTHERS))('%s is rejected', async (name, request) => {
   try {
     await expectRefusedMeanwhile(request(), MAY_PASS.has(name) ? [200, 400] : [400]);
   } finally {

@@ -8,7 +8,7 @@ import { type RawAnswer, RawClient, type RawRequest, requestBytes } from '../../
 import { StubEngine } from '../../support/stub-engine.ts';
 import { digest, KB, MB, noise } from './answers.ts';
 
-// A caller that sends many requests and reads no answer holds little memory of the gateway, and no other caller up.
+// A caller that sends many requests and reads no response uses little memory of the gateway and does not delay other callers.
 
 const CONNECTIONS = 10;
 const REQUESTS = 200;
@@ -55,7 +55,7 @@ const REQUESTS_OF: Readonly<Record<string, () => RawRequest>> = {
   'passed answers': () => query(),
 };
 
-/** Resident memory once it does not grow any more. @returns the most that was seen, in bytes */
+/** Waits until the resident memory stops growing. @returns its maximum, in bytes */
 async function settledMemory(): Promise<number> {
   let most = 0;
   for (let steady = 0, round = 0; steady < 10 && round < 200; round++) {
@@ -68,8 +68,8 @@ async function settledMemory(): Promise<number> {
 }
 
 describe.runIf(process.platform === 'linux').each(Object.entries(REQUESTS_OF))('unread %s', (_name, request) => {
-  it(`of ${CONNECTIONS} connections with ${REQUESTS} requests each hold little memory and nobody up, and are whole when read`, async () => {
-    // The same work read at once, so that what the process keeps for its work is not counted.
+  it(`of ${CONNECTIONS} connections with ${REQUESTS} requests each use little memory, delay no other caller, and are complete when read`, async () => {
+    // The same work with responses read at once, so that memory that the process keeps is not counted.
     const warm = await RawClient.open(gateway.port);
     const expected = digest((await warm.request(request())).body);
     for (let i = 0; i < REQUESTS; i++) await warm.request(request());
@@ -99,7 +99,7 @@ function describeAnswer({ status, body }: RawAnswer): string {
   return status === 200 ? `200 ${digest(body)}` : `${status} ${body.subarray(0, 200).toString()}`;
 }
 
-/** Reads every answer. @returns what is wrong with them */
+/** Reads every response. @returns all differences */
 async function readAll(client: RawClient, expected: string): Promise<string[]> {
   const wrong: string[] = [];
   client.resume();

@@ -7,18 +7,18 @@ import { FakeEngine } from '../../support/fake-engine.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 
 const CLIENTS = 300;
-/** Those that are under way at once: below what one caller may ask for. */
+/** Concurrent queries: below the limit of one caller. */
 const AT_ONCE = 30;
 const BODY = JSON.stringify({ sql: 'SELECT * FROM orders' });
 
 let engine: FakeEngine;
 let gateway: Standalone;
-/** What became of the engine's answers. */
+/** The state of the engine's responses. */
 let begun = 0;
 let whole = 0;
 let brokenOff = 0;
 
-/** An answer that never ends by itself: as much as is taken. */
+/** An endless response, sent as fast as it is read. */
 function endless(response: ServerResponse): void {
   begun++;
   const chunk = Buffer.alloc(64 * 1024, 'x');
@@ -45,7 +45,7 @@ afterAll(async () => {
   await engine.close();
 });
 
-/** Sends a query, reads `wanted` pieces of its answer, and is gone. */
+/** Sends a query, reads `wanted` pieces of its response, and disconnects. */
 async function askAndLeave(wanted: number): Promise<void> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
@@ -71,8 +71,8 @@ async function settled(what: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200 && !what(); tries++) await sleep(50);
 }
 
-describe('clients that go away', () => {
-  it('in the middle of an answer free the engine, and others are served on', async () => {
+describe('clients that disconnect', () => {
+  it('during a response free the engine, and other clients are served', async () => {
     engine.answers.set('POST /query/sql', (_request, response) => endless(response));
     for (let client = 0; client < CLIENTS; client += AT_ONCE) {
       await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => askAndLeave(1 + (i % 5))));
@@ -84,7 +84,7 @@ describe('clients that go away', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { resultTable: { rows: [[1]] } }]);
   }, 60_000);
 
-  it('before the engine answers free it, too', async () => {
+  it('before the engine responds free it, too', async () => {
     let left = 0;
     let asked = 0;
     engine.answers.set('POST /query/sql', (_request, response) => {
@@ -102,7 +102,7 @@ describe('clients that go away', () => {
     expect((await gateway.call('POST', '/query/sql', BODY)).status).toBe(200);
   }, 60_000);
 
-  it('that stay but take nothing hold the engine back, not the gateway’s memory', async () => {
+  it('that stay connected without reading slow the engine down and use no memory of the gateway', async () => {
     let written = 0;
     engine.answers.set('POST /query/sql', (_request, response) => {
       const chunk = Buffer.alloc(64 * 1024, 'x');
@@ -128,7 +128,7 @@ describe('clients that go away', () => {
       last = written;
       await sleep(300);
     }
-    // What the kernel's buffers of two connections take, and the gateway's bound.
+    // The kernel's buffers of two connections, and the gateway's limit.
     expect(written).toBeLessThan(24 * 1024 * 1024);
     socket.resume();
     await settled(() => written > last * 2);

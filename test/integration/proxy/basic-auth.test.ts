@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPinot, type Pinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 
-// Pinot with its own access control on: it takes the gateway's credential, from a file, and never the caller's.
+// Pinot with its own access control: it gets the gateway's credential, from a file, and never the caller's.
 const PRINCIPALS = { principals: 'gateway', 'principals.gateway.password': 'secret' };
 const withPrefix = (prefix: string) =>
   Object.fromEntries(Object.entries(PRINCIPALS).map(([key, value]) => [`${prefix}.${key}`, value]));
@@ -46,7 +46,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The engine's code for a query that its caller may not make; of a table that is not there it has another. */
+/** The engine's error code for a query that its caller may not run; that for a missing table differs. */
 const DENIED = 180;
 const sql = { sql: 'SELECT count(*) FROM nothing' };
 
@@ -56,14 +56,14 @@ async function codes(answer: Response): Promise<number[]> {
 }
 
 describe('Pinot with basic-auth access control', () => {
-  it('refuses who comes without the gateway’s credential', async () => {
+  it('rejects requests without the gateway’s credential', async () => {
     // 0.11 says 403 where later versions say 401.
     expect([401, 403]).toContain((await fetch(`${pinot.controllerUrl}/tables`)).status);
     const direct = await fetch(`${pinot.brokerUrl}/query/sql`, { method: 'POST', body: JSON.stringify(sql) });
     expect(direct.status === 401 ? [DENIED] : await codes(direct)).toEqual([DENIED]);
   });
 
-  it('takes what comes through the gateway', async () => {
+  it('accepts requests through the gateway', async () => {
     const tables = await gateway.call('GET', '/tables');
     expect([tables.status, await tables.json()]).toEqual([200, { tables: [] }]);
     const answer = await gateway.call('POST', '/query/sql', sql);
@@ -71,7 +71,7 @@ describe('Pinot with basic-auth access control', () => {
     expect(await codes(answer)).not.toContain(DENIED);
   });
 
-  it('sees a rotated credential without a restart', async () => {
+  it('gets a rotated credential without a restart', async () => {
     await writeFile(credential, 'gateway:wrong');
     await expect
       .poll(async () => (await gateway.call('GET', '/version')).status, { timeout: 15_000, interval: 500 })

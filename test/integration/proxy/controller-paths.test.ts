@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 
-// What real clients do with the controller, through the gateway: each call arrives as the controller understands it.
+// Calls of real clients to the controller, through the gateway: each one arrives in a form that the controller accepts.
 const TABLE = 'paths_test';
 const FETCHING = 'paths_fetching';
 const ROWS = ['{"id": 9223372036854775807}', '{"id": 2}'];
@@ -56,7 +56,7 @@ function form(text: string, name: string): RequestInit {
 }
 
 describe('the real controller behind the gateway', () => {
-  it('takes a schema, a table, rows, a changed configuration and their removal', async () => {
+  it('accepts a schema, a table, rows, a changed configuration and their deletion', async () => {
     // A LONG above 2^53 must arrive with all of its digits.
     const digits = JSON.stringify(schema(TABLE)).replace('9007199254740992', '9007199254740993');
     await ok('POST', '/schemas', json(digits));
@@ -99,7 +99,7 @@ describe('the real controller behind the gateway', () => {
     await ok('DELETE', `/schemas/${TABLE}`);
   }, 180_000);
 
-  it('takes what concerns the cluster', async () => {
+  it('accepts calls for the cluster', async () => {
     await ok('POST', '/cluster/configs', json({ 'paths.test': 'a b' }));
     expect(await ok('GET', '/cluster/configs')).toContain('"paths.test":"a b"');
     await ok('DELETE', '/cluster/configs/paths.test');
@@ -114,7 +114,7 @@ describe('the real controller behind the gateway', () => {
 });
 
 describe('a segment by address', () => {
-  it('reads any table on Pinot itself, and behind the gateway needs IngestFile', async () => {
+  it('can contain any table in Pinot itself, and requires IngestFile at the gateway', async () => {
     await pinot.createTable(schema(FETCHING), config(FETCHING));
     try {
       const [{ OFFLINE: segments }] = JSON.parse(await ok('GET', '/segments/customers?type=OFFLINE')) as [
@@ -152,8 +152,8 @@ async function tokenFor(actions: readonly string[], resource: string): Promise<s
   return `Bearer ${token.bearerToken}`;
 }
 
-describe('what the controller would read in a second way', () => {
-  it('does not arrive there', async () => {
+describe('a request that the controller would interpret differently', () => {
+  it('does not reach it', async () => {
     const body = '{"schemaName":"paths_other","schemaName":"paths_none"}';
     expect((await send('POST', '/schemas', json(body)))[0]).toBe(400);
     expect((await send('GET', '/segments/orders/..%252Fcustomers%252Fx'))[0]).toBe(400);

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 
-// The corpus of texts through a whole gateway to real Pinot, by a caller who may read every table: what is refused is refused for its text alone.
+// The corpus of texts through a gateway to a real Pinot, by a caller who may read every table: a rejection is caused by the text only.
 interface Group {
   readonly texts: readonly string[];
   readonly refused?: boolean;
@@ -19,17 +19,17 @@ const textsOf = (refused: boolean) =>
   groups.filter((group) => (group.refused ?? false) === refused).flatMap((group) => group.texts);
 
 let broker: Server;
-/** Statuses of the real broker's answers, in order. */
+/** Statuses of the real broker's responses, in order. */
 const reached: number[] = [];
 let gateway: Standalone;
 
 beforeAll(async () => {
   const pinot = await sharedPinot();
-  // Stands before the real broker and notes what comes to it.
+  // A proxy in front of the real broker that records its requests.
   broker = createServer((incoming, response) => {
     const { method, url, headers } = incoming;
     const sent = httpRequest(pinot.brokerUrl + (url ?? ''), { method: method ?? 'GET', headers }, (answer) => {
-      // The gateway's own health run asks, too.
+      // The gateway's own health run sends requests, too.
       if (headers['x-request-id'] === 'corpus') reached.push(answer.statusCode ?? 0);
       response.writeHead(answer.statusCode ?? 0, answer.headers);
       answer.pipe(response);
@@ -48,7 +48,7 @@ afterAll(async () => {
   broker.close();
 });
 
-/** Statuses of the texts' answers, by text. */
+/** Statuses of the responses, by text. */
 async function ask(texts: readonly string[]): Promise<[string, number][]> {
   const statuses: [string, number][] = [];
   for (const sql of texts) {
@@ -59,16 +59,16 @@ async function ask(texts: readonly string[]): Promise<[string, number][]> {
   return statuses;
 }
 
-it('allowed texts reach Pinot, and none is refused', async () => {
+it('allowed texts reach Pinot, and none is rejected', async () => {
   const texts = textsOf(false);
   const statuses = await ask(texts);
   expect(statuses.filter(([, status]) => status === 400 || status === 403)).toEqual([]);
-  // Pinot's own opinion of a text, whichever it is, comes through.
+  // Pinot's own response to a text is forwarded, also an error.
   expect(statuses.map(([, status]) => status)).toEqual(reached);
   expect(reached).toHaveLength(texts.length);
 }, 300_000);
 
-it('refused texts never reach it', async () => {
+it('rejected texts never reach it', async () => {
   const before = reached.length;
   const statuses = await ask(textsOf(true));
   expect(statuses.length).toBeGreaterThan(50);

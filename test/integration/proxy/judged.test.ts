@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 
-// The gateway writes the engine's request itself, always as a POST of JSON: real Pinot must answer that as it answers the client's own form.
+// The gateway creates the engine's request itself, always as a POST of JSON: a real Pinot must respond as to the client's own form.
 const SQL = 'SELECT city, count(*) FROM orders GROUP BY city ORDER BY city LIMIT 5';
 
 let pinot: Awaited<ReturnType<typeof sharedPinot>>;
@@ -39,7 +39,7 @@ const inAddress = (path: string, more = ''): string => `${path}?sql=${encodeURIC
 it.each([
   ['/query/sql', 'brokerUrl'],
   ['/sql', 'controllerUrl'],
-] as const)('GET and POST %s give what the engine gives itself', async (path, runner) => {
+] as const)('GET and POST %s return the response of the engine', async (path, runner) => {
   const base = pinot[runner];
   const expected = await directly(base + inAddress(path));
   expect(expected.resultTable).toBeDefined();
@@ -54,7 +54,7 @@ it.each([
   }
 });
 
-it('a trace is asked for by GET and POST alike', async () => {
+it('a trace can be requested by GET and by POST', async () => {
   const asked = [
     await byGateway('GET', inAddress('/query/sql', '&trace=true')),
     await byGateway('POST', '/query/sql', { sql: SQL, trace: true }),

@@ -56,7 +56,7 @@ it.each([
   ['plain', 2],
   ['heavy', 4],
 ])(
-  'a caller with the role %s has %i queries at once; one more is 429 and never reaches the engine',
+  'a caller with the role %s may run %i queries at once; one more is 429 and does not reach the engine',
   async (role, most) => {
     const headers = await tokenOf(role);
     const running = Array.from({ length: most }, () => query(headers));
@@ -66,7 +66,7 @@ it.each([
     expect(waiting).toHaveLength(most);
     for (const response of waiting.splice(0)) response.end('{}');
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual(running.map(() => 200));
-    // Answers that are out make room again.
+    // Completed responses free their place.
     const next = query(headers);
     await engineHas(1);
     waiting.pop()?.end('{}');
@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it('a role’s requests a second count for its callers alone', async () => {
+it('the rate limit of a role applies only to its callers', async () => {
   const headers = await tokenOf('slow');
   const statuses: number[] = [];
   for (let request = 0; request < 12; request++) {
@@ -90,7 +90,7 @@ it('a role’s requests a second count for its callers alone', async () => {
 it.each([
   ['a role’s', 2],
   ['a caller’s own', 1],
-])('%s rows a query are %i at most', async (_whose, most) => {
+])('the row limit %s is %i per query', async (_whose, most) => {
   const headers = most === 2 ? await tokenOf('few') : {};
   const answer = async (rows: number, sql: string) => {
     const asked = gateway.call('POST', '/query/sql', { sql }, headers);

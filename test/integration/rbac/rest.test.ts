@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tableResource } from '../../../src/access/policy/srn.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { API_VERSION } from '../../../src/resources/meta.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { sharedControlPlane } from '../../support/control-plane.ts';
 import { folderDeployment, inPath, kubernetesDeployment, within, type Deployment, type Gateway } from './gateways.ts';
 
@@ -30,7 +31,8 @@ describe.each([
   });
   afterAll(() => deployment?.stop());
 
-  const mayQuery = ({ directory }: Gateway): boolean => directory.isAllowed(ADA, 'Query', tableResource('events'));
+  const mayQuery = ({ directory }: Gateway): boolean =>
+    directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
   const role = `/roles/${inPath('role', 'analysts')}`;
   const policy = `/policies/${inPath('policy', 'readers')}`;
 

@@ -1,4 +1,4 @@
-// The program of the pods that the tests of the node start: answers every request with the name of its pod.
+// The program of the pods in the tests of the node: responds to every request with the name of its pod.
 import { createServer } from 'node:http';
 import { hostname } from 'node:os';
 

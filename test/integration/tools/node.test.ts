@@ -17,7 +17,7 @@ const obstacle = canHoldNode();
 const IMAGE = 'olap-warden.test/answers:1';
 const root = join(import.meta.dirname, '../../..');
 
-/** What a node could leave on the host: mounts, interfaces, firewall rules, sysctls, cgroups. */
+/** Everything that a node changes on the host: mounts, interfaces, firewall rules, sysctls, cgroups. */
 async function hostState(): Promise<unknown> {
   const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n').sort();
   const sysctls = ['vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops', 'net/ipv4/ip_forward'];
@@ -106,7 +106,7 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
     await node?.stop();
   });
 
-  /** What a program prints that runs in a pod of the Deployment. */
+  /** The output of a program in a pod of the Deployment. */
   async function inPod(script: string): Promise<string> {
     const command = [...inNamespace, 'exec', 'deployment/answers', '--', '/nodejs/bin/node', '-e', script];
     return (await node.mustKubectl(command)).stdout.trim();
@@ -121,13 +121,13 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
     expect(logs.stdout).toContain('listening on 8080');
   });
 
-  it('spreads a Service over its pods, for the host and for other pods', async () => {
+  it('distributes a Service over its pods, for the host and for other pods', async () => {
     const clusterIp = ['get', 'service', 'answers', '-o', 'jsonpath={.spec.clusterIP}'];
     const { stdout: address } = await node.mustKubectl([...inNamespace, ...clusterIp]);
     const url = await node.reach(`http://${address}`);
     const names = new Set<string>();
     const answer = async () => (await fetch(url, { headers: { connection: 'close' } })).text();
-    // The pods' endpoints come with kube-proxy's next synchronisation, which may be a second away; nobody answers until then.
+    // The endpoints are active after kube-proxy's next synchronisation, within about a second.
     const deadline = Date.now() + 20_000;
     while (names.size < 2 && Date.now() < deadline) {
       const name = await answer().catch(() => undefined);
@@ -178,7 +178,7 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
     },
   );
 
-  it('leaves the host as it was', async () => {
+  it('leaves no change on the host', async () => {
     const name = node.directory.split('/').at(-1) ?? '';
     expect(await cgroupsOf(name)).toContain('memory');
     await node.stop();
@@ -189,7 +189,7 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
 });
 
 describe.skipIf(obstacle !== undefined)('a node whose owner is killed', () => {
-  it('ends, and leaves nothing', { timeout: 300_000 }, async () => {
+  it('ends and leaves no change on the host', { timeout: 300_000 }, async () => {
     const support = join(root, 'test/support/node.ts');
     const script = `const { startNode } = await import(${JSON.stringify(support)});
       const node = await startNode({ dns: false });

@@ -7,7 +7,7 @@ describe('the shared Pinot', () => {
     pinot = await sharedPinot();
   });
 
-  it('answers with the sample tables, every digit of a LONG and every spelling kept', async () => {
+  it('returns the sample tables with every digit of a LONG and every spelling', async () => {
     const orders = await pinot.query('SELECT orderId FROM orders ORDER BY orderId LIMIT 2');
     expect(orders).toContain('"rows":[[9007199254740993],[9007199254740994]]');
     expect(await pinot.query('SELECT COUNT(*) FROM orders', pinot.brokerUrls[1])).toContain('"rows":[[1000000]]');
@@ -16,14 +16,14 @@ describe('the shared Pinot', () => {
   });
 });
 
-describe('a Pinot of its own', () => {
+describe('a separate Pinot', () => {
   let pinot: Pinot;
   beforeAll(async () => {
     pinot = await startPinot({ servers: 2, properties: { controller: { 'controller.replication.threshold': '1' } } });
   });
   afterAll(() => pinot.stop());
 
-  it('loses a server and gets it back', async () => {
+  it('can stop and restart a server', async () => {
     const health = () => fetch(`${pinot.serverAdminUrls[1]}/health`).then((answer) => answer.status);
     expect(await health()).toBe(200);
     await pinot.stopServer(1);
@@ -33,14 +33,14 @@ describe('a Pinot of its own', () => {
     expect(await health()).toBe(200);
   });
 
-  it('loses a broker and gets it back', async () => {
+  it('can stop and restart a broker', async () => {
     await pinot.stopBroker(0);
     await expect(fetch(`${pinot.brokerUrl}/health`)).rejects.toThrow('fetch failed');
     await pinot.startBroker(0);
     expect((await fetch(`${pinot.brokerUrl}/health`)).status).toBe(200);
   });
 
-  it('takes a table and rows', async () => {
+  it('accepts a table and rows', async () => {
     const schema = { schemaName: 'small', dimensionFieldSpecs: [{ name: 'id', dataType: 'LONG' }] };
     const config = {
       tableName: 'small',
@@ -79,7 +79,7 @@ describe('a Pinot of its own', () => {
     expect(await pinot.query('SELECT id FROM events ORDER BY id')).toContain('[["a"],["b"]]');
   });
 
-  it('passes on what Kafka says of a failure', async () => {
+  it('reports errors of Kafka', async () => {
     await expect(pinot.createTopic('events', 2)).rejects.toThrow('already exists');
   });
 });

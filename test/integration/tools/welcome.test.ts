@@ -66,7 +66,7 @@ describe('the lines that `make run` prints', () => {
     expect(seen.splice(0)).toEqual([{ method: 'GET', url: '/clusterHealth', authorization, body: '' }]);
   });
 
-  it('submit a query and read its second page by the id that came back', async () => {
+  it('submit a query and read its second page by the returned id', async () => {
     await paste(2);
     expect(seen.splice(0)).toMatchObject([
       {
@@ -78,7 +78,7 @@ describe('the lines that `make run` prints', () => {
     ]);
   });
 
-  it('leave out the query where the cluster has no table', () => {
+  it('omit the query if the cluster has no table', () => {
     const text = welcome({ url, metricsUrl: url, tokenFile: 'x', controllerUrl: url, table: undefined });
     expect(text).toContain('/clusterHealth');
     expect(text).not.toContain('Page through');

@@ -3,6 +3,7 @@ import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { buildHashSecret } from '../../../src/access/service-token.ts';
 import { tableResource } from '../../../src/access/policy/srn.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { policy, role, roleAssignment, serviceToken, statement, stored } from '../../builders/resources.ts';
 import { MemoryStore } from './memory-store.ts';
 
@@ -19,11 +20,15 @@ const ada = { type: 'user-email', name: 'ada@example.com' } as const;
 function setUp() {
   const store = new MemoryStore();
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
-  return { store, directory, mayQuery: (who = ADA) => directory.isAllowed(who, 'Query', tableResource('events')) };
+  return {
+    store,
+    directory,
+    mayQuery: (who = ADA) => directory.isAllowed(who, 'Query', tableResource(tableNameOf('events'))),
+  };
 }
 
 describe('Directory', () => {
-  it('decides anew after each change, in any order of arrival', async () => {
+  it('decides by the current state after each change, in any order of events', async () => {
     const { store, directory, mayQuery } = setUp();
     expect(mayQuery()).toBe(false);
     store.seed(roleAssignment('a', { role: 'analysts', subjects: [ada] }));
@@ -50,7 +55,7 @@ describe('Directory', () => {
     expect(directory.subjectCount('analysts')).toBe(0);
   });
 
-  it('keeps a role that two assignments give until both are gone', async () => {
+  it('keeps a role from two assignments until both are deleted', async () => {
     const { store, directory, mayQuery } = setUp();
     store.seed(
       policy('read'),
@@ -66,7 +71,7 @@ describe('Directory', () => {
     expect(directory.subjectCount('analysts')).toBe(1);
   });
 
-  it('follows a token whose parts arrive in any order, and whose access key changes', () => {
+  it('joins the parts of a token in any order, and follows a change of its access key', () => {
     const { store, directory, mayQuery } = setUp();
     const token = serviceToken('ci', {}, stored());
     store.seed(
@@ -86,7 +91,7 @@ describe('Directory', () => {
     expect(mayQuery(ci)).toBe(false);
   });
 
-  it('knows no secret of a token that was deleted and made again under its name', async () => {
+  it('rejects the old secret of a token that was deleted and created again with its name', async () => {
     const { store, directory } = setUp();
     const first = serviceToken('ci', {}, stored({ uid: 'first' }));
     store.seed(first, buildHashSecret(first, { accessKey: 'key1', secretHash: 'sha256:x' }));
@@ -99,7 +104,7 @@ describe('Directory', () => {
     expect(directory.tokenByAccessKey('key2')).toMatchObject({ name: 'ci' });
   });
 
-  it('goes by names alone where a folder of manifests has lost its state', () => {
+  it('compares only names for a folder of manifests that has lost its state', () => {
     const { store } = setUp();
     const token = serviceToken('ci', {}, stored({ uid: 'before' }));
     store.seed(serviceToken('ci', {}, stored({ uid: 'after' })));
@@ -109,7 +114,7 @@ describe('Directory', () => {
     directory.close();
   });
 
-  it('lets a change of the status alone pass, and nothing else', () => {
+  it('ignores changes of the status only', () => {
     const { store, directory, mayQuery } = setUp();
     store.seed(
       policy('read', {}, stored({ generation: 1 })),
@@ -128,7 +133,7 @@ describe('Directory', () => {
     expect(mayQuery()).toBe(false);
   });
 
-  it('keeps deciding by its last state once it is closed', () => {
+  it('keeps deciding by its last state after close()', () => {
     const { store, directory, mayQuery } = setUp();
     store.seed(
       policy('read'),
@@ -151,7 +156,12 @@ describe('Assignments that expire', () => {
     const store = new MemoryStore();
     const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
     store.seed(policy('read'), role('analysts', { policies: ['read'] }));
-    return { clock, store, directory, mayQuery: () => directory.isAllowed(ADA, 'Query', tableResource('events')) };
+    return {
+      clock,
+      store,
+      directory,
+      mayQuery: () => directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events'))),
+    };
   }
 
   it('give the role until the last millisecond before the expiry, also to a caller whose grants are cached', () => {
@@ -162,7 +172,7 @@ describe('Assignments that expire', () => {
     clock.time = EXPIRY;
     expect(mayQuery()).toBe(false);
     expect(directory.rolesOf(ADA)).toEqual([]);
-    expect(directory.decide(ADA, 'Query', tableResource('events')).reason).toBe('implicitDeny');
+    expect(directory.decide(ADA, 'Query', tableResource(tableNameOf('events'))).reason).toBe('implicitDeny');
   });
 
   it('give the role again when the clock is set back', () => {

@@ -29,19 +29,34 @@ export function naiveDecision(
   if (policies.includes('unreadable')) return 'invalidPolicy';
   const statements = policies.flatMap((policy) => (policy === 'unreadable' ? [] : policy.statements));
   const levels = complete(state, resource);
-  const matching = statements.filter(
-    ({ actions = ['*'], resources }) =>
-      actions.some((pattern) => glob(pattern.toLowerCase(), action.toLowerCase())) &&
-      resources.some((pattern) => resourceMatches(pattern, levels)),
-  );
+  const matching = statements.filter((statement) => naiveMatch(statement, action, levels));
   if (matching.some(({ effect = 'deny' }) => effect === 'deny')) return 'explicitDeny';
   return matching.length > 0 ? 'allowed' : 'implicitDeny';
+}
+
+/** Whether a statement is about an action on a completed resource. */
+export function naiveMatch(statement: NaiveStatement, action: string, levels: readonly Level[]): boolean {
+  const { effect = 'deny', actions = ['*'], resources } = statement;
+  const right = ['bindpolicy', 'assignrole', 'escalatepolicy'].includes(action.toLowerCase());
+  const everything =
+    actions.some((pattern) => /^\*+$/.test(pattern)) &&
+    resources.some((pattern) => /^(\*|srn2:\*+#\*+)$/.test(pattern));
+  const named = (pattern: string): boolean => pattern.toLowerCase() === action.toLowerCase();
+  return (
+    (effect === 'deny' || !right || everything || actions.some(named)) &&
+    actions.some((pattern) => glob(pattern.toLowerCase(), action.toLowerCase())) &&
+    resources.some((pattern) => resourceMatches(pattern, levels))
+  );
 }
 
 function complete({ environment, cluster }: NaiveState, resource: readonly Level[]): readonly Level[] {
   const own = resource.filter(([kind]) => kind === 'environment');
   if (own.length > 0 && resource.length === 1) return resource;
   const inner = resource.filter(([kind]) => kind !== 'environment');
+  const last = inner.at(-1);
+  if (last && ['role', 'policy', 'service-token', 'user'].includes(last[0])) {
+    return [...(own.length > 0 ? own : [['environment', environment] as const]), last];
+  }
   const outer: Level[] = own.length > 0 ? [...own] : [['environment', environment]];
   if (inner[0]?.[0] !== 'cluster') outer.push(['cluster', cluster]);
   return [...outer, ...inner];

@@ -14,7 +14,7 @@ import { validateResource } from '../../../src/resources/validate.ts';
 import { serviceToken, stored } from '../../builders/resources.ts';
 
 describe('token keys', () => {
-  it('are of the promised form, and go through a bearer token and back', () => {
+  it('have the documented form, and can be parsed from a bearer token', () => {
     const keys = generateTokenKeys();
     expect(keys.accessKey).toMatch(/^[a-z0-9]{16}$/);
     expect(keys.secretKey).toMatch(/^[a-z0-9]{32}$/);
@@ -22,7 +22,7 @@ describe('token keys', () => {
     expect(generateTokenKeys()).not.toEqual(keys);
   });
 
-  it('favour no letter: bytes that would are thrown away', () => {
+  it('are uniformly distributed: bytes that would cause a bias are discarded', () => {
     let next = 0;
     const everyByte = (size: number): Uint8Array => Uint8Array.from({ length: size }, () => next++ % 256);
     const counts = new Map<string, number>();
@@ -37,7 +37,7 @@ describe('token keys', () => {
 });
 
 describe('hashes', () => {
-  it('match their secret alone', () => {
+  it('match only their secret', () => {
     const secret = 'a'.repeat(32);
     expect(hashSecretKey(secret)).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(secretKeyMatches(secret, hashSecretKey(secret))).toBe(true);
@@ -47,7 +47,7 @@ describe('hashes', () => {
     }
   });
 
-  it('lie in a Secret that belongs to its token and never holds the secret key', () => {
+  it('are in a Secret that is owned by the token and does not contain the secret key', () => {
     const token = serviceToken('ci', {}, stored({ uid: 'u1' }));
     const hashes = {
       accessKey: 'abcdefghij012345',

@@ -7,7 +7,8 @@ import { Reflector, type ReflectorTuning } from '../../../src/kubernetes/reflect
 import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
 import { View } from '../../../src/store/view.ts';
 import type { Role } from '../../../src/resources/kinds.ts';
-import { configFor, failure, json, StubApi, TimerClock, until } from './stub-api.ts';
+import { configFor, failure, json, StubApi, TimerClock } from './stub-api.ts';
+import { until } from '../../support/until.ts';
 
 let api: StubApi;
 let clock: TimerClock;
@@ -415,7 +416,7 @@ describe('a server in trouble', () => {
     api.script('list', ...Array.from({ length: 8 }, () => broken));
     clock.chance = 0.999_999;
     create();
-    await until('eight failures', () => errors.length === 8, 10_000);
+    await until('eight failures', () => errors.length === 8);
     // Time-outs of requests are whole multiples of 30 s; chance is not quite 1, so that waits are not.
     const waits = () => clock.waits.filter((ms) => ms % 30_000 !== 0).map((ms) => Math.round(ms));
     await reflector.synced;

@@ -5,6 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import type { Role } from '../../../src/resources/kinds.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { role } from '../../builders/resources.ts';
+import { until } from '../../support/until.ts';
 
 export interface StubRequest {
   readonly kind: 'list' | 'watch';
@@ -234,13 +235,5 @@ export class TimerClock implements Clock {
   async expire(ms: number): Promise<void> {
     await until(`a timer of ${ms} ms`, () => [...this.pending].some((timer) => timer.ms === ms));
     for (const timer of [...this.pending]) if (timer.ms === ms) timer.fire();
-  }
-}
-
-export async function until(what: string, holds: () => boolean, timeoutMs = 8000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

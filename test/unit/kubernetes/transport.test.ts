@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KubernetesApiError } from '../../../src/kubernetes/api-error.ts';
 import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
-import { configFor, failure, json, TimerClock, until } from './stub-api.ts';
+import { configFor, failure, json, TimerClock } from './stub-api.ts';
+import { until } from '../../support/until.ts';
 
 let server: Server;
 let url: string;

@@ -9,6 +9,7 @@ import { createEngine, type EngineOptions } from '../../../src/pinot/connection.
 import { getJson, readBody } from '../../../src/pinot/controller.ts';
 import { credentialFromFile } from '../../../src/pinot/credential.ts';
 import type { Engine, EngineResponse, KnownTables } from '../../../src/pinot/types.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 
 let now = 0;
@@ -29,6 +30,7 @@ function engine(options: Partial<EngineOptions> & Pick<EngineOptions, 'controlle
   return made;
 }
 
+const names = (...texts: readonly string[]) => texts.map(tableNameOf);
 const text = async (answer: EngineResponse) => (await readBody(answer.body, 1e6, 'it')).toString();
 const query = { method: 'POST', path: '/query/sql', body: '{}', repeatable: true };
 
@@ -185,11 +187,11 @@ describe('brokers', () => {
   it('are selected by their tables and their load', async () => {
     const [a, b, c] = [await fake(), await fake(), await fake()];
     const { made } = await cluster({ x_OFFLINE: [a, b], x_REALTIME: [b, a], y_OFFLINE: [b, c], z_OFFLINE: [c] });
-    expect((await made.brokerFor(['X', 'y'])).url).toBe(b.url);
-    await expect(made.brokerFor(['x', 'z'])).rejects.toMatchObject({ code: 'no-broker' });
-    const busy = await made.brokerFor(['x']);
+    expect((await made.brokerFor(names('X', 'y'))).url).toBe(b.url);
+    await expect(made.brokerFor(names('x', 'z'))).rejects.toMatchObject({ code: 'no-broker' });
+    const busy = await made.brokerFor(names('x'));
     const held = await busy.request(query);
-    const next = await made.brokerFor(['x']);
+    const next = await made.brokerFor(names('x'));
     expect(next.url).not.toBe(busy.url);
     await text(held);
     expect(new Set([a.url, b.url, c.url])).toContain((await made.brokerFor([])).url);
@@ -200,35 +202,35 @@ describe('brokers', () => {
     const { made } = await cluster({ x_OFFLINE: [gone, a] });
     await gone.close();
     for (let request = 0; request < 4; request++)
-      expect((await (await made.brokerFor(['x'])).request(query)).status).toBe(200);
+      expect((await (await made.brokerFor(names('x'))).request(query)).status).toBe(200);
     expect(a.seen).toHaveLength(4);
   });
 
   it('are refreshed in the background, and stay known while the controller is unavailable', async () => {
     const [a, b] = [await fake(), await fake()];
     const { controller, tell, made } = await cluster({ x_OFFLINE: [a] });
-    expect((await made.brokerFor(['x'])).url).toBe(a.url);
+    expect((await made.brokerFor(names('x'))).url).toBe(a.url);
     tell({ x_OFFLINE: [b] });
     now += 30_000;
-    await made.brokerFor(['x']);
-    await expect.poll(async () => (await made.brokerFor(['x'])).url).toBe(b.url);
+    await made.brokerFor(names('x'));
+    await expect.poll(async () => (await made.brokerFor(names('x'))).url).toBe(b.url);
     await controller.close();
     now += 30_000;
-    expect((await made.brokerFor(['x'])).url).toBe(b.url);
+    expect((await made.brokerFor(names('x'))).url).toBe(b.url);
   });
 
   it('can have mapped or configured addresses', async () => {
     const a = await fake();
     const { made } = await cluster({ x_OFFLINE: [a] }, { addresses: { [`127.0.0.1:${a.port}`]: 'broker.example:80' } });
-    expect((await made.brokerFor(['x'])).url).toBe('http://broker.example:80');
+    expect((await made.brokerFor(names('x'))).url).toBe('http://broker.example:80');
     const fixed = engine({ controllerUrls: [NOWHERE], brokerUrls: [a.url] });
-    expect((await fixed.brokerFor(['whatever'])).url).toBe(a.url);
+    expect((await fixed.brokerFor(names('whatever'))).url).toBe(a.url);
   });
 
   it('can be requested by URL if they are live, and the response has the URL', async () => {
     const [a, b, c] = [await fake(), await fake(), await fake()];
     const { tell, made } = await cluster({ x_OFFLINE: [a, b] });
-    const first = await (await made.brokerFor(['x'])).request(query);
+    const first = await (await made.brokerFor(names('x'))).request(query);
     expect([a.url, b.url]).toContain(first.url);
     await text(first);
     const answer = await (await made.brokerAt!(b.url))!.request(query);
@@ -249,11 +251,112 @@ describe('brokers', () => {
   it('have tables with the names that the engine uses', async () => {
     const a = await fake();
     const { made, tell } = await cluster({ Secret_OFFLINE: [a], secret2_OFFLINE: [a], 'db.t_REALTIME': [a] });
-    expect(await made.actualTables(['SECRET', 'db.T', 'VIEW'])).toEqual(['Secret', 'db.t', 'View']);
-    expect(await made.actualTables(['unknown.secret2'])).toEqual(['secret2']);
-    expect(await made.actualTables(['No.Such'])).toEqual(['No.Such', 'no.such', 'Such']);
+    expect(await made.actualTables(names('SECRET', 'db.T', 'VIEW'))).toEqual(['Secret', 'db.t', 'View']);
+    // Before 1.2 a prefix is ignored where there is no table with it, and there may be one that is not in the list yet.
+    expect(await made.actualTables(names('unknown.secret2'))).toEqual(['unknown.secret2', 'secret2']);
+    expect(await made.actualTables(names('No.Such'))).toEqual(['No.Such', 'no.such', 'Such', 'such']);
     tell({ Fresh_OFFLINE: [a] });
     now += 2_000;
-    expect(await made.actualTables(['fresh'])).toEqual(['Fresh']);
+    expect(await made.actualTables(names('fresh'))).toEqual(['Fresh']);
+  });
+});
+
+describe('databases', () => {
+  type Listing = Readonly<Record<string, readonly FakeEngine[]>>;
+
+  /** A controller that lists one database at a time, as that of Pinot 1.2 and newer. @param listings brokers by table, by database */
+  async function cluster(
+    listings: Readonly<Record<string, Listing>>,
+    logical: Readonly<Record<string, string[]>> = {},
+  ) {
+    const controller = await fake();
+    const told = { listings, most: 0 };
+    let now = 0;
+    const list = (call: string, value: (database: string) => unknown) =>
+      controller.answers.set(call, ({ headers }, response) => {
+        told.most = Math.max(told.most, ++now);
+        setImmediate(() => {
+          now--;
+          response.end(JSON.stringify(value(String(headers['database'] ?? 'default'))));
+        });
+      });
+    controller.answers.set('GET /databases', (_, response) => {
+      response.end(JSON.stringify(Object.keys(told.listings)));
+    });
+    list('GET /tables/livebrokers', (database) =>
+      Object.fromEntries(
+        Object.entries(told.listings[database] ?? {}).map(([table, brokers]) => [
+          table,
+          brokers.map(({ port }) => ({ host: '127.0.0.1', port })),
+        ]),
+      ),
+    );
+    list('GET /logicalTables', (database) => logical[database] ?? []);
+    return { controller, told, made: engine({ controllerUrls: [controller.url] }) };
+  }
+
+  it('have their own tables, brokers and logical tables', async () => {
+    const [a, b] = [await fake(), await fake()];
+    const { made } = await cluster(
+      { default: { customers_OFFLINE: [a] }, sales: { 'sales.customers_OFFLINE': [b], 'sales.Deals_REALTIME': [b] } },
+      { sales: ['sales.view'] },
+    );
+    expect((await made.brokerFor(names('customers'))).url).toBe(a.url);
+    expect((await made.brokerFor(names('sales.customers'))).url).toBe(b.url);
+    await expect(made.brokerFor(names('customers', 'sales.customers'))).rejects.toMatchObject({ code: 'no-broker' });
+    expect(await made.actualTables(names('SALES.deals', 'Sales.VIEW', 'customers'))).toEqual([
+      'sales.Deals',
+      'sales.view',
+      'customers',
+    ]);
+  });
+
+  it('make `x.t` the table of x alone, also where the list does not have it yet', async () => {
+    const a = await fake();
+    const { made, told, controller } = await cluster({ default: { t_OFFLINE: [a] } });
+    expect(await made.actualTables(names('x.t'))).toEqual(['x.t']);
+    expect(await made.actualTables(names('t'))).toEqual(['t']);
+    told.listings = { default: { t_OFFLINE: [a] }, x: { 'x.T_OFFLINE': [a] } };
+    const asked = controller.seen.length;
+    expect(await made.actualTables(names('x.t'))).toEqual(['x.t']);
+    expect(controller.seen).toHaveLength(asked);
+    now += 2_000;
+    expect(await made.actualTables(names('x.t'))).toEqual(['x.T']);
+  });
+
+  it('that appear with a controller of a new version count from the next list on', async () => {
+    const a = await fake();
+    const { made, controller } = await cluster({ default: { t_OFFLINE: [a] } });
+    const listed = controller.answers.get('GET /databases')!;
+    controller.json('GET /databases', { code: 404 }, 404);
+    expect(await made.actualTables(names('x.t'))).toEqual(['x.t', 't']);
+    controller.answers.set('GET /databases', listed);
+    now += 30_000;
+    await made.actualTables(names('t'));
+    await expect.poll(() => made.actualTables(names('x.t'))).toEqual(['x.t']);
+  });
+
+  it('are read a few at a time, and all of them', async () => {
+    const a = await fake();
+    const listings = Object.fromEntries(
+      Array.from({ length: 50 }, (_, index) => [`d${index}`, { [`d${index}.t_OFFLINE`]: [a] }]),
+    );
+    const { made, told } = await cluster({ ...listings, 'a b': {} });
+    expect(await made.actualTables(names('D49.T', 'd0.T'))).toEqual(['d49.t', 'd0.t']);
+    expect(told.most).toBeLessThanOrEqual(8);
+  });
+
+  it('that cannot be listed leave the known tables in use', async () => {
+    const a = await fake();
+    const { made, controller } = await cluster({ default: { t_OFFLINE: [a] }, x: { 'x.t_OFFLINE': [a] } });
+    await made.actualTables(names('t'));
+    controller.json('GET /databases', {}, 403);
+    now += 2_000;
+    expect(await made.actualTables(names('x.T', 'y.t'))).toEqual(['x.t', 'y.t']);
+    const other = engine({ controllerUrls: [controller.url] });
+    await expect(other.actualTables(names('t'))).rejects.toMatchObject({
+      code: 'bad-answer',
+      message: expect.stringContaining('did not list its databases: it answered with status 403'),
+    });
   });
 });

@@ -139,7 +139,7 @@ describe('parseStrictJson', () => {
     ['an open array', '[1', 'the text ends too early, expected `,` or `]`'],
     ['a comment', '/**/1', 'unexpected `/`, expected a JSON value'],
     ['NaN', 'NaN', 'unexpected `N`, expected a JSON value'],
-    ['a half of a pair', '["\\ud83d"]', 'line 1, column 2: a string holds half of a surrogate pair'],
+    ['a half of a pair', '["\\ud83d"]', 'line 1, column 2: a string contains half of a surrogate pair'],
     ['a half of a pair in a key', '{"\\ude00":1}', 'half of a surrogate pair'],
     ['an escaped half before a whole character', '"\\ud83d😀"', 'half of a surrogate pair'],
   ])('refuses %s', (_name, text, message) => {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../../src/pinot/types.ts';
 import type { Submission } from '../../../src/results/submit.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
 
 export const DATA_SCHEMA = '{"columnNames":["id","city"],"columnDataTypes":["LONG","STRING"]}';
 
@@ -42,7 +43,7 @@ export function submission(over: Partial<Submission> = {}): Submission {
     requestId: '00000000-000000000000000000000000000001',
     brokerId: 'Broker_gateway-0_8080',
     owner: 'srn2:user#alice@example.com',
-    tables: ['orders'],
+    tables: [tableNameOf('orders')],
     submissionTimeMs: 1000,
     expirationTimeMs: 61_000,
     ...over,

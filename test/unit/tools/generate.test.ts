@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 it.each([
   ['CRDs', generateCrds],
   ['field reference', generateFieldReference],
-])('the committed %s are what the schemas say', async (_name, generate) => {
+])('the committed %s are up to date with the schemas', async (_name, generate) => {
   for (const [path, content] of await generate(ROOT)) {
     expect(await readFile(join(ROOT, path), 'utf8'), `${path}: run \`make generate\``).toBe(content);
   }

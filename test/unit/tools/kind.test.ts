@@ -12,7 +12,7 @@ import { kindConfig, RELAY_PORTS, relayPod } from '../../support/kind/config.ts'
 
 const NO_ROOT = 'a node in namespaces of its own needs root';
 
-describe('the cluster that is chosen', () => {
+describe('the selected cluster', () => {
   it.each([
     ['kind where Docker works', true, undefined, { cluster: 'kind', otherwiseNode: true }],
     ['kind alone where a node cannot be held', true, NO_ROOT, { cluster: 'kind', otherwiseNode: false }],
@@ -22,12 +22,12 @@ describe('the cluster that is chosen', () => {
     expect(chooseCluster('', { docker, nodeObstacle })).toEqual(choice);
   });
 
-  it('is none where there is neither, for both reasons', () => {
+  it('is none if neither is possible, with both reasons', () => {
     const choice = chooseCluster(undefined, { docker: false, nodeObstacle: NO_ROOT });
     expect(choice).toEqual({ cluster: 'none', obstacle: `kind needs a Docker that works here; ${NO_ROOT}` });
   });
 
-  it('is the one that is forced, and no other in its place', () => {
+  it('is the requested one, without a fallback', () => {
     const both = { docker: true, nodeObstacle: undefined };
     expect(chooseCluster('kind', both)).toEqual({ cluster: 'kind', otherwiseNode: false });
     expect(chooseCluster('node', both)).toEqual({ cluster: 'node' });
@@ -54,7 +54,7 @@ describe.skipIf(process.platform !== 'linux')('Docker', () => {
     expect(dockerWorks({ PATH: folder })).toBe(works);
   });
 
-  it('does not work where there is no such program', () => {
+  it('does not work without the program', () => {
     expect(dockerWorks({ PATH: folder })).toBe(false);
   });
 });
@@ -78,7 +78,7 @@ describe("kind's configuration", () => {
     ]);
   });
 
-  it('publishes the ports of relays on the loopback alone, none of them a NodePort', () => {
+  it('publishes the ports of relays only on the loopback interface, none of them a NodePort', () => {
     const ports = config.nodes[0].extraPortMappings;
     expect(ports.map(({ containerPort }: { containerPort: number }) => containerPort)).toEqual(RELAY_PORTS);
     expect(new Set(ports.map(({ listenAddress }: { listenAddress: string }) => listenAddress))).toEqual(
@@ -94,7 +94,7 @@ describe('a relay', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  it('forwards to the server that it is made for', async () => {
+  it('forwards to its server', async () => {
     const server = createServer((request, response) => response.end(`you asked for ${request.url}`));
     const target = await portOf(server);
     const free = createSocket();

@@ -6,7 +6,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>>;
 }
 
-it('locks every optional package, without which `npm ci` refuses on a machine that has nothing yet', () => {
+it('locks every optional package, which `npm ci` requires on a machine without a cache', () => {
   const file = join(import.meta.dirname, '../../../package-lock.json');
   const { packages } = JSON.parse(readFileSync(file, 'utf8')) as Lock;
   const wanted = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>

@@ -3,7 +3,7 @@ import { cellOf, parseExact, toCsv, toTsv } from '../../../web/src/lib/exact-jso
 
 const cells = (json: string): string[] => (parseExact(json) as unknown[]).map((value) => cellOf(value).text);
 
-describe('rows as they were written', () => {
+describe('rows with exact values', () => {
   it('keep every digit of a number', () => {
     expect(cells('[9007199254740993, -9223372036854775808, 1.10, 1e400, 12345678901234567.25, 7]')).toEqual([
       '9007199254740993',
@@ -26,31 +26,31 @@ describe('rows as they were written', () => {
     ]);
   });
 
-  it('are no object of ours where a string looks like a number', () => {
+  it('show a string that looks like an internal number object as text', () => {
     expect(cells('["9007199254740993"]')).toEqual(['9007199254740993']);
     expect(cellOf('9007199254740993').kind).toBe('text');
   });
 });
 
 describe('CSV', () => {
-  it('quotes what must be quoted, leaves absent values empty and numbers as they are', () => {
+  it('quotes texts where necessary, leaves absent values empty and numbers unchanged', () => {
     const rows = parseExact('[[9007199254740993, "a \\"b\\", c", null], [-5, "line\\nbreak", [1, 2]]]') as unknown[][];
     expect(toCsv(['id', 'no,te', 'x'], rows)).toBe(
       'id,"no,te",x\r\n9007199254740993,"a ""b"", c",\r\n-5,"line\nbreak","1, 2"\r\n',
     );
   });
 
-  it('hands no formula to a spreadsheet', () => {
+  it('contains no formula for a spreadsheet', () => {
     expect(toCsv(['a'], [['=HYPERLINK("x")'], ['+1'], ['@x'], ['-y'], [-1]])).toBe(
       'a\r\n"\'=HYPERLINK(""x"")"\r\n\'+1\r\n\'@x\r\n\'-y\r\n-1\r\n',
     );
   });
 
-  it('sets off a list that begins like a formula, and leaves one of numbers as it is', () => {
+  it('escapes a list that begins like a formula, but not a list of numbers', () => {
     expect(toCsv(['a'], [[['=1+1', 'x']], [['-cmd']], [[-1, 2]]])).toBe('a\r\n"\'=1+1, x"\r\n\'-cmd\r\n"-1, 2"\r\n');
   });
 
-  it('becomes cells of a spreadsheet through the clipboard', () => {
+  it('is copied as cells of a spreadsheet', () => {
     expect(
       toTsv(
         ['a', 'b'],

@@ -33,12 +33,12 @@ const names = (filters: Partial<Filters>): string[] =>
   filterChecks(CHECKS, { ...ANY, ...filters }).map(({ name }) => name);
 
 describe('the filters of the health page', () => {
-  it('put failing checks first and keep the order otherwise', () => {
+  it('put failed checks first and keep the order otherwise', () => {
     expect(names({})).toEqual(['B', 'D', 'A', 'C']);
     expect(names({ status: 'PASS' })).toEqual(['A', 'C']);
   });
 
-  it('leave of a check the findings on the table or the instance alone', () => {
+  it('keep only the findings of the table or the instance', () => {
     const [found, ...others] = filterChecks(CHECKS, { ...ANY, table: 'ORDERS' });
     expect([found?.name, found?.findings, others]).toEqual(['B', [ORDERS], []]);
     expect(filterChecks(CHECKS, { ...ANY, instance: 'server_a' }).map(({ findings }) => findings)).toEqual([[SERVER]]);

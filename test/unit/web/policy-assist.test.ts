@@ -4,7 +4,7 @@ import { ACTIONS } from '../../../src/access/policy/actions.ts';
 import { prettyJson } from '../../../web/src/lib/format.ts';
 import { COMMON_ACTIONS, completePolicy, locate } from '../../../web/src/pages/access/policy-assist.ts';
 
-/** What is offered behind the text. */
+/** The completions after the text. */
 function offered(text: string): string[] {
   const word = /"[^"\n]*$/.exec(text);
   const context = {
@@ -15,7 +15,7 @@ function offered(text: string): string[] {
 }
 
 describe('completion in a policy', () => {
-  it('offers what fits the field that stands before', () => {
+  it('offers values for the preceding field', () => {
     expect(offered('{"')).toContain('statements');
     expect(offered('{"version": "v1", "statements": [{"effect": "')).toEqual(['allow', 'deny']);
     expect(offered('{"effect": "allow", "actions": ["Query", "')).toContain('GetHealth');
@@ -24,13 +24,13 @@ describe('completion in a policy', () => {
     expect(offered('{"effect": allow')).toEqual([]);
   });
 
-  it('offers actions that there are', () => {
+  it('offers existing actions', () => {
     const known = new Set<string>(ACTIONS);
     expect(COMMON_ACTIONS.filter((action) => !action.includes('*') && !known.has(action))).toEqual([]);
   });
 });
 
-describe('the place that a refusal names', () => {
+describe('the position in an error message', () => {
   const text = prettyJson({
     version: 'v1',
     statements: [
@@ -45,7 +45,7 @@ describe('the place that a refusal names', () => {
     expect(text.slice(found?.from, found?.to)).toBe('"actions": ["Qurey"],');
   });
 
-  it('is the statement where the field is missing, and nowhere where the statement is', () => {
+  it('is the statement if the field is missing, and none if the statement is missing', () => {
     const [found] = locate(text, '`statements[0]`: has no field `resource`');
     expect(found?.from).toBe(text.indexOf('{', 1));
     expect(locate(text, '`statements[7].effect` is wrong')).toEqual([]);
@@ -53,8 +53,8 @@ describe('the place that a refusal names', () => {
   });
 });
 
-describe('JSON for people', () => {
-  it('has short lists in a line, and says the same', () => {
+describe('formatted JSON', () => {
+  it('has short lists in one line and the same content', () => {
     expect(text()).toContain('"actions": ["Query", "Get*"]');
     expect(JSON.parse(text())).toEqual(VALUE);
   });

@@ -30,7 +30,7 @@ const entry = (name: string): CheckEntry => ({
 const ALL = ['A', 'B', 'C'].map(definition);
 
 describe('the checks of a run', () => {
-  it('keep their places while they are decided in another order', () => {
+  it('keep their positions while they complete in another order', () => {
     const decided = running([
       { name: 'C', status: 'FAIL' },
       { name: 'A', status: 'PASS' },
@@ -42,19 +42,19 @@ describe('the checks of a run', () => {
     ]);
   });
 
-  it('are those of the report where as many run: others are disabled', () => {
+  it('are those of the report if the number is equal: others are disabled', () => {
     const names = checksOfRun(running([], 2), [entry('A'), entry('C')], ALL).map(({ name }) => name);
     expect(names).toEqual(['A', 'C']);
   });
 
-  it('have those that nothing else tells of, by their names', () => {
+  it('include checks without a definition, by their names', () => {
     expect(checksOfRun(running([{ name: 'NEW', status: 'PASS' }]), [], [])).toEqual([
       { name: 'NEW', title: 'NEW', status: 'PASS' },
     ]);
   });
 });
 
-describe('what is said of a run', () => {
+describe('the text about a run', () => {
   it.each<[Running['checks'], string]>([
     [[], 'no checks completed yet'],
     [[{ name: 'A', status: 'PASS' }], '1 of 3 checks completed, none failed'],

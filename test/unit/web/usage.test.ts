@@ -12,7 +12,7 @@ const usage = (changes: Partial<ResultStoreUsage>): ResultStoreUsage => ({
   ...changes,
 });
 
-describe('what bounds stored results', () => {
+describe('the limit of stored results', () => {
   it.each([
     ['the quota that the cleaner keeps', usage({}), { limitBytes: 1024, cleaned: true }],
     ['the quota, where the store could hold more', usage({ capacityBytes: 2048 }), { limitBytes: 1024, cleaned: true }],

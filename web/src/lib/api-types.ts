@@ -27,6 +27,12 @@ export type Error = {
 export type UpdateRoleRequest = {
   readonly description?: string;
   readonly name?: string;
+  readonly srn?: string;
+  readonly createdAt?: string;
+  readonly lastUpdatedAt?: string;
+  readonly createdBy?: string;
+  readonly lastUpdatedBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
 };
 
 export type AttachPolicyRequest = {
@@ -78,14 +84,16 @@ export type CreatePolicyRequest = {
   readonly policyDocument?: Readonly<Record<string, unknown>>;
 };
 
+export type Statement = {
+  readonly description?: string;
+  readonly effect: 'allow' | 'deny';
+  readonly actions?: ReadonlyArray<string>;
+  readonly resources: ReadonlyArray<string>;
+};
+
 export type PolicyDocument = {
   readonly version: 'v1';
-  readonly statements: ReadonlyArray<{
-    readonly description?: string;
-    readonly effect: 'allow' | 'deny';
-    readonly actions?: ReadonlyArray<string>;
-    readonly resources: ReadonlyArray<string>;
-  }>;
+  readonly statements: ReadonlyArray<Statement>;
 };
 
 export type Policy = {
@@ -99,6 +107,7 @@ export type Policy = {
   readonly managedBy?: ReadonlyArray<string>;
   readonly policyDocumentJson: string;
   readonly policyDocument: PolicyDocument;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type UpdatePolicyRequest = {
@@ -106,6 +115,12 @@ export type UpdatePolicyRequest = {
   readonly description?: string;
   readonly policyDocumentJson?: string;
   readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly srn?: string;
+  readonly createdAt?: string;
+  readonly lastUpdatedAt?: string;
+  readonly createdBy?: string;
+  readonly lastUpdatedBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
 };
 
 export type CreateServiceTokenRequest = {

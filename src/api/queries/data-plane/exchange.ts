@@ -63,6 +63,10 @@ export class Exchange implements RequestContext, AnswerTarget {
     else this.#closers.push(call);
   }
 
+  onAnswered(call: (status: number) => void): void {
+    this.onClose(() => call(this.raw.statusCode));
+  }
+
   /** Aborts when the client disconnects before the response is complete. */
   get signal(): AbortSignal {
     if (this.#abortController === undefined) {

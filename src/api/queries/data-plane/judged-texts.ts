@@ -9,7 +9,7 @@ const MAX_LENGTH = 8 * 1024;
 const MAX_FOUND_LENGTH = 16 * 1024;
 
 /**
- * Caches the results of `judgeSql`, because clients repeat the same few texts. The tables of a query depend only on its text, database and options.
+ * Caches the results of `judgeSql`, because clients repeat the same few texts. The tables of a query depend only on its text, database, options and path.
  * Authorization is not cached.
  */
 export class JudgedTexts {
@@ -21,10 +21,10 @@ export class JudgedTexts {
   }
 
   /** Same result as `judgeSql`. */
-  judge(sql: string, { database, queryOptions }: Omit<SqlContext, 'limits'>): JudgedSql | RefusedSql {
-    const context = { database, queryOptions, limits: this.#limits };
+  judge(sql: string, { database, queryOptions, multistage }: Omit<SqlContext, 'limits'>): JudgedSql | RefusedSql {
+    const context = { database, queryOptions, multistage, limits: this.#limits };
     if (sql.length + (queryOptions?.length ?? 0) > MAX_LENGTH) return judgeSql(sql, context);
-    const key = JSON.stringify([sql, database, queryOptions]);
+    const key = JSON.stringify([sql, database, queryOptions, multistage]);
     const known = this.#known;
     let judged = known.get(key);
     if (judged === undefined) judged = judgeSql(sql, context);

@@ -12,7 +12,7 @@ const PASS_BYTES = HIGH_WATER_BYTES + 128 * 1024;
 export async function passQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
   const { engine, budget } = parts;
   const { tables, path } = query;
-  const served = tableHints(exchange, tables);
+  const served = await tableHints(exchange, tables, engine);
   const { signal } = exchange;
   const endpoint = path.runner === 'broker' ? await engine.brokerFor(served, signal) : engine.controller;
   const lease = await budget.acquire(exchange.principal.srn, PASS_BYTES, signal);

@@ -1,6 +1,7 @@
 import type { JudgedSql } from '../../../access/sql/judge.ts';
 import { judgeDebugOptions } from '../../../access/sql/options-field.ts';
 import { SqlRefusal } from '../../../access/sql/refusal.ts';
+import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
 import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
@@ -26,8 +27,8 @@ import {
 export interface JudgedQuery {
   readonly path: SqlPath;
   readonly paging: Paging;
-  /** Raw table names in the engine's spelling. */
-  readonly tables: readonly string[];
+  /** In the engine's spelling. */
+  readonly tables: readonly TableName[];
   /** Fields of the JSON body for the engine. */
   readonly fields: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -53,30 +54,32 @@ export async function readQuery(
 ): Promise<JudgedQuery> {
   requireMethod(exchange, requestClass.sql);
   const { query, paging } = await readWrittenQuery(exchange, requestClass, reading);
-  const headers = engineHeaders(exchange);
-  const judged = judgeTexts(exchange, query, headers['database'], reading.texts);
+  const multistage = MULTISTAGE_PATHS.has(requestClass.sql.path);
+  const judged = judgeTexts(exchange, query, multistage, reading.texts);
   const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
   const tables = named.length === 0 ? [] : await reading.engine.actualTables(named);
   requireQuery(exchange, tables);
+  const headers = engineHeaders(exchange, judged.database);
   return { path: requestClass.sql, paging, tables, fields: bodyFields(query, judged), headers };
 }
+
+/** These always run the multi-stage engine. */
+const MULTISTAGE_PATHS: ReadonlySet<string> = new Set(['/query', '/validateMultiStageQuery']);
 
 interface JudgedFields {
   readonly sql: JudgedSql | undefined;
   readonly sqls: readonly JudgedSql[] | undefined;
   readonly all: readonly JudgedSql[];
+  /** The `Database` header for the engine. */
+  readonly database: string | undefined;
 }
 
 /** @throws {HttpError} 400 for a text that is refused, or that does not bound its rows */
-function judgeTexts(
-  exchange: Exchange,
-  query: WrittenQuery,
-  database: string | undefined,
-  texts: JudgedTexts,
-): JudgedFields {
+function judgeTexts(exchange: Exchange, query: WrittenQuery, multistage: boolean, texts: JudgedTexts): JudgedFields {
   const { queryOptions } = query;
+  const database = databaseOf(exchange.headers);
   const judge = (text: string, index?: number): JudgedSql => {
-    const judged = texts.judge(text, { database, queryOptions });
+    const judged = texts.judge(text, { database, queryOptions, multistage });
     const which = index === undefined ? 'the query' : `\`sqls[${index}]\``;
     if (!judged.ok) throw new HttpError(400, `${which} is refused: ${judged.reason}`);
     requireBoundedRows(exchange, judged);
@@ -84,7 +87,20 @@ function judgeTexts(
   };
   const sql = query.sql === undefined ? undefined : judge(query.sql);
   const sqls = query.sqls?.map(judge);
-  return { sql, sqls, all: [...(sql === undefined ? [] : [sql]), ...(sqls ?? [])] };
+  const all = [...(sql === undefined ? [] : [sql]), ...(sqls ?? [])];
+  return { sql, sqls, all, database: commonDatabase(all) };
+}
+
+/** The `Database` header for all texts. @throws {HttpError} 400 where they need different ones */
+function commonDatabase(all: readonly JudgedSql[]): string | undefined {
+  const [first, ...others] = all.filter(({ tables, database }) => tables.length > 0 || database !== undefined);
+  const other = others.find(({ database }) => database !== first?.database);
+  if (other === undefined) return first?.database;
+  const [one, two] = [first?.database, other.database].map((database) => database ?? DEFAULT_DATABASE);
+  throw new HttpError(
+    400,
+    `the texts in \`sqls\` name tables of the databases \`${one}\` and \`${two}\`: send one request for each database`,
+  );
 }
 
 /**
@@ -163,9 +179,8 @@ const TRACE_HEADERS: Readonly<Record<string, RegExp>> = {
   tracestate: /^[\x20-\x7e]{1,512}$/,
 };
 
-/** The request headers for the engine, with validated values. */
-function engineHeaders({ id, headers, maxRows }: Exchange): Record<string, string> {
-  const database = databaseOf(headers);
+/** The request headers for the engine, with validated values. @param database of the judged text, not of the client's header */
+function engineHeaders({ id, headers, maxRows }: Exchange, database: string | undefined): Record<string, string> {
   // Rows can be counted only in an uncompressed response.
   const gzip = maxRows === undefined && acceptsGzip(headers['accept-encoding'] ?? '');
   const sent: Record<string, string> = { 'accept-encoding': gzip ? 'gzip' : 'identity', 'x-request-id': id };

@@ -1,4 +1,5 @@
 import { requestPieces } from '../../../pinot/pieces.ts';
+import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { ResultRecord } from '../../../results/result-store.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
@@ -19,7 +20,7 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
   const { engine, queries } = parts;
   const { tables, paging } = query;
   const { signal } = exchange;
-  const endpoint = await engine.brokerFor(tableHints(exchange, tables), signal);
+  const endpoint = await engine.brokerFor(await tableHints(exchange, tables, engine), signal);
   const { pageSize, maxPageSize } = parts.settings();
   const numRows = Math.min(paging.numRows ?? pageSize, maxPageSize);
   const outcome = await queries.submit(
@@ -88,7 +89,7 @@ async function requireRows({ maxRows }: Exchange, record: ResultRecord, { querie
 }
 
 /** Compares `tablesQueried` with the authorized tables. A difference is a defect of the check, and the result is not returned. */
-function requireExpected(exchange: Exchange, fields: readonly RawField[], allowed: readonly string[]): void {
+function requireExpected(exchange: Exchange, fields: readonly RawField[], allowed: readonly TableName[]): void {
   const queried = fields.find(({ name }) => name === 'tablesQueried');
   if (queried === undefined) return;
   const tables = unexpectedTables(Buffer.from(`"tablesQueried":${queried.value}`), allowed);

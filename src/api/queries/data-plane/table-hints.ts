@@ -1,4 +1,8 @@
+import type { KnownTables } from '../../../pinot/types.ts';
+import type { TableName } from '../../../pinot/table-name.ts';
+import { judgedTableNames } from '../../proxy/canonical-call.ts';
 import { HttpError } from '../../server/errors.ts';
+import { databaseOf } from '../../server/request/request-headers.ts';
 import { requireQuery } from '../access.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -8,7 +12,11 @@ const MAX_TABLE_HINTS = 64;
  * The tables of a query, plus those in `FORWARD_TABLE` headers, which the broker must serve, too. Both are authorized in the same way.
  * @throws {HttpError} 400, 403
  */
-export function tableHints(exchange: Exchange, tables: readonly string[]): readonly string[] {
+export async function tableHints(
+  exchange: Exchange,
+  tables: readonly TableName[],
+  known: KnownTables,
+): Promise<readonly TableName[]> {
   const header = exchange.headers['forward_table'];
   if (header === undefined) return tables;
   const hints = [header]
@@ -19,6 +27,8 @@ export function tableHints(exchange: Exchange, tables: readonly string[]): reado
   if (hints.length > MAX_TABLE_HINTS) {
     throw new HttpError(400, `\`FORWARD_TABLE\` names more than ${MAX_TABLE_HINTS} tables`);
   }
-  requireQuery(exchange, hints);
-  return [...new Set([...tables, ...hints])];
+  const database = databaseOf(exchange.headers);
+  const named = await known.actualTables(hints.flatMap((name) => judgedTableNames(name, database)));
+  requireQuery(exchange, named);
+  return [...new Set([...tables, ...named])];
 }

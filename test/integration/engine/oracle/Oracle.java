@@ -136,7 +136,7 @@ public class Oracle {
     void named(String function, List<SqlNode> operands) {
       String name = function.replace("_", "").toLowerCase();
       if (name.equals("groovy")) tables.add("?GROOVY");
-      if (name.equals("lookup")) tables.add(operands.isEmpty() ? "?LOOKUP" : literal(operands.get(0)));
+      if (name.equals("lookup")) tables.add(operands.isEmpty() ? "?LOOKUP" : "lookup:" + literal(operands.get(0)));
       if (name.equals("insubquery") || name.equals("inpartitionedsubquery")) {
         if (operands.size() < 2 || !(operands.get(1) instanceof SqlCharStringLiteral)) tables.add("?IN_SUBQUERY");
         else parse(literal(operands.get(1)));

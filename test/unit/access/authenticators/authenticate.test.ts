@@ -35,7 +35,7 @@ describe('a chain of authenticators', () => {
     expect(await ask(results as AuthenticationResult[])).toEqual(expected);
   });
 
-  it('refuses what is of no known kind', async () => {
+  it('rejects an unknown kind of credential', async () => {
     expect(await ask([notMine])).toMatchObject({
       outcome: 'rejected',
       message: expect.stringContaining('has no form'),

@@ -34,7 +34,7 @@ const jwt = (claims: object): string =>
   ['{}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url')).join('.');
 
 describe('TokenReview', () => {
-  it('makes a principal of name, groups and the domain of an address', async () => {
+  it('creates a principal from name, groups and the domain of an e-mail address', async () => {
     const { ask } = setup(ALICE);
     expect(await ask('t')).toEqual({
       outcome: 'authenticated',
@@ -54,7 +54,7 @@ describe('TokenReview', () => {
     expect(await ask('t')).toMatchObject({ principal: { domain: undefined, groups: [] } });
   });
 
-  it('asks once in a minute, and again after it', async () => {
+  it('caches a review for a minute', async () => {
     const { state, ask } = setup(ALICE);
     await ask('t');
     state.time += 59_000;
@@ -66,7 +66,7 @@ describe('TokenReview', () => {
     expect(state.reviews).toHaveLength(2);
   });
 
-  it('does not take a token beyond its own expiry', async () => {
+  it('rejects a token after its expiry, despite the cache', async () => {
     const { state, ask } = setup(ALICE);
     const token = jwt({ exp: START / 1000 + 10 });
     await ask(token);
@@ -75,7 +75,7 @@ describe('TokenReview', () => {
     expect((await ask(token)).outcome).toBe('rejected');
   });
 
-  it('remembers a refusal for seconds only', async () => {
+  it('caches a rejection for some seconds only', async () => {
     const { state, ask } = setup({ authenticated: false });
     expect((await ask('t')).outcome).toBe('rejected');
     await ask('t');
@@ -85,14 +85,14 @@ describe('TokenReview', () => {
     expect((await ask('t')).outcome).toBe('authenticated');
   });
 
-  it('asks once for many requests at the same time', async () => {
+  it('sends one review for concurrent requests with the same token', async () => {
     const { state, ask } = setup(ALICE);
     const results = await Promise.all(Array.from({ length: 50 }, () => ask('t')));
     expect(results.every(({ outcome }) => outcome === 'authenticated')).toBe(true);
     expect(state.reviews).toHaveLength(1);
   });
 
-  it('has no more reviews under way than it bears', async () => {
+  it('limits the number of concurrent reviews', async () => {
     const { promise, resolve } = Promise.withResolvers<TokenReviewStatus>();
     const { ask } = setup(ALICE, { review: () => promise });
     const pending = Array.from({ length: 32 }, (_, index) => ask(`t${index}`));
@@ -101,7 +101,7 @@ describe('TokenReview', () => {
     expect((await Promise.all(pending)).every(({ outcome }) => outcome === 'authenticated')).toBe(true);
   });
 
-  it('is unavailable, and remembers nothing, while the API is away', async () => {
+  it('returns `unavailable` and caches nothing while the API is unavailable', async () => {
     const { state, ask } = setup(new Error('connect ECONNREFUSED'));
     expect((await ask('t')).outcome).toBe('unavailable');
     state.answer = ALICE;
@@ -120,7 +120,7 @@ describe('TokenReview', () => {
     },
   );
 
-  it('leaves Basic credentials and what is no token to others', async () => {
+  it('leaves Basic credentials and other texts to other authenticators', async () => {
     const { authenticator, ask, state } = setup(ALICE);
     expect(await authenticator.authenticate({ scheme: 'basic', username: 'a', password: 'b' })).toEqual({
       outcome: 'not-mine',

@@ -46,7 +46,7 @@ const without = (claim: string): JWTPayload =>
   Object.fromEntries(Object.entries(CLAIMS).filter(([name]) => name !== claim));
 
 describe('OIDC', () => {
-  it('makes a principal of verified e-mail, groups and domain', async () => {
+  it('creates a principal from verified e-mail, groups and domain', async () => {
     expect(await ask(await sign())).toEqual({
       outcome: 'authenticated',
       principal: {
@@ -60,7 +60,7 @@ describe('OIDC', () => {
     });
   });
 
-  it('gives a user of another claim a domain only where the address is verified', async () => {
+  it('sets the domain of a user by another claim only if the e-mail address is verified', async () => {
     const token = await sign({ ...CLAIMS, email_verified: false });
     expect(await ask(token, { usernameClaim: 'sub' })).toMatchObject({ principal: { id: 'u1', domain: undefined } });
     expect(await ask(await sign(), { usernameClaim: 'sub' })).toMatchObject({ principal: { domain: 'example.com' } });
@@ -79,13 +79,13 @@ describe('OIDC', () => {
     ],
     ['without an address', { email: undefined }, 'no claim `email`'],
     ['with an address that holds a line break', { email: 'a@b.c\nx' }, 'no claim `email`'],
-  ])('refuses a token %s', async (_, claims, message) => {
+  ])('rejects a token %s', async (_, claims, message) => {
     const merged = { ...CLAIMS, ...claims } as JWTPayload;
     const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
     expect(await ask(await sign(kept))).toEqual({ outcome: 'rejected', message: expect.stringContaining(message) });
   });
 
-  it('refuses a token that nobody signed, that another key signed, and one with an unknown key', async () => {
+  it('rejects an unsigned token, one signed by another key, and one with an unknown key', async () => {
     const unsecured = new UnsecuredJWT(CLAIMS).encode();
     expect(await ask(unsecured)).toMatchObject({ outcome: 'rejected' });
     const forged = await sign(CLAIMS, otherPair);
@@ -97,21 +97,21 @@ describe('OIDC', () => {
     });
   });
 
-  it('refuses a token that is signed with a shared secret', async () => {
+  it('rejects a token that is signed with a shared secret', async () => {
     const token = await new SignJWT(CLAIMS)
       .setProtectedHeader({ alg: 'HS256', kid: 'one' })
       .sign(new TextEncoder().encode('x'.repeat(32)));
     expect(await ask(token)).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('ES256') });
   });
 
-  it('leaves the tokens of others to others', async () => {
+  it('leaves tokens of other issuers to other authenticators', async () => {
     expect(await ask(await sign({ ...CLAIMS, iss: 'https://other' }))).toEqual({ outcome: 'not-mine' });
     expect(await ask(await sign(without('iss')))).toEqual({ outcome: 'not-mine' });
     expect(await ask('svc-abc')).toEqual({ outcome: 'not-mine' });
     expect(await ask('a.b.c')).toEqual({ outcome: 'not-mine' });
   });
 
-  it('is unavailable, not unauthorized, when the keys cannot be read', async () => {
+  it('returns `unavailable`, not `rejected`, when the keys cannot be read', async () => {
     const reasons: unknown[] = [];
     const keys = (): never => {
       throw new TypeError('fetch failed');
@@ -121,7 +121,7 @@ describe('OIDC', () => {
     expect(reasons).toHaveLength(1);
   });
 
-  it('does not verify the same token anew for each request, nor keep it beyond its end', async () => {
+  it('caches the verification of a token, but not beyond its expiry', async () => {
     let asked = 0;
     let time = NOW.getTime();
     const authenticator = new OidcAuthenticator({

@@ -32,7 +32,7 @@ const bearer = (token: string) => ({ scheme: 'bearer', token }) as const;
 const basic = (username: string, password: string) => ({ scheme: 'basic', username, password }) as const;
 
 describe('ServiceTokenAuthenticator', () => {
-  it('lets a token in, as Bearer and as Basic', async () => {
+  it('accepts a token as Bearer and as Basic', async () => {
     const { authenticator } = setUp();
     for (const credential of [bearer(`svc-${ACCESS}-${SECRET}`), basic(ACCESS, SECRET)]) {
       expect(await authenticator.authenticate(credential)).toEqual({
@@ -66,7 +66,7 @@ describe('ServiceTokenAuthenticator', () => {
     expect(result).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('malformed') });
   });
 
-  it('answers an unknown key and a wrong secret alike, and repeats neither', async () => {
+  it('returns the same message for an unknown key and a wrong secret, and repeats neither', async () => {
     const { authenticator } = setUp();
     const unknown = await authenticator.authenticate(bearer(`svc-${'z'.repeat(16)}-${SECRET}`));
     const wrong = await authenticator.authenticate(bearer(`svc-${ACCESS}-${'z'.repeat(32)}`));
@@ -75,7 +75,7 @@ describe('ServiceTokenAuthenticator', () => {
     expect(JSON.stringify([unknown, wrong])).not.toMatch(/zzzz|abcdef/);
   });
 
-  it('says that a token has expired or has no role, but only to who knows the secret', async () => {
+  it('reveals that a token has expired or has no role only with the right secret', async () => {
     const expired = setUp({ expiresAt: '2026-11-01T12:00:00Z' });
     expect(await expired.authenticator.authenticate(basic(ACCESS, SECRET))).toEqual({
       outcome: 'rejected',
@@ -95,13 +95,13 @@ describe('ServiceTokenAuthenticator', () => {
     expect(await later.authenticator.authenticate(basic(ACCESS, SECRET))).toMatchObject({ outcome: 'authenticated' });
   });
 
-  it('does not count a role that does not exist', async () => {
+  it('ignores a role that does not exist', async () => {
     const { store, authenticator } = setUp();
     await store.delete('Role', 'r');
     expect(await authenticator.authenticate(basic(ACCESS, SECRET))).toMatchObject({ outcome: 'rejected' });
   });
 
-  it('takes both secrets of a rotation until the grace is over', async () => {
+  it('accepts both secrets of a rotation until the grace period ends', async () => {
     const within = setUp({ previousExpiresAt: '2026-11-01T12:00:01Z' });
     const after = setUp({ previousExpiresAt: '2026-11-01T12:00:00Z' });
     const broken = setUp({ previousExpiresAt: 'soon' });
@@ -114,7 +114,7 @@ describe('ServiceTokenAuthenticator', () => {
     expect(await outcome(broken, OLD_SECRET)).toBe('rejected');
   });
 
-  it('forgets a token with its object, and with its Secret', async () => {
+  it('rejects a token after its object or its Secret was deleted', async () => {
     for (const [kind, name] of [
       ['ServiceToken', 'ci'],
       ['Secret', 'ci-hash'],

@@ -19,7 +19,7 @@ async function open(content: string) {
 }
 
 describe('token file', () => {
-  it('knows a token by its hash', async () => {
+  it('finds a token by its hash', async () => {
     const { ask } = await open(`# people\n${line('secret', { groups: ['devs'] })}\n`);
     expect(await ask('secret')).toEqual({
       outcome: 'authenticated',
@@ -35,7 +35,7 @@ describe('token file', () => {
     expect(await ask('other')).toEqual({ outcome: 'not-mine' });
   });
 
-  it('follows the file, and keeps its tokens when the file goes bad', async () => {
+  it('reloads the file, and keeps its tokens when the file becomes invalid', async () => {
     const { state, ask } = await open(line('old'));
     state.content = line('new');
     state.time = 2000;
@@ -51,7 +51,7 @@ describe('token file', () => {
     expect(state.problems.join()).not.toContain('in-clear');
   });
 
-  it('refuses an expired token', async () => {
+  it('rejects an expired token', async () => {
     const { state, ask } = await open(line('t', { expiresAt: '1970-01-01T00:00:01Z' }));
     expect((await ask('t')).outcome).toBe('authenticated');
     state.time = 1000;
@@ -68,7 +68,7 @@ describe('token file', () => {
     [line('t', { expiresAt: 'soon' }), 'has an invalid `expiresAt`'],
     ['[]', 'has no `sha256`'],
     ['null', 'has no `sha256`'],
-  ])('says what is wrong with %s', (content, message) => {
+  ])('reports the problem for %s', (content, message) => {
     expect(() => parseTokenFile(`\n${content}`)).toThrow(`line 2 of the token file ${message}`);
   });
 });

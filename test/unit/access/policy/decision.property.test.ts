@@ -75,7 +75,7 @@ const anyQuestion = fc.record({
 });
 
 describe('decisions on random states', () => {
-  it('are those of the rules as they are written, after any sequence of changes', () => {
+  it('equal those of the reference implementation after any sequence of changes', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(anyChange, fc.array(anyQuestion, { maxLength: 4 })), { minLength: 1, maxLength: 12 }),
@@ -104,7 +104,7 @@ describe('decisions on random states', () => {
     );
   });
 
-  it('are the same in a list and in a trie', () => {
+  it('are equal in a list and in a trie', () => {
     fc.assert(
       fc.property(
         fc.array(anyStatement, { minLength: 1, maxLength: 12 }),
@@ -137,7 +137,7 @@ describe('decisions on random states', () => {
     );
   });
 
-  it('are those of Cedar for the same policies', () => {
+  it('equal those of Cedar for the same policies', () => {
     fc.assert(
       fc.property(
         fc.array(anyStatement, { minLength: 1, maxLength: 8 }),
@@ -170,7 +170,7 @@ describe('bounds of a decision', () => {
       resources: [`srn2:table#*t${index % 2}*`],
     }));
 
-  it.each([20, 128, 129, 1000])('lists at most 100 of %i statements, and decides all the same', (count) => {
+  it.each([20, 128, 129, 1000])('lists at most 100 of %i statements, with the same decision', (count) => {
     const target = engine();
     target.setPolicy('p', { statements: many(count) });
     for (const role of ['a', 'b', 'c']) target.setRole(role, ['p']);
@@ -179,7 +179,7 @@ describe('bounds of a decision', () => {
     expect(matchedStatements).toHaveLength(Math.min(100, Math.ceil(count / 2) * 3));
   });
 
-  it('denies what has a longer name than any may have, also to whom everything is allowed', () => {
+  it('denies a resource whose name is too long, also to a caller with all rights', () => {
     const target = engine();
     target.setPolicy('p', { statements: [{ effect: 'allow', resources: ['*'] }] });
     target.setRole('r', ['p']);

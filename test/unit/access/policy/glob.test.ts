@@ -34,7 +34,7 @@ function stepsOf(pattern: string, text: string): number {
 }
 
 describe('globs', () => {
-  it('match what the same regular expression matches', () => {
+  it('match the same texts as the equivalent regular expression', () => {
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 10 });
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 16 });
     fc.assert(
@@ -46,7 +46,7 @@ describe('globs', () => {
     );
   });
 
-  it('match every text that is made by filling their stars', () => {
+  it('match every text with any characters in place of their stars', () => {
     const parts = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 6 }), {
       minLength: 1,
       maxLength: 6,
@@ -71,7 +71,7 @@ describe('globs', () => {
       (n) => 'a'.repeat(4 * n),
     ],
     ['a beginning and an end', (n) => `${'a'.repeat(n)}*${'b'.repeat(n)}`, (n) => 'a'.repeat(n) + 'b'.repeat(n)],
-  ])('take steps linear in the lengths of pattern and text: %s', (_name, pattern, text) => {
+  ])('take a linear number of steps in the lengths of pattern and text: %s', (_name, pattern, text) => {
     for (const n of [256, 512, 1024, 4096]) {
       const length = pattern(n).length + text(n).length;
       const steps = stepsOf(pattern(n), text(n));

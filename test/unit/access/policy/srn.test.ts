@@ -9,7 +9,7 @@ import {
 } from '../../../../src/access/policy/srn.ts';
 
 describe('parseSrn', () => {
-  it('reads what formatSrn writes', () => {
+  it('parses the output of formatSrn', () => {
     const text = 'srn2:cluster#pinot:table#events';
     const parsed = parseSrn(text);
     expect(parsed).toEqual({
@@ -34,13 +34,13 @@ describe('parseSrn', () => {
     ['srn2:role#a:', /the level `` must be/],
     ['srn2:rolle#a', /did you mean `role`/],
     [`srn2:${Array.from({ length: 9 }, () => 'table#a').join(':')}`, /at most 8/],
-  ])('refuses %s', (text, message) => {
+  ])('rejects %s', (text, message) => {
     const parsed = parseSrn(text);
     expect(parsed.ok).toBe(false);
     expect(!parsed.ok && parsed.message).toMatch(message);
   });
 
-  it('wants the kind that it was asked for', () => {
+  it('rejects another kind than requested', () => {
     expect(parseSrnOf('role', 'srn2:role#a')).toEqual({ ok: true, value: 'a' });
     for (const text of ['srn2:policy#a', 'srn2:cluster#c:role#a']) {
       const parsed = parseSrnOf('role', text);
@@ -75,9 +75,12 @@ describe('completeSrn', () => {
     ['srn2:environment#x:table#t', 'srn2:environment#x:cluster#c:table#t'],
     ['srn2:environment#x', 'srn2:environment#x'],
     ['srn2:cluster#x', 'srn2:environment#e:cluster#x'],
+    ['srn2:role#r', 'srn2:environment#e:role#r'],
+    ['srn2:environment#x:policy#p', 'srn2:environment#x:policy#p'],
+    ['srn2:cluster#x:service-token#t', 'srn2:environment#e:service-token#t'],
   ])('makes %s %s', (text, expected) => expect(complete(text)).toBe(expected));
 
-  it('makes the cluster of nothing', () => {
+  it('returns the cluster for no levels', () => {
     expect(formatSrn({ levels: completeSrn({ levels: [] }, { environment: 'e', cluster: 'c' }) })).toBe(
       'srn2:environment#e:cluster#c',
     );

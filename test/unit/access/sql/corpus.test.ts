@@ -20,7 +20,7 @@ const texts = read('corpus.yaml');
 const ordinary = read('ordinary.yaml');
 
 describe('the corpus', () => {
-  it('has at least 300 texts that are not refused, none twice', () => {
+  it('has at least 300 texts that are not rejected, without duplicates', () => {
     expect(new Set(texts.map(({ text }) => text)).size).toBe(texts.length);
     expect(new Set(ordinary.map(({ text }) => text)).size).toBe(ordinary.length);
     expect([...texts, ...ordinary].filter(({ refused }) => !refused).length).toBeGreaterThanOrEqual(400);
@@ -45,7 +45,7 @@ describe('the corpus', () => {
     },
   );
 
-  it.each(texts.filter(({ refused }) => refused))('refused, $group: $text', ({ text }) => {
+  it.each(texts.filter(({ refused }) => refused))('rejected, $group: $text', ({ text }) => {
     const found = judgeSql(text);
     expect(found).toMatchObject({ ok: false, reason: expect.stringMatching(/^line \d+, column \d+: ./) });
   });

@@ -43,7 +43,7 @@ async function gateway(controller: RequestListener, parts: { denied?: boolean } 
 }
 
 describe('the state of the gateway', () => {
-  it('tells its version, the freshness of its view and that it reaches the engine', async () => {
+  it('has its version, the age of its view and whether the engine is reachable', async () => {
     const { app, url } = await gateway((_request, response) => response.end('OK'));
     const answer = await app.inject('/api/v1/gateway');
     expect(answer.statusCode).toBe(200);
@@ -58,7 +58,7 @@ describe('the state of the gateway', () => {
     });
   });
 
-  it('survives an engine whose answer is not read to its end, and says what the engine answered', async () => {
+  it('does not wait for the end of the engine’s response, and reports its status', async () => {
     const { app } = await gateway((_request, response) => {
       response.writeHead(503);
       // Never ended, so the probe has to abort it.
@@ -73,7 +73,7 @@ describe('the state of the gateway', () => {
     expect((await app.inject('/api/v1/gateway')).statusCode).toBe(200);
   });
 
-  it('needs GetHealth on the cluster', async () => {
+  it('requires GetHealth on the cluster', async () => {
     const { app } = await gateway((_request, response) => response.end('OK'), { denied: true });
     expect((await app.inject('/api/v1/gateway')).statusCode).toBe(403);
   });

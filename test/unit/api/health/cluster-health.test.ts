@@ -78,7 +78,7 @@ describe('GET /clusterHealth', () => {
     });
   });
 
-  it('tells the latest report in full', async () => {
+  it('returns the latest report in full', async () => {
     await finish(runResult({ REPLICATION_CHECK: 2 }));
     const { body } = await get('/clusterHealth');
     expect(body).toMatchObject({
@@ -103,7 +103,7 @@ describe('GET /clusterHealth', () => {
     });
   });
 
-  it('says of a check that it could not be evaluated', async () => {
+  it('marks a check that could not be evaluated', async () => {
     await finish(runResult({}, { results: [checkResult('REPLICATION_CHECK', 1, { unread: true })] }));
     const { body } = await get('/clusterHealth');
     expect(body.checks).toMatchObject([{ status: 'FAIL', couldNotEvaluate: true }]);
@@ -133,7 +133,7 @@ describe('GET /clusterHealth', () => {
     expect(body.summary).toEqual({ pass: 1, fail: 3 });
   });
 
-  it('knows its checks', async () => {
+  it('rejects an unknown check', async () => {
     expect(await get('/clusterHealth?check=REPLICATION')).toMatchObject({
       status: 400,
       body: { message: expect.stringContaining('`REPLICATION_CHECK`') as unknown },
@@ -141,7 +141,7 @@ describe('GET /clusterHealth', () => {
     expect(await get('/clusterHealth?status=MAYBE')).toMatchObject({ status: 400 });
   });
 
-  it('needs GetHealth', async () => {
+  it('requires GetHealth', async () => {
     allowed = ['ExecuteTask'];
     expect(await get('/clusterHealth')).toMatchObject({ status: 403, body: { error: 'Forbidden' } });
     expect(await get('/clusterHealth/list')).toMatchObject({ status: 403 });
@@ -164,14 +164,14 @@ it('GET /clusterHealth/list has all checks in order, with their thresholds', asy
 describe('PUT /clusterHealth', () => {
   const put = (url: string) => app.inject({ method: 'PUT', url });
 
-  it('switches the periodic runs off and on', async () => {
+  it('disables and enables the periodic runs', async () => {
     expect((await put('/clusterHealth?state=DISABLE')).json()).toMatchObject({ state: 'DISABLED' });
     expect(report().spec.suspend).toBe(true);
     expect((await put('/clusterHealth?state=ENABLE')).json()).toMatchObject({ state: 'ENABLED' });
     expect(report().spec.suspend).toBe(false);
   });
 
-  it('knows two states, and needs ExecuteTask', async () => {
+  it('accepts two states, and requires ExecuteTask', async () => {
     expect((await put('/clusterHealth?state=off')).statusCode).toBe(400);
     expect((await put('/clusterHealth')).statusCode).toBe(400);
     allowed = ['GetHealth'];
@@ -190,7 +190,7 @@ describe('GET /periodictask/run', () => {
     expect(runAt()).toBe('api-80000000');
   });
 
-  it('joins a run that waits to be made', async () => {
+  it('joins a queued run', async () => {
     store.seed({
       ...report(),
       metadata: { ...report().metadata, annotations: { [ANNOTATIONS.runAt]: 'api-0000000a' } },
@@ -199,7 +199,7 @@ describe('GET /periodictask/run', () => {
     expect(runAt()).toBe('api-0000000a');
   });
 
-  it('joins a run that is under way', async () => {
+  it('joins a run in progress', async () => {
     const running = withRunning(undefined, { id: 'run-0000000b', checks: [], checksTotal: 33 }, 1, now);
     await store.updateStatus('ClusterHealthReport', { ...report(), status: running });
     expect((await get(`/periodictask/run?taskName=${TASK}`)).body).toMatchObject({ taskId: 'run-0000000b' });
@@ -235,14 +235,14 @@ describe('GET /periodictask/run', () => {
     });
   });
 
-  it('does not wait for ever', async () => {
+  it('waits for a limited time', async () => {
     expect(await get(`/periodictask/run?taskName=${TASK}&wait=true`)).toMatchObject({
       status: 504,
       body: { message: expect.stringContaining('api-80000000') as unknown },
     });
   });
 
-  it('tries again where somebody changed the report meanwhile', async () => {
+  it('retries after a conflict with another change of the report', async () => {
     let conflicts = 1;
     store.beforeWrite = async () => {
       if (conflicts-- > 0)
@@ -252,12 +252,12 @@ describe('GET /periodictask/run', () => {
     expect(runAt()).toBe('api-80000000');
   });
 
-  it('says so before the operator has started', async () => {
+  it('returns an error before the operator has started', async () => {
     await store.delete('ClusterHealthReport', REPORT_NAME);
     expect(await get(`/periodictask/run?taskName=${TASK}`)).toMatchObject({ status: 503 });
   });
 
-  it('passes on the tasks of the engine, and their answers as they came', async () => {
+  it('forwards the tasks of the engine, and their responses unchanged', async () => {
     const payload = '{"taskId":"api-8e6b79a5","isSuccessful":true}';
     engine.on('GET', 'controller', '/periodictask/run?taskname=RetentionManager&tableName=orders&type=OFFLINE', {
       status: 200,
@@ -270,12 +270,12 @@ describe('GET /periodictask/run', () => {
     expect(answer.payload).toBe(payload);
   });
 
-  it('does not blame the caller for the credential of the gateway', async () => {
+  it('returns 502, not 401, if the engine rejects the credential of the gateway', async () => {
     engine.on('GET', 'controller', '/periodictask/run?taskname=RetentionManager', { status: 401, body: '{}' });
     expect((await get('/periodictask/run?taskName=RetentionManager')).status).toBe(502);
   });
 
-  it('knows which tasks there are', async () => {
+  it('lists the tasks and rejects unknown ones', async () => {
     engine.on('GET', 'controller', '/periodictask/run?taskname=Nonsense', { status: 404, body: '{}' });
     const { status, body } = await get('/periodictask/run?taskName=Nonsense');
     expect(status).toBe(404);
@@ -289,7 +289,7 @@ describe('GET /periodictask/run', () => {
     expect((await get('/periodictask/run')).status).toBe(400);
   });
 
-  it('needs ExecuteTask, for the tasks of the engine too', async () => {
+  it('requires ExecuteTask, also for the tasks of the engine', async () => {
     allowed = ['GetHealth'];
     expect((await get(`/periodictask/run?taskName=${TASK}`)).status).toBe(403);
     expect((await get('/periodictask/run?taskName=RetentionManager')).status).toBe(403);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe('the runbooks', () => {
-  it('are served to anyone, one for each check', async () => {
+  it('are public, one for each check', async () => {
     for (const { name } of CATALOGUE) {
       const answer = await app.inject({ url: `/docs/checks/${name}`, headers: NO_CREDENTIAL });
       expect(answer.statusCode, name).toBe(200);
@@ -23,7 +23,7 @@ describe('the runbooks', () => {
     }
   });
 
-  it('have an index whose links lead to them', async () => {
+  it('have an index with links to them', async () => {
     expect((await app.inject({ url: '/docs/checks/', headers: NO_CREDENTIAL })).headers.location).toBe(
       '/docs/checks/README',
     );
@@ -35,7 +35,7 @@ describe('the runbooks', () => {
     ['NO_SUCH_CHECK', 404],
     ['..%2F..%2Fpackage.json', 400],
     ['constructor', 404],
-  ])('are no way to other files: %s', async (name, status) => {
+  ])('give no access to other files: %s', async (name, status) => {
     const answer = await app.inject({ url: `/docs/checks/${name}`, headers: NO_CREDENTIAL });
     expect(answer.statusCode).toBe(status);
     expect(answer.json()).toMatchObject({ status });

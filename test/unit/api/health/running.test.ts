@@ -21,8 +21,8 @@ const IN_PROGRESS = {
   ] as const,
 };
 
-describe('a run that is under way', () => {
-  it('is told beside the latest report, which stays as it was', () => {
+describe('a run in progress', () => {
+  it('is in the response with the latest report, which does not change', () => {
     const started = withRunning(REPORT, STARTED, 3, NOW);
     expect(clusterHealth(started, {})).toEqual({
       ...clusterHealth(REPORT, {}),
@@ -49,7 +49,7 @@ describe('a run that is under way', () => {
     ]);
   });
 
-  it('is told before the first report, too', () => {
+  it('is in the response before the first report, too', () => {
     expect(clusterHealth(withRunning(undefined, STARTED, undefined, NOW), {})).toMatchObject({
       runTimestamp: null,
       checks: [],
@@ -58,7 +58,7 @@ describe('a run that is under way', () => {
     expect(clusterHealth(undefined, {}).running).toBeNull();
   });
 
-  it('is known by its id, however far it is', () => {
+  it('is found by its id in every state', () => {
     const status = withRunning(REPORT, { ...IN_PROGRESS, checks: [...IN_PROGRESS.checks] }, 1, NOW);
     expect(runningId(status)).toBe('api-1');
     expect(withoutRunning(status)).toEqual(REPORT);

@@ -57,7 +57,9 @@ async function send(head: string, headers: readonly string[] = [], body: string 
 
 /** Requests that the engine received, without those for the gateway's table list. */
 const receivedRequests = (): SeenRequest[] =>
-  fake.seen.filter(({ method, url }) => method !== 'GET' || !/^\/(tables\/livebrokers|logicalTables)$/.test(url));
+  fake.seen.filter(
+    ({ method, url }) => method !== 'GET' || !/^\/(databases|tables\/livebrokers|logicalTables)$/.test(url),
+  );
 
 async function forwards(head: string, headers: readonly string[] = [], body: string | Buffer = '') {
   expect(await send(head, headers, body)).toBe(200);
@@ -74,7 +76,7 @@ const manyTables = () => Object.fromEntries(Array.from({ length: 1001 }, (_, ind
 
 const JSON_TYPE = 'Content-Type: application/json';
 
-describe('the address that the controller gets', () => {
+describe('the URL of a controller request', () => {
   it.each([
     ['/tables/events/size', '/tables/events/size'],
     ['/tables/events/size/', '/tables/events/size'],
@@ -88,7 +90,7 @@ describe('the address that the controller gets', () => {
     ['/tables/events/size?x=1;tableName=Secret', '/tables/events/size?x=1%3BtableName%3DSecret'],
     ['/tables/events/size?x=a?b&&y', '/tables/events/size?x=a%3Fb&y='],
     ['/tables/events/metadata?columns=a&columns=b', '/tables/events/metadata?columns=a&columns=b'],
-  ])('is printed from what was judged: %s', async (url, expected) => {
+  ])('is printed from the authorized parts: %s', async (url, expected) => {
     const { url: sent } = await forwards(`GET ${url}`);
     expect(sent).toBe(expected);
   });
@@ -109,19 +111,19 @@ describe('the address that the controller gets', () => {
     ['/tasks/scheduler/jobDetails?tableName=events/../Secret', 'a table with a slash'],
     ['/tasks/scheduler/jobDetails?TableName=events', 'another spelling of the table parameter'],
     ['/tables/events/size?table%4eame=a&tableName=b', 'an encoded name twice'],
-  ])('is refused: %s (%s)', async (url) => {
+  ])('is rejected: %s (%s)', async (url) => {
     allowed = () => true;
     await refuses(400, `GET ${url}`);
   });
 
-  it('is judged with every table that a parameter names', async () => {
+  it('is authorized for every table in a parameter', async () => {
     await refuses(403, 'GET /tables/events/size?tableName=Secret');
     await refuses(403, 'GET /tables/events/size?schemaName=Secret');
   });
 });
 
-describe('the headers that the controller gets', () => {
-  it('are a closed list with judged values', async () => {
+describe('the headers of a controller request', () => {
+  it('are a closed list with validated values', async () => {
     allowed = () => true;
     const { headers } = await forwards('GET /tables/events/size', [
       'Accept: application/json',
@@ -150,14 +152,14 @@ describe('the headers that the controller gets', () => {
     });
   });
 
-  it('hold the database that was judged', async () => {
+  it('contain the authorized database', async () => {
     allowed = (_action, resource) => resource === 'srn2:table#x.events';
     const seen = await forwards('GET /tables/events/size', ['Database: x']);
     expect(authorizationChecks).toEqual(['GetSize srn2:table#x.events']);
     expect(seen.headers['database']).toBe('x');
   });
 
-  it('hold it whatever `Connection` names', () => {
+  it('contain it, independent of `Connection`', () => {
     const headers = { database: 'x', connection: 'close, database' };
     expect(callHeaders(headers, { upload: false, streamed: false })).toEqual({ database: 'x' });
   });
@@ -186,7 +188,7 @@ describe('the headers that the controller gets', () => {
     ['Content-Type: multipart/form-data; boundary=a-b_c', 'multipart/form-data; boundary=a-b_c'],
     ['Content-Type: MULTIPART/form-data;charset=UTF-8; Boundary="a:b c"', 'multipart/form-data; boundary="a:b c"'],
     ['Content-Type: application/octet-stream', 'application/octet-stream'],
-  ])('hold the type of an upload, printed anew: %s', async (header, expected) => {
+  ])('contain the content type of an upload, printed again: %s', async (header, expected) => {
     const seen = await forwards('POST /v2/segments?tableName=events', [header, 'UPLOAD_TYPE: SEGMENT'], 'abc');
     expect(seen.headers).toMatchObject({
       'content-type': expected,
@@ -202,7 +204,7 @@ describe('a segment that the engine fetches itself', () => {
     ['an address', ['DOWNLOAD_URI: http://controller/segments/Secret/s']],
     ['the type URI', ['UPLOAD_TYPE: URI']],
     ['the type METADATA', ['UPLOAD_TYPE: METADATA', 'DOWNLOAD_URI: s3://deep/Secret/s']],
-  ])('needs IngestFile on the cluster: %s', async (_what, headers) => {
+  ])('requires IngestFile on the cluster: %s', async (_what, headers) => {
     await refuses(403, 'POST /v2/segments?tableName=events', headers, 'x');
     await refuses(403, 'POST /segments?tableName=events', [JSON_TYPE, ...headers], '{}');
     expect(authorizationChecks).toContain('IngestFile cluster');
@@ -212,12 +214,12 @@ describe('a segment that the engine fetches itself', () => {
     expect(seen.body).toBe('x');
   });
 
-  it('needs it for a batch, whose form holds addresses', async () => {
+  it('requires it for a batch, whose form contains URIs', async () => {
     await refuses(403, 'POST /segments/batchUpload?tableName=events&tableType=OFFLINE', [], 'x');
   });
 });
 
-describe('a body in which a table is named', () => {
+describe('a body that names a table', () => {
   it.each([
     ['POST /tables', { tableName: 'events_OFFLINE' }],
     ['POST /tables?tableName=events', { tableName: 'events' }],
@@ -229,7 +231,7 @@ describe('a body in which a table is named', () => {
     ['POST /segments/events/delete', ['Secret_1']],
     ['PUT /tables/events/instancePartitions', { instancePartitionsName: 'events_CONSUMING' }],
     ['POST /logicalTables', { tableName: 'events', physicalTableConfigMap: { events_OFFLINE: {} } }],
-  ])('is forwarded where it is allowed: %s %j', async (head, body) => {
+  ])('is forwarded if it is allowed: %s %j', async (head, body) => {
     const text = JSON.stringify(body);
     const seen = await forwards(head, ['Content-Type: text/plain'], text);
     expect(seen.body).toBe(text);
@@ -257,7 +259,7 @@ describe('a body in which a table is named', () => {
     ['PUT /logicalTables/events', { tableName: 'events', physicalTableConfigMap: { Secret_REALTIME: {} } }],
     ['POST /logicalTables', { tableName: 'events', refRealtimeTableName: 'Secret_REALTIME' }],
     ['POST /tables/events/copy', { sourceClusterUri: 'http://other' }],
-  ])('is refused where it is not: %s %j', async (head, body) => {
+  ])('is denied if it is not allowed: %s %j', async (head, body) => {
     await refuses(403, head, [JSON_TYPE], JSON.stringify(body));
   });
 
@@ -277,7 +279,7 @@ describe('a body in which a table is named', () => {
     ['two suffixes', '{"tableName":"events_OFFLINE_OFFLINE"}'],
     ['too many tables', JSON.stringify({ tableName: 'v', physicalTableConfigMap: manyTables() })],
     ['deep nesting', `{"tableName":"events","x":${'['.repeat(100)}${']'.repeat(100)}}`],
-  ])('is refused with %s', async (_what, body) => {
+  ])('is rejected with %s', async (_what, body) => {
     allowed = () => true;
     await refuses(400, 'POST /tables', [JSON_TYPE], body);
     await refuses(400, 'PUT /tables/events', [JSON_TYPE], body);
@@ -288,7 +290,7 @@ describe('a body in which a table is named', () => {
     expect((await forwards('POST /schemas', [JSON_TYPE], body)).body).toBe(body);
   });
 
-  it('needs the right on the whole cluster as a form, which is not read', async () => {
+  it('requires the right on the cluster as a form, which is not parsed', async () => {
     const form = ['Content-Type: multipart/form-data; boundary=b'];
     const body = '--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n{"schemaName":"Secret"}\r\n--b--\r\n';
     await refuses(403, 'POST /schemas', form, body);
@@ -297,7 +299,7 @@ describe('a body in which a table is named', () => {
     expect((await forwards('PUT /schemas/events', form, body)).body).toBe(body);
   });
 
-  it('names the table of a task, beside the right to run one', async () => {
+  it('requires a right on the table of a task, in addition to the right to run one', async () => {
     allowed = (_action, resource) => resource === 'srn2:table#events' || resource === 'cluster';
     await refuses(403, 'POST /tasks/execute', [JSON_TYPE], '{"taskType":"T","tableName":"Secret_REALTIME"}');
     const nested = { taskType: 'T', tableName: 'events', taskConfigs: { tableName: 'Secret' } };
@@ -306,7 +308,7 @@ describe('a body in which a table is named', () => {
     await forwards('POST /tasks/execute', [JSON_TYPE], '{"taskType":"T","tableName":"events_OFFLINE"}');
   });
 
-  it('is read whole where it comes in chunks', async () => {
+  it('is read completely if it arrives in chunks', async () => {
     const chunks = '15\r\n{"tableName":"events"\r\n1\r\n}\r\n0\r\n\r\n';
     const head = ['POST /tables HTTP/1.1', 'Host: gateway', `Authorization: ${TEST_HEADERS.authorization}`];
     const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
@@ -316,12 +318,12 @@ describe('a body in which a table is named', () => {
     expect(receivedRequests()[0]?.headers).not.toHaveProperty('transfer-encoding');
   });
 
-  it('is not taken with a GET', async () => {
+  it('is rejected with a GET', async () => {
     await refuses(400, 'GET /tables/events', [JSON_TYPE], '{"tableName":"Secret"}');
   });
 });
 
-describe('calls that reach further than their path says', () => {
+describe('calls that affect more than their path names', () => {
   it.each([
     'GET /timeseries/api/v1/query_range?query=x',
     'POST /query/timeseries',
@@ -329,7 +331,7 @@ describe('calls that reach further than their path says', () => {
     'GET /queryLog/x',
     'POST /segmentConsumed?name=x',
     'GET /swagger.json',
-  ])('are not open to one who runs the cluster but must not read data: %s', async (head) => {
+  ])('are denied to an administrator of the cluster without the right to read data: %s', async (head) => {
     // All actions are allowed, except those that read data.
     allowed = (action) => !['Query', 'DownloadSegment', 'GetResponseStore'].includes(action);
     await refuses(403, head);
@@ -344,7 +346,7 @@ describe('calls that reach further than their path says', () => {
 });
 
 describe('a list', () => {
-  it('is asked for and filtered by HEAD too', async () => {
+  it('is filtered for HEAD, too', async () => {
     fake.json('GET /tables', { tables: ['Secret'] });
     fake.json('HEAD /tables', { tables: ['Secret'] });
     const head = await app.inject({ method: 'HEAD', url: '/tables' });
@@ -404,9 +406,9 @@ function tablesIn({ url, headers, body }: SeenRequest): string[] {
   return [segment, ...parameters, ...inBody, ...inHeaders.map(String)].map((name) => name.replace(/_OFFLINE$/, ''));
 }
 
-describe('all spellings of one call together', () => {
+describe('all spellings of a call, combined', () => {
   it.each(SPELLINGS.path)(
-    'name no other table than the one that is allowed: %s',
+    'name no table except the allowed one: %s',
     async (path) => {
       let forwarded = 0;
       for (const query of SPELLINGS.query) {

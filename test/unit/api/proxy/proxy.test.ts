@@ -63,7 +63,7 @@ const query = (sql: string, more: object = {}, headers: Record<string, string> =
   });
 
 describe('SQL', () => {
-  it('passes an allowed query on in a request of its own, with the gateway’s credential', async () => {
+  it('forwards an allowed query in a new request, with the gateway’s credential', async () => {
     const answer = await query('select 1 from events', { queryOptions: 'timeoutMs=5' });
     expect(answer.statusCode).toBe(200);
     expect(last()).toMatchObject({ method: 'POST', url: '/query' });
@@ -78,25 +78,25 @@ describe('SQL', () => {
     ['a type of it', 'select * from secret_REALTIME'],
     ['one within a subquery', 'select * from events where a in (select b from Secret)'],
     ['a table that is not known', 'select * from nothing'],
-  ])('refuses %s before the engine sees it', async (_what, sql) => {
+  ])('rejects %s before the engine gets it', async (_what, sql) => {
     const answer = await query(sql);
     expect(answer.statusCode).toBe(403);
     expect(fake.engine.seen.map((request) => request.url)).not.toContain('/query');
   });
 
-  it('refuses a text that cannot be understood with 400', async () => {
+  it('rejects an unparsable text with 400', async () => {
     const answer = await query('select * from events; drop table x');
     expect(answer.statusCode).toBe(400);
     expect(fake.engine.seen.map((request) => request.url)).not.toContain('/query');
   });
 
-  it('asks about the table as the engine calls it', async () => {
+  it('decides on the table with the engine’s spelling', async () => {
     allowed = () => true;
     await query('select * from SECRET join EVENTS on 1=1');
     expect(asked).toEqual(['Query srn2:table#Secret', 'Query srn2:table#events']);
   });
 
-  it('puts the database of the header before names', async () => {
+  it('prefixes names with the database of the header', async () => {
     allowed = () => true;
     await query('select * from orders', {}, { database: 'sales' });
     expect(asked).toEqual(['Query srn2:table#sales.orders']);
@@ -106,23 +106,23 @@ describe('SQL', () => {
     ['another character set', { 'content-type': 'application/json; charset=utf-16' }, 400],
     ['a packed body', { 'content-encoding': 'gzip' }, 415],
     ['two databases', { database: 'a, b' }, 400],
-  ])('refuses %s', async (_what, headers, status) => {
+  ])('rejects %s', async (_what, headers, status) => {
     expect((await query('select * from events', {}, headers)).statusCode).toBe(status);
   });
 
-  it('refuses a text given twice', async () => {
+  it('rejects a repeated text', async () => {
     const answer = await app.inject('/sql?sql=select+1+from+events&sql=select+1+from+Secret');
     expect(answer.statusCode).toBe(400);
   });
 
-  it('breaks off an answer that names another table', async () => {
+  it('aborts a response that names another table', async () => {
     fake.engine.json('POST /query', { resultTable: { rows: [[1]] }, tablesQueried: ['events', 'Secret'] });
     const answer = await query('select * from events');
     expect(answer.statusCode).toBe(403);
     expect(answer.body).not.toContain('rows');
   });
 
-  it('reads the tables of a packed answer and leaves it packed', async () => {
+  it('checks the tables of a compressed response and forwards it compressed', async () => {
     const compressed = gzipSync(JSON.stringify({ tablesQueried: ['events_OFFLINE'] }));
     fake.engine.answers.set('POST /query', (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -141,7 +141,7 @@ describe('SQL', () => {
 });
 
 describe('the controller’s interface', () => {
-  it('asks for the engine’s action on the table', async () => {
+  it('requires the engine’s action on the table', async () => {
     expect((await app.inject('/tables/events/size?detailed=false')).statusCode).toBe(200);
     expect(asked).toEqual(['GetSize srn2:table#events']);
     expect(last()?.url).toBe('/tables/events/size?detailed=false');
@@ -162,9 +162,9 @@ describe('the controller’s interface', () => {
     ['POST', '/v2/segments'],
     ['POST', '/query/timeseries'],
     ['GET', '/timeseries/api/v1/query_range'],
-  ] as const)('refuses %s %s', async (method, url) => {
+  ] as const)('rejects %s %s', async (method, url) => {
     expect((await app.inject({ method, url })).statusCode).toBe(403);
-    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables/.test(request.url))).toEqual([]);
+    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables|databases/.test(request.url))).toEqual([]);
   });
 
   it.each([
@@ -178,12 +178,12 @@ describe('the controller’s interface', () => {
     '/tables/a.b.c',
     '/v2/segments?tableName=events&tableName=Secret',
     '/tables/events?x=%zz',
-  ])('refuses the ambiguous address %s', async (url) => {
+  ])('rejects the ambiguous URL %s', async (url) => {
     expect((await app.inject({ method: url.startsWith('/v2') ? 'POST' : 'GET', url })).statusCode).toBe(400);
-    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables/.test(request.url))).toEqual([]);
+    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables|databases/.test(request.url))).toEqual([]);
   });
 
-  it('reads the table of a new one from its body', async () => {
+  it('reads the name of a new table from the body', async () => {
     const post = (url: string, body: object) =>
       app.inject({ method: 'POST', url, payload: body, headers: { 'content-type': 'application/json' } });
     expect((await post('/tables', { tableName: 'events', tableType: 'OFFLINE' })).statusCode).toBe(200);
@@ -194,12 +194,12 @@ describe('the controller’s interface', () => {
     expect((await post('/logicalTables', view)).statusCode).toBe(403);
   });
 
-  it('takes a changing GET for what it is', async () => {
+  it('requires the right to change for a GET that changes', async () => {
     allowed = (action) => action.startsWith('Get');
     expect((await app.inject('/tables/events?state=drop')).statusCode).toBe(403);
   });
 
-  it('passes bodies, headers and status, but no credential and nothing of one connection', async () => {
+  it('forwards bodies, headers and status, but no credential and no hop-by-hop header', async () => {
     allowed = () => true;
     fake.engine.answers.set('PUT /zk/put', (_request, response) => {
       response.writeHead(418, { 'x-pinot': 'y', 'keep-alive': 'timeout=5', 'content-type': 'text/plain' });
@@ -219,7 +219,7 @@ describe('the controller’s interface', () => {
   });
 });
 
-describe('an address as it comes from the wire', () => {
+describe('a raw URL', () => {
   it.each([
     '/tables/../zk/get',
     '/tables/%2e%2e/zk',
@@ -228,16 +228,16 @@ describe('an address as it comes from the wire', () => {
     'http://other/tables',
     '//tables',
     '/a#b',
-  ])('is refused where it goes elsewhere: %s', (url) => expect(() => readTarget(url)).toThrow(HttpError));
+  ])('is rejected if it has another target: %s', (url) => expect(() => readTarget(url)).toThrow(HttpError));
 
-  it('is read into its parts', () => {
+  it('is parsed into its parts', () => {
     expect(readTarget('/segments/my%20table/a%25b/?x=1')).toMatchObject({ segments: ['segments', 'my table', 'a%b'] });
     expect(readTarget('/').segments).toEqual([]);
   });
 });
 
 describe('the gateway’s own credential', () => {
-  it('is not the caller’s to mend: the engine’s 401 becomes 502', async () => {
+  it('is not the caller’s problem: the engine’s 401 becomes 502', async () => {
     fake.engine.json('GET /tables/events/size', {}, 401);
     fake.engine.json('GET /tables', {}, 401);
     fake.engine.json('POST /query/sql', {}, 401);
@@ -251,7 +251,7 @@ describe('the gateway’s own credential', () => {
 });
 
 describe('lists', () => {
-  it('are cut down to what the caller may see', async () => {
+  it('contain only what the caller may see', async () => {
     fake.engine.json('GET /tables', { tables: ['events', 'Secret', 'sales.orders'] });
     fake.engine.json('GET /schemas', ['events', 'Secret']);
     expect((await app.inject('/tables')).json()).toEqual({ tables: ['events'] });
@@ -268,8 +268,8 @@ describe('lists', () => {
   });
 });
 
-describe('a client that leaves in the middle of an upload', () => {
-  it('ends the upload to the engine, is told of, and leaves room for the next', async () => {
+describe('a client that disconnects during an upload', () => {
+  it('ends the upload to the engine, is logged, and frees its place', async () => {
     await app.close();
     const engine = createEngine({ controllerUrls: [fake.engine.url], limits: { connections: 1, queue: 1 } });
     const records: Record<string, unknown>[] = [];

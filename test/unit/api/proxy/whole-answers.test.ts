@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../src/pinot/types.ts';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { dataPlaneOf, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 
@@ -38,7 +39,7 @@ beforeAll(async () => {
     });
   }
   engine = createEngine({ controllerUrls: [fake.url] });
-  await engine.actualTables(['events']);
+  await engine.actualTables([tableNameOf('events')]);
   app = await testApp({
     register: (scope) => engineProxy(scope, { engine }),
     parts: { dataPlane: dataPlaneOf(engine) },
@@ -76,13 +77,13 @@ function expectSame(received: string, expected: string): void {
   expect(received === expected).toBe(true);
 }
 
-describe.each(Object.entries(REQUESTS))('an answer to %s', (_name, target) => {
-  it.each(SIZES)('of %i bytes is whole when the connection closes after it', async (bytes) => {
+describe.each(Object.entries(REQUESTS))('a response to %s', (_name, target) => {
+  it.each(SIZES)('of %i bytes is complete when the connection closes after it', async (bytes) => {
     answer = answerOf(bytes);
     expectSame(await send(target, false), answer);
   });
 
-  it('is whole on a connection that is used again', async () => {
+  it('is complete on a reused connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
       for (const bytes of [...SIZES, ...SIZES.toReversed()]) {

@@ -57,7 +57,7 @@ describe('clients that disconnect', { timeout: 30_000 }, () => {
     socket.destroy();
   }
 
-  it('cost nothing when they leave in the middle of a page', async () => {
+  it('free all resources when they disconnect during a page', async () => {
     const rows = Array.from({ length: 100_000 }, (_, i) => `[${i},"${'x'.repeat(80)}"]`);
     endpoint.answer = () => responseOf(answerText(rows));
     const { requestId } = await submit();
@@ -67,18 +67,18 @@ describe('clients that disconnect', { timeout: 30_000 }, () => {
       await Promise.all(Array.from({ length: 20 }, (_, k) => readAndDisconnect(paths[(i + k) % 2] as string)));
     }
     // One handle stays open as a cache after reading.
-    await expect.poll(() => openFiles(folder), { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => openFiles(folder)).toBe(1);
     const connections = (): Promise<number> =>
       new Promise((resolve, reject) =>
         gateway.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
       );
-    await expect.poll(connections, { timeout: 15_000 }).toBeLessThanOrEqual(2);
+    await expect.poll(connections).toBeLessThanOrEqual(2);
     const answer = await fetch(`${gateway.url}/query/${requestId}/results?offset=99999`, { headers: TEST_HEADERS });
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain(`"rows":[${rows.at(-1)}]`);
   });
 
-  it('end the engine’s query when they leave during submission, and leave nothing in the store', async () => {
+  it('end the engine’s query when they disconnect during submission, and leave nothing in the store', async () => {
     const before = (await readdir(join(folder, 'data'))).length;
     const bodies: Readable[] = [];
     endpoint.answer = () => {
@@ -105,16 +105,16 @@ describe('clients that disconnect', { timeout: 30_000 }, () => {
       request.end(JSON.stringify({ sql: 'SELECT * FROM orders' }));
       return request;
     });
-    await expect.poll(() => bodies.length, { timeout: 15_000 }).toBe(30);
+    await expect.poll(() => bodies.length).toBe(30);
     for (const client of clients) client.destroy();
-    await expect.poll(() => bodies.every((body) => body.destroyed), { timeout: 15_000 }).toBe(true);
-    await expect.poll(() => readdir(join(folder, 'temp')), { timeout: 15_000 }).toEqual([]);
+    await expect.poll(() => bodies.every((body) => body.destroyed)).toBe(true);
+    await expect.poll(() => readdir(join(folder, 'temp'))).toEqual([]);
     expect((await readdir(join(folder, 'data'))).length).toBe(before);
     endpoint.answer = () => responseOf(answerText(rowTexts(3)));
     expect((await submit()).requestId).toBeTypeOf('string');
   });
 
-  it('a page whose result is deleted meanwhile is whole', async () => {
+  it('a page is complete although its result is deleted meanwhile', async () => {
     const rows = Array.from({ length: 60_000 }, (_, i) => `[${i},"${'z'.repeat(150)}"]`);
     endpoint.answer = () => responseOf(answerText(rows));
     const { requestId } = await submit();

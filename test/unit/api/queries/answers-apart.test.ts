@@ -14,6 +14,7 @@ import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
 import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { authorizerBy, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 
@@ -37,7 +38,7 @@ beforeEach(async () => {
   fake.serve(['events_OFFLINE']);
   fake.answers.set('POST /query/sql', (request, response) => void answer(idOf(request.body), response));
   engine = createEngine({ controllerUrls: [fake.url] });
-  await engine.actualTables(['events']);
+  await engine.actualTables([tableNameOf('events')]);
   service = await createQueryService({
     engine,
     identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
@@ -169,8 +170,8 @@ async function paginated(id: number): Promise<boolean> {
   return true;
 }
 
-describe('answers to many at once', () => {
-  it('keep apart, whatever becomes of those beside them', async () => {
+describe('concurrent responses', () => {
+  it('are not mixed, also when others fail or are aborted', async () => {
     let next = 0;
     let complete = 0;
     const worker = async (): Promise<void> => {

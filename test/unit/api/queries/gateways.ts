@@ -33,6 +33,7 @@ export function engineOf(endpoint: EngineEndpoint): Engine & KnownTables {
     brokerFor: async () => endpoint,
     endpoint: () => endpoint,
     close: async () => undefined,
+    tableNames: () => undefined,
     actualTables: async (names) => names,
   };
 }

@@ -56,7 +56,7 @@ describe('paginated queries over HTTP', () => {
     return (await submit()).json<{ requestId: string }>().requestId;
   }
 
-  it('answers the first page in the order of the specification, byte for byte', async () => {
+  it('returns the first page with the fields in the order of the specification, and its rows byte for byte', async () => {
     const answer = await submit();
     expect(answer.statusCode).toBe(200);
     const { requestId } = answer.json<{ requestId: string }>();
@@ -74,13 +74,13 @@ describe('paginated queries over HTTP', () => {
     });
   });
 
-  it('asks the engine for the query alone, in a body of its own', async () => {
+  it('sends the engine only the query, in a new body', async () => {
     const payload = '{ "trace": "true", "sql" : "SELECT * FROM orders" }';
     const headers = { 'content-type': 'text/plain', database: 'sales', cookie: 'secret=1', 'x-request-id': 'r' };
     await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true&numRows=2', payload, headers });
     const [asked] = endpoint.requests;
     expect(asked).toMatchObject({ method: 'POST', path: '/query/sql' });
-    expect(JSON.parse(asked!.body as string)).toEqual({ sql: 'SELECT * FROM "orders"', trace: true });
+    expect(JSON.parse(asked!.body as string)).toEqual({ sql: 'SELECT * FROM "sales"."orders"', trace: true });
     expect(asked!.headers).toEqual({
       'accept-encoding': 'identity',
       'content-type': 'application/json; charset=utf-8',
@@ -89,7 +89,7 @@ describe('paginated queries over HTTP', () => {
     });
   });
 
-  it('takes the engine’s own spelling, and a query in the address', async () => {
+  it('accepts the engine’s spelling, and a query in the query string', async () => {
     const sql = encodeURIComponent('SELECT * FROM orders');
     const answer = await app.inject(`/query/sql?sql=${sql}&getCursor=true&numRows=3`);
     expect(answer.json()).toMatchObject({ numRows: 3, numRowsResultSet: 10 });
@@ -118,7 +118,7 @@ describe('paginated queries over HTTP', () => {
     }
   });
 
-  it('uses the page size of the settings, as they are now, and clips at the maximum', async () => {
+  it('uses the current page size of the settings, and clips at the maximum', async () => {
     const id = await submitted();
     expect((await app.inject(`/query/${id}/results?offset=0`)).json()).toMatchObject({ numRows: 4 });
     settings = { ...settings, pageSize: 2 };
@@ -135,14 +135,14 @@ describe('paginated queries over HTTP', () => {
     ['offset=0&numRows=0', /numRows/],
     ['offset=0&numRows=-5', /numRows/],
     ['offset=0&numRows=two', /numRows/],
-  ])('refuses the page %s with 400', async (query, message) => {
+  ])('rejects the page %s with 400', async (query, message) => {
     const id = await submitted();
     const answer = await app.inject(`/query/${id}/results?${query}`);
     expect(answer.statusCode).toBe(400);
     expect(answer.json<{ message: string }>().message).toMatch(message);
   });
 
-  it('answers no rows with the schema and nothing to go on to', async () => {
+  it('returns an empty result with its schema and without a next page', async () => {
     endpoint.answer = () => responseOf(answerText([]));
     const answer = await submit();
     expect(answer.json()).toMatchObject({ numRowsResultSet: 0, numRows: 0, offset: 0, resultTable: { rows: [] } });
@@ -152,7 +152,7 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject(`/query/${requestId}/results?offset=1`)).statusCode).toBe(400);
   });
 
-  it('hands an answer with exceptions on as it is, and keeps nothing', async () => {
+  it('forwards a response with exceptions unchanged, and stores nothing', async () => {
     for (const text of [
       answerText(rowTexts(3), { exceptions: '[{"errorCode":427,"message":"1 servers [] not responded"}]' }),
       '{"exceptions":[{"errorCode":710,"message":"UnknownColumnError"}],"numRowsResultSet":0}',
@@ -167,7 +167,7 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('hands a refusal of the engine on with its status', async () => {
+  it('forwards an error of the engine with its status', async () => {
     endpoint.answer = () => responseOf('{"code":403,"error":"Permission denied"}', { status: 403 });
     const answer = await submit();
     expect(answer.statusCode).toBe(403);
@@ -188,7 +188,7 @@ describe('paginated queries over HTTP', () => {
     expect(store.usedBytes).toBe(0);
   });
 
-  it('unpacks an answer that the engine packed', async () => {
+  it('decompresses a compressed response of the engine', async () => {
     const packed = gzipSync(answerText(rowTexts(10)));
     endpoint.answer = () => responseOf(packed, { chunkBytes: 20, headers: { 'content-encoding': 'gzip' } });
     expect((await submit()).json()).toMatchObject({ numRowsResultSet: 10 });
@@ -196,7 +196,7 @@ describe('paginated queries over HTTP', () => {
     expect((await submit()).statusCode).toBe(502);
   });
 
-  it('answers 507 with advice when the memory store is full', async () => {
+  it('returns 507 with advice when the memory store is full', async () => {
     endpoint.answer = () => responseOf(answerText(rowTexts(40_000)));
     const answer = await submit();
     expect(answer.statusCode).toBe(507);
@@ -215,14 +215,14 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject(`/query/${id}/metadata`)).statusCode).toBe(403);
   });
 
-  it('refuses a query that cannot be understood', async () => {
+  it('rejects an unparsable query', async () => {
     const answer = await submit('doPaginate=true', 'SELECT * FROM orders WHERE (');
     expect(answer.statusCode).toBe(400);
     expect(answer.json<{ message: string }>().message).toContain('query rejected');
     expect(endpoint.requests).toHaveLength(0);
   });
 
-  it('keeps nothing of a query that read other tables than were checked, and hands nothing out', async () => {
+  it('stores and returns nothing if the query read tables that were not authorized', async () => {
     const text = answerText(rowTexts(5)).replace('"traceInfo"', '"tablesQueried":["orders","secrets"],"traceInfo"');
     for (const body of [text, text.replace('"exceptions":[]', '"exceptions":[{"errorCode":1}]')]) {
       endpoint.answer = () => responseOf(body);
@@ -244,7 +244,7 @@ describe('paginated queries over HTTP', () => {
     expect(answer.statusCode).toBe(403);
   });
 
-  it('lets only the owner, or who may read any, read and delete a result', async () => {
+  it('lets only the owner, or a caller with the right to all results, read and delete a result', async () => {
     const id = await submitted();
     principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
     denied = new Set(['GetResponseStore srn2:', 'DeleteResponseStore srn2:']);
@@ -261,7 +261,7 @@ describe('paginated queries over HTTP', () => {
     expect(answer.headers['content-type']).toMatch(/^text\/plain/);
   });
 
-  it('answers 404 for what is unknown, deleted or expired', async () => {
+  it('returns 404 for an unknown, deleted or expired result', async () => {
     const id = await submitted();
     now += 3_600_000;
     expect((await app.inject(`/query/${id}/results?offset=0`)).statusCode).toBe(404);
@@ -273,7 +273,7 @@ describe('paginated queries over HTTP', () => {
     }
   });
 
-  it('answers the metadata with every field of the specification', async () => {
+  it('returns the metadata with every field of the specification', async () => {
     const id = await submitted();
     const answer = await app.inject(`/query/${id}/metadata`);
     const [item] = answer.json<Record<string, unknown>[]>();
@@ -315,7 +315,7 @@ describe('paginated queries over HTTP', () => {
     });
   });
 
-  it('tells how much of the quota is used up, and by whom alone it may be asked', async () => {
+  it('returns the used part of the quota, only with the right for it', async () => {
     const cleaner = { enabled: true, maxStorageMb: 3, criticalPercent: 90, targetPercent: 70 };
     settings = { ...settings, storageCleaner: cleaner };
     const empty = {
@@ -339,20 +339,20 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject('/query/resultStore/usage')).statusCode).toBe(403);
   });
 
-  it('passes a query without pagination through', async () => {
+  it('streams a query without pagination', async () => {
     const answer = await submit('numRows=2');
     expect(answer.body).toBe(answerText(rowTexts(10)));
     expect(store.usedBytes).toBe(0);
   });
 
-  it('refuses a body that holds no query', async () => {
+  it('rejects a body without a query', async () => {
     for (const payload of ['{', '{}', '{"sql":1}', '[]']) {
       const headers = { 'content-type': 'application/json' };
       expect((await app.inject({ method: 'POST', url: '/query/sql', payload, headers })).statusCode).toBe(400);
     }
   });
 
-  it('takes no more submissions at once than allowed', async () => {
+  it('limits the number of concurrent submissions', async () => {
     settings = { ...settings, maxSubmissions: 1 };
     const release = Promise.withResolvers<void>();
     endpoint.answer = async () => {

@@ -49,7 +49,7 @@ describe('three gateways with stores of their own', () => {
     }
   });
 
-  it('passes the holder’s refusal on, and the caller’s credential to the holder', async () => {
+  it('forwards the caller’s credential to the gateway with the result, and its error back', async () => {
     const { requestId } = await submit();
     const beyondEnd = await call(second, `/query/${requestId}/results?offset=10`);
     expect(beyondEnd.status).toBe(400);
@@ -60,7 +60,7 @@ describe('three gateways with stores of their own', () => {
     expect(unauthenticated.status).toBe(401);
   });
 
-  it('follows no address but those of this deployment', async () => {
+  it('forwards only to addresses of this deployment', async () => {
     const { requestId } = await submit();
     const headers = { FORWARD_HOST: 'metadata.internal', FORWARD_PORT: '80' };
     const answer = await call(second, `/query/${requestId}/results?offset=0`, { headers });
@@ -68,19 +68,19 @@ describe('three gateways with stores of their own', () => {
     expect(answer.text).toContain('no gateway of this deployment');
   });
 
-  it('passes a request on once', async () => {
+  it('forwards a request only once', async () => {
     const { requestId } = await submit();
     const headers = { 'x-olap-warden-forwarded': '1' };
     expect((await call(second, `/query/${requestId}/results?offset=0`, { headers })).status).toBe(404);
     expect((await call(first, `/query/${requestId}/results?offset=0`, { headers })).status).toBe(200);
   });
 
-  it('says who answers to whoever asks', async () => {
+  it('returns its brokerId without a credential', async () => {
     const answer = await fetch(`${second!.url}/query/gateway`);
     expect(await answer.json()).toEqual({ brokerId: 'gateway-1' });
   });
 
-  it('answers 503 when the holder is gone', async () => {
+  it('returns 503 when the gateway with the result has ended', async () => {
     const { requestId } = await submit();
     await call(second, `/query/${requestId}/metadata`);
     await first!.app.close();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { tableResource } from '../../../../src/access/policy/srn.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { policy, role, roleAssignment } from '../../../builders/resources.ts';
 import { inPath, NOW, testGateway } from './gateway.ts';
 
@@ -19,7 +20,7 @@ const PRINCIPAL = {
 async function withAnalysts() {
   const gateway = await testGateway();
   gateway.store.seed(policy('read'), role('analysts', { policies: ['read'] }));
-  const mayQuery = () => gateway.directory.isAllowed(PRINCIPAL, 'Query', tableResource('events'));
+  const mayQuery = () => gateway.directory.isAllowed(PRINCIPAL, 'Query', tableResource(tableNameOf('events')));
   return { ...gateway, mayQuery };
 }
 
@@ -73,7 +74,7 @@ describe('an assignment with an expiry', () => {
   });
 
   it.each([
-    [AT(0), /`expiresAt`: `.*` must be a time to come/],
+    [AT(0), /`expiresAt`: `.*` must be in the future/],
     [AT(-1), /`expiresAt`/],
     ['tomorrow', /expiresAt/],
     ['2026-12-31T23:59:60Z', /expiresAt/],

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Directory } from '../../../../src/access/directory.ts';
-import { RbacManager } from '../../../../src/access/manager/manager.ts';
+import { RbacManager, type TableLookup } from '../../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { rbacManager } from '../../../../src/api/rbac/index.ts';
@@ -32,9 +32,15 @@ export interface TestGateway {
 
 /** An in-memory gateway whose caller has the given roles. */
 export async function testGateway(
-  options: { roles?: readonly string[]; principal?: Principal; store?: MemoryStore; parts?: Partial<AppParts> } = {},
+  options: {
+    roles?: readonly string[];
+    principal?: Principal;
+    store?: MemoryStore;
+    parts?: Partial<AppParts>;
+    tables?: TableLookup;
+  } = {},
 ): Promise<TestGateway> {
-  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts } = options;
+  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, tables } = options;
   if (!store.get('Role', 'system-admin')) {
     store.seed(...PREDEFINED_POLICIES, ...PREDEFINED_ROLES);
     for (const name of roles) {
@@ -45,7 +51,13 @@ export async function testGateway(
   }
   const clock = { time: NOW.getTime(), now: () => clock.time };
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
-  const manager = new RbacManager({ store, directory, now: () => new Date(clock.time), random: Math.random });
+  const manager = new RbacManager({
+    store,
+    directory,
+    now: () => new Date(clock.time),
+    random: Math.random,
+    ...(tables ? { tables } : {}),
+  });
   const app = await testApp({
     authorizer: directory,
     principal,

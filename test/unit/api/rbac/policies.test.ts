@@ -8,7 +8,7 @@ const DOCUMENT = {
 const JSON_TEXT = JSON.stringify(DOCUMENT);
 
 describe('policies over REST', () => {
-  it('makes, reads, replaces and deletes a policy', async () => {
+  it('creates, reads, replaces and deletes a policy', async () => {
     const { call } = await testGateway();
     const made = await call('POST', '/policies', { name: 'readers', description: 'd', policyDocumentJson: JSON_TEXT });
     expect(made).toMatchObject({
@@ -58,14 +58,14 @@ describe('policies over REST', () => {
     [statement({ conditions: {} }), /statements\[0\]\.conditions: is not supported/],
     [statement({ acions: ['Query'] }), /did you mean `actions`/],
     ['{"version":"v1","statements":[],"id":"x"}', /id: is not a known field/],
-  ])('refuses %s', async (policyDocumentJson, message) => {
+  ])('rejects %s', async (policyDocumentJson, message) => {
     const { call } = await testGateway();
     const { status, body } = await call('POST', '/policies', { name: 'p', policyDocumentJson });
     expect(status).toBe(400);
     expect(body.message).toMatch(message);
   });
 
-  it('wants one document', async () => {
+  it('requires exactly one document', async () => {
     const { call } = await testGateway();
     const both = await call('POST', '/policies', {
       name: 'p',
@@ -77,7 +77,7 @@ describe('policies over REST', () => {
     expect([none.status, none.body.message]).toEqual([400, expect.stringContaining('`policyDocumentJson` is missing')]);
   });
 
-  it('keeps what a role holds, and what is predefined', async () => {
+  it('does not delete an attached or a predefined policy', async () => {
     const { call } = await testGateway();
     await call('POST', '/policies', { name: 'readers', policyDocumentJson: JSON_TEXT });
     await call('POST', '/roles', { name: 'analysts' });
@@ -107,3 +107,31 @@ function statement(fields: object): string {
     statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'], ...fields }],
   });
 }
+
+describe('a policy that names what does not exist', () => {
+  const documentOn = (...resources: string[]) => ({
+    policyDocument: { version: 'v1', statements: [{ effect: 'allow', actions: ['Query'], resources }] },
+  });
+
+  it('is accepted with warnings', async () => {
+    const tables = { actualTables: async (names: readonly string[]) => names, tableNames: () => ['events'] };
+    const { call } = await testGateway({ tables });
+    const made = await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#evnets', 'srn2:role#x') });
+    expect(made.status).toBe(200);
+    expect(made.body.warnings).toEqual([
+      '`statements[0].resources[0]`: table `evnets` does not exist; did you mean `events`?',
+      '`statements[0].resources[1]`: role `x` does not exist',
+    ]);
+    const changed = await call('PUT', `/policies/${inPath('policy', 'read')}`, documentOn('srn2:table#events'));
+    expect(changed.body).not.toHaveProperty('warnings');
+    expect((await call('GET', `/policies/${inPath('policy', 'read')}`)).body).not.toHaveProperty('warnings');
+  });
+
+  it('is accepted without a warning about tables while the engine cannot be asked', async () => {
+    const tables = { actualTables: () => Promise.reject(new Error('unreachable')), tableNames: () => [] };
+    const { call } = await testGateway({ tables });
+    const made = await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#x') });
+    expect(made.status).toBe(200);
+    expect(made.body).not.toHaveProperty('warnings');
+  });
+});

@@ -5,7 +5,7 @@ import { ALICE } from '../../../support/app.ts';
 import { BASE, inPath, NOW, testGateway } from './gateway.ts';
 
 describe('roles over REST', () => {
-  it('makes, reads, changes and deletes a role', async () => {
+  it('creates, reads, changes and deletes a role', async () => {
     const { call } = await testGateway();
     const made = await call('POST', '/roles', { name: 'analysts', description: 'Who reads' });
     expect(made).toMatchObject({
@@ -30,7 +30,7 @@ describe('roles over REST', () => {
     });
   });
 
-  it('tells what else manages a role, and nothing where that is this program alone', async () => {
+  it('names other managers of a role, if there are any', async () => {
     const { call, store } = await testGateway();
     await call('POST', '/roles', { name: 'analysts' });
     expect((await call('GET', `/roles/${inPath('role', 'analysts')}`)).body).not.toHaveProperty('managedBy');
@@ -55,7 +55,7 @@ describe('roles over REST', () => {
     });
   });
 
-  it('tells what else manages an assignment or a service token', async () => {
+  it('names other managers of an assignment or a service token', async () => {
     const { call, store } = await testGateway();
     const metadata = { managedFields: [{ manager: 'argocd-controller', operation: 'Apply' as const }] };
     store.seed(
@@ -78,7 +78,7 @@ describe('roles over REST', () => {
     expect(all.filter(({ managedBy }) => managedBy).map((one) => one.role)).toEqual(['table-reader']);
   });
 
-  it('proposes a name that would do', async () => {
+  it('suggests a valid name', async () => {
     const { call } = await testGateway();
     const { status, body } = await call('POST', '/roles', { name: 'Data Engineers' });
     expect(status).toBe(400);
@@ -96,7 +96,7 @@ describe('roles over REST', () => {
     expect(answer.body.message).toMatch(message);
   });
 
-  it('does not change a name', async () => {
+  it('rejects a change of the name', async () => {
     const { call } = await testGateway();
     await call('POST', '/roles', { name: 'analysts' });
     const answer = await call('PUT', `/roles/${inPath('role', 'analysts')}`, { name: 'readers', description: 'x' });
@@ -104,7 +104,7 @@ describe('roles over REST', () => {
     expect(answer.body.message).toContain('cannot be changed');
   });
 
-  it('says what is wrong with a path', async () => {
+  it('reports the problem in a path', async () => {
     const { call } = await testGateway();
     for (const path of ['/roles/srn2:role', '/roles/analysts', `/roles/${inPath('policy', 'x')}`]) {
       const { status, body } = await call('GET', path);
@@ -112,7 +112,7 @@ describe('roles over REST', () => {
     }
   });
 
-  it('attaches one policy a call, again without harm', async () => {
+  it('attaches one policy per call, idempotently', async () => {
     const { call } = await testGateway();
     await call('POST', '/roles', { name: 'analysts' });
     const path = `/roles/${inPath('role', 'analysts')}`;
@@ -137,7 +137,7 @@ describe('roles over REST', () => {
     expect((await call('GET', `${path}/policies`)).body).toEqual([]);
   });
 
-  it('assigns and takes away, again without harm', async () => {
+  it('creates and deletes an assignment, idempotently', async () => {
     const { call, store } = await testGateway();
     await call('POST', '/roles', { name: 'analysts' });
     const path = `/roles/${inPath('role', 'analysts')}`;
@@ -159,7 +159,7 @@ describe('roles over REST', () => {
     expect(await call('DELETE', path)).toMatchObject({ status: 200 });
   });
 
-  it('sees and empties assignments that kubectl made', async () => {
+  it('lists and deletes assignments that kubectl created', async () => {
     const { call, store } = await testGateway();
     await call('POST', '/roles', { name: 'analysts' });
     const path = `/roles/${inPath('role', 'analysts')}`;
@@ -189,7 +189,7 @@ describe('roles over REST', () => {
     expect(store.get('RoleAssignment', 'by-hand')).toBeUndefined();
   });
 
-  it('lists the assignments of all roles that the caller may ask about', async () => {
+  it('lists the assignments of all roles that the caller may read', async () => {
     const { call, store } = await testGateway();
     for (const [held, name] of [
       ['table-reader', 'bob@example.com'],
@@ -223,7 +223,7 @@ describe('roles over REST', () => {
     expect((await other.call('GET', '/assignments')).body).toEqual(all.slice(2));
   });
 
-  it('keeps predefined roles as they are', async () => {
+  it('rejects changes of predefined roles', async () => {
     const { call } = await testGateway();
     const path = `/roles/${inPath('role', 'table-reader')}`;
     const answers = [

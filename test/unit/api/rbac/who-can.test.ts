@@ -26,7 +26,7 @@ async function withReaders() {
 }
 
 describe('who can', () => {
-  it('names the subjects that a table is open to, with the role that opens it, and not those that a deny bars', async () => {
+  it('returns the subjects with access to a table and the role that grants it, without denied subjects', async () => {
     const { call } = await withReaders();
     const { status, body } = await call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events');
     expect(status).toBe(200);
@@ -87,7 +87,7 @@ describe('who can', () => {
     expect((await ask()).map(({ subject }: { subject: string }) => subject)).not.toContain(token.accessKey);
   });
 
-  it('cuts the list at the limit and keeps the count exact', async () => {
+  it('truncates the list at the limit, with an exact count', async () => {
     const { call } = await withReaders();
     await call('POST', `/roles/${inPath('role', 'readers')}/create-assignment`, {
       subject: 'amy@example.com',
@@ -110,7 +110,7 @@ describe('who can', () => {
     ['action=Query&resource=events', /resource/],
     ['action=Qeury&resource=srn2%3Atable%23events', /Qeury/],
     ['resource=srn2%3Atable%23events', /action/],
-  ])('refuses %s', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     const { call } = await testGateway();
     const answer = await call('GET', `/who-can?${query}`);
     expect(answer.status).toBe(400);

@@ -133,7 +133,7 @@ describe('errors', () => {
       '`charset=gbk`',
     ],
     ['no body', '', {}, 'the body is empty: send a JSON document, or no `Content-Type`'],
-  ])('refuses a JSON body with %s with 400', async (_name, payload, headers, message) => {
+  ])('rejects a JSON body with %s with 400', async (_name, payload, headers, message) => {
     app = await start();
     const type = { 'content-type': 'application/json' };
     const answer = await app.inject({ method: 'POST', url: '/things', payload, headers: { ...type, ...headers } });
@@ -141,7 +141,7 @@ describe('errors', () => {
   });
 
   it.each(['application/json', 'application/json; charset=utf-8', 'application/json;charset="UTF-8";'])(
-    'takes a JSON body of type `%s`',
+    'accepts a JSON body of type `%s`',
     async (type) => {
       app = await start();
       const headers = { 'content-type': type };
@@ -150,7 +150,7 @@ describe('errors', () => {
     },
   );
 
-  it('says which methods a URL takes', async () => {
+  it('returns 405 with the allowed methods of a URL', async () => {
     app = await start();
     for (const method of ['DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
       const answer = await app.inject({ method: method as 'DELETE', url: '/count' });
@@ -158,13 +158,13 @@ describe('errors', () => {
     }
   });
 
-  it('tells when to come back where the store knows', async () => {
+  it('sends the Retry-After of the store', async () => {
     app = await start();
     const answer = await app.inject({ url: '/fail/away' });
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '3']);
   });
 
-  it('keeps the cause of an internal error from the caller and gives it to the log', async () => {
+  it('logs the cause of an internal error and does not send it to the caller', async () => {
     const lines: string[] = [];
     const sink = new Writable({
       write(chunk, _encoding, done) {
@@ -196,7 +196,7 @@ describe('paths', () => {
 });
 
 describe('the query string of the gateway’s own routes', () => {
-  it('may hold known parameters only, each once', async () => {
+  it('may contain only known parameters, each once', async () => {
     const register = async (scope: FastifyInstance): Promise<void> => {
       const querystring = Type.Object({ numRows: Type.Optional(Type.Integer()) });
       scope.get('/known', { schema: { operationId: 'known', querystring } }, async (request) => request.query);
@@ -212,7 +212,7 @@ describe('the query string of the gateway’s own routes', () => {
 });
 
 describe('authentication', () => {
-  it('asks for a credential, but not on public routes and unknown paths', async () => {
+  it('requires a credential, except on public routes and unknown paths', async () => {
     app = await start();
     const none = { authorization: '' };
     const answer = await app.inject({ url: '/count', headers: none });
@@ -225,13 +225,13 @@ describe('authentication', () => {
     expect((await app.inject({ url: '/nowhere', headers: none })).statusCode).toBe(404);
   });
 
-  it('does not make the browser ask for a password over the dashboard', async () => {
+  it('does not open the browser’s password dialog over the dashboard', async () => {
     app = await start();
     const answer = await app.inject({ url: '/count', headers: { authorization: '', 'x-olap-warden-ui': '1' } });
     expect(answer.headers['www-authenticate']).toEqual(['Bearer realm="olap-warden"']);
   });
 
-  it('takes the session of the dashboard as a bearer token', async () => {
+  it('accepts the session of the dashboard as a bearer token', async () => {
     app = await start();
     const headers = { authorization: '', cookie: `olap-warden-session=${TEST_TOKEN}`, 'x-olap-warden-ui': '1' };
     expect((await app.inject({ url: '/count', headers })).statusCode).toBe(200);
@@ -239,7 +239,7 @@ describe('authentication', () => {
     expect((await app.inject({ url: '/count', headers: forged })).statusCode).toBe(401);
   });
 
-  it('says 503 when the authority cannot be asked', async () => {
+  it('returns 503 when the authority is unavailable', async () => {
     const authenticator: Authenticator = {
       name: 'away',
       authenticate: async () => ({ outcome: 'unavailable', message: 'the issuer is away' }),
@@ -250,7 +250,7 @@ describe('authentication', () => {
     expect(answer.headers['retry-after']).toBe('5');
   });
 
-  it('slows down an address that fails again and again, but not a neighbour whose credential was good', async () => {
+  it('limits failed logins per address, but not a valid credential from the same address', async () => {
     let time = NOW.getTime();
     app = await start({
       parts: { now: () => new Date(time), limits: { maxFailuresPerMinute: 3, maxEventLoopDelayMs: 0 } },
@@ -272,11 +272,16 @@ describe('authentication', () => {
 });
 
 describe('authorization', () => {
-  it('denies with the reason, and leaves a record', async () => {
+  it('denies with the reason, and writes an audit record', async () => {
     const records: unknown[] = [];
     app = await start({
       authorizer: denyAll,
-      parts: { audit: (_request, action, _resource, decision) => records.push([action, decision.reason]) },
+      parts: {
+        audit: {
+          denied: (_request, action, _resource, decision) => records.push([action, decision.reason]),
+          written: () => records.push('written'),
+        },
+      },
     });
     const answer = await app.inject({ url: '/guarded' });
     expect(answer.statusCode).toBe(403);
@@ -292,7 +297,7 @@ describe('security headers', () => {
     ['/things/one', undefined],
     ['/nowhere', undefined],
     ['/things/one', ''],
-  ])('are in the answer to %s with the credential %s', async (url, authorization) => {
+  ])('are in the response to %s with the credential %s', async (url, authorization) => {
     app = await start();
     const { headers } = await app.inject({ url, headers: authorization === undefined ? {} : { authorization } });
     expect(headers).toMatchObject({

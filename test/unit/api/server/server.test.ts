@@ -8,8 +8,8 @@ import { drain, listen } from '../../../../src/api/server/server.ts';
 import { dataPlaneOf, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 
-describe('the end of a server', () => {
-  it('fails no request of a client that keeps its connection', async () => {
+describe('the shutdown of a server', () => {
+  it('fails no request of a client with a kept-alive connection', async () => {
     const app = Fastify();
     app.get('/', async () => 'well');
     const url = `http://127.0.0.1:${await listen(app, '127.0.0.1', 0)}/`;
@@ -30,7 +30,7 @@ describe('the end of a server', () => {
     }
   });
 
-  it('lets a query under way end, and announces the end of its connection', async () => {
+  it('completes a running query with `Connection: close`', async () => {
     const fake = new FakeEngine();
     await fake.listen();
     fake.serve(['events_OFFLINE']);
@@ -52,7 +52,7 @@ describe('the end of a server', () => {
     await fake.close();
   }, 30_000);
 
-  it('waits for nobody where nobody is connected', async () => {
+  it('does not wait without connections', async () => {
     const app = Fastify();
     await listen(app, '127.0.0.1', 0);
     const startedAt = performance.now();

@@ -63,8 +63,8 @@ async function exchange(settings: Partial<OidcSignIn> = {}): Promise<Awaited<Ret
   });
 }
 
-describe('the exchange of a code', () => {
-  it('opens a session with the ID token that answers this sign-in', async () => {
+describe('the exchange of an authorization code', () => {
+  it('opens a session with the ID token of this sign-in', async () => {
     answer = { id_token: idToken({ nonce: NONCE }) };
     const opened = await exchange();
     expect([opened.statusCode, opened.body]).toEqual([204, '']);
@@ -100,7 +100,7 @@ describe('the exchange of a code', () => {
     expect(refused.headers['set-cookie']).toBeUndefined();
   });
 
-  it('holds the ID token beside an access token to the nonce, too', async () => {
+  it('checks the nonce of the ID token also when the session uses the access token', async () => {
     answer = { access_token: 'for-the-gateway', id_token: idToken({ nonce: 'of another sign-in' }) };
     expect((await exchange({ token: 'access_token' })).statusCode).toBe(401);
     await app.close();

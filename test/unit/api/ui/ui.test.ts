@@ -31,7 +31,7 @@ const COOKIE = `olap-warden-session=${TEST_TOKEN}`;
 
 describe('the dashboard', () => {
   it.each(['/ui/', '/ui/health?status=FAIL', '/ui/access'])(
-    'serves its page at %s to anyone, under a strict policy',
+    'serves its page at %s without a credential, with a strict security policy',
     async (url) => {
       const answer = await app.inject({ url, headers: NO_CREDENTIAL });
       expect(answer.statusCode).toBe(200);
@@ -41,12 +41,12 @@ describe('the dashboard', () => {
     },
   );
 
-  it.each(['/', '/ui'])('leads from %s to the dashboard', async (url) => {
+  it.each(['/', '/ui'])('redirects from %s to the dashboard', async (url) => {
     const answer = await app.inject({ url, headers: NO_CREDENTIAL });
     expect([answer.statusCode, answer.headers.location]).toEqual([302, '/ui/']);
   });
 
-  it('serves its assets without a credential, to be kept for good', async () => {
+  it('serves its assets without a credential, with unlimited caching', async () => {
     const answer = await app.inject({ url: '/ui/assets/main-ABC.js', headers: NO_CREDENTIAL });
     expect(answer.statusCode).toBe(200);
     expect(answer.headers['content-type']).toContain('javascript');
@@ -57,7 +57,7 @@ describe('the dashboard', () => {
     ).toBeGreaterThanOrEqual(400);
   });
 
-  it('opens a session whose cookie no script can read, and ends it', async () => {
+  it('opens a session with a cookie that scripts cannot read, and ends it', async () => {
     const opened = await app.inject({ method: 'POST', url: '/ui/session' });
     expect(opened.statusCode).toBe(204);
     expect(opened.headers['set-cookie']).toBe(`${COOKIE}; Path=/; HttpOnly; SameSite=Strict`);
@@ -65,7 +65,7 @@ describe('the dashboard', () => {
     expect(ended.headers['set-cookie']).toContain('Max-Age=0');
   });
 
-  it('opens no session for a token that is no good', async () => {
+  it('opens no session for an invalid token', async () => {
     const refused = await app.inject({
       method: 'POST',
       url: '/ui/session',
@@ -75,7 +75,7 @@ describe('the dashboard', () => {
     expect(refused.headers['set-cookie']).toBeUndefined();
   });
 
-  it('takes the cookie beside the header that only its own pages send', async () => {
+  it('accepts the cookie together with the header that only its own pages send', async () => {
     const answer = await app.inject({
       url: '/who',
       headers: { authorization: '', cookie: `a=b; ${COOKIE}`, 'x-olap-warden-ui': '1' },
@@ -87,12 +87,12 @@ describe('the dashboard', () => {
     ['without the header', { cookie: COOKIE }],
     ['from another site', { cookie: COOKIE, 'x-olap-warden-ui': '1', 'sec-fetch-site': 'cross-site' }],
     ['with a broken cookie', { cookie: 'olap-warden-session=%E0%A4%A', 'x-olap-warden-ui': '1' }],
-  ])('does not take the cookie %s', async (_case, headers) => {
+  ])('rejects the cookie %s', async (_case, headers) => {
     const answer = await app.inject({ url: '/who', headers: { authorization: '', ...headers } });
     expect(answer.statusCode).toBe(401);
   });
 
-  it('says where no identity provider is set up', async () => {
+  it('reports that no identity provider is configured', async () => {
     expect((await app.inject({ url: '/ui/session/methods', headers: NO_CREDENTIAL })).json()).toEqual({ oidc: null });
     const body = { code: 'c', codeVerifier: 'v'.repeat(43), nonce: 'n', redirectUri: 'http://localhost/ui/signed-in' };
     const answer = await app.inject({ method: 'POST', url: '/ui/session/oidc', headers: NO_CREDENTIAL, payload: body });

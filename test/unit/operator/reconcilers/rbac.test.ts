@@ -42,6 +42,32 @@ describe('a Policy', () => {
   });
 });
 
+describe('a Policy that names what does not exist', () => {
+  it('is ready with a warning until it exists', async () => {
+    let tables: string[] | undefined;
+    const [store, clock] = [
+      new FakeStore(policy('read', { statements: [statement({ resources: ['srn2:table#evnets'] })] })),
+      new FakeClock(),
+    ];
+    const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: silent };
+    const deployment = { environment: 'olap', cluster: 'pinot' };
+    new Controller(policyReconciler({ deployment, tableNames: () => tables }), ports).start();
+    const types = () => store.get('Policy', 'read')?.status?.conditions?.map(({ type, status }) => `${type}=${status}`);
+    await clock.advance(0);
+    expect(types()).toEqual(['Ready=True']);
+    tables = ['events'];
+    await clock.advance(60_000);
+    expect(types()).toEqual(['Ready=True', 'Warning=True']);
+    expect(store.get('Policy', 'read')?.status?.conditions?.[1]).toMatchObject({
+      reason: 'NameNotFound',
+      message: '`statements[0].resources[0]`: table `evnets` does not exist; did you mean `events`?',
+    });
+    tables = ['events', 'evnets'];
+    await clock.advance(11 * 60_000);
+    expect(types()).toEqual(['Ready=True']);
+  });
+});
+
 describe('a Role', () => {
   it('waits for its policies, created in any order, and names missing ones', async () => {
     const { store, ready, settle } = await run(role('analysts', { policies: ['read', 'write'] }));

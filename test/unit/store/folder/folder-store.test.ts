@@ -7,9 +7,14 @@ import { parse } from 'yaml';
 import { FolderStore, type FolderStoreOptions } from '../../../../src/store/folder/folder-store.ts';
 import type { StoreEvent } from '../../../../src/store/resource-store.ts';
 import { policy, role, secret } from '../../../builders/resources.ts';
-import { until } from '../../kubernetes/stub-api.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { until } from '../../../support/until.ts';
+
+const DEBOUNCE_MS = 100;
+const RESCAN_MS = 30_000;
 
 let directory: string;
+let clock: FakeClock;
 let store: FolderStore;
 let events: StoreEvent[];
 let errors: string[];
@@ -18,7 +23,7 @@ async function open(options: FolderStoreOptions = {}): Promise<void> {
   events = [];
   errors = [];
   const onError = (error: unknown) => errors.push(error instanceof Error ? error.message : String(error));
-  store = await FolderStore.open(directory, { debounceMs: 10, onError, ...options });
+  store = await FolderStore.open(directory, { clock, onError, ...options });
   store.subscribe('Role', (event) => events.push(event));
 }
 
@@ -28,6 +33,7 @@ async function reopen(options: FolderStoreOptions = {}): Promise<void> {
 }
 
 beforeEach(async () => {
+  clock = new FakeClock();
   directory = await mkdtemp(join(tmpdir(), 'olap-warden-store-'));
   await open();
 });
@@ -38,16 +44,37 @@ afterEach(async () => {
 });
 
 const path = (...parts: string[]) => join(directory, ...parts);
-const brief = () => events.map(({ type, object }) => `${type} ${object.metadata.name}`);
+const brief = () =>
+  events.map(({ type, object }) => `${type} ${object.metadata.name}`).filter((text) => !text.includes(MARKER));
 const manifest = (name: string, policies: string[] = []) =>
   `# written by a person\napiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata:\n  name: ${name}\nspec:\n  policies: [${policies.join(', ')}]\n`;
 const policiesOf = (name: string) => store.get('Role', name)?.spec.policies;
 
-/** Long enough for both looks at a change. */
-const settle = async () => sleep(120);
+/** Runs the due scan. Writes wait for it, also this one, which fails. */
+async function scan(): Promise<void> {
+  await clock.advance(DEBOUNCE_MS);
+  await store.delete('Policy', 'missing').catch(() => undefined);
+}
+
+/** Waits until the file system has reported a change. */
+const scanIsDue = async () => until('a scan is due', () => clock.isPending(DEBOUNCE_MS));
+
+/** Runs scans as they become due until `holds()` is true. */
+const scanUntil = async (what: string, holds: () => boolean) =>
+  until(what, holds, async () => (clock.isPending(DEBOUNCE_MS) ? scan() : sleep(2)));
+/** The same where the file system reports no changes. */
+const rescanUntil = async (what: string, holds: () => boolean) =>
+  until(what, holds, async () => (clock.isPending(DEBOUNCE_MS) ? scan() : clock.advance(RESCAN_MS)));
+
+const MARKER = 'marker';
+/** Runs scans until all earlier changes are applied or rejected: those of a later file are. */
+async function scanAll(): Promise<void> {
+  await writeFile(path('roles', `${MARKER}.yaml`), manifest(MARKER));
+  await scanUntil('the marker', () => store.get('Role', MARKER) !== undefined);
+}
 
 describe('files of the store', () => {
-  test('a manifest holds what people write and nothing else', async () => {
+  test('a manifest contains only the fields that users write', async () => {
     const created = await store.create('Role', role('analysts', { description: 'yes', policies: ['read-all', '1.0'] }));
     await store.updateStatus('Role', { ...created, status: { srn: 'srn2:role#analysts' } });
     const text = await readFile(path('roles', 'analysts.yaml'), 'utf8');
@@ -59,7 +86,7 @@ describe('files of the store', () => {
     });
   });
 
-  test('nothing is left of temporary files, and nothing of a deleted object', async () => {
+  test('temporary files and the files of a deleted object are removed', async () => {
     const created = await store.create('Role', role('a'));
     await store.update('Role', { ...created, spec: { description: 'x' } });
     expect(await readdir(path('roles'))).toEqual(['a.yaml']);
@@ -68,7 +95,7 @@ describe('files of the store', () => {
     expect(await readdir(path('.state', 'roles'))).toEqual([]);
   });
 
-  test('Secrets, and what is kept of them, are for the owner alone', async () => {
+  test('only the owner can read Secrets and their records', async () => {
     await store.create('Secret', secret('token', { hash: 'top-secret' }));
     const mode = async (...parts: string[]) => ((await stat(path(...parts))).mode & 0o777).toString(8);
     expect(await mode('secrets')).toBe('700');
@@ -81,7 +108,7 @@ describe('files of the store', () => {
     expect(await mode('secrets')).toBe('700');
   });
 
-  test('the longest name fits', async () => {
+  test('stores an object with the longest allowed name', async () => {
     const name = 'n'.repeat(253);
     const other = `${'n'.repeat(252)}m`;
     await store.create('Role', role(name, { description: '1' }));
@@ -92,7 +119,7 @@ describe('files of the store', () => {
 });
 
 describe('after a restart', () => {
-  test('everything is as it was', async () => {
+  test('all objects and versions are the same', async () => {
     const created = await store.create('Role', role('a', { policies: ['p'] }));
     const updated = await store.update('Role', { ...created, spec: { policies: ['q'] } });
     const final = await store.updateStatus('Role', { ...updated, status: { srn: 'srn2:role#a' } });
@@ -102,7 +129,7 @@ describe('after a restart', () => {
     expect(BigInt(next.metadata.resourceVersion ?? 0)).toBeGreaterThan(BigInt(final.metadata.resourceVersion ?? 0));
   });
 
-  test('versions go on growing, also with a clock that went back', async () => {
+  test('versions keep increasing, also after the clock was set back', async () => {
     const created = await store.create('Role', role('a'));
     await store.close();
     const late = { now: () => 1000, monotonic: () => 1000, random: () => 0, schedule: () => () => {} };
@@ -111,7 +138,7 @@ describe('after a restart', () => {
     expect(BigInt(updated.metadata.resourceVersion ?? 0)).toBe(BigInt(created.metadata.resourceVersion ?? 0) + 1n);
   });
 
-  test('what people did meanwhile is in effect', async () => {
+  test('changes by hand in the meantime are applied', async () => {
     const kept = await store.create('Role', role('changed', { policies: ['p'] }));
     await store.create('Role', role('removed'));
     await store.close();
@@ -126,7 +153,7 @@ describe('after a restart', () => {
     });
   });
 
-  test('a manifest that was broken meanwhile leaves its last accepted form in effect', async () => {
+  test('the last accepted state stays in effect if the manifest became invalid', async () => {
     const created = await store.create('Role', role('a', { policies: ['p'] }));
     await store.close();
     await writeFile(path('roles', 'a.yaml'), 'apiVersion: [');
@@ -135,7 +162,7 @@ describe('after a restart', () => {
     expect(store.health().lastError).toMatch(/^roles\/a.yaml: invalid YAML at line 1/);
   });
 
-  test('a record that is lost or broken costs no more than a new uid', async () => {
+  test('an object whose record is damaged gets a new uid', async () => {
     const created = await store.create('Role', role('a', { policies: ['p'] }));
     await store.close();
     await writeFile(path('.state', 'roles', 'a.json'), '{"half');
@@ -145,7 +172,7 @@ describe('after a restart', () => {
     expect(store.get('Role', 'a')?.metadata.uid).not.toBe(created.metadata.uid);
   });
 
-  test('a folder of hand-written files alone is all it needs', async () => {
+  test('opens a folder that contains only files written by hand', async () => {
     await store.close();
     await rm(path('.state'), { recursive: true });
     await writeFile(path('roles', 'x.yaml'), manifest('from-git'));
@@ -156,11 +183,11 @@ describe('after a restart', () => {
   });
 });
 
-describe('what people do to files', () => {
-  test('a file that is copied in takes effect, whatever its own name', async () => {
+describe('changes by hand', () => {
+  test('a copied file is applied, whatever its name', async () => {
     await writeFile(path('role.yaml'), manifest('data-engineers', ['p']));
     await cp(path('role.yaml'), path('roles', 'role.yaml'));
-    await until('the role', () => policiesOf('data-engineers') !== undefined);
+    await scanUntil('the role', () => policiesOf('data-engineers') !== undefined);
     const found = store.get('Role', 'data-engineers');
     if (found === undefined) throw new Error('unreachable');
     await store.update('Role', { ...found, spec: { policies: ['q'] } });
@@ -168,67 +195,63 @@ describe('what people do to files', () => {
     expect(parse(await readFile(path('roles', 'role.yaml'), 'utf8'))).toMatchObject({ spec: { policies: ['q'] } });
   });
 
-  test('a file that is written bit by bit is read when it is whole', async () => {
-    await reopen({ debounceMs: 300 });
+  test('a file that is written line by line is applied only when it is complete', async () => {
     const text = manifest('slow', ['p', 'q', 'r']);
-    // Each beginning of it that ends with a line is YAML, too, and some would be a valid Role of fewer policies.
+    // Each part that ends with a complete line is valid YAML, and some are a valid Role with fewer policies.
     const lines = text.replace('[p, q, r]', '\n  - p\n  - q\n  - r').split('\n');
     for (let i = 1; i <= lines.length; i++) {
       await writeFile(path('roles', 'slow.yaml'), lines.slice(0, i).join('\n'));
-      await sleep(10);
+      await scanIsDue();
+      await scan();
     }
-    await until('the role', () => store.get('Role', 'slow') !== undefined);
-    await settle();
+    await scanUntil('the role', () => store.get('Role', 'slow') !== undefined);
     expect(policiesOf('slow')).toEqual(['p', 'q', 'r']);
     expect(brief()).toEqual(['added slow']);
     expect(errors).toEqual([]);
   });
 
-  test('an editor that writes a new file in place of the old one makes one change', async () => {
-    await reopen({ debounceMs: 300 });
+  test('an editor that replaces the old file by a new one makes one change', async () => {
     await store.create('Role', role('a', { policies: ['p'] }));
     await rename(path('roles', 'a.yaml'), path('roles', 'a.yaml~'));
     await writeFile(path('roles', '.a.yaml.swp'), 'x');
     await writeFile(path('roles', '.hidden.yaml'), manifest('hidden'));
     await writeFile(path('roles', 'a.yaml'), manifest('a', ['q']));
-    await until('the change', () => policiesOf('a')?.[0] === 'q');
-    await sleep(900);
+    await scanUntil('the change', () => policiesOf('a')?.[0] === 'q');
+    await scanAll();
     expect(brief()).toEqual(['added a', 'modified a']);
     expect(errors).toEqual([]);
   });
 
-  test('a file that is renamed is the same object', async () => {
+  test('a renamed file keeps its object', async () => {
     const created = await store.create('Role', role('a'));
     await rename(path('roles', 'a.yaml'), path('roles', 'b.yaml'));
-    await settle();
-    await settle();
+    await scanAll();
     expect(brief()).toEqual(['added a']);
     expect(store.get('Role', 'a')).toEqual(created);
     await store.delete('Role', 'a');
-    expect(await readdir(path('roles'))).toEqual([]);
+    expect(await readdir(path('roles'))).toEqual([`${MARKER}.yaml`]);
   });
 
-  test('another name in the same file is another object', async () => {
+  test('another name in the same file replaces the object', async () => {
     await store.create('Role', role('a'));
     await writeFile(path('roles', 'a.yaml'), manifest('b'));
-    await until('b', () => store.get('Role', 'b') !== undefined);
-    await until('no a', () => store.get('Role', 'a') === undefined);
+    await scanUntil('b', () => store.get('Role', 'b') !== undefined);
+    await scanUntil('no a', () => store.get('Role', 'a') === undefined);
   });
 
-  test('a touch is no change, and a comment neither', async () => {
+  test('a changed comment or time of the file is not a change of the object', async () => {
     const created = await store.create('Role', role('a', { policies: ['p'] }));
     await writeFile(path('roles', 'a.yaml'), manifest('a', ['p']));
-    await settle();
-    await settle();
+    await scanAll();
     expect(brief()).toEqual(['added a']);
     expect(store.get('Role', 'a')).toEqual(created);
   });
 
-  test('what only a server sets is not believed', async () => {
+  test('fields that only a server sets are ignored', async () => {
     const object = { ...role('a'), status: { srn: 'forged' } };
     const metadata = { name: 'a', uid: 'forged', resourceVersion: '99999999999999999', generation: 7 };
     await writeFile(path('roles', 'a.json'), JSON.stringify({ ...object, metadata }));
-    await until('a', () => store.get('Role', 'a') !== undefined);
+    await scanUntil('a', () => store.get('Role', 'a') !== undefined);
     const found = store.get('Role', 'a');
     expect(found?.status).toBeUndefined();
     expect(found?.metadata).toMatchObject({ generation: 1, uid: expect.stringMatching(/^[0-9a-f-]{36}$/) });
@@ -251,35 +274,35 @@ describe('what people do to files', () => {
     ['two objects', `${manifest('x')}---\n${manifest('y')}`, /contains 2 objects .*put each into its own file/],
     ['a bomb of aliases', bomb(), /./],
     ['too large', `# ${'x'.repeat(3_000_000)}`, /the limit is 2097152/],
-  ])('a file that is %s is reported, skipped and kept', async (_what, text, message) => {
+  ])('a file that is %s is reported and neither applied nor changed', async (_what, text, message) => {
     await writeFile(path('roles', 'x.yaml'), text);
     await writeFile(path('roles', 'y-good.yaml'), manifest('good'));
-    await until('the good one', () => store.get('Role', 'good') !== undefined);
-    await until('the report', () => errors.length > 0);
+    await scanUntil('the good one', () => store.get('Role', 'good') !== undefined);
+    await scanUntil('the report', () => errors.length > 0);
     expect(errors).toEqual([expect.stringMatching(message)]);
     expect(store.health().lastError).toMatch(message);
     expect(store.list('Role')).toHaveLength(1);
     expect(await readFile(path('roles', 'x.yaml'), 'utf8')).toBe(text);
     await writeFile(path('roles', 'x.yaml'), manifest('repaired'));
-    await until('the repair', () => store.get('Role', 'repaired') !== undefined);
+    await scanUntil('the repair', () => store.get('Role', 'repaired') !== undefined);
     expect(store.health().lastError).toBeUndefined();
   });
 
-  test('a report never quotes a Secret', async () => {
+  test('a reported problem never contains the data of a Secret', async () => {
     await writeFile(path('secrets', 'x.yaml'), 'apiVersion: v1\nkind: Secret\ndata: {password: "hunter2" x');
     await writeFile(
       path('secrets', 'y.yaml'),
       'apiVersion: v1\nkind: Secret\nmetadata: {name: y}\nstringData: {p: hunter2}\ndata: {p: 7}\n',
     );
-    await until('the reports', () => errors.length === 2);
+    await scanUntil('the reports', () => errors.length === 2);
     expect(errors.join('\n')).not.toContain('hunter2');
   });
 
-  test('a change that breaks an object leaves it as it was, and is not overwritten', async () => {
+  test('an invalid change is not applied and not overwritten', async () => {
     const created = await store.create('Role', role('a', { policies: ['p'] }));
     const broken = manifest('a').replace('policies', 'polices');
     await writeFile(path('roles', 'a.yaml'), broken);
-    await until('the report', () => errors.length === 1);
+    await scanUntil('the report', () => errors.length === 1);
     expect(store.get('Role', 'a')).toEqual(created);
     await expect(store.update('Role', { ...created, spec: {} })).rejects.toMatchObject({
       code: 'conflict',
@@ -291,8 +314,7 @@ describe('what people do to files', () => {
     await store.updateStatus('Role', { ...created, status: { srn: 'srn2:role#a' } });
   });
 
-  test('a change that was not read yet is not overwritten', async () => {
-    await reopen({ debounceMs: 60_000 });
+  test('a change that has not been read is not overwritten', async () => {
     const created = await store.create('Role', role('a', { policies: ['p'] }));
     await writeFile(path('roles', 'a.yaml'), manifest('a', ['by-hand']));
     await expect(store.update('Role', { ...created, spec: {} })).rejects.toMatchObject({ code: 'conflict' });
@@ -301,57 +323,56 @@ describe('what people do to files', () => {
     expect(await readFile(path('roles', 'b.yaml'), 'utf8')).toContain('by-hand');
   });
 
-  test('of two files with one name the first that was there counts, and the other when that is gone', async () => {
+  test('of two files with the same object the first one is applied, and the second one after its removal', async () => {
     await store.create('Role', role('a', { policies: ['first'] }));
     await writeFile(path('roles', 'Other.yaml'), manifest('a', ['second']));
-    await until('the report', () => errors.length === 1);
+    await scanUntil('the report', () => errors.length === 1);
     expect(errors[0]).toContain('`a` is also defined in `a.yaml`');
     expect(policiesOf('a')).toEqual(['first']);
     await rm(path('roles', 'a.yaml'));
-    await until('the second', () => policiesOf('a')?.[0] === 'second');
+    await scanUntil('the second', () => policiesOf('a')?.[0] === 'second');
     expect(brief()).toEqual(['added a', 'modified a']);
     expect(store.health().lastError).toBeUndefined();
   });
 
-  test('a name whose file is taken by another object gets another file', async () => {
+  test('an object gets another file name if its file contains another object', async () => {
     await writeFile(path('roles', 'b.yaml'), manifest('a'));
-    await until('a', () => store.get('Role', 'a') !== undefined);
+    await scanUntil('a', () => store.get('Role', 'a') !== undefined);
     await store.create('Role', role('b', { description: 'the second' }));
     expect(await readdir(path('roles'))).toEqual(['b.yaml', 'b~2.yaml']);
     await reopen();
     expect(store.list('Role').map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
   });
 
-  test('a folder that vanishes is no deletion of all', async () => {
-    await reopen({ rescanMs: 30 });
+  test('a missing folder does not delete the objects', async () => {
     await store.create('Role', role('a'));
     await rename(path('roles'), path('away'));
-    await until('the trouble is told', () => store.health().lastError !== undefined);
+    await rescanUntil('the failure is reported', () => store.health().lastError !== undefined);
     expect(store.get('Role', 'a')).toBeDefined();
     await expect(store.create('Role', role('b'))).rejects.toMatchObject({ code: 'unavailable' });
     await rename(path('away'), path('roles'));
-    await until('all is well', () => store.health().lastError === undefined);
+    await rescanUntil('the failure is over', () => store.health().lastError === undefined);
     expect(brief()).toEqual(['added a']);
     expect((await store.create('Role', role('b'))).metadata.generation).toBe(1);
   });
 
-  test('where the file system tells nothing, the periodic look finds it', async () => {
+  test('the periodic scan finds changes that the file system does not report', async () => {
     await store.close();
     await mkdir(path('roles'), { recursive: true });
-    await open({ rescanMs: 40 });
+    await open();
     await rename(path('roles'), path('elsewhere'));
     await cp(path('elsewhere'), path('roles'), { recursive: true });
     await writeFile(path('roles', 'a.yaml'), manifest('a'));
-    await until('a', () => store.get('Role', 'a') !== undefined);
+    await rescanUntil('a', () => store.get('Role', 'a') !== undefined);
   });
 });
 
 describe('finalizers', () => {
-  test('an object whose file is removed by hand waits for them, over a restart', async () => {
+  test('an object whose file was removed by hand waits for them, also after a restart', async () => {
     const finalizers = ['olapwarden.io/test'];
     await store.create('Role', { ...role('a'), metadata: { name: 'a', finalizers } });
     await rm(path('roles', 'a.yaml'));
-    await until('the deletion begins', () => store.get('Role', 'a')?.metadata.deletionTimestamp !== undefined);
+    await scanUntil('the deletion begins', () => store.get('Role', 'a')?.metadata.deletionTimestamp !== undefined);
     await reopen();
     const dying = store.get('Role', 'a');
     expect(dying?.metadata.deletionTimestamp).toBeDefined();
@@ -365,14 +386,14 @@ describe('finalizers', () => {
 });
 
 describe('one process at a time', () => {
-  test('a second store over the folder is refused, and told by whom', async () => {
+  test('a second store for the folder is rejected with the name of the holder', async () => {
     await expect(FolderStore.open(directory)).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('in use by this process'),
     });
   });
 
-  test('a closed store writes nothing', async () => {
+  test('a closed store rejects writes', async () => {
     await store.close();
     await expect(store.create('Role', role('late'))).rejects.toMatchObject({ code: 'unavailable' });
     expect(await readdir(path('roles'))).toEqual([]);

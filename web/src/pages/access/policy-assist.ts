@@ -40,6 +40,9 @@ export const COMMON_ACTIONS = [
   'GetServiceToken',
   'DeleteServiceToken',
   'SimulateAccess',
+  'BindPolicy',
+  'AssignRole',
+  'EscalatePolicy',
   '*',
 ];
 const RESOURCES = [

@@ -44,7 +44,7 @@ const sendRaw = (response: ServerResponse, text: string | Buffer): void => {
   response.socket?.end(text);
 };
 
-describe('an answer of the engine that breaks off before anything was sent', () => {
+describe('a response of the engine that fails before anything was sent', () => {
   it.each<[string, (response: ServerResponse) => void]>([
     [
       'ends before its length',
@@ -78,7 +78,7 @@ describe('an answer of the engine that breaks off before anything was sent', () 
       'is gzip that ends early',
       (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(ANSWER).subarray(0, 20)),
     ],
-  ])('is 502 where it %s', async (_what, answer) => {
+  ])('is 502 if it %s', async (_what, answer) => {
     const response = await sendQuery(answer);
     expect(response.status).toBe(502);
     const { message } = (await response.json()) as { message: string };
@@ -89,22 +89,22 @@ describe('an answer of the engine that breaks off before anything was sent', () 
   });
 });
 
-describe('an answer of the engine that names a table that was not asked about', () => {
+describe('a response of the engine with a table that was not authorized', () => {
   const secret = '{"tablesQueried":["secret"]}';
 
   it.each<[string, string | Buffer, number]>([
     ['identity', secret, 403],
     ['GZIP', gzipSync(secret), 403],
     ['br', brotliCompressSync(secret), 502],
-  ])('is refused in the content coding %s', async (coding, body, status) => {
+  ])('is rejected with the content coding %s', async (coding, body, status) => {
     const answered = await sendQuery((response) => response.writeHead(200, { 'content-encoding': coding }).end(body));
     expect(answered.status).toBe(status);
     expect(await answered.text()).not.toContain('tablesQueried');
   });
 });
 
-describe('an answer of the engine with zeros behind its gzip', () => {
-  it.each([ANSWER, '{"tablesQueried":["secret"]}'])('is judged, and comes to its end: %s', async (text) => {
+describe('a gzip response of the engine with trailing zeros', () => {
+  it.each([ANSWER, '{"tablesQueried":["secret"]}'])('is checked and ends: %s', async (text) => {
     const allowed = text === ANSWER;
     const answered = await sendQuery((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).write(gzipSync(text));
@@ -118,8 +118,8 @@ describe('an answer of the engine with zeros behind its gzip', () => {
   });
 });
 
-describe('an answer of the engine that breaks off later', () => {
-  it('breaks the connection of the client, by length and by chunks', async () => {
+describe('a response of the engine that fails later', () => {
+  it('closes the connection of the client, by length and by chunks', async () => {
     for (const headers of [{ 'content-length': String(2 * LARGE.length) }, {}]) {
       const response = await sendQuery((engineResponse) => {
         engineResponse.writeHead(200, headers).write(LARGE, () => engineResponse.destroy());

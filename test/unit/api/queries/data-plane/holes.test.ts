@@ -6,6 +6,7 @@ import { formatSrn } from '../../../../../src/access/policy/srn.ts';
 import { createEngine } from '../../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
 import { engineProxy } from '../../../../../src/api/proxy/index.ts';
+import { tableNameOf } from '../../../../../src/pinot/table-name.ts';
 import { authorizerBy, dataPlaneOf, testApp, TEST_TOKEN } from '../../../../support/app.ts';
 import { FakeEngine } from '../../../../support/fake-engine.ts';
 
@@ -21,8 +22,8 @@ beforeAll(async () => {
   await fake.listen();
   fake.serve(['events_OFFLINE'], '{"resultTable":{"rows":[[1]]},"tablesQueried":["events"]}');
   engine = createEngine({ controllerUrls: [fake.url] });
-  await engine.actualTables(['events']);
-  await engine.brokerFor(['events']);
+  await engine.actualTables([tableNameOf('events')]);
+  await engine.brokerFor([tableNameOf('events')]);
   const authorizer = authorizerBy((_who, _action, resource) => formatSrn(resource) === 'srn2:table#events');
   app = await testApp({
     authorizer,
@@ -61,19 +62,19 @@ async function raw(line: string, headers: readonly string[], body: string | Buff
   return [Number(text.slice(9, 12)), text.slice(text.indexOf('\r\n\r\n') + 4)];
 }
 
-describe('a query that is asked in the ordinary way', () => {
+describe('an ordinary query', () => {
   it.each([
     'application/json',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
     'text/plain',
     'application/x-www-form-urlencoded',
-  ])('is taken as %s', async (type) => {
+  ])('is accepted as %s', async (type) => {
     expect((await raw('POST /query/sql', [`content-type: ${type}`], BODY))[0]).toBe(200);
     expect(fake.seen.at(-1)?.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('reaches the engine in one form, with headers of a list', async () => {
+  it('reaches the engine in one form, with listed headers', async () => {
     const trace = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const more = [
       'accept-encoding: br, gzip;q=0.8',
@@ -96,7 +97,7 @@ describe('a query that is asked in the ordinary way', () => {
   });
 });
 
-describe('a request that two readers could read in different ways', () => {
+describe('a request that servers could interpret differently', () => {
   const refusals: readonly [string, string, readonly string[], string | Buffer, number, RegExp][] = [
     [
       'a second charset',
@@ -186,12 +187,15 @@ describe('a request that two readers could read in different ways', () => {
     ['a method override', 'DELETE /query/sql', [], '', 405, /GET, POST/],
   ];
 
-  it.each(refusals)('%s is refused before the engine is asked', async (_what, line, headers, body, status, message) => {
-    const [answered, text] = await raw(line, headers, body);
-    expect([answered, (JSON.parse(text) as { message: string }).message]).toEqual([
-      status,
-      expect.stringMatching(message),
-    ]);
-    expect(fake.seen).toEqual([]);
-  });
+  it.each(refusals)(
+    '%s is rejected before the engine gets a request',
+    async (_what, line, headers, body, status, message) => {
+      const [answered, text] = await raw(line, headers, body);
+      expect([answered, (JSON.parse(text) as { message: string }).message]).toEqual([
+        status,
+        expect.stringMatching(message),
+      ]);
+      expect(fake.seen).toEqual([]);
+    },
+  );
 });

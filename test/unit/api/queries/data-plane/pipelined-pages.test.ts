@@ -67,7 +67,7 @@ function pipeline(socket: Socket, requests: number): void {
 const bufferedBytes = (): number => responses.reduce((sum, response) => sum + response.writableLength, 0);
 
 describe('pipelined requests for pages', { timeout: 60_000 }, () => {
-  it('hold one page of each connection while nobody reads, and keep no other caller waiting', async () => {
+  it('hold one page per connection while nobody reads, and delay no other caller', async () => {
     const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, open));
     for (const socket of sockets) {
       socket.pause();
@@ -88,7 +88,7 @@ describe('pipelined requests for pages', { timeout: 60_000 }, () => {
     await expect.poll(() => budget.heldBytes, SOON).toBe(0);
   });
 
-  it('are all answered, whole and in order, to a client that reads', async () => {
+  it('are all served, completely and in order, to a client that reads', async () => {
     const single = await fetch(gateway.url + pathOf(ROWS), { headers: TEST_HEADERS });
     const body = Buffer.from(await single.arrayBuffer());
     const socket = await open();

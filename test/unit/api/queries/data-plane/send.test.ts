@@ -32,8 +32,8 @@ async function serve(page: WholePage, stallMs: number): Promise<{ port: number; 
   return { port: (listening.address() as AddressInfo).port, outcome };
 }
 
-describe('a page on its way', () => {
-  it('is left where its caller takes nothing, so that it holds no memory for good', async () => {
+describe('sending a page', () => {
+  it('is aborted if the client reads nothing, so that it does not hold memory', async () => {
     const { port, outcome } = await serve(pageOf(64), 200);
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined).pause();
@@ -42,7 +42,7 @@ describe('a page on its way', () => {
     socket.destroy();
   });
 
-  it('goes on for a caller that is slow but reads', async () => {
+  it('continues for a slow client', async () => {
     const { port, outcome } = await serve(pageOf(32), 300);
     const socket = connect(port, '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -59,7 +59,7 @@ describe('a page on its way', () => {
     socket.destroy();
   });
 
-  it.each([0, 1])('is whole, however small (%i MB)', async (pieces) => {
+  it.each([0, 1])('is complete for small pages (%i MB)', async (pieces) => {
     const { port, outcome } = await serve(pageOf(pieces), 1000);
     const text = await (await fetch(`http://127.0.0.1:${port}`)).text();
     expect([text.length, text.at(0), text.at(-1)]).toEqual([2 + pieces * PIECE.length, '<', '>']);

@@ -16,8 +16,8 @@ function acquire(budget: ByteBudget, caller: string, bytes: number, admitted: st
   });
 }
 
-describe('the budget of bytes', () => {
-  it('admits up to the share of a caller and the total, and counts what is given back', async () => {
+describe('the byte budget', () => {
+  it('admits up to the share of a caller and the total, and counts released bytes', async () => {
     const budget = budgetOf(100, 60);
     const admitted: string[] = [];
     const first = await acquire(budget, 'a', 60, admitted);
@@ -35,13 +35,13 @@ describe('the budget of bytes', () => {
     expect(budget.heldBytes).toBe(0);
   });
 
-  it('takes more than a share for the whole share', async () => {
+  it('treats a request above the share as the whole share', async () => {
     const budget = budgetOf(100, 60);
     await budget.acquire('a', 1_000, NEVER);
     expect(budget.heldBytes).toBe(60);
   });
 
-  it('serves waiting callers in turn, whoever asked most', async () => {
+  it('serves waiting callers in turn, independent of their number of requests', async () => {
     const budget = budgetOf(10, 10);
     const admitted: string[] = [];
     const running = await budget.acquire('x', 10, NEVER);
@@ -57,7 +57,7 @@ describe('the budget of bytes', () => {
     expect(admitted).toEqual(['a1', 'b1', 'c1', 'a2', 'a3']);
   });
 
-  it('lets nobody overtake one who waits for the total', async () => {
+  it('does not admit later requests before one that waits for the total', async () => {
     const budget = budgetOf(10, 10);
     const admitted: string[] = [];
     const running = await budget.acquire('x', 6, NEVER);
@@ -70,7 +70,7 @@ describe('the budget of bytes', () => {
     expect(admitted).toEqual(['a', 'b']);
   });
 
-  it('refuses with 503 where too many wait, or for too long', async () => {
+  it('returns 503 if too many requests wait, or too long', async () => {
     vi.useFakeTimers();
     try {
       const budget = budgetOf(10, 10, { maxWaiting: 1, maxWaitMs: 500 });
@@ -87,7 +87,7 @@ describe('the budget of bytes', () => {
     }
   });
 
-  it('forgets a caller that leaves while it waits', async () => {
+  it('removes a waiting caller that disconnects', async () => {
     const budget = budgetOf(10, 10);
     const lease = await budget.acquire('a', 10, NEVER);
     const controller = new AbortController();

@@ -19,8 +19,8 @@ const retryAfter = (call: () => unknown): unknown => {
   return undefined;
 };
 
-describe('requests a second', () => {
-  it('bears a burst of ten seconds, then the rate', () => {
+describe('the rate limit', () => {
+  it('allows a burst of ten seconds, then the rate', () => {
     const counted = limits({ defaults: { requestsPerSecond: 2 } });
     for (let request = 0; request < 20; request++) counted.countRequest(ALICE);
     expect(retryAfter(() => counted.countRequest(ALICE))).toBe('1');
@@ -30,7 +30,7 @@ describe('requests a second', () => {
     expect(retryAfter(() => counted.countRequest(ALICE))).toBe('1');
   });
 
-  it('counts each caller alone, and none where there is no limit', () => {
+  it('counts each caller separately, and nobody without a limit', () => {
     const counted = limits({ defaults: { requestsPerSecond: 0.1 } });
     counted.countRequest(ALICE);
     expect(retryAfter(() => counted.countRequest(ALICE))).toBe('10');
@@ -40,7 +40,7 @@ describe('requests a second', () => {
   });
 });
 
-describe('queries at once', () => {
+describe('concurrent queries', () => {
   it('are counted until they end, once each', () => {
     const counted = limits({ defaults: { concurrentQueries: 2 } });
     const [first] = [counted.beginQuery(ALICE), counted.beginQuery(ALICE)];
@@ -53,8 +53,8 @@ describe('queries at once', () => {
   });
 });
 
-describe('a query whose client leaves while its credential is checked', () => {
-  it('is not counted any more', async () => {
+describe('a query whose client disconnects during authentication', () => {
+  it('is no longer counted', async () => {
     const checked = Promise.withResolvers<void>();
     let asked = 0;
     const app = await testApp({
@@ -76,7 +76,7 @@ describe('a query whose client leaves while its credential is checked', () => {
     app.server.prependListener('connection', (accepted: Socket) => accepted.once('close', () => left.resolve()));
     const socket = connect(port, '127.0.0.1');
     socket.write(`POST /timeseries/api HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_TOKEN}\r\n\r\n`);
-    await vi.waitFor(() => expect(asked).toBe(1));
+    await vi.waitFor(() => expect(asked).toBe(1), { timeout: 30_000 });
     socket.destroy();
     await left.promise;
     checked.resolve();
@@ -85,8 +85,8 @@ describe('a query whose client leaves while its credential is checked', () => {
   });
 });
 
-describe('whose limits count', () => {
-  it('is the caller’s own, else the most generous of its roles, else the default', () => {
+describe('the limits of a caller', () => {
+  it('are its own, otherwise the highest of its roles, otherwise the default', () => {
     const counted = limits({
       defaults: { concurrentQueries: 1, queryTimeoutMs: 5 },
       byRole: {
@@ -107,7 +107,7 @@ describe('whose limits count', () => {
 });
 
 describe('limits of roles in a setting', () => {
-  it('are read by role and limit', () => {
+  it('are parsed by role and limit', () => {
     const entries = [
       'a:max-concurrent-queries=3',
       'a:query-timeout-ms=500',
@@ -127,11 +127,11 @@ describe('limits of roles in a setting', () => {
     'a:max-concurrent-queries=-1',
     'a:toString=1',
     ':max-concurrent-queries=1',
-  ])('are refused as %s', (entry) => {
+  ])('are rejected as %s', (entry) => {
     expect(() => parseLimits([entry], 'role')).toThrow(`\`${entry}\` must be`);
   });
 
-  it('are refused where one is given twice', () => {
+  it('are rejected if one is repeated', () => {
     const entries = ['a:max-concurrent-queries=3', 'a:max-concurrent-queries=4'];
     expect(() => parseLimits(entries, 'role')).toThrow('given twice');
   });

@@ -55,7 +55,7 @@ const requests = (count: number): string =>
   Array.from({ length: count }, (_, i) => `POST /${i} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nab`).join('');
 
 describe('pipelined requests', { timeout: 60_000 }, () => {
-  it('are begun one after the other, and answered in order', async () => {
+  it('are processed one after the other, with responses in order', async () => {
     const running = await start((request) => void request.resume());
     const socket = await open(running.port);
     socket.write(requests(3));
@@ -74,7 +74,7 @@ describe('pipelined requests', { timeout: 60_000 }, () => {
     expect(text).toMatch(/first.*second.*third/s);
   });
 
-  it('are not read while many wait, and are all answered afterwards', async () => {
+  it('are not read while many wait, and are all served afterwards', async () => {
     const release = Promise.withResolvers<void>();
     const running = await start((request, response) => {
       request.resume();
@@ -92,7 +92,7 @@ describe('pipelined requests', { timeout: 60_000 }, () => {
     socket.destroy();
   });
 
-  it('end the connection where there are too many', async () => {
+  it('close the connection if there are too many', async () => {
     const running = await start((request) => void request.resume());
     const socket = await open(running.port);
     socket.write(requests(100_000));

@@ -64,12 +64,12 @@ describe('the kind of a request', () => {
   });
 });
 
-describe('an address as the gateway prints it', () => {
+describe('the canonical form of a URL', () => {
   it.each([
     ['/tables/a%20b/x?y=a%20b&z=c+d', '/tables/a%20b/x?y=a+b&z=c+d'],
     ['/segments/t%25b/', '/segments/t%25b'],
     ['/roles/srn2:role%23a', '/roles/srn2%3Arole%23a'],
-  ])('%s has one form: %s', (url, printed) => {
+  ])('of %s is %s', (url, printed) => {
     expect(printTarget(classify('GET', url))).toBe(printed);
     expect(classify('GET', printed).segments).toEqual(classify('GET', url).segments);
   });

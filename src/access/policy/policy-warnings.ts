@@ -1,0 +1,95 @@
+import type { Statement } from '../../resources/policy.ts';
+import type { CustomKind } from '../../resources/kinds.ts';
+import { nearest } from '../../resources/nearest.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
+import { completeSrn, parseSrnPattern, patternMatches, type Deployment, type SrnPattern } from './srn.ts';
+
+/** The statements of a policy. */
+export interface Statements {
+  readonly statements: readonly Pick<Statement, 'resources'>[];
+}
+
+/** The existing names that a policy can refer to. */
+export interface KnownNames {
+  readonly deployment: Deployment;
+  /** Table names; undefined while they are not known: no warning is given then. */
+  readonly tables: readonly string[] | undefined;
+  /** Names of all roles, policies or service tokens. */
+  readonly namesOf: (kind: RbacKind) => readonly string[];
+}
+
+const RBAC_KINDS = ['role', 'policy', 'service-token'] as const;
+export type RbacKind = (typeof RBAC_KINDS)[number];
+
+const KIND_OF: Readonly<Record<RbacKind, CustomKind>> = {
+  role: 'Role',
+  policy: 'Policy',
+  'service-token': 'ServiceToken',
+};
+
+/** Reads the names from a store, for `KnownNames.namesOf`. */
+export function storedNames(store: Pick<ResourceStore, 'list'>): KnownNames['namesOf'] {
+  return (kind) => store.list(KIND_OF[kind]).map(({ metadata }) => metadata.name);
+}
+
+/** More warnings are only counted, and each requires a search for a suggestion. */
+const MAX_WARNINGS = 20;
+
+/**
+ * Names of tables, roles, policies and service tokens in a policy that do not exist in this deployment, each with the nearest existing name.
+ * Patterns with `*` and resources of other clusters and environments are not examined. The policy may be enforced all the same: such a
+ * statement matches as soon as the resource exists.
+ */
+export function policyWarnings({ statements }: Statements, known: KnownNames): string[] {
+  const existing = new Map<string, ReadonlySet<string>>();
+  const warnings: string[] = [];
+  let more = 0;
+  for (const [index, { resources }] of statements.entries()) {
+    for (const [at, resource] of resources.entries()) {
+      const named = namedResource(resource, known.deployment);
+      const names = named && (existing.get(named.kind) ?? namesOfKind(named.kind, known));
+      if (!names || names.has(named.id)) continue;
+      existing.set(named.kind, names);
+      if (warnings.length >= MAX_WARNINGS) more++;
+      else warnings.push(`\`statements[${index}].resources[${at}]\`: ${describe(named, names)}`);
+    }
+  }
+  return more > 0 ? [...warnings, `and ${more} more`] : warnings;
+}
+
+interface Named {
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** Tables and RBAC resources that a policy names exactly, in the order of the policy, without duplicates. */
+export function namedTables({ statements }: Statements, deployment: Deployment): string[] {
+  const named = statements.flatMap(({ resources }) => resources.map((text) => namedResource(text, deployment)));
+  return [...new Set(named.flatMap((resource) => (resource?.kind === 'table' ? [resource.id] : [])))];
+}
+
+/** The resource of this deployment that the pattern names exactly; undefined for a glob or a resource elsewhere. */
+function namedResource(text: string, deployment: Deployment): Named | undefined {
+  const parsed = parseSrnPattern(text);
+  if (!parsed.ok || !parsed.value.last) return undefined;
+  const { kind, id } = parsed.value.last;
+  if (kind.form !== 'exact' || id.form !== 'exact') return undefined;
+  const named = { kind: kind.literal, id: id.literal };
+  return isHere(parsed.value, named, deployment) ? named : undefined;
+}
+
+function isHere(pattern: SrnPattern, named: Named, deployment: Deployment): boolean {
+  return patternMatches(pattern, completeSrn({ levels: [named] }, deployment));
+}
+
+function namesOfKind(kind: string, { tables, namesOf }: KnownNames): ReadonlySet<string> | undefined {
+  if (kind === 'table') return tables && new Set(tables);
+  const rbacKind = RBAC_KINDS.find((known) => known === kind);
+  return rbacKind && new Set(namesOf(rbacKind));
+}
+
+function describe({ kind, id }: Named, names: ReadonlySet<string>): string {
+  const meant = nearest(id, names);
+  const what = `${kind === 'service-token' ? 'service token' : kind} \`${id}\` does not exist`;
+  return meant === undefined ? what : `${what}; did you mean \`${meant}\`?`;
+}

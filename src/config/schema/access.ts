@@ -1,0 +1,77 @@
+import { Type } from 'typebox';
+import { choice, flag, text, texts } from '../../platform/setting-schema.ts';
+
+const SIGNING_ALGORITHM = '^(RS|PS|ES)(256|384|512)$|^EdDSA$|^Ed25519$';
+
+/** Names of resources, and who can authenticate. */
+export const ACCESS_SETTINGS = {
+  environment: text({
+    description: 'Name of the environment in resource names (SRNs).',
+    default: 'default',
+    pattern: '^[^:#*\\s]+$',
+    expected: 'a name without `:`, `#`, `*` and spaces',
+  }),
+  cluster: text({
+    description: 'Name of the cluster in resource names (SRNs), as in `srn2:cluster#pinot:table#events`.',
+    default: 'pinot',
+    pattern: '^[^:#*\\s]+$',
+    expected: 'a name without `:`, `#`, `*` and spaces',
+  }),
+  'admin-subject': texts({
+    description:
+      'First administrators, each `type:name` with type `user-email`, `group`, `domain` or `service-token`. They are assigned the role `system-admin`.',
+    default: [],
+    pattern: '^(user-email|group|domain|service-token):\\S(.*\\S)?$',
+    expected: 'a subject such as `user-email:you@example.com` or `group:admins`',
+  }),
+  'token-file': Type.Optional(
+    text({
+      description:
+        'File with the SHA-256 hashes of accepted tokens, as JSON lines `{"sha256", "user", "groups"}`. Changes are read without a restart.',
+      computedDefault: 'none; in standalone `tokens.jsonl` in the data folder',
+      unit: 'path',
+    }),
+  ),
+  'kubernetes-tokens': flag({
+    description: 'Accepts Kubernetes tokens, checked by TokenReview. Not in standalone.',
+    default: true,
+  }),
+  'kubernetes-audiences': texts({
+    description: 'Accepted audiences of Kubernetes tokens. Empty: the audience of the API server.',
+    default: ['olap-warden'],
+  }),
+  'oidc-issuer': Type.Optional(text({ description: 'Issuer of OIDC tokens. Enables OIDC.', unit: 'url' })),
+  'oidc-audiences': texts({
+    description: 'Accepted audiences of OIDC tokens. Required with `oidc-issuer`.',
+    default: [],
+  }),
+  'oidc-jwks-url': Type.Optional(
+    text({
+      description: 'URL of the issuer’s keys (JWKS).',
+      computedDefault: '`jwks_uri` of the issuer’s discovery document',
+      unit: 'url',
+    }),
+  ),
+  'oidc-algorithms': texts({
+    description: 'Accepted signing algorithms.',
+    default: ['RS256', 'ES256', 'PS256'],
+    pattern: SIGNING_ALGORITHM,
+    expected: 'an asymmetric signing algorithm such as `RS256`',
+  }),
+  'oidc-username-claim': text({
+    description: 'Claim with the user’s name. `email` is accepted only when `email_verified` is true.',
+    default: 'email',
+  }),
+  'oidc-groups-claim': text({ description: 'Claim with the user’s groups.', default: 'groups' }),
+  'oidc-client-id': Type.Optional(
+    text({ description: 'Client id of the dashboard. Enables OIDC sign-in to the dashboard.' }),
+  ),
+  'oidc-client-secret-file': Type.Optional(
+    text({ description: 'File with the client secret. Not set for a public client.', unit: 'path' }),
+  ),
+  'oidc-scope': text({ description: 'Scope of the dashboard’s sign-in.', default: 'openid email profile' }),
+  'oidc-token': choice(['id_token', 'access_token'], {
+    description: 'Token of the provider that becomes the session of the dashboard.',
+    default: 'id_token',
+  }),
+};

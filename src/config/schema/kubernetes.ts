@@ -1,0 +1,34 @@
+import { Type } from 'typebox';
+import { duration, text } from '../../platform/setting-schema.ts';
+
+/** The Kubernetes API and the operator. */
+export const KUBERNETES_SETTINGS = {
+  kubeconfig: Type.Optional(
+    text({
+      description: 'Kubeconfig file for the Kubernetes API.',
+      computedDefault: '`KUBECONFIG`, else `~/.kube/config`, else the pod’s service account',
+      unit: 'path',
+    }),
+  ),
+  namespace: Type.Optional(
+    text({
+      description: 'Namespace of the custom resources.',
+      env: 'POD_NAMESPACE',
+      computedDefault: 'the pod’s, or that of the kubeconfig’s context',
+      pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+      expected: 'the name of a namespace',
+    }),
+  ),
+  'leader-lease': text({
+    description: 'Name of the Lease for leader election among the operators.',
+    default: 'olap-warden-operator',
+  }),
+  'token-grace': duration({
+    description: 'How long the previous token stays valid after a rotation.',
+    default: 86_400_000,
+  }),
+  'prune-expired-after': duration({
+    description: 'How long the operator keeps expired subjects of RoleAssignments. 0: for ever.',
+    default: 2_592_000_000,
+  }),
+};

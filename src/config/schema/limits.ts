@@ -1,0 +1,102 @@
+import { duration, integer, texts } from '../../platform/setting-schema.ts';
+
+/** Limits of requests, queries and bodies. */
+export const LIMITS_SETTINGS = {
+  'max-failed-attempts': integer({
+    description:
+      'Failed logins per client address and per access key per minute before further failures get 429. A valid service token, or a token that was checked within the last minute, is never affected.',
+    default: 20,
+    minimum: 1,
+    maximum: 1_000_000,
+  }),
+  'max-requests-per-second': integer({
+    description:
+      'Sustained requests per second and caller. Bursts of up to ten seconds’ worth are allowed. Further requests get 429. 0: no limit.',
+    default: 200,
+    minimum: 0,
+    maximum: 1_000_000,
+  }),
+  'max-concurrent-queries': integer({
+    description: 'Concurrent queries per caller. Further queries get 429. 0: no limit.',
+    default: 64,
+    minimum: 0,
+    maximum: 1_000_000,
+  }),
+  'query-timeout': duration({
+    description: 'Time limit for a query until Pinot starts to respond. `0`: the default of the connection.',
+    default: 0,
+  }),
+  'max-rows-per-query': integer({
+    description:
+      'Maximum rows in the response to a query, per caller. A query with a larger LIMIT gets 400; a response with more rows is aborted. 0: no limit.',
+    default: 0,
+    minimum: 0,
+    maximum: 999_999_999,
+  }),
+  'max-answer-bytes': integer({
+    description:
+      'Maximum bytes of pages and passed-through responses in the memory of the gateway. Further requests wait, then get 503.',
+    default: 134_217_728,
+    minimum: 8_388_608,
+    maximum: 68_719_476_736,
+  }),
+  'max-answer-bytes-per-caller': integer({
+    description: 'Part of `max-answer-bytes` that the responses to one caller may use.',
+    default: 33_554_432,
+    minimum: 8_388_608,
+    maximum: 68_719_476_736,
+  }),
+  'max-sql-bytes': integer({
+    description: 'Maximum size of a SQL text in bytes. A larger one gets 400.',
+    default: 262_144,
+    minimum: 1024,
+    maximum: 1_000_000,
+  }),
+  'max-sql-tokens': integer({
+    description: 'Maximum tokens (keywords, names, literals, operators) of a SQL text. A text with more gets 400.',
+    default: 50_000,
+    minimum: 100,
+    maximum: 1_000_000,
+  }),
+  'max-sql-nesting': integer({
+    description: 'Maximum nesting of parentheses, subqueries and function calls in a SQL text. A deeper text gets 400.',
+    default: 150,
+    minimum: 10,
+    maximum: 200,
+  }),
+  'max-sql-tables': integer({
+    description: 'Maximum table references in a SQL text. A text with more gets 400.',
+    default: 1000,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  'max-sql-common-tables': integer({
+    description: 'Maximum common table expressions in a SQL text. A text with more gets 400.',
+    default: 500,
+    minimum: 0,
+    maximum: 10_000,
+  }),
+  'max-json-depth': integer({
+    description: 'Maximum nesting of objects and arrays in a JSON body. A deeper body gets 400.',
+    default: 64,
+    minimum: 16,
+    maximum: 1000,
+  }),
+  'max-json-values': integer({
+    description:
+      'Maximum values in a JSON body: objects, arrays, strings, numbers and literals together. A body with more gets 400.',
+    default: 32_768,
+    minimum: 1024,
+    maximum: 10_000_000,
+  }),
+  'role-limits': texts({
+    description:
+      'Limits per role, each `role:limit=number` with limit `max-requests-per-second`, `max-concurrent-queries`, `query-timeout-ms` or `max-rows-per-query`. The most permissive limit of a caller’s roles applies.',
+    default: [],
+  }),
+  'caller-limits': texts({
+    description:
+      'Limits per caller, each `name:limit=number` with the limits of `role-limits`. The name is the user’s id, or the object name of a service token (its access key where the REST API created it). They override `role-limits`.',
+    default: [],
+  }),
+};

@@ -1,0 +1,69 @@
+import { Type } from 'typebox';
+import { LOG_LEVELS } from '../../platform/logging.ts';
+import { choice, duration, integer, text, texts } from '../../platform/setting-schema.ts';
+
+const port = (description: string, env: string, value: number) =>
+  integer({ description, env, default: value, minimum: 0, maximum: 65_535 });
+
+/** The listeners, the log and the folders of a process. */
+export const PROCESS_SETTINGS = {
+  port: port('Port of the REST API and the dashboard. 0 selects a free port.', 'PORT', 8080),
+  'metrics-port': port('Port of `/livez`, `/readyz` and `/metrics`. 0 selects a free port.', 'METRICS_PORT', 9090),
+  host: Type.Optional(
+    text({
+      description: 'Listen address of both ports.',
+      computedDefault: '`0.0.0.0`; in standalone `127.0.0.1`',
+    }),
+  ),
+  'tls-cert-file': Type.Optional(
+    text({
+      description:
+        'PEM file with the certificate chain. With `tls-key-file`, enables HTTPS. A renewed certificate is used without a restart.',
+      unit: 'path',
+    }),
+  ),
+  'tls-key-file': Type.Optional(
+    text({ description: 'PEM file with the private key of the certificate.', unit: 'path' }),
+  ),
+  'trust-proxy': texts({
+    description: 'Addresses or networks of proxies whose `X-Forwarded-For` is trusted.',
+    default: [],
+  }),
+  'audit-file': Type.Optional(
+    text({
+      description:
+        'File for the audit records, as JSON lines, in addition to the log. See [rbac.md](rbac.md#the-audit-log).',
+      unit: 'path',
+    }),
+  ),
+  'audit-file-max-mb': integer({
+    description: 'Size in MiB at which the audit file is rotated to `<file>.1`.',
+    default: 100,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  'audit-file-count': integer({
+    description: 'Rotated audit files that are kept.',
+    default: 10,
+    minimum: 1,
+    maximum: 1000,
+  }),
+  'shutdown-grace': duration({
+    description: 'Time limit for requests in progress at shutdown.',
+    default: 30_000,
+  }),
+  'log-level': choice(LOG_LEVELS, { description: 'Minimum level of log records.', default: 'info' }),
+  'data-dir': text({
+    description: 'Data folder of standalone: manifests of the resources, `tokens.jsonl` and `admin-token`.',
+    env: 'DATA_DIR',
+    default: './data',
+    unit: 'path',
+  }),
+  'ui-folder': Type.Optional(
+    text({
+      description: 'Folder of the built dashboard.',
+      computedDefault: '`web/dist` of the installation',
+      unit: 'path',
+    }),
+  ),
+};

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { folderDeployment, kubernetesDeployment, type Deployment } from './gateways.ts';
+import { policyRace, roleRace, runRaces } from './races.ts';
+
+/** Races of each kind; `make test-races` runs 1,000. */
+const RACES = Number(process.env['RACES'] ?? 150);
+const TIMEOUT_MS = 60_000 + RACES * 400;
+
+describe.each([
+  ['a folder of manifests', folderDeployment],
+  ['three gateways on a kube-apiserver', () => kubernetesDeployment(3)],
+])('deleting and referring at the same time, on %s', (_name, start) => {
+  let deployment: Deployment;
+  beforeAll(async () => {
+    deployment = await start();
+  });
+  afterAll(() => deployment?.stop());
+
+  it.each([
+    ['a role and its assignment', 'role', roleRace],
+    ['a policy and its attachment', 'policy', policyRace],
+  ])('never both succeed: %s', { timeout: TIMEOUT_MS }, async (_pair, prefix, raceOf) => {
+    const outcomes = await runRaces(deployment, RACES, raceOf, prefix);
+    console.info(`${RACES} races: ${JSON.stringify(outcomes)}`);
+    expect(outcomes).toMatchObject({ both: [], dangling: [], marked: [] });
+    // Both sides win often enough that the race is a race.
+    expect(Math.min(outcomes.deleted, outcomes.referred)).toBeGreaterThan(RACES / 10);
+  });
+});

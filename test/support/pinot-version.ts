@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PinotBuild } from '../../tools/pinot/jvm.ts';
+
+const INSTALLER = join(import.meta.dirname, '../../tools/install.sh');
+
+/** The Pinot that tests start: `TEST_PINOT=newer` selects the second one. @throws {Error} for another value */
+export function testedBuild(): PinotBuild {
+  const asked = process.env['TEST_PINOT'] || 'default';
+  if (asked === 'default' || asked === 'newer') return asked;
+  throw new Error(`TEST_PINOT=\`${asked}\` is unknown; known: default, newer`);
+}
+
+/** Version of the Pinot that `tools/install.sh` installs, such as `1.5.1`. */
+export function versionOf(build: PinotBuild): string {
+  const name = build === 'newer' ? 'pinot_newer_version' : 'pinot_version';
+  const version = new RegExp(`^${name}=([\\d.]+)$`, 'm').exec(readFileSync(INSTALLER, 'utf8'))?.[1];
+  if (version === undefined) throw new Error(`${INSTALLER} has no \`${name}\``);
+  return version;
+}
+
+/** Version of the shared Pinot, known before it is started. */
+export async function sharedVersion(): Promise<string> {
+  const foreign = process.env['TEST_CONTROLLER'];
+  if (foreign === undefined) return versionOf(testedBuild());
+  const url = `${foreign.replace(/\/+$/, '')}/version`;
+  const answer = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+  const versions = (await answer.json()) as Record<string, string>;
+  const version = versions['pinot-controller'] ?? Object.values(versions)[0];
+  if (version === undefined) throw new Error(`GET ${url} named no version`);
+  return version.replace(/-.*$/, '');
+}
+
+/** Whether a version is in a range such as `>=1.0` or `<1.3`. @throws {Error} for another form of range */
+export function inRange(version: string, range: string): boolean {
+  const [, operator, limit = ''] = /^(>=|<)(\d+\.\d+)$/.exec(range) ?? [];
+  if (operator === undefined) throw new Error(`\`${range}\` is not a range of versions such as \`>=1.0\` or \`<1.3\``);
+  return operator === '<' ? order(version) < order(limit) : order(version) >= order(limit);
+}
+
+function order(version: string): number {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major * 1000 + minor;
+}

@@ -1,0 +1,122 @@
+import type { RbacManager } from '../../../src/access/manager/manager.ts';
+import type { Principal } from '../../../src/access/principal.ts';
+import type { Statement } from '../../../src/resources/policy.ts';
+import type { Subject } from '../../../src/resources/role-assignment.ts';
+import type { Random } from '../../fuzz/http/random.ts';
+import { MISSPELT } from './oracle.ts';
+
+export const POLICIES = ['p0', 'p1', 'p2', 'p3'];
+export const ROLES = ['r0', 'r1', 'r2'];
+export const PREDEFINED = ['system-admin', 'rbac-admin', 'table-reader'];
+
+const ACTIONS: readonly (string[] | undefined)[] = [
+  ['Query'],
+  ['Query', 'GetSize'],
+  ['Get*'],
+  ['*'],
+  undefined,
+  ['*e*'],
+  ['Delete*', 'GetSize'],
+  ['*Policy', '*Role'],
+  ['UpdatePolicy', 'DetachPolicy', 'CreateAssignment'],
+  ['BindPolicy'],
+  ['AssignRole', 'Query'],
+];
+const RESOURCES = [
+  'srn2:table#a*',
+  'srn2:table#a1',
+  'srn2:table#*',
+  'srn2:table#*1',
+  'srn2:cluster#*',
+  'srn2:cluster#*:*#*',
+  'srn2:cluster#pinot:table#*',
+  'srn2:environment#*:*#*',
+  'srn2:*#*:table#b*',
+  'srn2:*#a1',
+  'srn2:policy#p*',
+  'srn2:policy#p0',
+  'srn2:role#r*',
+  'srn2:role#r1',
+  '*',
+];
+
+export function randomStatement(random: Random, denies = 0.3): Statement {
+  const escalates = random.chance(0.01);
+  const actions = escalates ? ['EscalatePolicy'] : random.pick(ACTIONS);
+  return {
+    effect: random.chance(denies) ? 'deny' : 'allow',
+    ...(actions && { actions: actions.slice() }),
+    resources: Array.from({ length: random.chance(0.2) ? 2 : 1 }, () => random.pick(RESOURCES)),
+  };
+}
+
+export function randomStatements(random: Random): Statement[] {
+  if (random.chance(0.02)) return [{ effect: 'allow', actions: [MISSPELT], resources: ['*'] }];
+  return Array.from({ length: 1 + random.below(3) }, () => randomStatement(random));
+}
+
+export interface Change {
+  readonly what: string;
+  readonly run: (manager: RbacManager, caller: Principal) => Promise<unknown>;
+}
+
+/** A random write of the manager. Documents are often made of what is stored, so that many of them are accepted. */
+export function randomChange(random: Random, stored: readonly Statement[], subjects: readonly Subject[]): Change {
+  const policy = random.chance(0.8) ? random.pick(POLICIES) : random.pick(PREDEFINED);
+  const role = random.chance(0.8) ? random.pick(ROLES) : random.pick(PREDEFINED);
+  const subject = random.pick(subjects);
+  const statements = documentOf(random, stored);
+  const policyDocument = { version: 'v1', statements };
+  const to = `${subject.type}:${subject.name}`;
+  const choices: (() => Change)[] = [
+    () => ({
+      what: `create policy ${policy} ${JSON.stringify(statements)}`,
+      run: (manager, caller) => manager.policies.create(caller, { name: policy, policyDocument }),
+    }),
+    () => ({
+      what: `update policy ${policy} ${JSON.stringify(statements)}`,
+      run: (manager, caller) => manager.policies.update(caller, policy, { policyDocument }),
+    }),
+    () => ({ what: `delete policy ${policy}`, run: (manager) => manager.policies.remove(policy) }),
+    () => ({ what: `create role ${role}`, run: (manager, caller) => manager.roles.create(caller, { name: role }) }),
+    () => ({ what: `delete role ${role}`, run: (manager) => manager.roles.remove(role) }),
+    () => ({
+      what: `attach ${policy} to ${role}`,
+      run: (manager, caller) => manager.roles.attach(caller, role, policy),
+    }),
+    () => ({
+      what: `detach ${policy} from ${role}`,
+      run: (manager, caller) => manager.roles.detach(caller, role, policy),
+    }),
+    () => ({
+      what: `assign ${role} to ${to}`,
+      run: (manager, caller) => manager.assignments.create(caller, role, subject),
+    }),
+    () => ({
+      what: `unassign ${role} from ${to}`,
+      run: (manager, caller) => manager.assignments.delete(caller, role, subject),
+    }),
+    () => ({
+      what: `delete token ${subject.name}`,
+      run: (manager, caller) => manager.serviceTokens.remove(caller, subject.name),
+    }),
+    () => ({ what: 'create token', run: (manager, caller) => manager.serviceTokens.create(caller, {}) }),
+  ];
+  // Creating, attaching and assigning more often than deleting, so that there is something to gain.
+  const weights = [4, 5, 1, 2, 1, 6, 5, 6, 4, 1, 1];
+  const weighted = choices.flatMap((choice, at) => Array.from({ length: weights[at]! }, () => choice));
+  return random.pick(weighted)();
+}
+
+function documentOf(random: Random, stored: readonly Statement[]): Statement[] {
+  if (stored.length === 0 || random.chance(0.3)) return randomStatements(random);
+  const statements = Array.from({ length: 1 + random.below(3) }, (): Statement => {
+    const base = random.pick(stored);
+    if (random.chance(0.6)) return { ...base };
+    const narrower = randomStatement(random, 0);
+    return random.chance(0.5)
+      ? { ...base, resources: narrower.resources }
+      : { effect: base.effect, resources: base.resources, ...(narrower.actions && { actions: narrower.actions }) };
+  });
+  return random.chance(0.2) ? statements.concat(randomStatement(random, 1)) : statements;
+}
