@@ -94,10 +94,10 @@ describe('a response in pieces', () => {
     let before = -1;
     await expect
       .poll(async () => {
-        const stands = sent === before;
+        const unchanged = sent === before;
         before = sent;
         await sleep(100);
-        return stands && sent === before;
+        return unchanged && sent === before;
       })
       .toBe(true);
     // Only the buffers of the system on both sides, and little more.
