@@ -42,9 +42,6 @@ export interface RestApiParts {
   readonly cleansResults?: boolean;
 }
 
-const now = (): Date => new Date();
-const random = Math.random;
-
 /** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
 export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
   const { settings, log, registry, closers } = boot;
@@ -57,7 +54,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
-    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random, tables: engine }) }),
+    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine }) }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
     (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,
@@ -96,7 +93,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       byRole: parseLimits(settings['role-limits'], 'role'),
       byCaller: parseLimits(settings['caller-limits'], 'caller'),
       rolesOf: (principal) => directory.rolesOf(principal),
-      now: () => performance.now(),
+      clock: systemClock,
     }),
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
@@ -123,7 +120,7 @@ function gatewayInfoOptions(
   return {
     version: VERSION,
     brokerId: self.id,
-    startedAt: now(),
+    startedAt: new Date(systemClock.now()),
     store,
     storeKind,
     engine,

@@ -122,7 +122,7 @@ describe('results in the engine’s cursors', () => {
       settings: () => settings,
       every: (call) => retention.push(call),
       parts: {
-        callerLimits: new Limits({ rolesOf: () => [], now: () => now, defaults: { rowsPerQuery } }),
+        callerLimits: new Limits({ rolesOf: () => [], clock: { monotonic: () => now }, defaults: { rowsPerQuery } }),
       },
     });
     return gateways[0] as TestGateway;
