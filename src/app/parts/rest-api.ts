@@ -23,8 +23,8 @@ import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
 import { VERSION } from '../version.ts';
-import { openDirectory } from './access-usage.ts';
 import { openAuditLog } from './audit.ts';
+import { openDirectory } from './access-usage.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
@@ -62,9 +62,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
     (app) =>
-      rbacManager(app, {
-        manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }),
-      }),
+      rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
     (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,

@@ -20,7 +20,7 @@ import type { BucketProgram } from './kill-bucket-program.ts';
 
 const PROGRAM = join(import.meta.dirname, 'kill-bucket-program.ts');
 const KILLED = 'gateway-0';
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 // A proxy in front of the object server kills the gateway at each request of two submissions and a deletion in turn.
 
