@@ -12,7 +12,7 @@ import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
 import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
-import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
+import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../../store/resource-store.ts';
 
 export const ADMINISTRATOR_ROLE = 'system-admin';
 /** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */
@@ -32,6 +32,9 @@ export function parseSubject(text: string): Subject {
   return { type, name: text.slice(colon + 1) };
 }
 
+/** Attempts to write an assignment that is changed concurrently. */
+const CONFLICT_ATTEMPTS = 10;
+const CONFLICT_BACKOFF = { baseMs: 10, maxMs: 400, jitter: 'half' } as const;
 const RETRY_INTERVAL = { baseMs: 2000, maxMs: 2000, jitter: 'none' } as const;
 
 /** Assigns the role `system-admin` to the subjects; retries until it succeeds. */
@@ -149,12 +152,15 @@ export async function recoverLocalAdministrator(
   dataDir: string,
   signal: AbortSignal,
 ): Promise<string> {
-  for (const assignment of store.list('RoleAssignment')) {
-    const { role, subjects } = assignment.spec;
-    const others = subjects.filter((subject) => !LOCAL_SUBJECTS.some((own) => sameSubject(own, subject)));
-    if (others.length === subjects.length) continue;
-    if (others.length === 0) await store.delete('RoleAssignment', assignment.metadata.name, { signal });
-    else await store.update('RoleAssignment', { ...assignment, spec: { role, subjects: others } }, { signal });
+  for (const { metadata } of store.list('RoleAssignment')) {
+    // The operator runs already and may write the status at the same time.
+    await retry(() => removeLocalSubjects(store, metadata.name, signal), {
+      attempts: CONFLICT_ATTEMPTS,
+      backoff: CONFLICT_BACKOFF,
+      clock: systemClock,
+      signal,
+      retryAfterMs: conflictRetryAfterMs,
+    });
   }
   const found = store.get('RoleAssignment', LOCAL);
   const spec = { role: ADMINISTRATOR_ROLE, subjects: [LOCAL_ADMINISTRATOR] };
@@ -165,6 +171,16 @@ export async function recoverLocalAdministrator(
   const file = join(dataDir, TOKEN_FILE);
   const kept = (await exists(file)) ? (await readFile(file, 'utf8')).split('\n').filter(isOfOthers) : [];
   return writeNewToken(dataDir, kept);
+}
+
+async function removeLocalSubjects(store: ResourceStore, name: string, signal: AbortSignal): Promise<void> {
+  const assignment = store.get('RoleAssignment', name);
+  if (!assignment) return;
+  const { role, subjects } = assignment.spec;
+  const others = subjects.filter((subject) => !LOCAL_SUBJECTS.some((own) => sameSubject(own, subject)));
+  if (others.length === subjects.length) return;
+  if (others.length === 0) await store.delete('RoleAssignment', name, { signal });
+  else await store.update('RoleAssignment', { ...assignment, spec: { role, subjects: others } }, { signal });
 }
 
 /** Whether a line of the token file is not of the local administrator. */
