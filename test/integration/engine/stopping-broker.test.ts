@@ -53,7 +53,7 @@ it('stop and start under traffic, and every query is answered', async () => {
   const load = { over: false };
   const caller = async (index: number): Promise<void> => {
     for (let turn = index; !load.over; turn++) {
-      const answer = await ask(supported[turn % supported.length]);
+      const answer = await ask(supported[turn % supported.length] ?? '');
       seen.set(answer, (seen.get(answer) ?? 0) + 1);
     }
   };
