@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { fileDocument } from '../store/folder/file-document.ts';
 import { FolderStore } from '../store/folder/folder-store.ts';
 import { systemClock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
@@ -40,6 +41,7 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
     store,
     storeKind: 'folder',
     engine,
+    usageDocument: fileDocument(resolve(dataDir, 'access-usage.json')),
     before: [tokens],
     cleansResults: true,
   });
