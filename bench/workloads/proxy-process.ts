@@ -25,6 +25,7 @@ async function startEngine(): Promise<number> {
       if (request.url?.startsWith('/tables/livebrokers')) {
         response.end(JSON.stringify({ orders_OFFLINE: [{ host: '127.0.0.1', port }] }));
       } else if (request.url?.startsWith('/logicalTables')) response.end('[]');
+      else if (request.url?.startsWith('/databases')) response.writeHead(404).end();
       else {
         const body = answers.get(/LIMIT (\d+)/.exec(sent)?.[1] ?? '') ?? Buffer.alloc(0);
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });

@@ -80,7 +80,7 @@ export class BrokerRouting {
   }
 
   /** Without waiting; undefined if no map was read yet. */
-  tableNames(): readonly string[] | undefined {
+  tableNames(): readonly TableName[] | undefined {
     const dueAfterMs = this.#map === undefined ? UNKNOWN_TABLE_REFRESH_MS : this.#options.refreshMs;
     if (this.#readAt === 0 || this.#age() >= dueAfterMs) this.#readInBackground();
     return this.#map && [...this.#map.spellings.values()].flatMap((spellings) => Array.from(spellings));

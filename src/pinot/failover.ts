@@ -1,3 +1,4 @@
+import { Attempt } from './attempt.ts';
 import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
 import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
@@ -34,11 +35,16 @@ export class Suspects {
 export class FailoverEndpoint implements EngineEndpoint {
   readonly #endpoints: readonly PooledEndpoint[];
   readonly #suspects: Suspects;
+  readonly #brokers: boolean;
 
-  /** @param endpoints at least one, in order of preference */
-  constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects) {
+  /**
+   * @param endpoints at least one, in order of preference
+   * @param brokers whether they are brokers. Then a delivered response whose connection breaks early, or that tells that the broker is stopping, is a failure, too
+   */
+  constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects, brokers = false) {
     this.#endpoints = endpoints;
     this.#suspects = suspects;
+    this.#brokers = brokers;
   }
 
   /** URL of the endpoint that would be tried first now. */
@@ -51,21 +57,31 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 
   deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
-    return this.#first(request, (endpoint) => endpoint.deliver(request, sink));
+    const holds = this.#brokers && isRepeatable(request);
+    return this.#first(request, (endpoint, last) =>
+      holds && !last ? deliverAttempt(endpoint, request, sink) : endpoint.deliver(request, sink),
+    );
   }
 
   /** Tries the endpoints in order and returns the first response, whatever its status. */
-  async #first<T>(request: EngineRequest, ask: (endpoint: PooledEndpoint) => Promise<T>): Promise<T> {
+  async #first<T>(
+    request: EngineRequest,
+    ask: (endpoint: PooledEndpoint, isLast: boolean) => Promise<T>,
+  ): Promise<T> {
     let last: unknown;
-    for (const endpoint of this.#inOrder()) {
+    let sent = 0;
+    const endpoints = this.#inOrder();
+    for (const endpoint of endpoints) {
+      const isLast = endpoint === endpoints.at(-1) || sent === MAX_SENT - 1;
       try {
-        const answer = await ask(endpoint);
+        const answer = await ask(endpoint, isLast);
         this.#suspects.clear(endpoint.url);
         return answer;
       } catch (error) {
         last = error;
         if (error instanceof EngineError && error.code === 'unreachable') this.#suspects.suspect(endpoint.url);
-        if (!mayTryNext(error, request)) throw error;
+        if (isLast || !mayTryNext(error, request)) throw error;
+        if ((error as EndpointError).reached) sent++;
       }
     }
     throw last;
@@ -77,6 +93,15 @@ export class FailoverEndpoint implements EngineEndpoint {
     const suspect = (endpoint: PooledEndpoint) => Number(this.#suspects.has(endpoint.url));
     return this.#endpoints.toSorted((a, b) => suspect(a) - suspect(b));
   }
+}
+
+/** How often a request may be sent that possibly arrived: one that made an endpoint fail may do the same to others. */
+const MAX_SENT = 3;
+
+async function deliverAttempt(endpoint: PooledEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
+  const attempt = new Attempt(sink, endpoint.url);
+  await endpoint.deliver(request, attempt);
+  await attempt.released;
 }
 
 /** A request that was never sent may go to another endpoint; one that may have arrived only if it is repeatable. A stream body cannot be sent twice. */

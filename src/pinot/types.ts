@@ -123,8 +123,8 @@ export interface KnownTables {
    */
   actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]>;
   /**
-   * Names of all tables of all databases as last listed, without type suffix, in the form of SRNs; undefined if they were never listed
-   * successfully. Never waits: an old list is refreshed in the background.
+   * All tables of all databases as last listed; undefined if they were never listed successfully. Never waits: an old list is
+   * refreshed in the background.
    */
-  tableNames(): readonly string[] | undefined;
+  tableNames(): readonly TableName[] | undefined;
 }

@@ -47,6 +47,11 @@ export class LruCache<K, V> {
     return this.#entries.get(key)?.value;
   }
 
+  /** All values, the least recently used first. */
+  *values(): Generator<V, undefined, void> {
+    for (const { value } of this.#entries.values()) yield value;
+  }
+
   /** Adds or replaces an entry, and evicts others until the limit holds. A value heavier than the limit is not kept. */
   set(key: K, value: V): void {
     this.delete(key);

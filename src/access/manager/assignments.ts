@@ -258,7 +258,7 @@ export class AssignmentManager {
       createdAt: createdAt(metadata),
       createdBy: createdBy(metadata),
       expiresAt: expiresAt ?? null,
-      status: expiryOf(canonical) > this.#editor.now().getTime() ? 'ACTIVE' : 'EXPIRED',
+      status: expiryOf(canonical) > this.#editor.now() ? 'ACTIVE' : 'EXPIRED',
       ...managedBy(metadata),
     };
   }

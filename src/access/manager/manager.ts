@@ -1,5 +1,6 @@
 import type { Directory } from '../directory.ts';
 import { AssignmentManager } from './assignments.ts';
+import { recordingStore } from './changes.ts';
 import { ResourceEditor, type EditorOptions } from './editor.ts';
 import { EscalationGuard } from './escalation.ts';
 import { PolicyManager } from './policies.ts';
@@ -68,7 +69,7 @@ export class RbacManager {
     this.reviewPorts = reviewPorts(options.store, directory);
     this.#tables = options.tables;
     this.#namesOf = storedNames(options.store);
-    const editor = new ResourceEditor(options);
+    const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
     const escalation = new EscalationGuard(directory, options.store);
     this.directory = directory;
     this.roles = new RoleManager(editor, directory, escalation);

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import { retry } from '../../platform/retry.ts';
-import { repeat } from '../../platform/repeat.ts';
+import { runPeriodically } from '../../platform/periodic.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
 import {
@@ -91,7 +91,7 @@ export class UsageTracker {
       await sleep(clock, clock.random() * USAGE_INTERVAL_MS, signal);
       await this.synchronize(signal).catch(onError);
       signal.throwIfAborted();
-      this.#stopRepeat = repeat((stopped) => this.synchronize(stopped), {
+      this.#stopRepeat = runPeriodically((stopped) => this.synchronize(stopped), {
         clock,
         intervalMs: USAGE_INTERVAL_MS,
         onError,

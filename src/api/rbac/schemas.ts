@@ -89,6 +89,7 @@ export const AttachPolicyRequest = Type.Object(
   { policySrn: Type.String({ minLength: 1, maxLength: MAX_SRN, description: '`srn2:policy#<name>`; one per call.' }) },
   { ...closed, $id: 'AttachPolicyRequest' },
 );
+export type AttachPolicyRequest = Partial<Static<typeof AttachPolicyRequest>>;
 
 export const AssignmentRequest = Type.Object(
   {
@@ -104,6 +105,7 @@ export const AssignmentRequest = Type.Object(
   },
   { ...closed, $id: 'AssignmentRequest' },
 );
+export type AssignmentRequest = Partial<Static<typeof AssignmentRequest>>;
 const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
 export const CreateAssignmentRequest = Type.Object(
   {

@@ -2,10 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import type { Srn, SrnKind } from '../../access/policy/srn.ts';
 import { parseSrnOf, srnText } from '../../access/policy/srn.ts';
-import { StoreError } from '../../store/resource-store.ts';
+import { type Change, collectChanges } from '../../access/manager/changes.ts';
+import { knownError } from '../server/app-errors.ts';
+import type { About, WriteOutcome } from '../server/logs/audit.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
-import type { ListQuery } from './schemas.ts';
+import type { AssignmentRequest, AttachPolicyRequest, ListQuery } from './schemas.ts';
 
 /** The documented responses of a route: 200, 401, 403 and the given errors. */
 export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409 | 412)[]) {
@@ -50,7 +52,8 @@ export function requireSameSrn(kind: 'role' | 'policy', name: string, sent: stri
 }
 
 /**
- * Authorizes and runs a write. Denials by the manager itself, such as an attempt to grant more than the caller has, are audited like all others.
+ * Authorizes and runs a write, and records its outcome. Denials by the manager itself, such as an attempt to grant more than the caller has, are
+ * outcomes, too.
  */
 export async function write<T>(
   request: FastifyRequest,
@@ -58,19 +61,43 @@ export async function write<T>(
   resource: Srn,
   work: () => Promise<T>,
 ): Promise<T> {
-  requireAllowed(request, action, resource, { write: true });
+  requireAllowed(request, action, resource);
+  const { authorizer, audit } = request.server;
+  const decision = authorizer.decide(request.principal, action, resource);
+  const changes: Change[] = [];
+  const record = (outcome: Pick<WriteOutcome, 'status' | 'message'>): void =>
+    audit.written(request, {
+      action,
+      resource,
+      decision,
+      about: aboutOf(resource, request.body),
+      ...(request.body === undefined ? {} : { asked: request.body }),
+      changes,
+      ...outcome,
+    });
   try {
-    return await work();
+    const result = await collectChanges(changes, work);
+    record({ status: 200 });
+    return result;
   } catch (error) {
-    if (error instanceof StoreError && error.code === 'forbidden') {
-      request.server.audit(request, action, resource, {
-        allowed: false,
-        reason: 'implicitDeny',
-        matchedStatements: [],
-      });
-    }
+    const { statusCode: status, message } = knownError(error);
+    record({ status, message });
     throw error;
   }
+}
+
+/** The names that a write is about, from its resource and its body. */
+function aboutOf({ levels }: Srn, body: unknown): About {
+  const { policySrn, subject, subjectType } = (body ?? {}) as AttachPolicyRequest & AssignmentRequest;
+  const target = levels.at(-1);
+  const policy = policySrn === undefined ? undefined : parseSrnOf('policy', policySrn);
+  return {
+    ...(target?.kind === 'role' ? { role: target.id } : {}),
+    ...(target?.kind === 'policy' ? { policy: target.id } : {}),
+    ...(target?.kind === 'service-token' && target.id !== '*' ? { serviceToken: target.id } : {}),
+    ...(policy?.ok === true ? { policy: policy.value } : {}),
+    ...(subject === undefined || subjectType === undefined ? {} : { subject: { type: subjectType, name: subject } }),
+  };
 }
 
 /**

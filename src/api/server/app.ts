@@ -2,15 +2,16 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import underPressure from '@fastify/under-pressure';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance } from 'fastify';
+import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { systemClock, type Clock, type MonotonicClock } from '../../platform/clock.ts';
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
 import { type AccessLog, accessLog } from './logs/access-log.ts';
 import { clientError, frameworkError, registerErrors } from './app-errors.ts';
 import { validatorCompiler } from './app-validation.ts';
 import { Authentication, registerAuthentication } from './authentication.ts';
-import { auditToLog } from './logs/audit.ts';
+import { AuditLog } from './logs/audit.ts';
 import { trustOf } from './request/client-address.ts';
 import type { Audit } from './context.ts';
 import { DataPlane } from '../queries/data-plane/data-plane.ts';
@@ -39,7 +40,7 @@ export interface AppParts {
   readonly authorizer: Authorizer;
   /** The APIs, in order; each one gets its own fastify context. A catch-all route (`/*`) comes last. */
   readonly plugins: readonly RegisterRoutes[];
-  /** Records denied requests and decisions on writes; logs them where absent. */
+  /** Records denied calls and writes; logs them where absent. */
   readonly audit?: Audit;
   /** Called for each response with the route pattern (never the path) and the duration in seconds. */
   readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
@@ -52,7 +53,8 @@ export interface AppParts {
   readonly trustProxy?: boolean | string | readonly string[];
   /** Key and certificate for TLS, PEM; plain HTTP where absent. */
   readonly https?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
-  readonly now?: () => Date;
+  /** The system clock by default. */
+  readonly clock?: Clock;
 }
 
 export interface AppLimits {
@@ -78,24 +80,24 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** Builds the HTTP server without listening. Close it to free its resources. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const now = parts.now ?? (() => new Date());
-  const { controlPlane, app } = createServers(parts, now);
+  const { clock = systemClock } = parts;
+  const { controlPlane, app } = createServers(parts, clock);
 
   app.setValidatorCompiler(validatorCompiler);
-  registerErrors(app, now);
+  registerErrors(app, clock);
   const { maxFailuresPerMinute, bodyBytes = BODY_LIMIT_BYTES, json = {} } = parts.limits ?? {};
   registerJsonBodies(app, json);
   const refuseOtherMethods = methodGuard(app);
   const headers = await securityHeaders(parts.https !== undefined);
-  const record = accessLog(parts.logger, parts.observe);
-  registerAccessLog(app, record, headers);
+  const record = accessLog(parts.logger, clock, parts.observe);
+  registerAccessLog(app, record, headers, clock);
   const refuseOverload = await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
-  const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog };
+  const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog(app, parts.logger) };
   app.decorate('authorizer', server.authorizer);
   app.decorate('audit', server.audit);
   const authentication = new Authentication({
     authenticator: parts.authenticator,
-    now,
+    clock,
     ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),
   });
   registerAuthentication(app, authentication);
@@ -108,7 +110,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   refuseOtherMethods();
   const trust = trustOf(parts.trustProxy ?? false);
   const headerList = Object.entries(headers).flat();
-  const exchange = { server, logger: parts.logger, headers, headerList, record, trust, now };
+  const exchange = { server, logger: parts.logger, headers, headerList, record, trust, clock };
   const checks = { authentication, limits: parts.callerLimits, refuseOverload, bodyBytes, json };
   const dataPlane = parts.dataPlane && new DataPlane(parts.dataPlane, checks, exchange);
   controlPlane.dispatch = createDispatcher({ dataPlane, controlPlane: controlPlane.handler, exchange });
@@ -121,7 +123,7 @@ interface ControlPlane {
   dispatch: Listener;
 }
 
-function createServers(parts: AppParts, now: () => Date): { app: FastifyInstance; controlPlane: ControlPlane } {
+function createServers(parts: AppParts, clock: Clock): { app: FastifyInstance; controlPlane: ControlPlane } {
   const noop: Listener = () => undefined;
   const controlPlane: ControlPlane = { handler: noop, dispatch: noop };
   const app = fastify({
@@ -135,8 +137,8 @@ function createServers(parts: AppParts, now: () => Date): { app: FastifyInstance
     return503OnClosing: false,
     trustProxy: typeof parts.trustProxy === 'object' ? [...parts.trustProxy] : (parts.trustProxy ?? false),
     genReqId: ({ headers }) => requestIdOf(headers),
-    frameworkErrors: frameworkError(now),
-    clientErrorHandler: clientError(now),
+    frameworkErrors: frameworkError(clock),
+    clientErrorHandler: clientError(clock),
     serverFactory: (handler) => {
       controlPlane.handler = handler;
       const listener: Listener = (request, response) => controlPlane.dispatch(request, response);
@@ -160,11 +162,18 @@ function createNodeServer(https: AppParts['https'], listener: Listener): Server 
 }
 
 /** Writes an access record for each response, and adds the common headers. */
-function registerAccessLog(app: FastifyInstance, record: AccessLog, headers: Readonly<Record<string, string>>): void {
+function registerAccessLog(
+  app: FastifyInstance,
+  record: AccessLog,
+  headers: Readonly<Record<string, string>>,
+  clock: MonotonicClock,
+): void {
+  app.decorateRequest('onAnswered', null as unknown as FastifyRequest['onAnswered']);
   // Callback style avoids a promise for every request.
   app.addHook('onRequest', (request, reply, done) => {
-    const startedAt = performance.now();
+    const startedAt = clock.monotonic();
     void reply.headers(headers).header('x-request-id', request.id);
+    request.onAnswered = (call) => void reply.raw.once('close', () => call(reply.raw.statusCode));
     // Also emitted when the client disconnects before the response is complete.
     reply.raw.once('close', () => {
       const { id, method, url, ip: clientAddress } = request;
@@ -177,12 +186,19 @@ function registerAccessLog(app: FastifyInstance, record: AccessLog, headers: Rea
   });
 }
 
+/** Audit records in the log only. */
+function auditToLog(app: FastifyInstance, logger: Logger): Audit {
+  const audit = new AuditLog({ write: (record) => logger.info({ audit: record }, 'audit'), clock: systemClock });
+  app.addHook('onClose', async () => audit.close());
+  return audit;
+}
+
 /** @returns a function that throws 503 while the event loop is overloaded */
 async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: number): Promise<() => void> {
   if (maxEventLoopDelay === 0) return () => undefined;
-  const startedAt = performance.now();
+  const startedAt = systemClock.monotonic();
   const pressureHandler = (): void => {
-    if (performance.now() - startedAt < STARTUP_MS) return;
+    if (systemClock.monotonic() - startedAt < STARTUP_MS) return;
     throw new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
       headers: { 'retry-after': '5' },
     });

@@ -4,9 +4,10 @@ import type { Authorizer, Decision } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
 import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import { HttpError } from './errors.ts';
+import type { AuditLog } from './logs/audit.ts';
 
-/** Writes the audit record of a denied request, or of a decision on a write. */
-export type Audit = (request: RequestContext, action: string, resource: Srn, decision: Decision) => void;
+/** Writes the records of the audit log. */
+export type Audit = Pick<AuditLog, 'denied' | 'written'>;
 
 /** The parts of a request that authentication, limits, authorization and audit use. Fastify requests and data plane exchanges implement it. */
 export interface RequestContext {
@@ -22,6 +23,8 @@ export interface RequestContext {
   /** `url` is the route pattern. */
   readonly routeOptions: { readonly url?: string | undefined };
   readonly server: { readonly authorizer: Authorizer; readonly audit: Audit };
+  /** Calls back once when the response has closed, complete or not, with its status. */
+  onAnswered(call: (status: number) => void): void;
   /** Milliseconds until the response headers of a query must arrive. Undefined: the default of the engine connection. */
   queryTimeoutMs?: number | undefined;
   /** Maximum rows in the query response; undefined for no limit. */
@@ -30,6 +33,7 @@ export interface RequestContext {
 
 declare module 'fastify' {
   interface FastifyRequest {
+    onAnswered(call: (status: number) => void): void;
     /** Set by the authentication hook before the handlers of routes that are not public. */
     principal: Principal;
     queryTimeoutMs?: number | undefined;
@@ -47,7 +51,8 @@ declare module 'fastify' {
 
 /**
  * Throws unless the caller's roles allow `action` on `resource`.
- * @param options.write true for requests that change something: allowed decisions are audited, too
+ * @param options.write true for requests that change something: they are recorded with the status of the response. A caller that knows more
+ *   about the outcome uses audit.written() instead.
  * @throws {HttpError} 403
  */
 export function requireAllowed(
@@ -59,8 +64,11 @@ export function requireAllowed(
   const { authorizer, audit } = request.server;
   if (!options.write && authorizer.isAllowed(request.principal, action, resource)) return;
   const decision = authorizer.decide(request.principal, action, resource);
-  audit(request, action, resource, decision);
-  if (!decision.allowed) throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+  if (!decision.allowed) {
+    audit.denied(request, action, resource, decision);
+    throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+  }
+  if (options.write) request.onAnswered((status) => audit.written(request, { action, resource, decision, status }));
 }
 
 /**
@@ -71,7 +79,7 @@ export function requireNotDenied(request: RequestContext, action: string, resour
   const { authorizer, audit } = request.server;
   const decision = authorizer.decide(request.principal, action, resource);
   if (decision.reason !== 'explicitDeny') return;
-  audit(request, action, resource, decision);
+  audit.denied(request, action, resource, decision);
   throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
 }
 

@@ -24,6 +24,7 @@ import type { ResourceStore } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
 import { VERSION } from '../version.ts';
 import { openDirectory } from './access-usage.ts';
+import { openAuditLog } from './audit.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
@@ -44,9 +45,6 @@ export interface RestApiParts {
   readonly cleansResults?: boolean;
 }
 
-const now = (): Date => new Date();
-const random = Math.random;
-
 /** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
 export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
   const { settings, log, registry } = boot;
@@ -63,7 +61,8 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
-    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, now, random, tables: engine, usage }) }),
+    (app) =>
+      rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
     (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,
@@ -87,6 +86,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       ...(parts.after ?? []),
     ]),
     authorizer: countDecisions(registry, directory),
+    audit: openAuditLog(boot),
     plugins,
     dataPlane: { ...queries.data, budget, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),
@@ -101,7 +101,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       byRole: parseLimits(settings['role-limits'], 'role'),
       byCaller: parseLimits(settings['caller-limits'], 'caller'),
       rolesOf: (principal) => directory.rolesOf(principal),
-      now: () => performance.now(),
+      clock: systemClock,
     }),
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
@@ -128,7 +128,7 @@ function gatewayInfoOptions(
   return {
     version: VERSION,
     brokerId: self.id,
-    startedAt: now(),
+    startedAt: new Date(systemClock.now()),
     store,
     storeKind,
     engine,

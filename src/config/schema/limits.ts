@@ -3,7 +3,8 @@ import { duration, integer, texts } from '../../platform/setting-schema.ts';
 /** Limits of requests, queries and bodies. */
 export const LIMITS_SETTINGS = {
   'max-failed-attempts': integer({
-    description: 'Failed logins per client address per minute before further failures get 429.',
+    description:
+      'Failed logins per client address and per access key per minute before further failures get 429. A valid service token, or a token that was checked within the last minute, is never affected.',
     default: 20,
     minimum: 1,
     maximum: 1_000_000,

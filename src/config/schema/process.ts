@@ -29,6 +29,25 @@ export const PROCESS_SETTINGS = {
     description: 'Addresses or networks of proxies whose `X-Forwarded-For` is trusted.',
     default: [],
   }),
+  'audit-file': Type.Optional(
+    text({
+      description:
+        'File for the audit records, as JSON lines, in addition to the log. See [rbac.md](rbac.md#the-audit-log).',
+      unit: 'path',
+    }),
+  ),
+  'audit-file-max-mb': integer({
+    description: 'Size in MiB at which the audit file is rotated to `<file>.1`.',
+    default: 100,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  'audit-file-count': integer({
+    description: 'Rotated audit files that are kept.',
+    default: 10,
+    minimum: 1,
+    maximum: 1000,
+  }),
   'shutdown-grace': duration({
     description: 'Time limit for requests in progress at shutdown.',
     default: 30_000,

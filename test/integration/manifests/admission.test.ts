@@ -77,7 +77,7 @@ async function annotations(kind: CustomKind, name: string): Promise<Record<strin
 describe('authors', () => {
   const forged = { [CREATED]: 'somebody', [UPDATED]: 'somebody', [UPDATED_AT]: '1999-01-01T00:00:00Z' };
 
-  it('are stamped on every kind, over whatever was sent', async () => {
+  it('are set on every kind, whatever the client sent', async () => {
     const objects = [
       policy('authored', {}, withAnnotations(forged)),
       role('authored', {}, withAnnotations(forged)),
@@ -94,7 +94,7 @@ describe('authors', () => {
     expect(objects.map(({ kind }) => kind)).toEqual(CUSTOM_KINDS);
   });
 
-  it('of the creation stay, those of the last change follow the spec', async () => {
+  it('of the creation are kept, those of the last change follow the spec', async () => {
     await admitted(alice, role('edited'));
     await admitted(bob, role('edited', { description: 'new' }, withAnnotations(forged)));
     expect(await annotations('Role', 'edited')).toMatchObject({ [CREATED]: 'alice', [UPDATED]: 'bob' });
@@ -103,14 +103,14 @@ describe('authors', () => {
     expect(await annotations('Role', 'edited')).toMatchObject({ [CREATED]: 'alice', [UPDATED]: 'bob' });
   });
 
-  it('are known of a role whose last policy server-side apply takes, which then sends no spec at all', async () => {
+  it('are set on a role whose last policy is removed by server-side apply, which then sends no spec', async () => {
     const serverSide = ['--server-side', '--force-conflicts'];
     await admitted(alice, role('emptied', { policies: ['probe-held'] }), ...serverSide);
     const emptied = await admitted(bob, role('emptied', { policies: [] }), ...serverSide, '--field-manager=kubectl');
     expect(JSON.parse(emptied)).toMatchObject({ spec: {}, metadata: { annotations: { [UPDATED]: 'bob' } } });
   });
 
-  it('are unknown for what was there before the rule', async () => {
+  it('are unknown for objects created before the rule', async () => {
     const untouched = role('older', {}, withAnnotations({ [UPDATED_AT]: '2026-01-01T00:00:00Z' }));
     await admitted(gateway, untouched);
     await kubectl(alice, 'label', 'roles.olapwarden.io', 'older', 'team=data');
@@ -119,7 +119,7 @@ describe('authors', () => {
     expect(found).not.toHaveProperty([UPDATED]);
   });
 
-  it('of REST calls are what the gateway says, and no namesake of it in another namespace may say so', async () => {
+  it('of REST requests are set by the gateway, but not by a service account with its name in another namespace', async () => {
     const rest = { [CREATED]: 'srn2:user#ada', [UPDATED]: 'srn2:user#ada', [UPDATED_AT]: '2026-01-01T00:00:00Z' };
     await admitted(gateway, role('by-rest', {}, withAnnotations(rest)));
     expect(await annotations('Role', 'by-rest')).toMatchObject(rest);
@@ -143,8 +143,8 @@ describe('authors', () => {
   });
 });
 
-describe('what is in use', () => {
-  it('is not deleted, in the words of the REST API, until it is free', async () => {
+describe('an object in use', () => {
+  it('cannot be deleted, with the message of the REST API', async () => {
     await admitted(alice, policy('held'));
     await admitted(alice, role('holder', { policies: ['held'] }));
     await admitted(alice, roleAssignment('giver', { role: 'holder' }));
@@ -169,7 +169,7 @@ describe('what is in use', () => {
     }
   });
 
-  it('is no matter for the gateway, which has asked itself', async () => {
+  it('can be deleted by the gateway, which checks that itself', async () => {
     await admitted(alice, policy('held-too'));
     await admitted(alice, role('holder-too', { policies: ['held-too'] }));
     await eventually(
@@ -181,7 +181,7 @@ describe('what is in use', () => {
   });
 });
 
-describe('rights that are added to view, edit and admin', () => {
+describe('rights added to view, edit and admin', () => {
   it.each([
     ['view', 'get', 'policies', 'yes'],
     ['view', 'update', 'clusterhealthreports', 'no'],
@@ -236,7 +236,7 @@ describe('with the rules against escalation', () => {
     await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', right, `--role=${right}`, '--user=alice']);
   }
 
-  it('a policy is put into a role only by who may bind it; those that it holds already do not matter', async () => {
+  it('adding a policy to a role requires the right to bind it; its present policies are not checked', async () => {
     await admitted(gateway, role('grown', { policies: ['there-before'] }));
     const refusal =
       'you may not attach all of `wanted`: you need the verb bind on each of these policies.olapwarden.io';
@@ -252,7 +252,7 @@ describe('with the rules against escalation', () => {
     );
   });
 
-  it('a role is given only by who may assign it; taking it away is free', async () => {
+  it('adding a subject to a role requires the right to assign it; removing one does not', async () => {
     const people = (...names: string[]) => names.map((name) => ({ type: 'user-email' as const, name }));
     await admitted(gateway, roleAssignment('given', { role: 'wanted', subjects: people('a', 'b') }));
     const more = roleAssignment('given', { role: 'wanted', subjects: people('a', 'b', 'alice') });
@@ -268,7 +268,7 @@ describe('with the rules against escalation', () => {
     );
   });
 
-  it('a policy that allows everything is written only by who may bind system-admin', async () => {
+  it('writing a policy that allows everything requires the right to bind system-admin', async () => {
     const refusal = 'you may not write a policy that allows everything on everything';
     expect(await admitted(alice, allOnAll('mine'))).toContain(refusal);
     expect(
@@ -286,8 +286,8 @@ describe('with the rules against escalation', () => {
 });
 
 // Last: it is the namespace that the rules hold in.
-describe('the end of a namespace', () => {
-  it('is never held up', async () => {
+describe('the deletion of a namespace', () => {
+  it('is never blocked', async () => {
     const objects = [
       policy('p'),
       role('r', { policies: ['p'] }),

@@ -75,7 +75,7 @@ async function start(name: 'operator' | 'gateway', ...flags: string[]): Promise<
 }
 
 describe('the operator', () => {
-  it('needs just what it is granted', { timeout: TIMEOUT_MS }, async () => {
+  it('needs exactly its granted rights', { timeout: TIMEOUT_MS }, async () => {
     const first = await start('operator', '--admin-subject', 'user-email:ada@example.com');
     await exerciseOperator({ kubectl, apply });
     await eventually(
@@ -101,7 +101,7 @@ describe('the operator', () => {
 });
 
 describe('the gateway', () => {
-  it('needs just what it is granted, and the review of tokens', { timeout: TIMEOUT_MS }, async () => {
+  it('needs exactly its granted rights and TokenReview', { timeout: TIMEOUT_MS }, async () => {
     const operator = await start('operator', '--admin-subject', `user-email:system:serviceaccount:${namespace}:admin`);
     await eventually(
       () => kubectl('get', 'chr', '-o', 'name'),

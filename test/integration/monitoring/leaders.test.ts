@@ -76,7 +76,7 @@ const run = (): Promise<Response> => call('/periodictask/run?taskName=ClusterHea
 const alerts = async () => (await prometheus.alerts()).filter(({ labels }) => labels['alertname'] === ALERT);
 const states = async (): Promise<string[]> => (await alerts()).map(({ state }) => state);
 
-it('tells at the gateway what the operator has decided so far, then the whole report', async () => {
+it('the gateway shows the checks evaluated so far, then the complete report', async () => {
   await expect.poll(async () => (await run()).status, SLOW).toBe(200);
   // With a server away the run looks twice, some seconds apart, so that it can be watched.
   await pinot.stopServer(1);
@@ -104,7 +104,7 @@ it('tells at the gateway what the operator has decided so far, then the whole re
   expect(summary.pass + summary.fail).toBe(33);
 }, 180_000);
 
-it('fires one alert, which is the same one after another operator has taken the lead', async () => {
+it('one alert fires, and continues after another operator became leader', async () => {
   const until = async (expected: string[]): Promise<void> => {
     await expect
       .poll(

@@ -22,7 +22,7 @@ const DOCUMENTED: readonly Documented[] = readFileSync(
   });
 
 const TABLE_PLACEHOLDER = /^\{(?:tableName|tableNameWithType|realtimeTableName|schemaName)\}$/;
-const TABLE_PARAMETER = /^query:(?:tableName|tableNameWithType|schemaName)$/;
+const TABLE_PARAMETER = /^query:(?:tableName|tableNameWithType|schemaName|table)$/;
 
 /** The call with `PATH` and `PARAMETER` as the tables in path and query string. */
 function judged({ method, path, parameters }: Documented): EngineCall {
@@ -35,20 +35,22 @@ function judged({ method, path, parameters }: Documented): EngineCall {
 }
 
 function summary({ onCluster, onTable, tables, body }: EngineCall): string {
-  const places = [...tables, ...(body === 'nothing' ? [] : [body === 'tables' ? 'BODY' : 'BODY if named'])];
+  const inBody = { nothing: [], 'more-tables': ['BODY if named'], tables: ['BODY'], cluster: ['BODY if named'] }[body];
+  const places = [...tables, ...inBody].join(', ');
+  const denied = places === '' || onTable.length > 0 ? '' : `, not denied on ${places}`;
   return [
-    ...(onTable.length > 0 ? [`${places.join(', ')}: ${onTable.join('+')}`] : []),
-    ...(onCluster.length > 0 ? [`cluster: ${onCluster.join('+')}`] : []),
+    ...(onTable.length > 0 ? [`${places}: ${onTable.join('+')}`] : []),
+    ...(onCluster.length > 0 ? [`cluster: ${onCluster.join('+')}${denied}`] : []),
   ].join('; ');
 }
 
 /**
  * Every call that has a body, or names a table outside the path: where the controller reads its table, and which table is checked.
- * `cluster` means that the caller needs the permission on the whole cluster, whatever table is named.
+ * `cluster` means that the caller needs the permission on the whole cluster, and that no statement denies it on a table that is named.
  */
 const ELSEWHERE: readonly (readonly [call: string, table: string, judged: string])[] = [
-  ['GET /auth/verify', 'query, only echoed', 'cluster: GetAuth'],
-  ['GET /auth/verify/v2', 'query, only echoed', 'cluster: GetAuth'],
+  ['GET /auth/verify', 'query, only echoed', 'cluster: GetAuth, not denied on PARAMETER'],
+  ['GET /auth/verify/v2', 'query, only echoed', 'cluster: GetAuth, not denied on PARAMETER'],
   ['POST /cluster/configs', 'none', 'cluster: UpdateClusterConfig'],
   ['POST /cluster/configs/groovy/staticAnalyzerConfig', 'none', 'cluster: UpdateGroovyStaticAnalyzerConfig'],
   ['POST /ingestFromFile', 'query', 'PARAMETER: UploadSegment; cluster: IngestFile'],
@@ -59,9 +61,9 @@ const ELSEWHERE: readonly (readonly [call: string, table: string, judged: string
   ['POST /instances/{instanceName}/state', 'none', 'cluster: UpdateInstance'],
   ['POST /logicalTables', 'body: tableName, physicalTableConfigMap, ref…TableName', 'BODY: CreateTable'],
   ['PUT /logicalTables/{tableName}', 'path and body, as above', 'PATH, BODY if named: UpdateTableConfig'],
-  ['GET /periodictask/run', 'query; all tables without it', 'cluster: ExecuteTask'],
-  ['POST /periodictask/run', 'query; all tables without it', 'cluster: ExecuteTask'],
-  ['POST /queryWorkloadConfigs', 'none', 'cluster: UpdateQueryWorkloadConfig'],
+  ['GET /periodictask/run', 'query; all tables without it', 'cluster: ExecuteTask, not denied on PARAMETER'],
+  ['POST /periodictask/run', 'query; all tables without it', 'cluster: ExecuteTask, not denied on PARAMETER'],
+  ['POST /queryWorkloadConfigs', 'body: entity', 'cluster: UpdateQueryWorkloadConfig, not denied on BODY if named'],
   ['POST /schemas', 'body: schemaName', 'BODY: CreateSchema'],
   ['POST /schemas/validate', 'body: schemaName', 'BODY: ValidateSchema'],
   ['PUT /schemas/{schemaName}', 'path and body: schemaName', 'PATH, BODY if named: UpdateSchema'],
@@ -78,7 +80,7 @@ const ELSEWHERE: readonly (readonly [call: string, table: string, judged: string
   ['POST /tables', 'body: tableName, segmentsConfig.schemaName', 'BODY: CreateTable'],
   ['POST /tables/validate', 'body: tableName', 'BODY: ValidateTableConfigs'],
   ['POST /tables/validateTableAndSchema', 'body: tableConfig, schema', 'BODY: ValidateTableConfigs+ValidateSchema'],
-  ['PUT /tables/recommender', 'body: a schema that need not exist', 'cluster: RecommendConfig'],
+  ['PUT /tables/recommender', 'body: a schema', 'cluster: RecommendConfig, not denied on BODY if named'],
   ['PUT /tables/{tableName}', 'path and body: tableName', 'PATH, BODY if named: UpdateTableConfig'],
   ['PUT /tables/{tableName}/indexingConfigs', 'path', 'PATH, BODY if named: UpdateTableConfig'],
   ['PUT /tables/{tableName}/metadataConfigs', 'path', 'PATH, BODY if named: UpdateTableConfig'],
@@ -95,20 +97,25 @@ const ELSEWHERE: readonly (readonly [call: string, table: string, judged: string
   ],
   ['POST /tasks/execute', 'body: tableName, taskConfigs', 'BODY: UploadSegment+ReplaceSegment; cluster: ExecuteTask'],
   ['DELETE /tasks/lock/forceRelease', 'query', 'PARAMETER: ForceReleaseTaskGenerationLock'],
-  ['POST /tasks/schedule', 'query; all tables without it', 'cluster: CreateTask'],
+  ['POST /tasks/schedule', 'query; all tables without it', 'cluster: CreateTask, not denied on PARAMETER'],
   ['GET /tasks/scheduler/jobDetails', 'query', 'PARAMETER: GetSchedulerJobDetails'],
-  ['GET /tasks/task/{taskName}/debug', 'query', 'cluster: DebugTask'],
+  ['GET /tasks/task/{taskName}/debug', 'query', 'cluster: DebugTask, not denied on PARAMETER'],
+  ['GET /tasks/{taskType}/taskcounts', 'query', 'cluster: GetTask, not denied on PARAMETER'],
   ['POST /tenants', 'none', 'cluster: CreateTenant'],
   ['PUT /tenants', 'none', 'cluster: UpdateTenant'],
   ['PUT /tenants/{tenantName}/instancePartitions', 'none', 'cluster: UpdateInstancePartitions'],
-  ['POST /tenants/{tenantName}/rebalance', 'query and body: lists', 'cluster: RebalanceTenantTables'],
-  ['POST /upsert/estimateHeapUsage', 'body: need not exist', 'cluster: EstimateUpsertMemory'],
+  [
+    'POST /tenants/{tenantName}/rebalance',
+    'query and body: lists',
+    'cluster: RebalanceTenantTables, not denied on BODY if named',
+  ],
+  ['POST /upsert/estimateHeapUsage', 'body', 'cluster: EstimateUpsertMemory, not denied on BODY if named'],
   ['POST /users', 'body: list of a user', 'cluster: CreateUser'],
   ['PUT /users/{username}', 'body: list of a user', 'cluster: UpdateUser'],
   ['POST /v2/segments', 'query, else the segment; headers: address', 'PARAMETER: UploadSegment'],
   ['POST /zk/create', 'query and body', 'cluster: UpdateZnode'],
   ['PUT /zk/put', 'query and body', 'cluster: UpdateZnode'],
-  ['PUT /zk/putChildren', 'query and body', 'cluster: UpdateZnode'],
+  ['PUT /zk/putChildren', 'query and body', 'cluster: UpdateZnode, not denied on BODY if named'],
 ];
 
 /** The engine requires these on the cluster, although the path names a table. */
@@ -144,10 +151,24 @@ describe('calls of the controller', () => {
   });
 
   it('are judged on the table of the path, but for those that the engine asks on the cluster', () => {
-    const onCluster = DOCUMENTED.filter(({ path }) => path.split('/').some((part) => TABLE_PLACEHOLDER.test(part)))
-      .filter((one) => !judged(one).tables.includes('PATH'))
-      .map(({ call }) => call);
+    const onPath = DOCUMENTED.filter(({ path }) => path.split('/').some((part) => TABLE_PLACEHOLDER.test(part)));
+    const onCluster = onPath.filter((one) => judged(one).onTable.length === 0).map(({ call }) => call);
     expect(new Set(onCluster)).toEqual(PATH_ON_CLUSTER);
+    for (const one of onPath) {
+      const { tables, tableSegments } = judged(one);
+      expect([one.call, tables]).toEqual([one.call, expect.arrayContaining(['PATH'])]);
+      expect(tableSegments.map((index) => one.path.split('/')[index + 1])).toEqual([
+        expect.stringMatching(TABLE_PLACEHOLDER),
+      ]);
+    }
+  });
+
+  it('on the cluster have the parts of paths and lists that can be tables, as unknown ones have all parts', () => {
+    const parameters: Record<string, string> = { path: '/pinot/SEGMENTS/t_OFFLINE', includeTables: 'a,b' };
+    const parts = (method: string, path: string) =>
+      engineCall(method, path.split('/'), (name) => parameters[name]).parts;
+    expect(parts('GET', 'zk/get')).toEqual(['pinot', 'SEGMENTS', 't_OFFLINE', 'a', 'b']);
+    expect(parts('GET', 'unknown/x')).toEqual(['unknown', 'x', 'pinot', 'SEGMENTS', 't_OFFLINE', 'a', 'b']);
   });
 
   it.each([

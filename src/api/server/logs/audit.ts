@@ -1,25 +1,145 @@
-import type { Decision } from '../../../access/authorizer.ts';
+import type { Decision, MatchedStatement } from '../../../access/authorizer.ts';
+import type { Change } from '../../../access/manager/changes.ts';
 import { formatSrn, type Srn } from '../../../access/policy/srn.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { jsonDifferences } from '../../../platform/json-diff.ts';
+import { LruCache } from '../../../platform/lru.ts';
 import type { RequestContext } from '../context.ts';
+import type { AuditRecord } from './audit-record.ts';
 
-/** Logs one structured record: principal, action, resource, decision and reason. It contains no credential. */
-export function auditToLog(request: RequestContext, action: string, resource: Srn, decision: Decision): void {
-  const { principal } = request;
-  request.log.info(
-    {
-      audit: {
-        principal: principal.srn,
-        authenticator: principal.authenticator,
-        action,
-        resource: formatSrn(resource),
-        decision: decision.allowed ? 'ALLOW' : 'DENY',
-        reason: decision.reason,
-        matchedStatements: decision.matchedStatements,
-        method: request.method,
-        route: request.routeOptions.url ?? '',
-        clientAddress: request.ip,
-      },
-    },
-    decision.allowed ? 'allowed' : 'denied',
-  );
+/** The names that a write is about. */
+export type About = Pick<AuditRecord, 'role' | 'policy' | 'serviceToken' | 'subject'>;
+
+/** A write and how it ended. */
+export interface WriteOutcome {
+  readonly action: string;
+  readonly resource: Srn;
+  readonly decision: Decision;
+  /** HTTP status of the response. */
+  readonly status: number;
+  /** Error message of the response. */
+  readonly message?: string | undefined;
+  readonly about?: About;
+  /** Body of the request, without credentials. */
+  readonly asked?: unknown;
+  readonly changes?: readonly Change[];
+}
+
+export interface AuditLogOptions {
+  readonly write: (record: AuditRecord) => void;
+  readonly clock: Pick<Clock, 'now' | 'schedule'>;
+}
+
+/** Equal denied calls within a window of this length are one record, and one more with their number at its end. */
+const DENIED_WINDOW_MS = 300_000;
+/** Denied calls that are counted at the same time. The least recent one is recorded early where there are more. */
+const MAX_DENIED = 10_000;
+const MAX_STATEMENTS = 10;
+const LIMITS = { maxDifferences: 100, maxValueLength: 4096, maxLength: 16_384 };
+const MAX_CHANGES = 20;
+
+interface Denied {
+  readonly record: AuditRecord;
+  readonly since: number;
+  /** Calls after the one that was recorded. */
+  repeated: number;
+}
+
+/** Writes one record for each write, and one for each denied call however often it is repeated. */
+export class AuditLog {
+  readonly #options: AuditLogOptions;
+  /** Denied calls of the current window, which begins with the first of them. */
+  readonly #denied = new LruCache<string, Denied>({
+    maxWeight: MAX_DENIED,
+    onEvict: (entry) => this.#summarize(entry),
+  });
+  #cancel: (() => void) | undefined;
+
+  constructor(options: AuditLogOptions) {
+    this.#options = options;
+  }
+
+  /** Records a call that was denied before it did anything. */
+  denied(request: RequestContext, action: string, resource: Srn, decision: Decision): void {
+    const key = `${request.principal.srn}\n${action}\n${formatSrn(resource)}`;
+    const known = this.#denied.get(key);
+    if (known !== undefined) {
+      known.repeated++;
+      return;
+    }
+    const record = { ...this.#record(request, { action, resource, decision, status: 403 }), type: 'denied' as const };
+    this.#options.write({ ...record, count: 1, since: record.time });
+    this.#denied.set(key, { record, since: this.#options.clock.now(), repeated: 0 });
+    this.#cancel ??= this.#options.clock.schedule(() => this.close(), DENIED_WINDOW_MS);
+  }
+
+  /** Records a write with its outcome. */
+  written(request: RequestContext, outcome: WriteOutcome): void {
+    this.#options.write(this.#record(request, outcome));
+  }
+
+  /** Ends the window: records the denied calls that were only counted. */
+  close(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    for (const entry of this.#denied.values()) this.#summarize(entry);
+    this.#denied.clear();
+  }
+
+  #record(request: RequestContext, outcome: WriteOutcome): AuditRecord {
+    const { action, resource, decision, status, message, about, asked, changes } = outcome;
+    const { principal } = request;
+    return {
+      version: 1,
+      type: 'write',
+      time: new Date(this.#options.clock.now()).toISOString(),
+      requestId: request.id,
+      principal: principal.srn,
+      authenticator: principal.authenticator,
+      clientAddress: request.ip,
+      method: request.method,
+      route: request.routeOptions.url ?? '',
+      action,
+      resource: formatSrn(resource),
+      outcome: outcomeOf(status),
+      status,
+      decision: decision.reason,
+      statements: decision.matchedStatements.slice(0, MAX_STATEMENTS).map(statementView),
+      ...(message === undefined ? {} : { message }),
+      ...about,
+      ...(asked === undefined ? {} : { asked: bounded(asked) }),
+      ...(changes === undefined ? {} : { changes: changes.slice(0, MAX_CHANGES).map(changeView) }),
+    };
+  }
+
+  #summarize({ record, repeated, since }: Denied): void {
+    if (repeated === 0) return;
+    const time = new Date(this.#options.clock.now()).toISOString();
+    this.#options.write({ ...record, time, count: repeated, since: new Date(since).toISOString() });
+  }
+}
+
+function outcomeOf(status: number): AuditRecord['outcome'] {
+  if (status === 403) return 'denied';
+  if (status >= 500) return 'failed';
+  return status >= 400 ? 'rejected' : 'succeeded';
+}
+
+function bounded(value: unknown): unknown {
+  return jsonDifferences(undefined, value, LIMITS).differences[0]?.after;
+}
+
+function statementView({ role, policy, statementIndex, effect }: MatchedStatement): AuditRecord['statements'][number] {
+  return {
+    ...(role === undefined ? {} : { role }),
+    ...(policy === undefined ? {} : { policy }),
+    statementIndex,
+    effect,
+  };
+}
+
+function changeView({ kind, name, before, after }: Change): NonNullable<AuditRecord['changes']>[number] {
+  const operation = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
+  const { differences, truncated } = jsonDifferences(before, after, LIMITS);
+  return { kind, name, operation, differences: [...differences], ...(truncated ? { truncated } : {}) };
 }

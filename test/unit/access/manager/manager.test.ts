@@ -26,12 +26,14 @@ function setUp(backend = new SharedBackend()) {
   const manager = new RbacManager({
     store,
     directory,
-    now: () => NOW,
-    random: () => 0.5,
-    schedule: (callback, ms) => {
-      pauses.push(ms);
-      const timer = setImmediate(callback);
-      return () => clearImmediate(timer);
+    clock: {
+      now: () => NOW.getTime(),
+      random: () => 0.5,
+      schedule: (callback, ms) => {
+        pauses.push(ms);
+        const timer = setImmediate(callback);
+        return () => clearImmediate(timer);
+      },
     },
   });
   return { store, directory, manager, pauses };

@@ -57,7 +57,9 @@ async function send(head: string, headers: readonly string[] = [], body: string 
 
 /** Requests that the engine received, without those for the gateway's table list. */
 const receivedRequests = (): SeenRequest[] =>
-  fake.seen.filter(({ method, url }) => method !== 'GET' || !/^\/(tables\/livebrokers|logicalTables)$/.test(url));
+  fake.seen.filter(
+    ({ method, url }) => method !== 'GET' || !/^\/(databases|tables\/livebrokers|logicalTables)$/.test(url),
+  );
 
 async function forwards(head: string, headers: readonly string[] = [], body: string | Buffer = '') {
   expect(await send(head, headers, body)).toBe(200);

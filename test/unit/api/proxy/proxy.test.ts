@@ -164,7 +164,7 @@ describe('the controller’s interface', () => {
     ['GET', '/timeseries/api/v1/query_range'],
   ] as const)('rejects %s %s', async (method, url) => {
     expect((await app.inject({ method, url })).statusCode).toBe(403);
-    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables/.test(request.url))).toEqual([]);
+    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables|databases/.test(request.url))).toEqual([]);
   });
 
   it.each([
@@ -180,7 +180,7 @@ describe('the controller’s interface', () => {
     '/tables/events?x=%zz',
   ])('rejects the ambiguous URL %s', async (url) => {
     expect((await app.inject({ method: url.startsWith('/v2') ? 'POST' : 'GET', url })).statusCode).toBe(400);
-    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables/.test(request.url))).toEqual([]);
+    expect(fake.engine.seen.filter((request) => !/livebrokers|logicalTables|databases/.test(request.url))).toEqual([]);
   });
 
   it('reads the name of a new table from the body', async () => {

@@ -32,7 +32,7 @@ interface PageBody {
   readonly brokerId: string;
 }
 
-describe('the stand-in for a broker with cursors', () => {
+describe('the simulated broker with cursors', () => {
   const times = /"(?:cursorResultWriteTimeMs|cursorFetchTimeMs)":\d+/g;
   const ask = async (cluster: CursorCluster, method: string, path: string, body?: string) => {
     const answer = await fetch(cluster.brokers[0]!.url + path, { method, ...(body !== undefined && { body }) });
@@ -122,7 +122,7 @@ describe('results in the engine’s cursors', () => {
       settings: () => settings,
       every: (call) => retention.push(call),
       parts: {
-        callerLimits: new Limits({ rolesOf: () => [], now: () => now, defaults: { rowsPerQuery } }),
+        callerLimits: new Limits({ rolesOf: () => [], clock: { monotonic: () => now }, defaults: { rowsPerQuery } }),
       },
     });
     return gateways[0] as TestGateway;
@@ -139,7 +139,7 @@ describe('results in the engine’s cursors', () => {
   const resultBroker = () => cluster.brokers.find(({ disk }) => disk.size > 0)!;
   const otherBroker = () => cluster.brokers.find((broker) => broker !== resultBroker())!;
 
-  it('have the fields in the order of the specification, and their rows byte for byte', async () => {
+  it('are returned in the field order of the specification, with rows byte for byte', async () => {
     const gateway = await start();
     const answer = await submit(gateway);
     expect(answer.statusCode).toBe(200);
@@ -161,7 +161,7 @@ describe('results in the engine’s cursors', () => {
     expect(resultBroker().engine.seen[0]).toMatchObject({ body: JSON.stringify({ sql: printed(CURSOR_SQL) }) });
   });
 
-  it('leave no row in the store of the gateway', async () => {
+  it('store no rows at the gateway', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     expect((await stat(join(folder, 'data-0', `${id}.rows`))).size).toBe(0);
@@ -169,7 +169,7 @@ describe('results in the engine’s cursors', () => {
     expect(gateway.service.data.queries.holds(id)).toBe(false);
   });
 
-  it('are paged in any order and size, with one engine request per page', async () => {
+  it('are paged in any order and size, with one request to the engine each', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     for (const [offset, numRows, expected] of [
@@ -217,7 +217,7 @@ describe('results in the engine’s cursors', () => {
     expect((await page(gateway, requestId, 'offset=0&numRows=9')).json()).toMatchObject({ numRows: 6 });
   });
 
-  it('can be submitted by GET, for which the engine would create no cursor', async () => {
+  it('can be submitted by GET, for which the engine itself creates no cursor', async () => {
     const gateway = await start();
     const sql = encodeURIComponent(CURSOR_SQL);
     const answer = await gateway.app.inject(`/query/sql?sql=${sql}&doPaginate=true&numRows=2`);
@@ -270,7 +270,7 @@ describe('results in the engine’s cursors', () => {
     expect(usage).toMatchObject({ usedBytes: size + 773, capacityBytes: null });
   });
 
-  it('are deleted in the engine, too', async () => {
+  it('are also deleted at the engine', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const { disk } = resultBroker();
@@ -283,7 +283,7 @@ describe('results in the engine’s cursors', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('require ownership or the right to read all results, and Query on their tables, at each read and after a restart', async () => {
+  it('require ownership or permission, and Query on their tables, at each read and after a restart', async () => {
     const first = await start();
     const id = await submitted(first);
     await stopGateways(gateways);
@@ -306,7 +306,7 @@ describe('results in the engine’s cursors', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('stay readable when new results are stored by the gateway', async () => {
+  it('stay readable when the setting is disabled', async () => {
     const id = await submitted(await start());
     await stopGateways(gateways);
     const gateway = await start(1, { native: false });
@@ -316,7 +316,7 @@ describe('results in the engine’s cursors', () => {
   });
 
   it.each(['memory', 'file'] as const)(
-    'are found by the id from any gateway, with a %s store of its own each',
+    'are found by id from any gateway, each with its own %s store',
     async (store) => {
       await start(3, { store });
       const [first, second, third] = gateways as [TestGateway, TestGateway, TestGateway];
@@ -333,7 +333,7 @@ describe('results in the engine’s cursors', () => {
     },
   );
 
-  it('expire by the earlier one of the two stores', async () => {
+  it('expire at the earlier of both expirations', async () => {
     const gateway = await start();
     const short = await submitted(gateway);
     for (const broker of cluster.brokers) broker.lifetimeMs = 60_000;
@@ -347,18 +347,18 @@ describe('results in the engine’s cursors', () => {
     expect((await remove(gateway, short)).statusCode).toBe(200);
   });
 
-  it('are 404 when the engine has lost them, and can still be deleted', async () => {
+  it('get 404 when the engine has lost them, and can still be deleted', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().disk.clear();
     const answer = await page(gateway, id, 'offset=0');
     expect(answer.statusCode).toBe(404);
-    expect(answer.json<{ message: string }>().message).toMatch(/at the engine any more/);
+    expect(answer.json<{ message: string }>().message).toMatch(/at the engine: expired or deleted/);
     expect((await gateway.app.inject(`/query/${id}/metadata`)).statusCode).toBe(404);
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are never those of another query with the same id from a restarted broker', async () => {
+  it('are not mixed up with a query that has the same id after a broker restart', async () => {
     cluster.tell([cluster.brokers[0]!]);
     const gateway = await start();
     const id = await submitted(gateway);
@@ -373,7 +373,7 @@ describe('results in the engine’s cursors', () => {
     expect((await page(gateway, unrelated, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('are 503 while their broker is unavailable, and readable when it is back', async () => {
+  it('get 503 while their broker is unavailable, and are readable afterwards', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const broker = resultBroker();
@@ -385,14 +385,14 @@ describe('results in the engine’s cursors', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBeDefined();
     expect(answer.json<{ message: string }>().message).toMatch(
-      `the broker ${broker.url}, which keeps the result, cannot be reached`,
+      `the broker ${broker.url} with the result is unreachable`,
     );
     expect((await remove(gateway, id)).statusCode).toBe(503);
     broker.intercept = () => false;
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('are read from another broker with the same store while their own is unavailable', async () => {
+  it('are read from another broker when brokers share their response store', async () => {
     await cluster.close();
     cluster = await CursorCluster.start(2, { sharedDisk: true });
     const gateway = await start();
@@ -407,7 +407,7 @@ describe('results in the engine’s cursors', () => {
     expect(cluster.brokers[0]!.disk.size).toBe(0);
   });
 
-  it('are not requested from an address that is no longer a broker', async () => {
+  it('are not requested from an address that no live broker has', async () => {
     const id = await submitted(await start());
     const removedBroker = resultBroker();
     cluster.tell([otherBroker()]);
@@ -416,7 +416,7 @@ describe('results in the engine’s cursors', () => {
     const before = removedBroker.asked.length;
     const answer = await page(gateway, id, 'offset=0');
     expect(answer.statusCode).toBe(503);
-    expect(answer.json<{ message: string }>().message).toMatch(/is not among the live ones/);
+    expect(answer.json<{ message: string }>().message).toMatch(/is not live/);
     expect(removedBroker.asked).toHaveLength(before);
     // After expiry the gateway deletes its own record without the broker.
     expect((await remove(gateway, id)).statusCode).toBe(503);
@@ -424,7 +424,7 @@ describe('results in the engine’s cursors', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are requested with the gateway’s credential, and its rejection is reported without it', async () => {
+  it('are requested with the gateway’s credential, which is not part of error messages', async () => {
     for (const broker of cluster.brokers) broker.credential = 'Bearer own-secret';
     const gateway = await start(1, { credential: 'Bearer own-secret' });
     const id = await submitted(gateway);
@@ -432,11 +432,11 @@ describe('results in the engine’s cursors', () => {
     resultBroker().credential = 'Bearer another';
     const answer = await page(gateway, id, 'offset=3');
     expect(answer.statusCode).toBe(502);
-    expect(answer.body).toMatch(/refuses the gateway's credential.*`engine-credential-file`/);
+    expect(answer.body).toMatch(/rejects the gateway's credential.*`engine-credential-file`/);
     expect(answer.body).not.toContain('own-secret');
   });
 
-  it('of a failed query are the response of the engine', async () => {
+  it('of a failed query are the engine’s response', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, FAILING_SQL);
     expect(answer.statusCode).toBe(200);
@@ -444,7 +444,7 @@ describe('results in the engine’s cursors', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('without rows are stored by the gateway with their columns, which the engine does not store', async () => {
+  it('without rows are stored by the gateway with their columns', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, NO_ROWS_SQL);
     expect(answer.json()).toMatchObject({
@@ -459,7 +459,7 @@ describe('results in the engine’s cursors', () => {
     expect(metrics.values).toMatchObject([{ labels: { outcome: 'stored' }, value: 1 }]);
   });
 
-  it('are rejected and deleted if the query read tables that were not authorized', async () => {
+  it('are rejected and deleted if the query read other tables than were checked', async () => {
     for (const broker of cluster.brokers) broker.garble = (text) => text.replace('["orders"]', '["orders","secrets"]');
     const gateway = await start();
     const answer = await submit(gateway);
@@ -469,7 +469,7 @@ describe('results in the engine’s cursors', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('are not kept if they exceed the row limit of the caller', async () => {
+  it('are not kept above the caller’s row limit', async () => {
     const rows = [...CURSOR_ROWS, '[1]', '[2]'];
     for (const broker of cluster.brokers) broker.rows = rows;
     rowsPerQuery = 11;
@@ -481,7 +481,7 @@ describe('results in the engine’s cursors', () => {
     expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
   });
 
-  it('spool large pages through the store, and leave nothing there', async () => {
+  it('buffer large pages in the store and remove them', async () => {
     const rows = Array.from({ length: 6000 }, (_, i) => `[${9007199254740993n + BigInt(i)},"${'ü'.repeat(500)}"]`);
     for (const broker of cluster.brokers) broker.rows = rows;
     const gateway = await start();
@@ -502,15 +502,15 @@ describe('results in the engine’s cursors', () => {
   });
 
   it.each([
-    ['no JSON', (text: string) => text.replace('"numRowsResultSet"', 'numRowsResultSet'), 502, /not valid JSON/],
-    ['half an answer', (text: string) => text.slice(0, 300), 502, /broke off/],
+    ['not JSON', (text: string) => text.replace('"numRowsResultSet"', 'numRowsResultSet'), 502, /not valid JSON/],
+    ['incomplete', (text: string) => text.slice(0, 300), 502, /ended unexpectedly/],
     [
-      'other rows than it says',
+      'different in rows and metadata',
       (text: string) => text.replace(/"numRows":\d+/u, '"numRows":7'),
       502,
-      /answered with 3/,
+      /received 3 rows/,
     ],
-    ['another page', (text: string) => text.replace(/"offset":\d+/u, '"offset":1'), 502, /from row 1 on/],
+    ['another page', (text: string) => text.replace(/"offset":\d+/u, '"offset":1'), 502, /from offset 1/],
     [
       'an exception',
       (text: string) => text.replace('"exceptions":[]', '"exceptions":[{"message":"disk"}]'),
@@ -518,7 +518,7 @@ describe('results in the engine’s cursors', () => {
       /disk/,
     ],
     ['no cursor', (text: string) => text.replace(/"offset":\d+,/u, ''), 501, /before 1\.3/],
-  ])('are not sent if a page is %s', async (_what, garble, status, message) => {
+  ])('are not returned when a page is %s', async (_what, garble, status, message) => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().garble = garble;
@@ -528,7 +528,7 @@ describe('results in the engine’s cursors', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('require a broker with cursors; otherwise the error has advice and nothing is left', async () => {
+  it('require a broker with cursors; otherwise the error names the remedy, and nothing is stored', async () => {
     const gateway = await start();
     const kept = await submitted(gateway);
     for (const broker of cluster.brokers)
@@ -543,7 +543,7 @@ describe('results in the engine’s cursors', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('free the engine when their caller disconnects', async () => {
+  it('abort the engine’s request when the client aborts', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const client = new AbortController();
@@ -568,7 +568,7 @@ describe('results in the engine’s cursors', () => {
   });
 
   it(
-    'leave nothing here when their caller goes away before the answer, or in the middle of a large page',
+    'leave nothing when the client aborts before the response, or during a large page',
     { timeout: 60_000 },
     async () => {
       const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
@@ -611,7 +611,7 @@ describe('results in the engine’s cursors', () => {
   );
 
   it(
-    'are deleted for room by what they take up at the engine, and one that cannot be is not in the way',
+    'are deleted for the quota by their size at the engine, also after a failed deletion',
     { timeout: 60_000 },
     async () => {
       const rows = Array.from({ length: 1200 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
@@ -641,7 +641,7 @@ describe('results in the engine’s cursors', () => {
     },
   );
 
-  it('count the engine’s part in the metrics of the store', async () => {
+  it('count engine calls in the store metrics', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     await page(gateway, id, 'offset=3');

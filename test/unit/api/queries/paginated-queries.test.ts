@@ -80,7 +80,7 @@ describe('paginated queries over HTTP', () => {
     await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true&numRows=2', payload, headers });
     const [asked] = endpoint.requests;
     expect(asked).toMatchObject({ method: 'POST', path: '/query/sql' });
-    expect(JSON.parse(asked!.body as string)).toEqual({ sql: 'SELECT * FROM "orders"', trace: true });
+    expect(JSON.parse(asked!.body as string)).toEqual({ sql: 'SELECT * FROM "sales"."orders"', trace: true });
     expect(asked!.headers).toEqual({
       'accept-encoding': 'identity',
       'content-type': 'application/json; charset=utf-8',
@@ -177,8 +177,8 @@ describe('paginated queries over HTTP', () => {
   it.each([
     ['<html>Bad gateway</html>', /not a JSON object/],
     ['', /empty/],
-    [answerText(rowTexts(5)).slice(0, 150), /broke off/],
-    [answerText(rowTexts(5)).slice(0, -20), /broke off/],
+    [answerText(rowTexts(5)).slice(0, 150), /ended unexpectedly/],
+    [answerText(rowTexts(5)).slice(0, -20), /incomplete/],
     ['{"resultTable":{"rows":[1,2]}}', /no array where a row/],
   ])('answers bad JSON of the engine (%j) with 502 and keeps nothing', async (text, message) => {
     endpoint.answer = () => responseOf(text, { chunkBytes: 16 });

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Writable } from 'node:stream';
 import { ServiceTokenAuthenticator } from '../../../../src/access/authenticators/service-token.ts';
-import type { Decision } from '../../../../src/access/authorizer.ts';
 import { matchesAnyAction } from '../../../../src/access/policy/actions.ts';
-import { formatSrn, SRN_KINDS } from '../../../../src/access/policy/srn.ts';
+import { SRN_KINDS } from '../../../../src/access/policy/srn.ts';
+import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
+import { AuditLog } from '../../../../src/api/server/logs/audit.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
 import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
@@ -326,27 +328,26 @@ describe('rights', () => {
   });
 
   it('audits each write and each denial, without credentials', async () => {
-    const records: { action: string; resource: string; decision: Decision }[] = [];
+    const records: AuditRecord[] = [];
     let log = '';
     const logger = createLogger('info', new Writable({ write: (chunk, _e, done) => ((log += chunk), done()) }));
     const { call } = await testGateway({
       roles: ['rbac-admin'],
       parts: {
         logger,
-        audit: (_request, action, resource, decision) =>
-          void records.push({ action, resource: formatSrn(resource), decision }),
+        audit: new AuditLog({ write: (record) => void records.push(record), clock: systemClock }),
       },
     });
     await call('POST', '/roles', { name: 'a' });
     await call('GET', '/roles');
     await call('POST', '/policies', { name: 'p', policyDocument: all });
     const { body } = await call('POST', '/service-tokens', { description: 'x' });
-    expect(records.map(({ action, resource, decision }) => [action, resource, decision.allowed])).toEqual([
-      ['CreateRole', 'srn2:role#a', true],
-      ['CreatePolicy', 'srn2:policy#p', true],
-      ['CreatePolicy', 'srn2:policy#p', false],
-      ['CreateServiceToken', 'srn2:service-token#*', true],
+    expect(records.map(({ action, resource, outcome, status }) => [action, resource, outcome, status])).toEqual([
+      ['CreateRole', 'srn2:role#a', 'succeeded', 200],
+      ['CreatePolicy', 'srn2:policy#p', 'denied', 403],
+      ['CreateServiceToken', 'srn2:service-token#*', 'succeeded', 200],
     ]);
+    expect(JSON.stringify(records)).not.toContain(body.secretKey);
     expect(log).toContain('rbac-manager');
     expect(log).not.toContain(body.secretKey);
   });

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { Directory } from '../../../../src/access/directory.ts';
 import { RbacManager, type TableLookup } from '../../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
@@ -56,8 +57,7 @@ export async function testGateway(
   const manager = new RbacManager({
     store,
     directory,
-    now: () => new Date(clock.time),
-    random: Math.random,
+    clock: { ...systemClock, now: () => clock.time },
     ...(tables ? { tables } : {}),
     usage,
   });

@@ -1,0 +1,75 @@
+import { Type, type Static } from 'typebox';
+import { StringEnum } from '../../../resources/schema.ts';
+
+const Statement = Type.Object({
+  role: Type.Optional(Type.String()),
+  policy: Type.Optional(Type.String()),
+  statementIndex: Type.Integer({ minimum: 0 }),
+  effect: StringEnum(['allow', 'deny']),
+});
+
+const Difference = Type.Object(
+  {
+    path: Type.String({ description: 'JSON Pointer into the spec of the resource; empty for the whole spec.' }),
+    before: Type.Optional(Type.Unknown({ description: 'Absent where there was no value.' })),
+    after: Type.Optional(Type.Unknown({ description: 'Absent where there is no value any more.' })),
+  },
+  { additionalProperties: false },
+);
+
+const Change = Type.Object(
+  {
+    kind: Type.String({ description: 'Kind of the resource, such as `Role`.' }),
+    name: Type.String({ description: 'Object name of the resource.' }),
+    operation: StringEnum(['create', 'update', 'delete']),
+    differences: Type.Array(Difference),
+    truncated: Type.Optional(
+      Type.Literal(true, { description: 'Not all differences are listed, or a value was cut.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** One record of the audit log. `docs/audit-record.schema.json` is generated from it. */
+export const AuditRecord = Type.Object(
+  {
+    version: Type.Literal(1, { description: 'Version of this schema. Fields may be added within a version.' }),
+    type: StringEnum(['write', 'denied'], {
+      description: 'A write with its outcome, or a call that was denied.',
+    }),
+    time: Type.String({ format: 'date-time', description: 'When the outcome was known.' }),
+    requestId: Type.String({ description: 'The `X-Request-Id` of the response.' }),
+    principal: Type.String({ description: 'SRN of the caller.' }),
+    authenticator: Type.String({ description: 'What verified the credential.' }),
+    clientAddress: Type.String({ description: 'From `X-Forwarded-For` where the proxy is trusted.' }),
+    method: Type.String(),
+    route: Type.String({ description: 'Pattern of the path.' }),
+    action: Type.String({ description: 'The action that was required, such as `AttachPolicy`.' }),
+    resource: Type.String({ description: 'SRN of the resource that the action was required on.' }),
+    outcome: StringEnum(['succeeded', 'denied', 'rejected', 'failed'], {
+      description:
+        'denied: no right; rejected: an invalid request or a conflict (status 4xx); failed: status 5xx, parts of it may have been written, see `changes`.',
+    }),
+    status: Type.Integer({ description: 'HTTP status of the response.' }),
+    decision: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
+    statements: Type.Array(Statement, { maxItems: 10, description: 'The first statements that decided.' }),
+    message: Type.Optional(Type.String({ description: 'Error message of the response.' })),
+    role: Type.Optional(Type.String({ description: 'Name of the role that the write is about.' })),
+    policy: Type.Optional(Type.String({ description: 'Name of the policy that the write is about.' })),
+    serviceToken: Type.Optional(Type.String({ description: 'Name of the service token that the write is about.' })),
+    subject: Type.Optional(
+      Type.Object({ type: Type.String(), name: Type.String() }, { description: 'Subject of an assignment.' }),
+    ),
+    asked: Type.Optional(Type.Unknown({ description: 'Body of the request; cut to a string where it is long.' })),
+    changes: Type.Optional(Type.Array(Change, { description: 'What was written, also by a write that failed later.' })),
+    count: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Of a denied call: equal calls (caller, action, resource) that this record stands for.',
+      }),
+    ),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Of a denied call: the first of them.' })),
+  },
+  { additionalProperties: false, title: 'olap-warden audit record' },
+);
+export type AuditRecord = Static<typeof AuditRecord>;

@@ -1,0 +1,100 @@
+import { errors } from 'undici';
+import { EndpointError } from './failures.ts';
+import { isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
+import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from './types.ts';
+
+/**
+ * Bytes of a response that are held back while another broker could still be asked. The check of `tablesQueried` holds back as many from the client anyway.
+ */
+const MAX_HELD_BYTES = 64 * 1024;
+
+/**
+ * One of several attempts at a query. Holds the beginning of the response back until the response is complete or long enough; until then the query can be
+ * sent to another broker, because the sink has got nothing.
+ */
+export class Attempt implements AnswerSink {
+  readonly #sink: AnswerSink;
+  readonly #url: string;
+  readonly #outcome = Promise.withResolvers<void>();
+  readonly #held: Buffer[] = [];
+  #heldBytes = 0;
+  #head: AnswerHead | undefined;
+  #released = false;
+  #abortReason: Error | undefined;
+
+  /** @param url of the endpoint, for error messages */
+  constructor(sink: AnswerSink, url: string) {
+    this.#sink = sink;
+    this.#url = url;
+    // Avoids an unhandled rejection where the exchange fails before this is awaited.
+    this.#outcome.promise.catch(() => undefined);
+  }
+
+  /**
+   * Resolves when the sink gets the response. Rejects where it got nothing.
+   * @throws {EngineError} unreachable if another broker should be asked
+   */
+  get released(): Promise<void> {
+    return this.#outcome.promise;
+  }
+
+  onAsked(flow: AnswerFlow): void {
+    this.#sink.onAsked({
+      resume: () => flow.resume(),
+      abort: (reason) => {
+        this.#abortReason = reason;
+        flow.abort(reason);
+      },
+    });
+  }
+
+  onHeaders(head: AnswerHead): void {
+    this.#head = head;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#released) return this.#sink.onData(chunk);
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    return this.#heldBytes < MAX_HELD_BYTES || this.#release();
+  }
+
+  onEnd(): void {
+    const head = this.#head as AnswerHead;
+    if (!this.#released && !isUsableHead(head) && isStoppingAnswer(head, this.#held)) {
+      return this.#fail(new EndpointError('unreachable', `the broker ${this.#url} is stopping`, { reached: true }));
+    }
+    this.#release();
+    this.#sink.onEnd();
+  }
+
+  onBroken(error: Error): void {
+    if (this.#released) return this.#sink.onBroken(error);
+    if (this.#abortReason === undefined) return this.#fail(asUnreachable(error));
+    const message = `the request to ${this.#url} was given up`;
+    this.#fail(new EndpointError('aborted', message, { reached: true, cause: this.#abortReason }));
+  }
+
+  #fail(error: Error): void {
+    this.#held.length = 0;
+    this.#outcome.reject(error);
+  }
+
+  /** @returns as `onData` */
+  #release(): boolean {
+    if (this.#released) return true;
+    this.#released = true;
+    this.#sink.onHeaders(this.#head as AnswerHead);
+    let goOn = true;
+    for (const chunk of this.#held.splice(0)) goOn = this.#sink.onData(chunk);
+    this.#outcome.resolve();
+    return goOn;
+  }
+}
+
+/** A connection that was lost within the response counts like one that was lost before it. */
+function asUnreachable(error: Error): Error {
+  if (!(error instanceof EngineError) || error.code !== 'bad-answer') return error;
+  if (error.cause instanceof errors.HTTPParserError) return error;
+  return new EndpointError('unreachable', error.message, { reached: true, cause: error });
+}

@@ -1,0 +1,68 @@
+import { gunzipSync } from 'node:zlib';
+import { headerOf } from './headers.ts';
+import type { AnswerHead } from './types.ts';
+
+/**
+ * A broker that stops closes its connections to the servers and its thread pools some time before its own port, and answers queries with errors in
+ * between. Seen with 0.11.0 and 1.5.1. Other brokers still answer the same queries.
+ */
+
+/** `BrokerRequestSend`: a connection to a server failed. */
+const REQUEST_SEND = 425;
+/** A task for a thread pool that is shut down; a full pool is `[Running, …`. */
+const POOL_SHUT_DOWN = /rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutting down|Terminated)/;
+/** A service that is being shut down, or a proxy without a service behind it. */
+const UNAVAILABLE = 503;
+
+/** 1.x reports the code of the first error of a query in this header, and -1 for none. */
+const ERROR_CODE = 'x-pinot-error-code';
+const ERRORS_BEGIN = '"exceptions":[{';
+/** Errors are short texts; a longer body is not one of them. */
+const MAX_UNPACKED_BYTES = 1024 * 1024;
+
+interface Errors {
+  readonly exceptions?: readonly { readonly errorCode?: unknown; readonly message?: unknown }[];
+  readonly numServersResponded?: unknown;
+}
+
+/** Whether the head already excludes that the broker is stopping. */
+export function isUsableHead({ status, rawHeaders }: AnswerHead): boolean {
+  return status !== UNAVAILABLE && headerOf(rawHeaders, ERROR_CODE) === '-1';
+}
+
+/** Whether a complete answer to a query tells that its broker is stopping, and no row of the result is in it. */
+export function isStoppingAnswer(head: AnswerHead, chunks: readonly Buffer[]): boolean {
+  const code = headerOf(head.rawHeaders, ERROR_CODE);
+  if (head.status === UNAVAILABLE && code === undefined) return true;
+  if (code === '-1') return false;
+  const body = unpacked(head, chunks, code !== undefined);
+  if (body === undefined || !body.includes(ERRORS_BEGIN)) return false;
+  const { exceptions = [], numServersResponded } = parsed(body);
+  return exceptions.some(
+    ({ errorCode, message }) =>
+      (errorCode === REQUEST_SEND && numServersResponded === 0) ||
+      (typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
+  );
+}
+
+/** @param known whether the head reports an error; otherwise compressed bodies are not worth unpacking */
+function unpacked(head: AnswerHead, chunks: readonly Buffer[], known: boolean): Buffer | undefined {
+  const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  const coding = headerOf(head.rawHeaders, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
+  if (coding === 'identity') return body;
+  if (coding !== 'gzip' || !known) return undefined;
+  try {
+    return gunzipSync(body, { maxOutputLength: MAX_UNPACKED_BYTES });
+  } catch {
+    return undefined;
+  }
+}
+
+function parsed(body: Buffer): Errors {
+  try {
+    const value: unknown = JSON.parse(body.toString());
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

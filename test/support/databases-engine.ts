@@ -1,0 +1,46 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { FakeEngine, type SeenRequest } from './fake-engine.ts';
+import { readRecording, type Recorded } from './replay-engine.ts';
+
+const FOLDER = join(import.meta.dirname, '../fixtures/pinot-1.5.1/databases');
+
+/** The recordings of Pinot 1.5.1 with the databases `default` and `sales`, by name. */
+export const DATABASE_RECORDINGS: readonly string[] = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.txt'))
+  .map((file) => `databases/${file.slice(0, -4)}`);
+
+/** A query as the engine understands it: without quotes of names, blanks around `=`, and an option `database` that agrees with the header. */
+function plain(sql: string, database: string): string {
+  return sql.replaceAll('"', '').replaceAll(/ = /g, '=').replaceAll(`SET database='${database}'; `, '');
+}
+
+function keyOf(method: string, path: string, database: string | undefined, body: string | undefined): string {
+  const { sql } = JSON.parse(body || '{}') as { sql?: string };
+  return [method, path, database ?? '', sql === undefined ? '' : plain(sql, database ?? 'default')].join(' ');
+}
+
+/** An engine with the databases `default` and `sales`, as recorded. A request without a recording is answered by 501. */
+export function databasesEngine(): FakeEngine {
+  const engine = new FakeEngine();
+  const recorded = new Map<string, Recorded>();
+  for (const name of DATABASE_RECORDINGS) {
+    const { method, path, requestHeaders, requestBody, ...answer } = readRecording('1.5.1', name);
+    recorded.set(keyOf(method, path, requestHeaders['database'], requestBody), answer);
+  }
+  const answerTo = ({ method, url, headers, body }: SeenRequest): Recorded => {
+    const path = decodeURIComponent(url);
+    const found = recorded.get(keyOf(method, path, headers['database'] as string | undefined, body));
+    if (found === undefined) return { status: 501, body: '{"error":"not recorded"}' };
+    // Both recorded brokers are this engine.
+    return path.endsWith('livebrokers')
+      ? { ...found, body: found.body.replaceAll(/2180\d/g, `${engine.port}`) }
+      : found;
+  };
+  engine.answers.clear();
+  engine.otherwise = (request, response) => {
+    const { status, body } = answerTo(request);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  };
+  return engine;
+}

@@ -1,0 +1,229 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createEngine } from '../../../../../src/pinot/connection.ts';
+import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
+import { dataPlaneOf, TEST_HEADERS, testApp } from '../../../../support/app.ts';
+import { FakeEngine } from '../../../../support/fake-engine.ts';
+import { type BrokerAnswer, KillableBroker } from '../../../../support/killable-broker.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const ROWS = JSON.stringify({
+  resultTable: { dataSchema: { columnNames: ['a'], columnDataTypes: ['INT'] }, rows: [[1], [2], [3]] },
+  exceptions: [],
+  tablesQueried: ['events'],
+});
+/** As recorded from a broker of 0.11 while it was being stopped. */
+const STOPPING_0_11 = JSON.stringify({
+  exceptions: [
+    { errorCode: 425, message: 'java.lang.RuntimeException: Channel for server: 127.0.0.1_O is inactive' },
+    { errorCode: 427, message: '2 servers [127.0.0.1_O, 127.0.0.1_O] not responded' },
+  ],
+  numServersQueried: 2,
+  numServersResponded: 0,
+});
+/** As recorded from a broker of 1.5.1 while it was being stopped. */
+const STOPPING_1_5 = JSON.stringify({
+  resultTable: null,
+  exceptions: [
+    {
+      errorCode: 200,
+      message:
+        'QueryExecutionError: Task java.util.concurrent.CompletableFuture$AsyncSupply@1bd82a06 rejected from java.util.concurrent.ThreadPoolExecutor@5fc1f6a3[Terminated, pool size = 0, active threads = 0, queued tasks = 0, completed tasks = 61]',
+    },
+  ],
+});
+
+let controller: FakeEngine;
+let brokers: [KillableBroker, KillableBroker];
+let engine: Engine & KnownTables;
+let app: FastifyInstance;
+let url: string;
+
+const send =
+  (body: string | Buffer, headers: Readonly<Record<string, string>> = {}, status = 200): BrokerAnswer =>
+  (_, response) =>
+    void response.writeHead(status, { ...JSON_TYPE, ...headers }).end(body);
+const answers = send(ROWS);
+
+beforeAll(async () => {
+  controller = new FakeEngine();
+  await controller.listen();
+  brokers = [new KillableBroker(answers), new KillableBroker(answers)];
+});
+
+afterAll(() => controller.close());
+
+beforeEach(async () => {
+  for (const broker of brokers) {
+    broker.answer = answers;
+    broker.queries = 0;
+    await broker.start();
+  }
+  controller.serve(['events_OFFLINE']);
+  controller.json('GET /tables/livebrokers', { events_OFFLINE: brokers.map(({ address }) => address) });
+  engine = createEngine({ controllerUrls: [controller.url] });
+  app = await testApp({ register: async () => undefined, parts: { dataPlane: dataPlaneOf(engine) } });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  await app.close();
+  await engine.close();
+  for (const broker of brokers) await broker.kill();
+});
+
+async function ask(path = '/query/sql', init: RequestInit = {}): Promise<{ status: number; body: string }> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { ...TEST_HEADERS, ...JSON_TYPE },
+    body: JSON.stringify({ sql: 'SELECT a FROM events' }),
+    ...init,
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+describe('brokers that are killed under traffic', () => {
+  const CALLERS = 16;
+
+  it.each([
+    ['passed queries', '/query/sql', 2_000],
+    // All results are kept in memory.
+    ['paginated queries', '/query/sql?doPaginate=true', 500],
+  ])(
+    'cause no failed answer of %s',
+    async (_, path, queries) => {
+      for (const broker of brokers) broker.answer = slowly;
+      const seen = new Map<string, number>();
+      const done = Array.from({ length: CALLERS }, () => 0);
+      const load = { asked: 0 };
+      const caller = async (index: number): Promise<void> => {
+        while (load.asked++ < queries) {
+          const { status, body } = await ask(path);
+          const complete = status === 200 && body.includes('[[1],[2],[3]]');
+          const key = complete ? '200' : `${status} ${body.replace(/"timestamp":"[^"]+",/, '').slice(0, 300)}`;
+          seen.set(key, (seen.get(key) ?? 0) + 1);
+          done[index] = (done[index] ?? 0) + 1;
+        }
+        done[index] = Infinity;
+      };
+      /** A query that has met one kill must not meet the next one: there are only two brokers. */
+      const everyCallerGoesOn = async (): Promise<void> => {
+        const wanted = done.map((count) => count + 2);
+        while (done.some((count, index) => count < (wanted[index] as number))) await sleep(1);
+      };
+      let kills = 0;
+      const callers = Promise.all(done.map((_count, index) => caller(index)));
+      while (load.asked < queries) {
+        const broker = brokers[kills++ % 2] as KillableBroker;
+        await sleep(kills % 7);
+        await broker.kill();
+        await sleep(kills % 5);
+        await broker.start();
+        await everyCallerGoesOn();
+      }
+      await callers;
+      expect(Object.fromEntries(seen)).toEqual({ 200: queries });
+      expect(kills).toBeGreaterThan(10);
+    },
+    120_000,
+  );
+});
+
+/** In three pieces, so that a broker can be killed before, within and after an answer. */
+const slowly: BrokerAnswer = async (_, response) => {
+  await sleep(1);
+  response.writeHead(200, JSON_TYPE);
+  response.write(ROWS.slice(0, 40));
+  await sleep(1);
+  response.write(ROWS.slice(40, 60));
+  await sleep(1);
+  response.end(ROWS.slice(60));
+};
+
+describe('an answer of a broker that is stopping', () => {
+  it.each([
+    ['of 0.11', send(STOPPING_0_11)],
+    [
+      'of 0.11, without a length',
+      ((_, response) => {
+        response.writeHead(200, JSON_TYPE);
+        response.write(STOPPING_0_11.slice(0, 50));
+        response.end(STOPPING_0_11.slice(50));
+      }) satisfies BrokerAnswer,
+    ],
+    ['of 1.5', send(STOPPING_1_5, { 'x-pinot-error-code': '200' })],
+    ['of 1.5, compressed', send(gzipSync(STOPPING_1_5), { 'x-pinot-error-code': '200', 'content-encoding': 'gzip' })],
+    ['of 1.5, by its status', send(STOPPING_1_5, { 'x-pinot-error-code': '200' }, 500)],
+    ['503 without a cause', send('', {}, 503)],
+    [
+      'that breaks off',
+      ((_, response) => {
+        response.writeHead(200, { ...JSON_TYPE, 'content-length': ROWS.length });
+        response.write(ROWS.slice(0, 50), () => response.destroy());
+      }) satisfies BrokerAnswer,
+    ],
+  ])('%s is replaced by that of another broker', async (_, stopping) => {
+    brokers[0].answer = stopping;
+    for (let i = 0; i < 4; i++) expect(await ask()).toEqual({ status: 200, body: ROWS });
+    // From the first such answer on the broker is asked last.
+    expect(brokers.map(({ queries }) => queries)).toEqual([1, 4]);
+  });
+
+  it('is passed on where every broker answers so', async () => {
+    for (const broker of brokers) broker.answer = send(STOPPING_0_11);
+    expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
+    expect(brokers.map(({ queries }) => queries)).toEqual([1, 1]);
+  });
+
+  it('is passed on where there is no other broker', async () => {
+    brokers[0].answer = send(STOPPING_0_11);
+    controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[0].address] });
+    expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
+  });
+});
+
+describe('an answer that no other broker is asked for', () => {
+  const error = (errorCode: number, message: string, more: object = {}) =>
+    JSON.stringify({ exceptions: [{ errorCode, message }], numServersResponded: 1, ...more });
+
+  it.each([
+    ['one of two servers is away', error(425, 'Channel for server is inactive')],
+    ['the query timed out', error(250, 'ExecutionTimeoutError', { numServersResponded: 0 })],
+    ['a server has no memory left', error(245, 'ServerResourceLimitExceededError', { numServersResponded: 0 })],
+    ['a full queue', error(200, 'rejected from java.util.concurrent.ThreadPoolExecutor@1f[Running, pool size = 8]')],
+    ['an error of the query', error(150, 'SQLParsingError')],
+    ['rows with the words of an error', JSON.stringify({ rows: [[STOPPING_0_11]], exceptions: [] })],
+    ['no JSON', `"exceptions":[{ ${STOPPING_0_11.slice(5)}`],
+  ])('%s', async (_, body) => {
+    for (const broker of brokers) broker.answer = send(body);
+    expect(await ask()).toEqual({ status: 200, body });
+    expect(brokers[0].queries + brokers[1].queries).toBe(1);
+  });
+
+  it('begins with more than is held back', async () => {
+    const long = `${ROWS.slice(0, 40)}${' '.repeat(256 * 1024)}`;
+    for (const broker of brokers) {
+      broker.answer = (__, response) => {
+        response.writeHead(200, { ...JSON_TYPE, 'content-length': long.length + 1 });
+        response.write(long, () => setTimeout(() => response.destroy(), 20));
+      };
+    }
+    await expect(ask()).rejects.toThrow('terminated');
+    expect(brokers[0].queries + brokers[1].queries).toBe(1);
+  });
+});
+
+it('a client that disconnects while a broker answers is not asked for again', async () => {
+  const left = new AbortController();
+  brokers[0].answer = (_, response) => {
+    response.writeHead(200, JSON_TYPE);
+    response.write(ROWS.slice(0, 40), () => setTimeout(() => left.abort(), 20));
+  };
+  await expect(ask('/query/sql', { signal: left.signal })).rejects.toThrow('abort');
+  await sleep(100);
+  expect(brokers.map(({ queries }) => queries)).toEqual([1, 0]);
+});

@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formatsModule from 'ajv-formats';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
+import { AuditLog } from '../../../../src/api/server/logs/audit.ts';
+import { StoreError } from '../../../../src/store/resource-store.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { inPath, testGateway, type TestGateway } from './gateway.ts';
+
+const ROOT = join(import.meta.dirname, '../../../..');
+const DOCUMENT = { version: 'v1', statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#t'] }] };
+const ROLE = `/roles/${inPath('role', 'r')}`;
+
+let validate: ReturnType<Ajv2020['compile']>;
+beforeAll(async () => {
+  const ajv = new Ajv2020({ strict: false });
+  formatsModule.default(ajv);
+  validate = ajv.compile(JSON.parse(await readFile(join(ROOT, 'docs/audit-record.schema.json'), 'utf8')));
+});
+
+let gateway: TestGateway;
+let records: AuditRecord[];
+let clock: FakeClock;
+afterEach(() => gateway.app.close());
+
+async function start(roles: readonly string[] = ['system-admin']): Promise<void> {
+  records = [];
+  clock = new FakeClock();
+  const audit = new AuditLog({
+    clock,
+    write(record) {
+      const line = JSON.parse(JSON.stringify(record));
+      expect(validate(line), JSON.stringify(validate.errors)).toBe(true);
+      records.push(line);
+    },
+  });
+  gateway = await testGateway({ roles, parts: { audit } });
+}
+
+describe('the audit record of a write', () => {
+  it('tells who, from where, what was asked, about what, and the difference', async () => {
+    await start();
+    await gateway.call('POST', '/roles', { name: 'r', description: 'first' });
+    await gateway.call('POST', '/policies', { name: 'p', policyDocument: DOCUMENT });
+    await gateway.call('POST', `${ROLE}/attach-policy`, { policySrn: 'srn2:policy#p' });
+    await gateway.call('POST', `${ROLE}/create-assignment`, { subject: 'Ada@x.org', subjectType: 'user-email' });
+    await gateway.call('PUT', ROLE, { description: 'second' });
+    await gateway.call('POST', `${ROLE}/delete-assignment`, { subject: 'ada@x.org', subjectType: 'user-email' });
+    expect(records.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual([
+      'CreateRole succeeded',
+      'CreatePolicy succeeded',
+      'AttachPolicy succeeded',
+      'CreateAssignment succeeded',
+      'UpdateRole succeeded',
+      'DeleteAssignment succeeded',
+    ]);
+    expect(records[2]).toMatchObject({
+      version: 1,
+      type: 'write',
+      principal: 'srn2:user#alice@example.com',
+      authenticator: 'token-file',
+      clientAddress: '127.0.0.1',
+      method: 'POST',
+      route: '/api/v1/rbac-manager/roles/:roleSrn/attach-policy',
+      resource: 'srn2:role#r',
+      status: 200,
+      decision: 'allowed',
+      statements: [{ role: 'system-admin', policy: 'system-admin', statementIndex: 0, effect: 'allow' }],
+      role: 'r',
+      policy: 'p',
+      asked: { policySrn: 'srn2:policy#p' },
+      changes: [{ kind: 'Role', name: 'r', operation: 'update', differences: [{ path: '/policies/0', after: 'p' }] }],
+    });
+    expect(records[3]).toMatchObject({
+      role: 'r',
+      subject: { type: 'user-email', name: 'Ada@x.org' },
+      changes: [{ kind: 'RoleAssignment', operation: 'create' }],
+    });
+    expect(records[4]?.changes).toEqual([
+      {
+        kind: 'Role',
+        name: 'r',
+        operation: 'update',
+        differences: [{ path: '/description', before: 'first', after: 'second' }],
+      },
+    ]);
+    expect(records[5]?.changes).toMatchObject([{ operation: 'delete', differences: [{ path: '' }] }]);
+  });
+
+  it('has the outcome of a write that was rejected or failed', async () => {
+    await start();
+    await gateway.call('POST', '/roles', { name: 'r' });
+    await gateway.call('POST', '/roles', { name: 'r' });
+    gateway.store.beforeWrite = () => {
+      throw new StoreError('unavailable', 'the API server is away');
+    };
+    await gateway.call('DELETE', ROLE);
+    expect(records.map(({ outcome, status, message }) => [outcome, status, message])).toEqual([
+      ['succeeded', 200, undefined],
+      ['rejected', 409, 'role `r` exists already'],
+      ['failed', 503, 'the API server is away'],
+    ]);
+    expect(records[2]?.changes).toEqual([]);
+  });
+
+  it('has a bounded size', async () => {
+    await start();
+    const statements = Array.from({ length: 500 }, (_, index) => ({
+      effect: 'allow',
+      description: 'x'.repeat(900),
+      actions: ['Query'],
+      resources: [`srn2:table#t${index}`],
+    }));
+    expect(
+      (await gateway.call('POST', '/policies', { name: 'p', policyDocument: { version: 'v1', statements } })).status,
+    ).toBe(200);
+    const changed = statements.map((statement) => ({ ...statement, description: 'y'.repeat(900) }));
+    await gateway.call('PUT', `/policies/${inPath('policy', 'p')}`, {
+      policyDocument: { version: 'v1', statements: changed },
+    });
+    for (const record of records) {
+      expect(JSON.stringify(record).length).toBeLessThan(64 * 1024);
+      expect(record.changes?.[0]?.truncated).toBe(true);
+    }
+  });
+});
+
+describe('the audit record of a denied call', () => {
+  it('is written once for calls that are repeated, and once more with their number', async () => {
+    await start(['table-reader']);
+    for (let poll = 0; poll < 50; poll++) expect((await gateway.call('GET', ROLE)).status).toBe(403);
+    await gateway.call('POST', '/roles', { name: 'x' });
+    expect(records.map(({ type, action, outcome, count }) => [type, action, outcome, count])).toEqual([
+      ['denied', 'GetRole', 'denied', 1],
+      ['denied', 'CreateRole', 'denied', 1],
+    ]);
+    await clock.advance(300_000);
+    expect(records.slice(2).map(({ action, count, since }) => [action, count, since])).toEqual([
+      ['GetRole', 49, records[0]?.since],
+    ]);
+    await gateway.call('GET', ROLE);
+    expect(records).toHaveLength(4);
+  });
+});
