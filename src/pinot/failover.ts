@@ -64,10 +64,7 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 
   /** Tries the endpoints in order and returns the first response, whatever its status. */
-  async #first<T>(
-    request: EngineRequest,
-    ask: (endpoint: PooledEndpoint, isLast: boolean) => Promise<T>,
-  ): Promise<T> {
+  async #first<T>(request: EngineRequest, ask: (endpoint: PooledEndpoint, isLast: boolean) => Promise<T>): Promise<T> {
     let last: unknown;
     let sent = 0;
     const endpoints = this.#inOrder();

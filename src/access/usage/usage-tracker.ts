@@ -43,7 +43,7 @@ export class UsageTracker {
   #completeFrom: Day = 0;
   #day: Day;
   #work: Promise<void> | undefined;
-  #stopRepeat: () => Promise<void> = async () => {};
+  #stopSynchronizing: () => Promise<void> = async () => {};
   #cancelDay: () => void = () => {};
 
   constructor(options: UsageTrackerOptions) {
@@ -91,7 +91,7 @@ export class UsageTracker {
       await sleep(clock, clock.random() * USAGE_INTERVAL_MS, signal);
       await this.synchronize(signal).catch(onError);
       signal.throwIfAborted();
-      this.#stopRepeat = runPeriodically((stopped) => this.synchronize(stopped), {
+      this.#stopSynchronizing = runPeriodically((stopped) => this.synchronize(stopped), {
         clock,
         intervalMs: USAGE_INTERVAL_MS,
         onError,
@@ -105,7 +105,7 @@ export class UsageTracker {
     this.#cancelDay();
     this.#stopping.abort(new Error('the gateway is stopping'));
     await this.#work;
-    await this.#stopRepeat();
+    await this.#stopSynchronizing();
     await this.synchronize(signal);
   }
 

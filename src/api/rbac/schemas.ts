@@ -184,7 +184,14 @@ const document = {
     }),
   ),
   policyDocument: Type.Optional(
-    Type.Object({}, { additionalProperties: true, description: 'The document itself, instead of policyDocumentJson.' }),
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        $id: 'PolicyDocumentInput',
+        description: 'The document itself, instead of policyDocumentJson.',
+      },
+    ),
   ),
 };
 export const CreatePolicyRequest = Type.Object(

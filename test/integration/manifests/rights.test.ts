@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { roleAssignment } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { exerciseGateway, exerciseOperator } from '../../support/kubernetes/exercise.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
@@ -91,8 +92,15 @@ describe('the operator', () => {
     const subjects = () => kubectl('get', 'orolebinding', '-o', 'jsonpath={.items[*].spec.subjects[*].name}');
     await eventually(subjects, (names) => names === 'grace@example.com');
     await second.end();
+    // Without the setting its subjects lose the role, unless they are the last.
+    await apply(
+      roleAssignment('by-hand', {
+        role: 'system-admin',
+        subjects: [{ type: 'user-email', name: 'linus@example.com' }],
+      }),
+    );
     const third = await start('operator');
-    await eventually(subjects, (names) => names === '');
+    await eventually(subjects, (names) => names === 'linus@example.com');
     await third.end();
 
     expect(await rights.refused('olap-warden-operator')).toEqual([]);

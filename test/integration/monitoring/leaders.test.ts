@@ -6,6 +6,7 @@ import { startPinot, type Pinot } from '../../support/pinot.ts';
 import type { Program } from '../../support/processes.ts';
 import { startProduct, type RunningProduct } from '../../support/product-process.ts';
 import { startPrometheus, type Prometheus } from '../../support/prometheus.ts';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
 /** Two operators and a gateway, each a process with rights of its own, beside a real Pinot; a real Prometheus scrapes them all. */
 
@@ -98,10 +99,10 @@ it('the gateway shows the checks evaluated so far, then the complete report', as
     .toBeGreaterThan(4);
   watching.abort();
   await runs;
-  expect(seen).toMatchObject({ checksTotal: 33 });
+  expect(seen).toMatchObject({ checksTotal: CATALOGUE.length });
   await expect.poll(async () => (await health()).running, SLOW).toBeNull();
   const { summary } = await health();
-  expect(summary.pass + summary.fail).toBe(33);
+  expect(summary.pass + summary.fail).toBe(CATALOGUE.length);
 }, 180_000);
 
 it('one alert fires, and continues after another operator became leader', async () => {
@@ -130,7 +131,7 @@ it('one alert fires, and continues after another operator became leader', async 
     .toBe(true);
   // Until the new leader was scraped for a while.
   const told = async () => (await prometheus.query('olap_warden_health_check_status')).length;
-  await expect.poll(told, SLOW).toBe(33);
+  await expect.poll(told, SLOW).toBe(CATALOGUE.length);
   seen.add((await states()).join(' '));
   expect([...seen]).toEqual(['firing']);
   expect(await prometheus.query(`changes(ALERTS_FOR_STATE{alertname="${ALERT}"}[60s])`)).toMatchObject([

@@ -82,11 +82,16 @@ export type AssignmentOfRole = {
   readonly managedBy?: ReadonlyArray<string>;
 };
 
+export type PolicyDocumentInput = {
+  readonly version: 'v1';
+  readonly statements: ReadonlyArray<StatementInput>;
+};
+
 export type CreatePolicyRequest = {
   readonly name: string;
   readonly description?: string;
   readonly policyDocumentJson?: string;
-  readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly policyDocument?: PolicyDocumentInput;
 };
 
 export type Statement = {
@@ -119,7 +124,7 @@ export type UpdatePolicyRequest = {
   readonly name?: string;
   readonly description?: string;
   readonly policyDocumentJson?: string;
-  readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly policyDocument?: PolicyDocumentInput;
   readonly srn?: string;
   readonly createdAt?: string;
   readonly lastUpdatedAt?: string;
@@ -182,7 +187,7 @@ export type WhoAmI = {
 
 export type SimulateAccessRequest = {
   readonly policyDocumentJson?: string;
-  readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly policyDocument?: PolicyDocumentInput;
   readonly subjectTypeToSubject: {
     readonly 'user-email'?: string | ReadonlyArray<string>;
     readonly email?: string | ReadonlyArray<string>;
@@ -449,4 +454,11 @@ export type CursorResponse = {
   readonly exceptions: ReadonlyArray<unknown>;
   readonly brokerHost?: string;
   readonly brokerPort?: number;
+};
+
+export type StatementInput = {
+  readonly description?: string;
+  readonly effect?: 'allow' | 'deny';
+  readonly actions?: string | ReadonlyArray<string>;
+  readonly resources: string | ReadonlyArray<string>;
 };
