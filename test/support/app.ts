@@ -68,7 +68,7 @@ export interface TestAppOptions {
   /** Alice where absent. */
   readonly principal?: Principal;
   readonly register: RegisterRoutes | readonly RegisterRoutes[];
-  /** Anything else of the app, such as `now`, `limits`, `audit` or a logger. */
+  /** Anything else of the app, such as `clock`, `limits`, `audit` or a logger. */
   readonly parts?: Partial<AppParts>;
 }
 

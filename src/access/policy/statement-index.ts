@@ -23,6 +23,8 @@ export class Question {
   head = 0;
   /** Whether a name exceeds the maximum length: nothing is allowed then, and patterns are not compared. */
   tooLong = false;
+  /** A statement that matched, of the index that was searched last with a match. */
+  deciding: CompiledStatement | undefined;
   readonly #deployment: Deployment;
   #resource: Srn = { levels: [] };
   #levels: readonly SrnLevel[] | undefined;
@@ -39,6 +41,7 @@ export class Question {
     this.tooLong = isTooLong(this.last) || (levels.length > 1 && levels.some(isTooLong));
     this.#resource = resource;
     this.#levels = undefined;
+    this.deciding = undefined;
     return this;
   }
 
@@ -144,6 +147,7 @@ class StatementList implements StatementIndex {
       if (head !== 0 && head !== question.head) continue;
       const { statement, pattern } = this.#probes[from + bit]!;
       if (!matchesQuestion(pattern, question)) continue;
+      question.deciding = statement;
       found?.statements.add(statement);
       if (isEnough(found)) return true;
       any = true;
@@ -314,6 +318,8 @@ class Bucket {
   #uncertain: Probe[] | undefined;
   /** Union of the actions of the certain statements. */
   #bits: Int32Array | undefined;
+  /** By action: the first certain statement with it, once that was asked for. */
+  #firstByAction: CompiledStatement[] | undefined;
 
   addCertain(statement: CompiledStatement): void {
     (this.#certain ??= []).push(statement);
@@ -337,16 +343,27 @@ class Bucket {
     const { index } = question.action;
     if (index >= 0) {
       const included = (this.#bits![index >>> 5]! & (1 << (index & 31))) !== 0;
+      if (included) question.deciding = this.#firstWith(question.action);
       if (!included || !found) return included;
     }
     let any = false;
     for (const statement of this.#certain!) {
       if (!includesAction(statement.actions, question.action)) continue;
       any = true;
+      question.deciding = statement;
       found?.statements.add(statement);
       if (isEnough(found)) break;
     }
     return any;
+  }
+
+  #firstWith(action: AskedAction): CompiledStatement | undefined {
+    this.#firstByAction ??= [];
+    const known = this.#firstByAction[action.index];
+    if (known) return known;
+    const first = this.#certain!.find(({ actions }) => includesAction(actions, action));
+    if (first) this.#firstByAction[action.index] = first;
+    return first;
   }
 
   #uncertainMatches(question: Question, found?: FoundStatements): boolean {
@@ -354,6 +371,7 @@ class Bucket {
     for (const { statement, pattern } of this.#uncertain!) {
       if (!includesAction(statement.actions, question.action) || !matchesQuestion(pattern, question)) continue;
       any = true;
+      question.deciding = statement;
       found?.statements.add(statement);
       if (isEnough(found)) break;
     }

@@ -95,7 +95,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     data: { engine, queries, settings, peers },
     peers: () => directory?.peers ?? [],
     async close() {
-      stopRetention();
+      await stopRetention();
       await client.close();
       await store.close();
     },

@@ -112,7 +112,7 @@ describe.each(CUSTOM_KINDS)('kubectl on a %s', (kind) => {
     await expect(masked(texts.join('\n'))).toMatchFileSnapshot(golden('explain'));
   });
 
-  it('lists it with what matters', async () => {
+  it('lists it with its columns', async () => {
     const text = await kubectl('get', resource, '-o', 'wide');
     await expect(masked(text).replaceAll(/(?<=\s)(\d+[smhdy])+(?=\s|$)/gm, 'AGE')).toMatchFileSnapshot(golden('get'));
   });

@@ -16,13 +16,13 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 describe('manifests/install.yaml', () => {
-  it('is what the chart renders', { timeout: 600_000 }, async () => {
+  it('is equal to the rendered chart', { timeout: 600_000 }, async () => {
     const content = await renderInstallManifest(join(await helmTools(), 'helm'));
     // Compared as a whole: a difference of a thousand lines helps nobody.
     expect((await readFile(INSTALL_MANIFEST, 'utf8')) === content, 'run `make manifests`').toBe(true);
   });
 
-  it('installs everything with one command, and goes again but for what people made', async () => {
+  it('installs everything with one command; `make undeploy` keeps the custom resources', async () => {
     await api.mustKubectl(['apply', '--server-side', '-f', INSTALL_MANIFEST]);
     await api.mustKubectl(['-n', 'olap', 'rollout', 'status', 'deploy/olap-warden-operator', '--watch=false']);
     await api.mustKubectl([

@@ -35,7 +35,7 @@ const alertIsFiring = async (): Promise<boolean> =>
   (await prometheus.alerts()).some(({ labels, state }) => labels['alertname'] === ALERT && state === 'firing');
 
 describe('a real Prometheus', () => {
-  it('sees one series for each check', async () => {
+  it('has one series for each check', async () => {
     expect((await service.call('GET', RUN)).status).toBe(200);
     await expect
       .poll(async () => (await prometheus.query('olap_warden_health_check_status')).length, { timeout: 20_000 })

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { Directory } from '../../../src/access/directory.ts';
 import { ServiceTokenAuthenticator } from '../../../src/access/authenticators/service-token.ts';
 import { RbacManager } from '../../../src/access/manager/manager.ts';
@@ -55,8 +56,7 @@ async function prepare(store: ResourceStore): Promise<void> {
 
 async function gateway(store: ResourceStore): Promise<Gateway & { close(): Promise<void> }> {
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
-  const now = (): Date => new Date();
-  const manager = new RbacManager({ store, directory, now, random: Math.random });
+  const manager = new RbacManager({ store, directory, clock: systemClock });
   const app = await testApp({ authorizer: directory, register: (scope) => rbacManager(scope, { manager }) });
   return {
     store,

@@ -40,7 +40,7 @@ describe.each(STORES)('three gateways with one store: %s', (_name, properties) =
     return { status: answer.status, text: await answer.text() };
   }
 
-  it('serves on any what was submitted on one, until it is deleted on a third', async () => {
+  it('serve a result on any gateway until it is deleted', async () => {
     const submitted = await call(0, '/query/sql?doPaginate=true&numRows=3', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

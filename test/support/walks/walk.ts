@@ -1,3 +1,4 @@
+import { systemClock } from '../../../src/platform/clock.ts';
 import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
 import { RbacManager } from '../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
@@ -115,7 +116,7 @@ async function seedWorld(store: ResourceStore, random: Random): Promise<void> {
 
 function gatewayOf(store: ResourceStore): { manager: RbacManager; directory: Directory } {
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { ownersByName: true });
-  const manager = new RbacManager({ store, directory, now: () => new Date(), random: Math.random });
+  const manager = new RbacManager({ store, directory, clock: systemClock });
   return { manager, directory };
 }
 

@@ -19,7 +19,7 @@ server.listen(0, '127.0.0.1', async () => {
 });`;
 
 describe('the global fetch', () => {
-  it('outlives a server that closes while its answer is unread', async () => {
+  it('keeps the process running when a server closes the connection before the response is read', async () => {
     const args = [
       '--import',
       new URL('../../../src/platform/fetch.ts', import.meta.url).href,

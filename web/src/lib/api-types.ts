@@ -14,6 +14,7 @@ export type Role = {
   readonly createdBy: string;
   readonly lastUpdatedBy: string;
   readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
 };
 
 export type Error = {
@@ -33,6 +34,8 @@ export type UpdateRoleRequest = {
   readonly createdBy?: string;
   readonly lastUpdatedBy?: string;
   readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type AttachPolicyRequest = {
@@ -58,6 +61,7 @@ export type Assignment = {
   readonly createdBy?: string;
   readonly expiresAt?: string | null;
   readonly status?: 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -74,6 +78,7 @@ export type AssignmentOfRole = {
   readonly createdBy?: string;
   readonly expiresAt?: string | null;
   readonly status?: 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -126,6 +131,8 @@ export type UpdatePolicyRequest = {
   readonly createdBy?: string;
   readonly lastUpdatedBy?: string;
   readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type CreateServiceTokenRequest = {
@@ -156,6 +163,7 @@ export type ServiceToken = {
     readonly srn: string;
   }>;
   readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -254,6 +262,25 @@ export type WhoCan = {
     readonly role: string;
     readonly policy: string;
     readonly statementIndex: number;
+  }>;
+};
+
+export type AccessReview = {
+  readonly trackedSince: string;
+  readonly unusedDays: number;
+  readonly complete: boolean;
+  readonly total: number;
+  readonly unused: ReadonlyArray<{
+    readonly kind: 'role' | 'statement' | 'assignment' | 'service-token';
+    readonly role?: string;
+    readonly policy?: string;
+    readonly statementIndex?: number;
+    readonly subject?: string;
+    readonly subjectType?: 'user-email' | 'group' | 'domain' | 'service-token';
+    readonly serviceToken?: string;
+    readonly description?: string;
+    readonly lastUsedAt: string | null;
+    readonly unusedSince: string;
   }>;
 };
 

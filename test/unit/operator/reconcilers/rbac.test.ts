@@ -58,7 +58,7 @@ describe('a Policy', () => {
   });
 });
 
-describe('a Policy that names what does not exist', () => {
+describe('a Policy that refers to missing tables or resources', () => {
   it('is ready with a warning until it exists', async () => {
     let tables: string[] | undefined;
     const [store, clock] = [
@@ -230,7 +230,7 @@ describe('a RoleAssignment with subjects that expire', () => {
     });
   });
 
-  it('keeps them for ever where the setting is 0', () => {
+  it('keeps them if the setting is 0', () => {
     const object = roleAssignment('one', { subjects: [until('2001-01-01T00:00:00Z')] });
     expect(pruneExpired(object, Date.parse('2026-01-01T00:00:00Z'), 0)).toBeUndefined();
   });
