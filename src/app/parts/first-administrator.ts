@@ -32,9 +32,7 @@ export function parseSubject(text: string): Subject {
   return { type, name: text.slice(colon + 1) };
 }
 
-/** Attempts to write an assignment that is changed concurrently. */
-const CONFLICT_ATTEMPTS = 10;
-const CONFLICT_BACKOFF = { baseMs: 10, maxMs: 400, jitter: 'half' } as const;
+const MAX_CONFLICTS = 10;
 const RETRY_INTERVAL = { baseMs: 2000, maxMs: 2000, jitter: 'none' } as const;
 
 /** Assigns the role `system-admin` to the subjects; retries until it succeeds. */
@@ -152,35 +150,31 @@ export async function recoverLocalAdministrator(
   dataDir: string,
   signal: AbortSignal,
 ): Promise<string> {
-  for (const { metadata } of store.list('RoleAssignment')) {
-    // The operator runs already and may write the status at the same time.
-    await retry(() => removeLocalSubjects(store, metadata.name, signal), {
-      attempts: CONFLICT_ATTEMPTS,
-      backoff: CONFLICT_BACKOFF,
-      clock: systemClock,
-      signal,
-      retryAfterMs: conflictRetryAfterMs,
-    });
-  }
-  const found = store.get('RoleAssignment', LOCAL);
-  const spec = { role: ADMINISTRATOR_ROLE, subjects: [LOCAL_ADMINISTRATOR] };
-  // An assignment of that name to another role cannot get this role, because the role is immutable.
-  if (found) await store.delete('RoleAssignment', LOCAL, { signal });
-  await store.create('RoleAssignment', newAssignment(LOCAL, spec), { signal });
+  await retry(() => reassignLocalAdministrator(store, signal), {
+    // The operator writes the status of assignments meanwhile.
+    attempts: MAX_CONFLICTS,
+    backoff: { baseMs: 20, maxMs: 500 },
+    clock: systemClock,
+    signal,
+    retryAfterMs: conflictRetryAfterMs,
+  });
   await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, TOKEN_FILE);
   const kept = (await exists(file)) ? (await readFile(file, 'utf8')).split('\n').filter(isOfOthers) : [];
   return writeNewToken(dataDir, kept);
 }
 
-async function removeLocalSubjects(store: ResourceStore, name: string, signal: AbortSignal): Promise<void> {
-  const assignment = store.get('RoleAssignment', name);
-  if (!assignment) return;
-  const { role, subjects } = assignment.spec;
-  const others = subjects.filter((subject) => !LOCAL_SUBJECTS.some((own) => sameSubject(own, subject)));
-  if (others.length === subjects.length) return;
-  if (others.length === 0) await store.delete('RoleAssignment', name, { signal });
-  else await store.update('RoleAssignment', { ...assignment, spec: { role, subjects: others } }, { signal });
+async function reassignLocalAdministrator(store: ResourceStore, signal: AbortSignal): Promise<void> {
+  for (const assignment of await store.readAll('RoleAssignment')) {
+    const { name } = assignment.metadata;
+    const { role, subjects } = assignment.spec;
+    const others = subjects.filter((subject) => !LOCAL_SUBJECTS.some((own) => sameSubject(own, subject)));
+    if (name === LOCAL || others.length === 0) await store.delete('RoleAssignment', name, { signal });
+    else if (others.length < subjects.length)
+      await store.update('RoleAssignment', { ...assignment, spec: { role, subjects: others } }, { signal });
+  }
+  const spec = { role: ADMINISTRATOR_ROLE, subjects: [LOCAL_ADMINISTRATOR] };
+  await store.create('RoleAssignment', newAssignment(LOCAL, spec), { signal });
 }
 
 /** Whether a line of the token file is not of the local administrator. */
