@@ -72,7 +72,7 @@ export function runOperator(
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   wanted: (answer: T) => boolean,
-  timeoutMs = 20_000,
+  timeoutMs = 50_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

@@ -80,7 +80,7 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     this.#requireSubject(subject);
     requireFuture(subject.expiresAt, this.#editor.now());
-    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
+    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
     if (existing.length > 0) {
       // An earlier end takes the role away from then on.
@@ -161,7 +161,7 @@ export class AssignmentManager {
         if (!isStoreError(error, 'not-found')) throw error;
       }
     }
-    return this.#view(subject, existing[0]);
+    return this.#view(subject, written[0] ?? existing[0]);
   }
 
   /** The spec with the subject's new expiry; the same object if it has that expiry already. */

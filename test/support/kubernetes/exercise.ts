@@ -49,7 +49,7 @@ export async function exerciseGateway({ apply }: Pick<Hands, 'apply'>, call: Cal
   await call('PUT', `${rbac}/policies/${srn('policy', 'p')}`, { description: 'changed', policyDocument });
   await call('POST', `${rbac}/roles`, { name: 'r' });
   await call('POST', `${rbac}/roles/${srn('role', 'r')}/attach-policy`, { policySrn: 'srn2:policy#p' });
-  const made = await call<{ srn: string }>('POST', `${rbac}/service-tokens`, { description: 'x' });
+  const made = await call<{ srn: string; accessKey: string }>('POST', `${rbac}/service-tokens`, { description: 'x' });
   const people = ['ada@example.com', 'grace@example.com'].map((name) => ({ type: 'user-email' as const, name }));
   await apply(roleAssignment('by-kubectl', { role: 'r', subjects: people }));
   await eventually(
@@ -61,6 +61,11 @@ export async function exerciseGateway({ apply }: Pick<Hands, 'apply'>, call: Cal
   for (const subject of ['ada@example.com', 'grace@example.com', 'alan@example.com']) {
     await call('POST', `${rbac}/roles/${srn('role', 'r')}/delete-assignment`, { subjectType: 'user-email', subject });
   }
+  // A second administrator: what is left is read without a cache.
+  const administrators = `${rbac}/roles/${srn('role', 'system-admin')}`;
+  const token = { subjectType: 'service-token', subject: made.accessKey };
+  await call('POST', `${administrators}/create-assignment`, token);
+  await call('POST', `${administrators}/delete-assignment`, token);
   await call('DELETE', `${rbac}/service-tokens/${encodeURIComponent(made.srn)}`);
   await call('DELETE', `${rbac}/roles/${srn('role', 'r')}`);
   await call('DELETE', `${rbac}/policies/${srn('policy', 'p')}`);
