@@ -1,14 +1,14 @@
 import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { eventually } from '../operator.ts';
 
-/** What both exercises need of a cluster that an operator works in. */
+/** The cluster of both exercises, in which an operator runs. */
 export interface Hands {
   /** kubectl in the namespace. @throws when it fails */
   readonly kubectl: (...args: string[]) => Promise<string>;
   readonly apply: (...objects: object[]) => Promise<void>;
 }
 
-/** Has an operator do all that it does in its life, but for what follows from its settings. */
+/** Makes an operator use all its functions, except those that depend on its settings. */
 export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void> {
   await kubectl('wait', '--for=create', '--timeout=20s', 'roles.olapwarden.io/system-admin');
   await apply(policy('read'), role('analysts', { policies: ['read'] }));
@@ -17,7 +17,7 @@ export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void>
   await kubectl('annotate', 'otoken', 'exercised', 'olapwarden.io/rotate-at=1');
   await kubectl('wait', '--for=jsonpath={.status.observedRotateAt}=1', '--timeout=20s', 'otoken/exercised');
   await kubectl('delete', 'otoken', 'exercised');
-  // With a garbage collector or without one: the operator takes them away by itself.
+  // Also without a garbage collector: the operator deletes them itself.
   await eventually(
     () => kubectl('get', 'secrets', '-o', 'name'),
     (names) => !names.includes('exercised'),
@@ -35,7 +35,7 @@ export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void>
 /** A call of a gateway's REST interface that is answered 200: its answer, as JSON where it is an object. */
 export type Call = <T = unknown>(method: string, path: string, body?: object) => Promise<T>;
 
-/** Has a gateway write everything that its REST interface writes. */
+/** Makes a gateway write everything that its REST interface can write. */
 export async function exerciseGateway({ apply }: Pick<Hands, 'apply'>, call: Call): Promise<void> {
   const rbac = '/api/v1/rbac-manager';
   const srn = (kind: string, name: string): string => encodeURIComponent(`srn2:${kind}#${name}`);
