@@ -5,7 +5,7 @@ import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './co
 import { GrantSet, type HeldPolicy } from './grant-set.ts';
 import type { Principal } from '../principal.ts';
 import type { Deployment, Srn } from './srn.ts';
-import { Question } from './statement-index.ts';
+import { Question } from './question.ts';
 
 /** The roles of a principal, and the time in which they are valid if no assignment changes. */
 export interface HeldRoles {

@@ -1,7 +1,8 @@
 import type { Decision, DecisionReason, MatchedStatement } from '../authorizer.ts';
 import type { CompiledPolicy, CompiledStatement } from './compiled-policy.ts';
 import type { SrnPatternLevel } from './srn.ts';
-import { FoundStatements, indexStatements, type Question, type StatementIndex } from './statement-index.ts';
+import { FoundStatements, type Question, type StatementIndex } from './question.ts';
+import { indexStatements } from './statement-index.ts';
 
 /** Maximum statements listed in a decision; they are for humans and logs. */
 export const MAX_MATCHED_STATEMENTS = 100;

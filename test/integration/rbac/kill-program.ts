@@ -2,6 +2,7 @@
 // Arguments: prefix of the items' names, and `folder <path>` or `kubernetes <kubeconfig> <namespace>`.
 import { Directory } from '../../../src/access/directory.ts';
 import { RbacManager } from '../../../src/access/manager/manager.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { openStore } from './kill-stores.ts';
 import { STEPS } from './kill-steps.ts';
 
@@ -14,7 +15,7 @@ const directory = new Directory(
   { environment: 'olap', cluster: 'pinot' },
   { ownersByName: where[0] === 'folder' },
 );
-const manager = new RbacManager({ store, directory, now: () => new Date(), random: Math.random });
+const manager = new RbacManager({ store, directory, clock: systemClock });
 process.stdout.write('ready\n');
 
 async function work(worker: number): Promise<never> {
