@@ -13,7 +13,7 @@ export interface StoreUnderTest {
   readonly reopen?: () => Promise<ResultStore>;
 }
 
-const signal = (): AbortSignal => AbortSignal.timeout(30_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 let seed = 0;
 function newId(gateway = GATEWAY_ID): string {

@@ -22,7 +22,7 @@ import { answerText, collect, responseOf, submission } from '../../unit/results/
 const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
 const GATEWAY = 'gateway-0';
 const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 interface Statement {
   readonly Effect: string;

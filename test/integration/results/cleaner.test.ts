@@ -70,7 +70,7 @@ describe('the operator’s cleaner with gateways that have local stores', () => 
         log: createLogger('silent'),
         metrics: resultCleanerMetrics(new Registry()),
       },
-      AbortSignal.timeout(10_000),
+      AbortSignal.timeout(60_000),
     );
   }
 

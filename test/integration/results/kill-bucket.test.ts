@@ -7,7 +7,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileInS3Properties, gcsProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultReader, ResultStore } from '../../../src/results/result-store.ts';
@@ -20,7 +20,7 @@ import type { BucketProgram } from './kill-bucket-program.ts';
 
 const PROGRAM = join(import.meta.dirname, 'kill-bucket-program.ts');
 const KILLED = 'gateway-0';
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 // A proxy in front of the object server kills the gateway at each request of two submissions and a deletion in turn.
 

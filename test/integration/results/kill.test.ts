@@ -46,9 +46,9 @@ describe('a gateway that is killed while it stores and deletes results', () => {
           throw new Error(message);
         },
       });
-      await store.start(AbortSignal.timeout(10_000));
+      await store.start(AbortSignal.timeout(60_000));
       expect(await readdir(join(folder, 'temp'))).toEqual([]);
-      const signal = AbortSignal.timeout(10_000);
+      const signal = AbortSignal.timeout(60_000);
       results = 0;
       for await (const { record } of store.list(signal)) {
         results++;

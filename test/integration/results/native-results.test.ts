@@ -136,7 +136,7 @@ describe('results that the engine keeps, with their records in a bucket', () => 
     });
     const keys = async () => {
       const all: string[] = [];
-      for await (const { key } of objects.list('', AbortSignal.timeout(10_000))) all.push(key);
+      for await (const { key } of objects.list('', AbortSignal.timeout(60_000))) all.push(key);
       return all.sort();
     };
     await expect.poll(keys).toEqual([`${requestId}.json`, `${requestId}.rows`]);

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { createEngine, type EngineOptions } from '../../../src/pinot/connection.ts';
 import { getJson, readBody } from '../../../src/pinot/controller.ts';
@@ -16,6 +15,7 @@ let now = 0;
 let fakes: FakeEngine[] = [];
 let engines: Engine[] = [];
 const NOWHERE = 'http://127.0.0.1:1';
+const PATIENT = { timeout: 30_000, interval: 5 };
 
 async function fake(): Promise<FakeEngine> {
   const made = new FakeEngine();
@@ -139,10 +139,10 @@ describe('failures', () => {
     const controller = await fake();
     const { controller: endpoint } = engine({ controllerUrls: [controller.url], limits: { connections: 1, queue: 0 } });
     for (let request = 0; request < 5; request++) {
-      const answer = await endpoint.request({ method: 'GET', path: '/' });
+      // The only connection is freed shortly after the end of the previous response.
+      const answer = await vi.waitFor(() => endpoint.request({ method: 'GET', path: '/' }), PATIENT);
       if (request % 2 === 0) answer.body.destroy();
       else await text(answer);
-      await sleep(5);
     }
   });
 });

@@ -94,10 +94,10 @@ describe('a response in pieces', () => {
     let before = -1;
     await expect
       .poll(async () => {
-        const stands = sent === before;
+        const unchanged = sent === before;
         before = sent;
         await sleep(100);
-        return stands && sent === before;
+        return unchanged && sent === before;
       })
       .toBe(true);
     // Only the buffers of the system on both sides, and little more.
@@ -182,7 +182,7 @@ describe('a response in pieces', () => {
       response.writeHead(200, { 'content-encoding': coding });
       response.end(coding === 'gzip' ? gzipSync(text) : text);
     });
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(60_000);
     const store = new MemoryStore({ maxBytes: 64 * MB });
     const outcome = await storeAnswer(await ask(endpoint), store, submission(), signal);
     if (outcome.kind !== 'stored') throw new Error('not stored');

@@ -53,7 +53,7 @@ describe('a submission to a slow store', () => {
     );
     const response: EngineResponse = { status: 200, headers: { 'content-encoding': coding }, body };
     const { store, release, writing } = blocked(new MemoryStore({ maxBytes: 64 * MB }));
-    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(20_000));
+    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(60_000));
     await expect.poll(writing).toBe(1);
     for (let i = 0; i < 200; i++) await turn();
     // Half a megabyte being written, and the buffers of the streams.

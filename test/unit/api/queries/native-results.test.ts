@@ -32,7 +32,7 @@ interface PageBody {
   readonly brokerId: string;
 }
 
-describe('the simulated broker with cursors', () => {
+describe('the stand-in for a broker with cursors', () => {
   const times = /"(?:cursorResultWriteTimeMs|cursorFetchTimeMs)":\d+/g;
   const ask = async (cluster: CursorCluster, method: string, path: string, body?: string) => {
     const answer = await fetch(cluster.brokers[0]!.url + path, { method, ...(body !== undefined && { body }) });
@@ -139,7 +139,7 @@ describe('results in the engine’s cursors', () => {
   const resultBroker = () => cluster.brokers.find(({ disk }) => disk.size > 0)!;
   const otherBroker = () => cluster.brokers.find((broker) => broker !== resultBroker())!;
 
-  it('are returned in the field order of the specification, with rows byte for byte', async () => {
+  it('have the fields in the order of the specification, and their rows byte for byte', async () => {
     const gateway = await start();
     const answer = await submit(gateway);
     expect(answer.statusCode).toBe(200);
@@ -169,7 +169,7 @@ describe('results in the engine’s cursors', () => {
     expect(gateway.service.data.queries.holds(id)).toBe(false);
   });
 
-  it('are paged in any order and size, with one request to the engine each', async () => {
+  it('are paged in any order and size, with one engine request per page', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     for (const [offset, numRows, expected] of [
@@ -217,7 +217,7 @@ describe('results in the engine’s cursors', () => {
     expect((await page(gateway, requestId, 'offset=0&numRows=9')).json()).toMatchObject({ numRows: 6 });
   });
 
-  it('can be submitted by GET, for which the engine itself creates no cursor', async () => {
+  it('can be submitted by GET, for which the engine would create no cursor', async () => {
     const gateway = await start();
     const sql = encodeURIComponent(CURSOR_SQL);
     const answer = await gateway.app.inject(`/query/sql?sql=${sql}&doPaginate=true&numRows=2`);
@@ -270,7 +270,7 @@ describe('results in the engine’s cursors', () => {
     expect(usage).toMatchObject({ usedBytes: size + 773, capacityBytes: null });
   });
 
-  it('are also deleted at the engine', async () => {
+  it('are deleted in the engine, too', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const { disk } = resultBroker();
@@ -283,7 +283,7 @@ describe('results in the engine’s cursors', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('require ownership or permission, and Query on their tables, at each read and after a restart', async () => {
+  it('require ownership or the right to read all results, and Query on their tables, at each read and after a restart', async () => {
     const first = await start();
     const id = await submitted(first);
     await stopGateways(gateways);
@@ -306,7 +306,7 @@ describe('results in the engine’s cursors', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('stay readable when the setting is disabled', async () => {
+  it('stay readable when new results are stored by the gateway', async () => {
     const id = await submitted(await start());
     await stopGateways(gateways);
     const gateway = await start(1, { native: false });
@@ -333,7 +333,7 @@ describe('results in the engine’s cursors', () => {
     },
   );
 
-  it('expire at the earlier of both expirations', async () => {
+  it('expire by the earlier one of the two stores', async () => {
     const gateway = await start();
     const short = await submitted(gateway);
     for (const broker of cluster.brokers) broker.lifetimeMs = 60_000;
@@ -347,7 +347,7 @@ describe('results in the engine’s cursors', () => {
     expect((await remove(gateway, short)).statusCode).toBe(200);
   });
 
-  it('get 404 when the engine has lost them, and can still be deleted', async () => {
+  it('are 404 when the engine has lost them, and can still be deleted', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().disk.clear();
@@ -358,7 +358,7 @@ describe('results in the engine’s cursors', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are not mixed up with a query that has the same id after a broker restart', async () => {
+  it('are never those of another query with the same id from a restarted broker', async () => {
     cluster.tell([cluster.brokers[0]!]);
     const gateway = await start();
     const id = await submitted(gateway);
@@ -373,7 +373,7 @@ describe('results in the engine’s cursors', () => {
     expect((await page(gateway, unrelated, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('get 503 while their broker is unavailable, and are readable afterwards', async () => {
+  it('are 503 while their broker is unavailable, and readable when it is back', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const broker = resultBroker();
@@ -392,7 +392,7 @@ describe('results in the engine’s cursors', () => {
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
   });
 
-  it('are read from another broker when brokers share their response store', async () => {
+  it('are read from another broker with the same store while their own is unavailable', async () => {
     await cluster.close();
     cluster = await CursorCluster.start(2, { sharedDisk: true });
     const gateway = await start();
@@ -407,7 +407,7 @@ describe('results in the engine’s cursors', () => {
     expect(cluster.brokers[0]!.disk.size).toBe(0);
   });
 
-  it('are not requested from an address that no live broker has', async () => {
+  it('are not requested from an address that is no longer a broker', async () => {
     const id = await submitted(await start());
     const removedBroker = resultBroker();
     cluster.tell([otherBroker()]);
@@ -424,7 +424,7 @@ describe('results in the engine’s cursors', () => {
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
 
-  it('are requested with the gateway’s credential, which is not part of error messages', async () => {
+  it('are requested with the gateway’s credential, and its rejection is reported without it', async () => {
     for (const broker of cluster.brokers) broker.credential = 'Bearer own-secret';
     const gateway = await start(1, { credential: 'Bearer own-secret' });
     const id = await submitted(gateway);
@@ -436,7 +436,7 @@ describe('results in the engine’s cursors', () => {
     expect(answer.body).not.toContain('own-secret');
   });
 
-  it('of a failed query are the engine’s response', async () => {
+  it('of a failed query are the response of the engine', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, FAILING_SQL);
     expect(answer.statusCode).toBe(200);
@@ -444,7 +444,7 @@ describe('results in the engine’s cursors', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('without rows are stored by the gateway with their columns', async () => {
+  it('without rows are stored by the gateway with their columns, which the engine does not store', async () => {
     const gateway = await start();
     const answer = await submit(gateway, 3, NO_ROWS_SQL);
     expect(answer.json()).toMatchObject({
@@ -459,7 +459,7 @@ describe('results in the engine’s cursors', () => {
     expect(metrics.values).toMatchObject([{ labels: { outcome: 'stored' }, value: 1 }]);
   });
 
-  it('are rejected and deleted if the query read other tables than were checked', async () => {
+  it('are rejected and deleted if the query read tables that were not authorized', async () => {
     for (const broker of cluster.brokers) broker.garble = (text) => text.replace('["orders"]', '["orders","secrets"]');
     const gateway = await start();
     const answer = await submit(gateway);
@@ -469,7 +469,7 @@ describe('results in the engine’s cursors', () => {
     expect((await gateway.app.inject('/query/resultStore')).json()).toEqual({ resultMetadataList: [] });
   });
 
-  it('are not kept above the caller’s row limit', async () => {
+  it('are not kept if they exceed the row limit of the caller', async () => {
     const rows = [...CURSOR_ROWS, '[1]', '[2]'];
     for (const broker of cluster.brokers) broker.rows = rows;
     rowsPerQuery = 11;
@@ -481,7 +481,7 @@ describe('results in the engine’s cursors', () => {
     expect(cluster.brokers.every(({ disk }) => disk.size === 0)).toBe(true);
   });
 
-  it('buffer large pages in the store and remove them', async () => {
+  it('spool large pages through the store, and leave nothing there', async () => {
     const rows = Array.from({ length: 6000 }, (_, i) => `[${9007199254740993n + BigInt(i)},"${'ü'.repeat(500)}"]`);
     for (const broker of cluster.brokers) broker.rows = rows;
     const gateway = await start();
@@ -518,7 +518,7 @@ describe('results in the engine’s cursors', () => {
       /disk/,
     ],
     ['no cursor', (text: string) => text.replace(/"offset":\d+,/u, ''), 501, /before 1\.3/],
-  ])('are not returned when a page is %s', async (_what, garble, status, message) => {
+  ])('are not sent if a page is %s', async (_what, garble, status, message) => {
     const gateway = await start();
     const id = await submitted(gateway);
     resultBroker().garble = garble;
@@ -528,7 +528,7 @@ describe('results in the engine’s cursors', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('require a broker with cursors; otherwise the error names the remedy, and nothing is stored', async () => {
+  it('require a broker with cursors; otherwise the error has advice and nothing is left', async () => {
     const gateway = await start();
     const kept = await submitted(gateway);
     for (const broker of cluster.brokers)
@@ -543,7 +543,7 @@ describe('results in the engine’s cursors', () => {
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
   });
 
-  it('abort the engine’s request when the client aborts', async () => {
+  it('free the engine when their caller disconnects', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     const client = new AbortController();

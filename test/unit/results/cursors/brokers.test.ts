@@ -135,6 +135,8 @@ describe('results at the brokers', () => {
     holder.answer = ({ method }) => (method === 'GET' ? responseOf(META) : responseOf('disk', { status: 500 }));
     await expect(brokers.delete(RECORD, signal)).rejects.toMatchObject({ code: 'bad-answer' });
     await brokers.forget(RECORD);
-    expect(problems).toEqual([expect.stringMatching(/left to the engine until it expires.*status 500: disk/)]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^failed to delete an unused result at the engine.*status 500: disk/),
+    ]);
   });
 });

@@ -15,7 +15,7 @@ describe('the spool', () => {
   let store: FileStore;
   let held: number;
   let begun: number;
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   const temporary = (): Promise<string[]> => readdir(join(folder, 'temp'));
 
   beforeEach(async () => {

@@ -60,7 +60,7 @@ describe('the retention', () => {
   let retention: Retention;
   let quota: StorageCleanerSettings;
   let seed = 0;
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
 
   beforeEach(() => {
     store = new MemoryStore({ maxBytes: 64 * MB });

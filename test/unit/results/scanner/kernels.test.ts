@@ -94,9 +94,9 @@ describe.each([WASM_KERNEL, JS_KERNEL])('the $name kernel', (kernel) => {
   });
 
   it.each([
-    ['a number for a row', '1]', /no array where a row/],
+    ['a number for a row', '1]', /other than an array where a row/],
     ['an object for a row', '{}]', /object where a row/],
-    ['a string for a row', '"a"]', /no array where a row/],
+    ['a string for a row', '"a"]', /other than an array where a row/],
     ['no comma between rows', '[1][2]]', /no comma between/],
     ['two commas between rows', '[1],,[2]]', /a comma where a row/],
     ['a comma in front', ',[1]]', /a comma where a row/],
