@@ -34,6 +34,7 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts', 'test/contract/**/*.integration.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 180_000,
+          expect: { poll: { timeout: 30_000 } },
           sequence: { groupOrder: 1 },
         },
       },

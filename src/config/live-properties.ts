@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import { repeat } from '../platform/repeat.ts';
+import { runPeriodically } from '../platform/periodic.ts';
 import { readConfigFile } from './file.ts';
 import { SettingsError, type Suggest, type Written } from './keys.ts';
 import type { Properties } from './properties.ts';
@@ -53,7 +53,7 @@ export class LiveProperties {
     const { file, clock, intervalMs = INTERVAL_MS } = this.#options;
     if (file === undefined) return;
     const onError = (error: unknown): void => this.#reject(new SettingsError([String(error)]));
-    this.#stop ??= repeat(() => this.#refresh(file), { clock, intervalMs, onError });
+    this.#stop ??= runPeriodically(() => this.#refresh(file), { clock, intervalMs, onError });
   }
 
   async stop(): Promise<void> {

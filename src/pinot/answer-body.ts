@@ -42,7 +42,7 @@ export class AnswerBody extends Readable implements AnswerSink {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#flow?.abort(error ?? new Error('the answer is not read any further'));
+    this.#flow?.abort(error ?? new Error('the rest of the response is discarded'));
     done(error);
   }
 }

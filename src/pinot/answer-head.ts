@@ -21,14 +21,14 @@ const LENGTH = /^\d{1,15}$/;
  * @throws {EngineError} bad-answer
  */
 export function checkHead(method: string, status: number, raw: readonly (Buffer | string)[]): CheckedHead {
-  if (!(status >= 200 && status <= 599)) throw bad(`its status ${status} is not one of a final answer`);
+  if (!(status >= 200 && status <= 599)) throw bad(`\`${status}\` is not the status of a final response`);
   const rawHeaders = raw.map(textOf);
   const framing = new Framing();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const value = rawHeaders[i + 1] as string;
-    if (!NAME.test(name)) throw bad('a header has an invalid name');
-    if (!VALUE.test(value)) throw bad(`its header \`${name}\` has invalid characters`);
+    if (!NAME.test(name)) throw bad('invalid header name');
+    if (!VALUE.test(value)) throw bad(`invalid characters in the header \`${name}\``);
     framing.note(name, value);
   }
   return { status, rawHeaders, ...framing.of(method, status) };
@@ -53,25 +53,25 @@ class Framing {
   }
 
   of(method: string, status: number): { readonly length: number | undefined; readonly untilClose: boolean } {
-    if (this.#chunked && this.#length !== undefined) throw bad('it has both `Content-Length` and `Transfer-Encoding`');
+    if (this.#chunked && this.#length !== undefined) throw bad('both `Content-Length` and `Transfer-Encoding`');
     const empty = method === 'HEAD' || status === 204 || status === 304;
     if (empty) return { length: 0, untilClose: false };
     return { length: this.#length, untilClose: this.#length === undefined && !this.#chunked };
   }
 
   #noteLength(value: string): void {
-    if (!LENGTH.test(value)) throw bad('its `Content-Length` is not a length');
-    if (this.#length !== undefined) throw bad('it has `Content-Length` twice');
+    if (!LENGTH.test(value)) throw bad('invalid `Content-Length`');
+    if (this.#length !== undefined) throw bad('repeated `Content-Length`');
     this.#length = Number(value);
   }
 
   #noteCoding(value: string): void {
-    if (this.#chunked) throw bad('it has `Transfer-Encoding` twice');
-    if (value.toLowerCase() !== 'chunked') throw bad('its `Transfer-Encoding` is not `chunked`');
+    if (this.#chunked) throw bad('repeated `Transfer-Encoding`');
+    if (value.toLowerCase() !== 'chunked') throw bad('`Transfer-Encoding` is not `chunked`');
     this.#chunked = true;
   }
 }
 
 function bad(what: string): EngineError {
-  return new EngineError('bad-answer', `the answer is not valid HTTP: ${what}`);
+  return new EngineError('bad-answer', `response is not valid HTTP: ${what}`);
 }

@@ -56,7 +56,7 @@ class PinotEngine implements Engine, KnownTables {
     this.#suspects = new Suspects(() => clock.monotonic());
     const controllers = options.controllerUrls.map(baseUrl);
     const [first] = controllers;
-    if (first === undefined) throw new TypeError('at least one controller URL is needed');
+    if (first === undefined) throw new TypeError('at least one controller URL is required');
     this.controller = this.#failover(controllers);
     this.#brokers = options.brokerUrls?.length ? options.brokerUrls.map(baseUrl) : undefined;
     this.#routing = new BrokerRouting({
@@ -132,7 +132,7 @@ class PinotEngine implements Engine, KnownTables {
     const known = this.#pools.get(url);
     if (known) return known;
     if (this.#pools.size >= MAX_ENDPOINTS) {
-      throw new EngineError('overloaded', `more than ${MAX_ENDPOINTS} addresses of the engine are in use`);
+      throw new EngineError('overloaded', `limit of ${MAX_ENDPOINTS} engine addresses exceeded`);
     }
     const { credential = NO_CREDENTIAL, limits, ca } = this.#options;
     const pool = new PooledEndpoint(

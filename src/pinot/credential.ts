@@ -76,7 +76,7 @@ function authorizationOf(content: string, path: string): string {
   if (text === '' || /[\r\n]/.test(text)) {
     throw new EngineError(
       'bad-answer',
-      `the engine's credential file \`${path}\` must hold one line: \`Basic …\`, \`Bearer …\`, \`user:password\` or a token`,
+      `the engine's credential file \`${path}\` must contain one line: \`Basic …\`, \`Bearer …\`, \`user:password\` or a token`,
     );
   }
   if (/^(?:basic|bearer) /i.test(text)) return text;

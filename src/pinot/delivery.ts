@@ -173,10 +173,10 @@ export class Delivery implements PooledExchange, AnswerFlow {
   #errorOfEnd(): EngineError | undefined {
     const { length, untilClose } = this.#head ?? {};
     if (untilClose === true && this.link?.failed === true) {
-      return new EngineError('bad-answer', 'the connection was reset before the end of the answer');
+      return new EngineError('bad-answer', 'connection reset before the end of the response');
     }
     if (length === undefined || length === this.#received) return undefined;
-    return new EngineError('bad-answer', `the answer has ${this.#received} bytes instead of ${length}`);
+    return new EngineError('bad-answer', `the response has ${this.#received} bytes instead of ${length}`);
   }
 
   #mayRetry(error: Error): boolean {

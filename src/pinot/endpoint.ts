@@ -101,7 +101,7 @@ export class PooledEndpoint implements EngineEndpoint {
   async #enter(): Promise<string | undefined> {
     const { outstanding } = this;
     if (outstanding >= this.#limits.connections + this.#limits.queue) {
-      const message = `${this.url} has ${outstanding} requests running or waiting, which is the limit`;
+      const message = `limit of requests to ${this.url} exceeded: ${outstanding} are running or waiting`;
       throw new EndpointError('overloaded', message, { reached: false });
     }
     this.#entering++;

@@ -34,7 +34,7 @@ export function errorBeforeHeaders(error: unknown, url: string): EngineError {
   if (error instanceof EngineError) return badAnswer(error, url);
   const code = codeOf(error);
   if (isBadHttp(error)) {
-    return new EndpointError('bad-answer', `${url} answered with invalid HTTP (${code})`, {
+    return new EndpointError('bad-answer', `invalid HTTP response from ${url} (${code})`, {
       reached: true,
       cause: error,
     });
@@ -44,21 +44,21 @@ export function errorBeforeHeaders(error: unknown, url: string): EngineError {
     return new EndpointError('bad-answer', message, { reached: false, cause: error });
   }
   const reached = !NEVER_CONNECTED.has(code);
-  const what = reached ? 'the connection broke before an answer came' : 'no connection could be made';
-  return new EndpointError('unreachable', `${url} is not reachable: ${what} (${code})`, { reached, cause: error });
+  const what = reached ? 'connection lost before a response' : 'connection failed';
+  return new EndpointError('unreachable', `${url} is unreachable: ${what} (${code})`, { reached, cause: error });
 }
 
 /** Maps an undici error after the response headers. */
 export function errorAfterHeaders(error: unknown, url: string): EngineError {
   if (error instanceof EngineError) return badAnswer(error, url);
   if (error instanceof errors.BodyTimeoutError) {
-    return new EndpointError('timeout', `${url} stopped sending in the middle of its answer`, {
+    return new EndpointError('timeout', `response of ${url} timed out before its end`, {
       reached: true,
       cause: error,
     });
   }
-  const what = error instanceof errors.HTTPParserError ? 'is not valid HTTP' : 'ended before its end';
-  const message = `the answer of ${url} ${what} (${codeOf(error)})`;
+  const what = error instanceof errors.HTTPParserError ? 'is not valid HTTP' : 'ended unexpectedly';
+  const message = `response of ${url} ${what} (${codeOf(error)})`;
   return new EndpointError('bad-answer', message, { reached: true, cause: error });
 }
 

@@ -67,7 +67,7 @@ class Pieces implements AnswerSink, AnswerPieces {
   }
 
   destroy(): void {
-    if (!this.#ended) this.#flow?.abort(new Error('the answer is not read any further'));
+    if (!this.#ended) this.#flow?.abort(new Error('the rest of the response is discarded'));
     this.#ended = true;
     this.#waiting.length = 0;
     this.#waitingBytes = 0;

@@ -25,19 +25,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** Calls `callback` every `ms` milliseconds, first after one interval. Returns a function that stops it. */
-export function repeat(clock: Pick<Clock, 'schedule'>, ms: number, callback: () => void): () => void {
-  let cancel = (): void => undefined;
-  const scheduleNext = (): void => {
-    cancel = clock.schedule(() => {
-      scheduleNext();
-      callback();
-    }, ms);
-  };
-  scheduleNext();
-  return () => cancel();
-}
-
 /**
  * Resolves after `ms` milliseconds. Rejects with the signal's reason as soon as the signal aborts. Removes its timer and its listener
  * in both cases.

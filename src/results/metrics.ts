@@ -49,18 +49,18 @@ export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
   const gauge = (name: string, help: string): Gauge =>
     new Gauge({ name: `olap_warden_pagination_${name}`, help, registers });
 
-  const submissions = counter('submissions_total', 'Paginated queries that were submitted, by outcome.', ['outcome']);
-  const scanned = counter('scanned_bytes_total', 'Bytes of rows in answers of the engine that were scanned.');
-  const pages = counter('pages_total', 'Pages that were handed out.');
-  const pageBytes = counter('page_bytes_total', 'Bytes of pages that were handed out.');
-  const deletions = counter('deletions_total', 'Stored results that were deleted, by reason.', ['reason']);
-  const results = gauge('stored_results', 'Results that this gateway has in the store.');
-  const bytes = gauge('stored_bytes', 'Bytes of the results that this gateway has in the store.');
-  const errors = counter('store_errors_total', 'Calls of the result store that failed, by operation.', ['operation']);
+  const submissions = counter('submissions_total', 'Submitted paginated queries, by outcome.', ['outcome']);
+  const scanned = counter('scanned_bytes_total', 'Bytes of rows scanned in responses of the engine.');
+  const pages = counter('pages_total', 'Pages sent.');
+  const pageBytes = counter('page_bytes_total', 'Bytes of pages sent.');
+  const deletions = counter('deletions_total', 'Deleted stored results, by reason.', ['reason']);
+  const results = gauge('stored_results', 'Results of this gateway in the store.');
+  const bytes = gauge('stored_bytes', 'Bytes of the results of this gateway in the store.');
+  const errors = counter('store_errors_total', 'Failed calls of the result store, by operation.', ['operation']);
   const operations = new Map<StoreOperation, Series>();
   const about = {
     name: 'olap_warden_pagination_store_duration_seconds',
-    help: 'How long calls of the result store took, by operation.',
+    help: 'Duration of calls of the result store in seconds, by operation.',
     onReset: () => operations.clear(),
   };
   const latency = new PlainHistogram(registry, about, SECONDS);

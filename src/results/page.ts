@@ -83,7 +83,7 @@ export function rowsOf({ rowCount }: ResultRecord, { offset, numRows }: PageRequ
   if (offset >= rowCount && !(rowCount === 0 && offset === 0)) {
     throw new QueryError(
       'bad-page',
-      `\`offset\` is ${offset}, but the result has ${rowCount} rows: offsets 0 to ${Math.max(0, rowCount - 1)}`,
+      `\`offset\` is ${offset}, but the result has ${rowCount} rows: valid offsets are 0 to ${Math.max(0, rowCount - 1)}`,
     );
   }
   return Math.min(numRows, rowCount - offset);

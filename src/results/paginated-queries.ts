@@ -132,7 +132,7 @@ export class PaginatedQueries {
     if (this.#submissions >= maxSubmissions) {
       throw new QueryError(
         'busy',
-        `${maxSubmissions} paginated queries run on this gateway already; try again in a moment`,
+        `concurrent paginated query limit (${maxSubmissions}) of this gateway exceeded; try again later`,
       );
     }
     this.#submissions++;
@@ -240,7 +240,7 @@ export class PaginatedQueries {
     request: PageRequest,
     signal: AbortSignal,
   ): Promise<Page> {
-    if (!(reader instanceof TrackedReader)) throw new TypeError('a page is read by a reader of this gateway');
+    if (!(reader instanceof TrackedReader)) throw new TypeError('the reader was not opened by this gateway');
     const brokers = this.#brokersOf(record);
     const spool = this.#spool(signal);
     await reader.keep(spool);
@@ -299,5 +299,5 @@ export class PaginatedQueries {
 
 function notFound(requestId: string): QueryError {
   const shown = requestId.length > 64 ? `${requestId.slice(0, 64)}…` : requestId;
-  return new QueryError('not-found', `there are no query results for \`${shown}\`: never stored, expired, or deleted`);
+  return new QueryError('not-found', `no query results for \`${shown}\`: never stored, expired, or deleted`);
 }

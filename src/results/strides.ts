@@ -106,7 +106,7 @@ export function rowEnd(pieces: readonly Uint8Array[], count: number): number {
 function ignoreRow(): void {}
 
 function damaged(): QueryError {
-  return new QueryError('store-unavailable', 'the stored result is damaged: its rows are not where its index says');
+  return new QueryError('store-unavailable', 'stored result corrupted: its index does not match its rows');
 }
 
 /** Views of the bytes `from` to `to` of the pieces. */

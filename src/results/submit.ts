@@ -138,7 +138,9 @@ export class Gathered implements RowsSink {
 }
 
 function bodyError(error: unknown): QueryError {
-  return new QueryError('bad-answer', "the engine's answer broke off or could not be decoded", { cause: error });
+  return new QueryError('bad-answer', "the engine's response ended unexpectedly or could not be decoded", {
+    cause: error,
+  });
 }
 
 /**
@@ -197,7 +199,7 @@ export function decoded(response: EngineResponse): AnswerPieces {
     response.body.destroy();
     throw new QueryError(
       'bad-answer',
-      `the engine's answer has the content coding \`${coding}\`; gzip, deflate and br are known`,
+      `unsupported content coding \`${coding}\` in the engine's response; gzip, deflate and br are supported`,
     );
   }
   // pipe() alone would leave the engine's stream open after an early end of either side.

@@ -10,10 +10,10 @@ import {
 import { policy, role as buildRole } from '../builders/resources.ts';
 import { until } from '../support/until.ts';
 
-/** A backing store with nothing in it, and ways to reach it past the store under test. */
+/** An empty backing store, and functions that change it without the store under test. */
 export interface StoreFixture {
   readonly store: ResourceStore;
-  /** Writes an object as somebody else would: kubectl, or a file put into the folder. */
+  /** Writes an object as another client: by kubectl, or as a file in the folder. */
   putOutside(object: Role | Policy): Promise<void>;
   removeOutside(kind: 'Role' | 'Policy', name: string): Promise<void>;
   stop(): Promise<void>;
@@ -33,10 +33,10 @@ async function refusal(promise: Promise<unknown>): Promise<{ code: StoreErrorCod
     if (error instanceof StoreError) return { code: error.code, message: error.message };
     throw error;
   }
-  throw new Error('the store accepted what it must refuse');
+  throw new Error('the store accepted what it must reject');
 }
 
-/** What every ResourceStore does. */
+/** The contract of every ResourceStore. */
 export function describeResourceStore(name: string, start: () => Promise<StoreFixture>): void {
   describe(`${name} as a ResourceStore`, () => {
     let fixture: StoreFixture;
@@ -61,7 +61,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
     const brief = (events: readonly StoreEvent[]) =>
       events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 
-    test('create fills in what a server sets, and the view holds the answer', async () => {
+    test('create sets the fields of the server, and the view has the result', async () => {
       const created = await store.create('Role', role('analysts', ['read-events']));
       expect(created).toMatchObject({
         apiVersion: API_VERSION,
@@ -76,12 +76,12 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.list('Role')).toEqual([created]);
     });
 
-    test('create refuses a second object of the same name', async () => {
+    test('create rejects a second object with the same name', async () => {
       await store.create('Role', role('analysts'));
       const { code, message } = await refusal(store.create('Role', role('analysts')));
       expect(code).toBe('already-exists');
       expect(message).toContain('analysts');
-      // Another kind may have it.
+      // An object of another kind may have the name.
       await store.create('Policy', policy('analysts'));
     });
 
@@ -94,7 +94,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       },
     );
 
-    test.each(['..', '.', '', 'a/b'])('get, update and delete know nothing of the name `%s`', async (name) => {
+    test.each(['..', '.', '', 'a/b'])('get, update and delete report the name `%s` as not found', async (name) => {
       await store.create('Role', role('stays'));
       expect(store.get('Role', name)).toBeUndefined();
       const object = { ...role(name), metadata: { name, resourceVersion: '1' } };
@@ -104,7 +104,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.list('Role')).toHaveLength(1);
     });
 
-    test('an object that breaks the schema is refused with the field that is wrong', async () => {
+    test('an object that violates the schema is rejected with the name of the field', async () => {
       const broken = { ...role('broken'), spec: { policies: 'read-events' } } as unknown as Role;
       const { code, message } = await refusal(store.create('Role', broken));
       expect(code).toBe('invalid');
@@ -112,7 +112,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.get('Role', 'broken')).toBeUndefined();
     });
 
-    test('a change that breaks a rule about changes is refused, in words', async () => {
+    test('a change of an immutable field is rejected with its rule', async () => {
       const assignment: RoleAssignment = {
         apiVersion: API_VERSION,
         kind: 'RoleAssignment',
@@ -149,7 +149,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.get('Role', 'analysts')).toEqual(updated);
     });
 
-    test('generation counts changes of spec alone', async () => {
+    test('generation counts only changes of spec', async () => {
       const created = await store.create('Role', role('analysts', ['a']));
       const labelled = await store.update('Role', {
         ...created,
@@ -163,7 +163,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(changed.metadata.generation).toBe(2);
     });
 
-    test('an update without a change is no change', async () => {
+    test('an update without a change keeps the version', async () => {
       const created = await store.create('Role', role('analysts', ['a']));
       const events = record();
       const updated = await store.update('Role', created);
@@ -171,7 +171,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(brief(events)).toEqual(['added analysts']);
     });
 
-    test('updateStatus replaces status and nothing else', async () => {
+    test('updateStatus replaces only status', async () => {
       const created = await store.create('Role', role('analysts', ['a']));
       const updated = await store.updateStatus('Role', {
         ...created,
@@ -194,14 +194,14 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.get('Role', 'analysts')).toEqual(updated);
     });
 
-    test('a write without a version is refused', async () => {
+    test('a write without a version is rejected', async () => {
       await store.create('Role', role('analysts'));
       const { code, message } = await refusal(store.update('Role', role('analysts')));
       expect(code).toBe('invalid');
       expect(message).toContain('resourceVersion');
     });
 
-    test('an update of what is gone is not-found, and of what was made anew is a conflict', async () => {
+    test('an update of a deleted object is not-found, and of one created again is a conflict', async () => {
       const created = await store.create('Role', role('analysts'));
       await store.delete('Role', 'analysts');
       expect((await refusal(store.update('Role', created))).code).toBe('not-found');
@@ -209,7 +209,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect((await refusal(store.update('Role', created))).code).toBe('conflict');
     });
 
-    test('of many concurrent writers of one version exactly one wins', async () => {
+    test('exactly one of many concurrent writers of a version succeeds', async () => {
       const created = await store.create('Role', role('analysts'));
       const outcomes = await Promise.allSettled(
         Array.from({ length: 10 }, async (_, i) => store.update('Role', { ...created, spec: { policies: [`p${i}`] } })),
@@ -219,14 +219,14 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.get('Role', 'analysts')).toEqual(won[0]?.value);
     });
 
-    test('delete removes, and a second delete is not-found', async () => {
+    test('delete removes the object, and a second delete is not-found', async () => {
       await store.create('Role', role('analysts'));
       await store.delete('Role', 'analysts');
       expect(store.get('Role', 'analysts')).toBeUndefined();
       expect((await refusal(store.delete('Role', 'analysts'))).code).toBe('not-found');
     });
 
-    test('delete keeps to its preconditions', async () => {
+    test('delete checks its preconditions', async () => {
       const created = await store.create('Role', role('analysts'));
       const updated = await store.update('Role', { ...created, spec: {} });
       const { uid = '', resourceVersion: old = '' } = created.metadata;
@@ -238,7 +238,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.list('Role')).toEqual([]);
     });
 
-    test('an object with finalizers stays until the last one is taken', async () => {
+    test('an object with finalizers exists until the last one is removed', async () => {
       const finalizers = ['olapwarden.io/test'];
       await store.create('Role', { ...role('held'), metadata: { name: 'held', finalizers } });
       const events = record();
@@ -252,7 +252,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(brief(events)).toEqual(['added held', 'modified held', 'deleted held']);
     });
 
-    test('a subscriber gets what is there, then every change in order, before the write resolves', async () => {
+    test('a subscriber receives the existing objects, then every change in order, before the write resolves', async () => {
       await store.create('Role', role('b'));
       await store.create('Role', role('a'));
       const events = record();
@@ -266,7 +266,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(events.at(-1)?.object.spec).toEqual({});
     });
 
-    test('a subscription ends when told, and a listener that throws harms nobody', async () => {
+    test('a subscription can be ended, and an error in a listener does not affect others', async () => {
       const events: StoreEvent<'Role'>[] = [];
       store.subscribe('Role', () => {
         throw new Error('a broken listener');
@@ -283,7 +283,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.list('Role').map(({ metadata }) => metadata.name)).toEqual(['a', 'a-z', 'a.z', 'b', 'c']);
     });
 
-    test('a Secret gets the label that keeps it in sight, and is followed', async () => {
+    test('a Secret gets the label by which the store selects it, and its changes are seen', async () => {
       const created = await store.create('Secret', secret('token-a'));
       expect(created.metadata.labels).toMatchObject({ [LABELS.part]: 'service-token' });
       expect(created.data).toEqual({ hash: 'YWJj' });
@@ -299,7 +299,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.list('Secret')).toEqual([]);
     });
 
-    test('what somebody else writes is seen', async () => {
+    test('changes by others are seen', async () => {
       const events = record();
       await fixture.putOutside(role('outside', ['a']));
       await until('added', () => store.get('Role', 'outside') !== undefined);
@@ -312,7 +312,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(brief(events)).toEqual(['added outside', 'modified outside', 'deleted outside']);
     });
 
-    test('what somebody else wrote can be written on', async () => {
+    test('objects written by others can be updated', async () => {
       await fixture.putOutside(role('outside', ['a']));
       await until('added', () => store.get('Role', 'outside') !== undefined);
       const outside = store.get('Role', 'outside');
@@ -324,7 +324,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.list('Role')).toEqual([]);
     });
 
-    test('many writes at once lose nothing', async () => {
+    test('many concurrent writes are all stored', async () => {
       const events = record();
       await Promise.all(Array.from({ length: 40 }, async (_, i) => store.create('Role', role(`r${i}`))));
       expect(store.list('Role')).toHaveLength(40);
@@ -339,13 +339,13 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
         ]);
     });
 
-    test('a write that was called off before it began is not done', async () => {
+    test('a write that was aborted before its start is not done', async () => {
       const reason = new Error('called off');
       await expect(store.create('Role', role('a'), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
       expect(store.list('Role')).toEqual([]);
     });
 
-    test('health tells that all is well', async () => {
+    test('health has no error', async () => {
       await store.create('Role', role('a'));
       const health = store.health();
       expect(health.synced).toBe(true);

@@ -39,7 +39,7 @@ async function start(): Promise<StoreFixture> {
 
 describeResourceStore('KubernetesStore', start);
 
-test('a store of hashes sees no Secret with a token', async () => {
+test('a store that selects only hashes does not see Secrets with tokens', async () => {
   const namespace = await plane.createNamespace('store-parts');
   for (const part of ['service-token', 'service-token-secret', 'other']) {
     await plane.mustKubectl(['-n', namespace, 'create', 'secret', 'generic', part, '--from-literal=a=b']);

@@ -9,11 +9,11 @@ export const GATEWAY_ID = 'Broker_gateway-0_8080';
 
 export interface StoreUnderTest {
   readonly store: ResultStore;
-  /** The same place as a gateway sees it that has just started; undefined where a restart forgets everything. */
+  /** Opens the same storage like a restarted gateway; undefined if a restart loses all results. */
   readonly reopen?: () => Promise<ResultStore>;
 }
 
-const signal = (): AbortSignal => AbortSignal.timeout(30_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 let seed = 0;
 function newId(gateway = GATEWAY_ID): string {
@@ -21,7 +21,7 @@ function newId(gateway = GATEWAY_ID): string {
   return newRequestId(gateway, (bytes) => Buffer.alloc(bytes, `${process.pid}-${seed}`));
 }
 
-/** What every result store must do. `make` is asked once for each test, for an empty store that was started. */
+/** Tests that every result store must pass. @param make returns an empty store that was started; called once per test */
 export function resultStoreContract(name: string, make: () => Promise<StoreUnderTest>): void {
   describe(`the ${name} store`, () => {
     async function stored(store: ResultStore, rows: readonly string[], requestId = newId()): Promise<ResultReader> {
@@ -42,7 +42,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       return collect(rows);
     }
 
-    it('gives back the rows it was given, byte for byte, from any page', async () => {
+    it('returns the stored rows byte for byte for any page', async () => {
       const { store } = await make();
       const rows = rowTexts(5000);
       const first = await stored(store, rows);
@@ -63,20 +63,20 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       await reader.close();
     });
 
-    it('takes a result of many parts', async () => {
+    it('stores a result of many parts', async () => {
       const { store } = await make();
       const rows = Array.from({ length: 12_000 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
       const reader = await stored(store, rows);
       expect(reader.record.rowBytes).toBeGreaterThan(24_000_000);
       expect(await page(reader, 11_990, 10)).toBe(rows.slice(11_990).join(','));
       expect(await page(reader, 3999, 1)).toBe(rows[3999]);
-      // Larger than what is read at once: streamed.
+      // Larger than the pages that are read at once, so it is streamed.
       expect((await page(reader, 1, 6000)) === rows.slice(1, 6001).join(',')).toBe(true);
       await reader.close();
       await store.delete(reader.record.requestId, signal());
     });
 
-    it('keeps a result without rows', async () => {
+    it('stores a result without rows', async () => {
       const { store } = await make();
       const reader = await stored(store, []);
       await reader.close();
@@ -87,7 +87,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       expect(await store.open(reader.record.requestId, signal())).toBeUndefined();
     });
 
-    it('lists complete results alone', async () => {
+    it('lists only complete results', async () => {
       const { store } = await make();
       const writer = await store.begin(newId(), signal());
       await writer.write(Buffer.from('[1]'));
@@ -105,7 +105,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       expect(summary?.metadataFile).not.toBe(summary?.dataFile);
     });
 
-    it('hands sealed rows back, and forgets what is discarded', async () => {
+    it('returns sealed rows, and removes them on discard', async () => {
       const { store } = await make();
       const requestId = newId();
       const writer = await store.begin(requestId, signal());
@@ -118,7 +118,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       expect(await listed(store)).toEqual([]);
     });
 
-    it('deletes once, and lets an open reader fail clearly or go on', async () => {
+    it('deletes once; an open reader continues or fails with not-found', async () => {
       const { store } = await make();
       const rows = rowTexts(100);
       const reader = await stored(store, rows);
@@ -133,13 +133,13 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       expect(await listed(store)).toEqual([]);
     });
 
-    it('knows nothing of what was never stored', async () => {
+    it('returns undefined for results that were never stored', async () => {
       const { store } = await make();
       expect(await store.open(newId(), signal())).toBeUndefined();
       expect(await store.delete(newId(), signal())).toBe(false);
     });
 
-    it('serves many readers of one result at once', async () => {
+    it('serves concurrent readers of one result', async () => {
       const { store } = await make();
       const rows = rowTexts(2000);
       const first = await stored(store, rows);
@@ -156,12 +156,12 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       expect(answers).toEqual(Array.from({ length: 25 }, (_, i) => rows.slice(i * 70, i * 70 + 100).join(',')));
     });
 
-    it('keeps results over a restart, and none of what was half-done', async ({ skip }) => {
+    it('keeps complete results after a restart, and no incomplete ones', async ({ skip }) => {
       const { store, reopen } = await make();
-      if (reopen === undefined) skip('it forgets everything');
+      if (reopen === undefined) skip('a restart loses all results');
       const reader = await stored(store, rowTexts(7));
       await reader.close();
-      // Two submissions that a crash cuts off: one while it uploads, one before its record is written.
+      // Two submissions interrupted by a crash: one during its upload, one before its record is written.
       const uploading = await store.begin(newId(), signal());
       await uploading.write(Buffer.alloc(20_000_000, '[1],'));
       const sealed = await store.begin(newId(), signal());
@@ -175,7 +175,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       const restarted = await reopen!();
       expect((await listed(restarted)).map((summary) => summary.record.requestId)).toEqual([reader.record.requestId]);
       await uploading.discard();
-      // Another gateway's submission was under way, and still is.
+      // The submission of another gateway continues.
       const record = { ...reader.record, requestId: others, rowCount: 1, rowBytes: 3, stride: 1, checkpoints: 1 };
       const committed = await foreign.commit(record);
       expect(await collect(committed.stream(0, 3, signal()))).toBe('[5]');
@@ -186,7 +186,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       await restarted.close();
     });
 
-    it('leaves nothing of a submission whose caller went away', async () => {
+    it('leaves nothing of a submission aborted by the client', async () => {
       const { store } = await make();
       const controller = new AbortController();
       const answer = responseOf(answerText(rowTexts(300_000)), { chunkBytes: 100_000 });

@@ -136,7 +136,7 @@ describe('stored results', () => {
     await page.getByText('No stored results.').waitFor();
     await press('Next');
     expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toContain(
-      'there are no query results',
+      'no query results for',
     );
   });
 });

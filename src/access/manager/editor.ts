@@ -1,7 +1,7 @@
 import type { CustomKind, ResourceByKind } from '../../resources/kinds.ts';
 import { ANNOTATIONS, LABELS, NAME_MAX_LENGTH, NAME_PATTERN, type ObjectMeta } from '../../resources/meta.ts';
 import type { BackoffOptions } from '../../platform/backoff.ts';
-import { systemClock, type Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { retry } from '../../platform/retry.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Principal } from '../principal.ts';
@@ -15,11 +15,7 @@ const CONFLICT_BACKOFF: BackoffOptions = { minMs: 1, baseMs: 5, maxMs: 400 };
 
 export interface EditorOptions {
   readonly store: ResourceStore;
-  readonly now: () => Date;
-  /** Uniformly distributed, from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
-  /** For the delays between attempts; the system's timers by default. */
-  readonly schedule?: Clock['schedule'];
+  readonly clock: Pick<Clock, 'now' | 'random' | 'schedule'>;
 }
 
 export type Editable = Exclude<CustomKind, 'ClusterHealthReport'>;
@@ -27,17 +23,20 @@ export type Editable = Exclude<CustomKind, 'ClusterHealthReport'>;
 /** Writes objects for REST callers: sets author and time, and retries after conflicts where that is safe. */
 export class ResourceEditor {
   readonly store: ResourceStore;
-  readonly now: () => Date;
   readonly versions: ContentVersions;
-  readonly #clock: Pick<Clock, 'random' | 'schedule'>;
+  readonly #clock: EditorOptions['clock'];
   /** Serializes edits of one object in this process, because concurrent ones would only conflict. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
-  constructor({ store, now, random, schedule = systemClock.schedule }: EditorOptions) {
+  constructor({ store, clock }: EditorOptions) {
     this.store = store;
-    this.now = now;
     this.versions = new ContentVersions(store);
-    this.#clock = { random, schedule };
+    this.#clock = clock;
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#clock.now();
   }
 
   /** Metadata of a new object by `author`. */
@@ -48,7 +47,7 @@ export class ResourceEditor {
       annotations: {
         [ANNOTATIONS.createdBy]: author.srn,
         [ANNOTATIONS.lastUpdatedBy]: author.srn,
-        [ANNOTATIONS.lastUpdatedAt]: this.now().toISOString(),
+        [ANNOTATIONS.lastUpdatedAt]: new Date(this.now()).toISOString(),
       },
     };
   }
@@ -84,7 +83,7 @@ export class ResourceEditor {
         if (replaces !== 'nothing' && !sameSpec(replaces, current)) throw changed;
         const spec = change(current.spec);
         if (spec === current.spec) return current;
-        return this.store.update(kind, this.#stamped({ ...current, spec }, author));
+        return this.store.update(kind, this.stamped({ ...current, spec }, author));
       }),
     );
   }
@@ -157,11 +156,12 @@ export class ResourceEditor {
     return current;
   }
 
-  #stamped<T extends { readonly metadata: Readonly<ObjectMeta> }>(object: T, author: Principal): T {
+  /** With the author and the time of a change. */
+  stamped<T extends { readonly metadata: Readonly<ObjectMeta> }>(object: T, author: Principal): T {
     const annotations = {
       ...object.metadata.annotations,
       [ANNOTATIONS.lastUpdatedBy]: author.srn,
-      [ANNOTATIONS.lastUpdatedAt]: this.now().toISOString(),
+      [ANNOTATIONS.lastUpdatedAt]: new Date(this.now()).toISOString(),
     };
     return { ...object, metadata: { ...object.metadata, annotations } };
   }

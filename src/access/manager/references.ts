@@ -78,8 +78,8 @@ function isMarked({ metadata }: Role | Policy): boolean {
   return metadata.annotations?.[ANNOTATIONS.deleting] !== undefined;
 }
 
-function withMark<T extends Role | Policy>(object: T, now: Date): T {
-  const annotations = { ...object.metadata.annotations, [ANNOTATIONS.deleting]: now.toISOString() };
+function withMark<T extends Role | Policy>(object: T, now: number): T {
+  const annotations = { ...object.metadata.annotations, [ANNOTATIONS.deleting]: new Date(now).toISOString() };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 

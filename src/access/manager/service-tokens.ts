@@ -144,7 +144,7 @@ export class ServiceTokenManager {
   }
 
   #status({ spec }: ServiceToken, roleCount: number): TokenStatus {
-    if (spec.expiresAt !== undefined && !(Date.parse(spec.expiresAt) > this.#editor.now().getTime())) return 'EXPIRED';
+    if (spec.expiresAt !== undefined && !(Date.parse(spec.expiresAt) > this.#editor.now())) return 'EXPIRED';
     return roleCount === 0 ? 'UNASSIGNED' : 'ACTIVE';
   }
 

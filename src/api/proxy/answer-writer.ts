@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { systemClock } from '../../platform/clock.ts';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
@@ -54,7 +55,7 @@ export class AnswerWriter implements AnswerSink {
   #paused = false;
   #failed = false;
   /** Runs while the client does not read. */
-  #stallTimer: NodeJS.Timeout | undefined;
+  #cancelStallTimer: (() => void) | undefined;
 
   constructor(target: AnswerTarget, bounds: AnswerBounds) {
     this.#target = target;
@@ -122,19 +123,19 @@ export class AnswerWriter implements AnswerSink {
 
   #pauseUntilDrained(): void {
     this.#paused = true;
-    if (this.#stallTimer !== undefined) return;
+    if (this.#cancelStallTimer !== undefined) return;
     const { raw } = this.#target;
-    this.#stallTimer = setTimeout(() => raw.destroy(), STALL_MS);
+    this.#cancelStallTimer = systemClock.schedule(() => raw.destroy(), STALL_MS);
     raw.once('drain', () => {
-      clearTimeout(this.#stallTimer);
-      this.#stallTimer = undefined;
+      this.#cancelStallTimer?.();
+      this.#cancelStallTimer = undefined;
       this.#resume();
     });
   }
 
   /** Resumes reading from the engine once both the client and the decompression have drained. */
   #resume(): void {
-    if (!this.#paused || this.#guard?.needsDrain || this.#stallTimer !== undefined) return;
+    if (!this.#paused || this.#guard?.needsDrain || this.#cancelStallTimer !== undefined) return;
     this.#paused = false;
     this.#flow?.resume();
   }
@@ -156,7 +157,7 @@ export class AnswerWriter implements AnswerSink {
 
   /** Call it when the response closes. Aborts the engine request if the response is incomplete. */
   onClosed(): void {
-    clearTimeout(this.#stallTimer);
+    this.#cancelStallTimer?.();
     // After end() the whole response is handed over to Node.
     if (!this.#target.raw.writableEnded) this.#flow?.abort(new Error('the client disconnected'));
   }

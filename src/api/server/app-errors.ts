@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { WallClock } from '../../platform/clock.ts';
 import { PreconditionFailed } from '../../access/errors.ts';
 import { EngineError } from '../../pinot/types.ts';
 import { QueryError } from '../../results/errors.ts';
@@ -85,13 +86,13 @@ export interface ErrorAnswer {
 }
 
 /** @param url request URL; its path becomes the `path` of the error body */
-export function errorAnswer(error: HttpError, url: string, now: Date): ErrorAnswer {
+export function errorAnswer(error: HttpError, url: string, now: number): ErrorAnswer {
   const { statusCode: status, message } = error;
   const headers = { ...error.headers, 'content-type': 'application/json; charset=utf-8' };
   return { status, headers, body: JSON.stringify(errorBody(status, message, url, now)) };
 }
 
-function send(reply: FastifyReply, error: HttpError, url: string, now: Date): FastifyReply {
+function send(reply: FastifyReply, error: HttpError, url: string, now: number): FastifyReply {
   const { status, headers, body } = errorAnswer(error, url, now);
   return reply
     .code(status)
@@ -106,21 +107,21 @@ export function notFound(request: Pick<FastifyRequest, 'method' | 'url'>): HttpE
 }
 
 /** Sends thrown errors, 404s and framework errors of `app` as Error bodies. */
-export function registerErrors(app: FastifyInstance, now: () => Date): void {
+export function registerErrors(app: FastifyInstance, clock: WallClock): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = toHttpError(error, request);
     if (answer.statusCode >= 500) request.log.error({ err: answer.cause ?? answer }, 'the request failed');
-    return send(reply, answer, request.url, now());
+    return send(reply, answer, request.url, clock.now());
   });
   app.setNotFoundHandler((request, reply) => {
-    return send(reply, notFound(request), request.url, now());
+    return send(reply, notFound(request), request.url, clock.now());
   });
 }
 
 /** Handles requests that fail before routing: an invalid URL or a path parameter that is too long. */
-export function frameworkError(now: () => Date) {
+export function frameworkError(clock: WallClock) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
-    void send(reply, toHttpError(error, request), request.url, now());
+    void send(reply, toHttpError(error, request), request.url, clock.now());
   };
 }
 
@@ -130,16 +131,16 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, message: 
 };
 
 /** Handles bytes that are not valid HTTP. Node has no response object for them, so the response is written to the socket. */
-export function clientError(now: () => Date) {
+export function clientError(clock: WallClock) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
     const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'the request is not valid HTTP/1.1'];
-    const body = JSON.stringify(errorBody(status, message, '/', now()));
+    const body = JSON.stringify(errorBody(status, message, '/', clock.now()));
     socket.end(
-      `HTTP/1.1 ${status} ${errorBody(status, '', '/', now()).error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${errorBody(status, '', '/', clock.now()).error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   };

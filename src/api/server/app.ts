@@ -4,7 +4,7 @@ import underPressure from '@fastify/under-pressure';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { systemClock } from '../../platform/clock.ts';
+import { systemClock, type Clock, type MonotonicClock } from '../../platform/clock.ts';
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
 import { type AccessLog, accessLog } from './logs/access-log.ts';
@@ -53,7 +53,8 @@ export interface AppParts {
   readonly trustProxy?: boolean | string | readonly string[];
   /** Key and certificate for TLS, PEM; plain HTTP where absent. */
   readonly https?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
-  readonly now?: () => Date;
+  /** The system clock by default. */
+  readonly clock?: Clock;
 }
 
 export interface AppLimits {
@@ -79,24 +80,24 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** Builds the HTTP server without listening. Close it to free its resources. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const now = parts.now ?? (() => new Date());
-  const { controlPlane, app } = createServers(parts, now);
+  const { clock = systemClock } = parts;
+  const { controlPlane, app } = createServers(parts, clock);
 
   app.setValidatorCompiler(validatorCompiler);
-  registerErrors(app, now);
+  registerErrors(app, clock);
   const { maxFailuresPerMinute, bodyBytes = BODY_LIMIT_BYTES, json = {} } = parts.limits ?? {};
   registerJsonBodies(app, json);
   const refuseOtherMethods = methodGuard(app);
   const headers = await securityHeaders(parts.https !== undefined);
-  const record = accessLog(parts.logger, parts.observe);
-  registerAccessLog(app, record, headers);
+  const record = accessLog(parts.logger, clock, parts.observe);
+  registerAccessLog(app, record, headers, clock);
   const refuseOverload = await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
   const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog(app, parts.logger) };
   app.decorate('authorizer', server.authorizer);
   app.decorate('audit', server.audit);
   const authentication = new Authentication({
     authenticator: parts.authenticator,
-    now,
+    clock,
     ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),
   });
   registerAuthentication(app, authentication);
@@ -109,7 +110,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   refuseOtherMethods();
   const trust = trustOf(parts.trustProxy ?? false);
   const headerList = Object.entries(headers).flat();
-  const exchange = { server, logger: parts.logger, headers, headerList, record, trust, now };
+  const exchange = { server, logger: parts.logger, headers, headerList, record, trust, clock };
   const checks = { authentication, limits: parts.callerLimits, refuseOverload, bodyBytes, json };
   const dataPlane = parts.dataPlane && new DataPlane(parts.dataPlane, checks, exchange);
   controlPlane.dispatch = createDispatcher({ dataPlane, controlPlane: controlPlane.handler, exchange });
@@ -122,7 +123,7 @@ interface ControlPlane {
   dispatch: Listener;
 }
 
-function createServers(parts: AppParts, now: () => Date): { app: FastifyInstance; controlPlane: ControlPlane } {
+function createServers(parts: AppParts, clock: Clock): { app: FastifyInstance; controlPlane: ControlPlane } {
   const noop: Listener = () => undefined;
   const controlPlane: ControlPlane = { handler: noop, dispatch: noop };
   const app = fastify({
@@ -136,8 +137,8 @@ function createServers(parts: AppParts, now: () => Date): { app: FastifyInstance
     return503OnClosing: false,
     trustProxy: typeof parts.trustProxy === 'object' ? [...parts.trustProxy] : (parts.trustProxy ?? false),
     genReqId: ({ headers }) => requestIdOf(headers),
-    frameworkErrors: frameworkError(now),
-    clientErrorHandler: clientError(now),
+    frameworkErrors: frameworkError(clock),
+    clientErrorHandler: clientError(clock),
     serverFactory: (handler) => {
       controlPlane.handler = handler;
       const listener: Listener = (request, response) => controlPlane.dispatch(request, response);
@@ -161,11 +162,16 @@ function createNodeServer(https: AppParts['https'], listener: Listener): Server 
 }
 
 /** Writes an access record for each response, and adds the common headers. */
-function registerAccessLog(app: FastifyInstance, record: AccessLog, headers: Readonly<Record<string, string>>): void {
+function registerAccessLog(
+  app: FastifyInstance,
+  record: AccessLog,
+  headers: Readonly<Record<string, string>>,
+  clock: MonotonicClock,
+): void {
   app.decorateRequest('onAnswered', null as unknown as FastifyRequest['onAnswered']);
   // Callback style avoids a promise for every request.
   app.addHook('onRequest', (request, reply, done) => {
-    const startedAt = performance.now();
+    const startedAt = clock.monotonic();
     void reply.headers(headers).header('x-request-id', request.id);
     request.onAnswered = (call) => void reply.raw.once('close', () => call(reply.raw.statusCode));
     // Also emitted when the client disconnects before the response is complete.
@@ -190,9 +196,9 @@ function auditToLog(app: FastifyInstance, logger: Logger): Audit {
 /** @returns a function that throws 503 while the event loop is overloaded */
 async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: number): Promise<() => void> {
   if (maxEventLoopDelay === 0) return () => undefined;
-  const startedAt = performance.now();
+  const startedAt = systemClock.monotonic();
   const pressureHandler = (): void => {
-    if (performance.now() - startedAt < STARTUP_MS) return;
+    if (systemClock.monotonic() - startedAt < STARTUP_MS) return;
     throw new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
       headers: { 'retry-after': '5' },
     });

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { WallClock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../../access/authenticators/authenticator.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { RequestContext } from './context.ts';
@@ -11,7 +12,7 @@ export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
   /** Failed logins per client address and per access key per minute before further failures get 429. */
   readonly maxFailuresPerMinute?: number;
-  readonly now?: () => Date;
+  readonly clock: WallClock;
 }
 
 const MAX_FAILURES_PER_MINUTE = 20;
@@ -76,12 +77,11 @@ export class Authentication {
   readonly #attempts: FailedAttempts;
 
   constructor(options: AuthenticationOptions) {
-    const { now = () => new Date() } = options;
     this.#authenticator = options.authenticator;
     this.#attempts = new FailedAttempts({
       limit: options.maxFailuresPerMinute ?? MAX_FAILURES_PER_MINUTE,
       windowMs: MINUTE_MS,
-      clock: { now: () => now().getTime() },
+      clock: options.clock,
     });
   }
 

@@ -36,11 +36,14 @@ export function credentialRefused(): HttpError {
   return new HttpError(502, 'the engine rejects the credential of the gateway: its administrator must replace it');
 }
 
-/** @param path request path; the query string is removed, since it may contain secrets */
-export function errorBody(status: number, message: string, path: string, now: Date): ErrorBody {
+/**
+ * @param path request path; the query string is removed, since it may contain secrets
+ * @param now milliseconds since the epoch
+ */
+export function errorBody(status: number, message: string, path: string, now: number): ErrorBody {
   const cut = path.indexOf('?');
   return {
-    timestamp: now.toISOString(),
+    timestamp: new Date(now).toISOString(),
     status,
     error: STATUS_CODES[status] ?? 'Unknown',
     message,

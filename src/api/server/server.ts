@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
+import { sleep, systemClock } from '../../platform/clock.ts';
+import { runPeriodically } from '../../platform/periodic.ts';
 
 /** A listener could not be opened; the message says how to fix it. */
 export class ListenError extends Error {
@@ -22,7 +23,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function listenError(host: string, port: number, setting: string, error: unknown): ListenError {
   const reason = REASONS[(error as NodeJS.ErrnoException).code ?? ''] ?? String(error);
-  return new ListenError(`the address ${host}:${port} ${reason}; \`--${setting}\` chooses another port`, {
+  return new ListenError(`the address ${host}:${port} ${reason}; \`--${setting}\` selects another port`, {
     cause: error,
   });
 }
@@ -73,8 +74,8 @@ async function announceConnectionClose(app: FastifyInstance, limitMs: number): P
   const { server } = app;
   server.prependListener('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'));
   const connections = promisify(server.getConnections.bind(server));
-  const end = performance.now() + limitMs;
-  while (performance.now() < end && (await connections()) > 0) await sleep(IDLE_CHECK_MS);
+  const end = systemClock.monotonic() + limitMs;
+  while (systemClock.monotonic() < end && (await connections()) > 0) await sleep(systemClock, IDLE_CHECK_MS, undefined);
 }
 
 /**
@@ -85,17 +86,21 @@ async function announceConnectionClose(app: FastifyInstance, limitMs: number): P
 export async function drain(app: FastifyInstance, graceMs: number): Promise<boolean> {
   let completed = true;
   await announceConnectionClose(app, Math.min(CONNECTION_CLOSE_GRACE_MS, graceMs));
-  const timer = setTimeout(() => {
+  const cancel = systemClock.schedule(() => {
     completed = false;
     app.server.closeAllConnections();
   }, graceMs);
   // app.close() leaves connections open that become idle later.
-  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
+  const stop = runPeriodically(async () => app.server.closeIdleConnections(), {
+    clock: systemClock,
+    intervalMs: IDLE_CHECK_MS,
+    onError: (error) => app.log.error({ err: error }, 'failed to close idle connections'),
+  });
   try {
     await app.close();
   } finally {
-    clearTimeout(timer);
-    clearInterval(idle);
+    cancel();
+    await stop();
   }
   return completed;
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { decodeJwt } from 'jose';
 import { request as httpRequest } from 'undici';
 import { Type, type Static } from 'typebox';
+import { systemClock } from '../../platform/clock.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
 
@@ -51,14 +52,14 @@ async function readJson(
 function discoverer(issuer: string): () => Promise<Discovery> {
   let known: { value: Discovery; until: number } | undefined;
   return async () => {
-    if (known && known.until > Date.now()) return known.value;
+    if (known && known.until > systemClock.monotonic()) return known.value;
     const { authorization_endpoint, token_endpoint } = await readJson(
       `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
       { method: 'GET' },
     );
     if (typeof authorization_endpoint !== 'string' || typeof token_endpoint !== 'string')
       throw new Error('the discovery document names no endpoints');
-    known = { value: { authorization_endpoint, token_endpoint }, until: Date.now() + DISCOVERY_TTL_MS };
+    known = { value: { authorization_endpoint, token_endpoint }, until: systemClock.monotonic() + DISCOVERY_TTL_MS };
     return known.value;
   };
 }

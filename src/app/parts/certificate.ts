@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/schema.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { repeat } from '../../platform/repeat.ts';
+import { runPeriodically } from '../../platform/periodic.ts';
 import { renewCertificate } from '../../api/server/server.ts';
 
 export interface KeyPair {
@@ -42,5 +42,5 @@ export function watchCertificate(app: FastifyInstance, settings: Settings, log: 
   const onError = (error: unknown): void =>
     log.error({ err: error }, 'renewed certificate rejected; keeping the current one');
   void check().catch(onError);
-  return repeat(check, { clock: systemClock, intervalMs: INTERVAL_MS, onError });
+  return runPeriodically(check, { clock: systemClock, intervalMs: INTERVAL_MS, onError });
 }

@@ -58,7 +58,7 @@ export function requireRows(
     return;
   throw new QueryError(
     'bad-answer',
-    `the engine was asked for ${asked.numRows} rows from row ${asked.offset} on, and answered with ${rowCount}, which it calls ${reported.numRows} rows from row ${reported.offset} on`,
+    `invalid page in the engine's response: requested up to ${asked.numRows} rows from offset ${asked.offset}, received ${rowCount} rows, reported as ${reported.numRows} rows from offset ${reported.offset}`,
   );
 }
 
@@ -77,7 +77,7 @@ export function shown(text: string): string {
 export function noCursors(url: string): QueryError {
   return new QueryError(
     'no-cursors',
-    `the broker ${url} has no cursors, as versions of the engine before 1.3 do not, or the query switches them off, so that it cannot keep a result: upgrade it, ` +
-      'or set `olap.broker.pagination.native` to `false`, with which the gateway stores results itself',
+    `the broker ${url} returned no cursor. Pinot before 1.3 does not support cursors, and query options can disable them: upgrade the broker, ` +
+      'or set `olap.broker.pagination.native` to `false`, so that the gateway stores results itself',
   );
 }

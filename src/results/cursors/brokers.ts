@@ -93,7 +93,9 @@ export class CursorBrokers {
   async forget(record: CursorRecord): Promise<void> {
     // Not aborted with the request that caused it.
     await this.delete(record, AbortSignal.timeout(SHORT_TIMEOUT_MS)).catch((error: unknown) => {
-      this.#options.onProblem(`a result of no use is left to the engine until it expires: ${(error as Error).message}`);
+      this.#options.onProblem(
+        `failed to delete an unused result at the engine, where it expires later: ${(error as Error).message}`,
+      );
     });
   }
 
@@ -120,8 +122,8 @@ export class CursorBrokers {
     if (signal.aborted) throw abortedByCaller(cause);
     throw new QueryError(
       'store-unavailable',
-      `the broker ${url}, which keeps the result, ${cause === undefined ? 'is not among the live ones' : 'cannot be reached'}: ` +
-        'try again when it is back, or run the query again',
+      `the broker ${url} with the result is ${cause === undefined ? 'not live' : 'unreachable'}: ` +
+        'try again later, or run the query again',
       { cause },
     );
   }
@@ -180,24 +182,18 @@ function refusal(record: CursorRecord, status: number, text: string): QueryError
   if (status === 401 || status === 403) {
     return new QueryError(
       'bad-answer',
-      `the broker ${url} refuses the gateway's credential for the result that it keeps, with status ${status}: ` +
-        '`engine-credential-file` must hold one that may read the tables of the query, and get and delete response stores',
+      `the broker ${url} rejects the gateway's credential with status ${status}: the credential in \`engine-credential-file\` ` +
+        'must have access to the tables of the query, and be allowed to get and delete response stores',
     );
   }
   if (/^Offset \d+ should be lesser than/.test(text)) {
-    return new QueryError('bad-page', `\`offset\` is not in the result: ${shown(text)}`);
+    return new QueryError('bad-page', `\`offset\` is outside the result: ${shown(text)}`);
   }
-  return new QueryError(
-    'bad-answer',
-    `the broker ${url}, which keeps the result, answered with status ${status}: ${shown(text)}`,
-  );
+  return new QueryError('bad-answer', `the broker ${url} responded with status ${status}: ${shown(text)}`);
 }
 
 export function notFoundAtEngine({ requestId }: ResultRecord): QueryError {
-  return new QueryError(
-    'not-found',
-    `there are no query results for \`${requestId}\` at the engine any more: expired there, or deleted`,
-  );
+  return new QueryError('not-found', `no query results for \`${requestId}\` at the engine: expired or deleted there`);
 }
 
 function isUnreachable(error: unknown): boolean {

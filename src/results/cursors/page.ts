@@ -67,8 +67,5 @@ export function cursorPage(parts: CursorPageParts, signal: AbortSignal): Page {
 
 function failed({ cursor }: CursorRecord, { fields }: ScannedAnswer): QueryError {
   const exceptions = fields.find(({ name }) => name === 'exceptions')?.value ?? '';
-  return new QueryError(
-    'bad-answer',
-    `the broker ${cursor.url} could not read the result that it keeps: ${shown(exceptions)}`,
-  );
+  return new QueryError('bad-answer', `the broker ${cursor.url} failed to read the result: ${shown(exceptions)}`);
 }

@@ -45,7 +45,9 @@ export function cursorStore({ store, brokers, native, clock, onProblem }: Cursor
     } catch (error) {
       // The engine expires results itself, so the record is deleted even if its broker is gone permanently.
       if (signal.aborted || record.expirationTimeMs > clock.now()) throw error;
-      onProblem(`the expired result ${requestId} is left to the engine: ${(error as Error).message}`);
+      onProblem(
+        `failed to delete the expired result ${requestId} at the engine, which deletes it itself: ${(error as Error).message}`,
+      );
     }
   }
 }

@@ -51,7 +51,7 @@ export async function storeCursor(
     if (reported === undefined || record === undefined) throw notStored(url);
     if (reported.rowCount === 0) return { kind: 'no-rows' };
     if (answer.dataSchema === undefined)
-      throw new QueryError('bad-answer', 'the engine told rows without their columns');
+      throw new QueryError('bad-answer', 'the engine returned rows without their columns');
     requireRows(answer, reported, { offset: 0, numRows: parts.numRows });
     const reader = await putRecord(parts.store, record, signal);
     kept = true;

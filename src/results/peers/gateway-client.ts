@@ -56,9 +56,10 @@ export function createGatewayClient(options: GatewayClientOptions): GatewayClien
   return {
     async list(gateway, signal) {
       const { status, text } = await call('GET', gateway, '/query/resultStore', signal);
-      if (status !== 200) throw new Error(`the listing was answered with ${status}`);
+      if (status !== 200) throw new Error(`listing results: status ${status}`);
       const { resultMetadataList } = JSON.parse(text) as { resultMetadataList?: readonly ListedResult[] };
-      if (!Array.isArray(resultMetadataList)) throw new Error('the listing has no `resultMetadataList`');
+      if (!Array.isArray(resultMetadataList))
+        throw new Error('listing results: the response has no `resultMetadataList`');
       return resultMetadataList as readonly ListedResult[];
     },
     async delete(gateway, requestId, signal) {
@@ -66,7 +67,7 @@ export function createGatewayClient(options: GatewayClientOptions): GatewayClien
       const { status } = await call('DELETE', gateway, path, signal);
       if (status === 200) return true;
       if (status === 404) return false;
-      throw new Error(`the deletion of \`${requestId}\` was answered with ${status}`);
+      throw new Error(`deleting \`${requestId}\`: status ${status}`);
     },
     close: () => agent.destroy(),
   };

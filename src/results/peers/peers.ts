@@ -83,7 +83,7 @@ export class PeerDirectory {
     const { self } = this.#options;
     if (host === undefined || port === undefined || !/^\d{1,5}$/.test(port)) {
       return refused(
-        '`FORWARD_HOST` and `FORWARD_PORT` go together: send `brokerHost` and `brokerPort` of the submission',
+        '`FORWARD_HOST` and `FORWARD_PORT` must be sent together: the values of `brokerHost` and `brokerPort` in the response to the submission',
       );
     }
     const wanted = { host: host.toLowerCase(), port: Number(port) };
@@ -91,7 +91,7 @@ export class PeerDirectory {
     const peer = await this.#find((candidate) => same(candidate, wanted));
     return peer === undefined
       ? refused(
-          `\`FORWARD_HOST\` and \`FORWARD_PORT\` name \`${host.slice(0, 255)}:${port}\`, which is no gateway of this deployment`,
+          `\`FORWARD_HOST\` and \`FORWARD_PORT\` are \`${host.slice(0, 255)}:${port}\`, which is not a gateway of this deployment`,
         )
       : { kind: 'peer', peer };
   }
@@ -110,14 +110,13 @@ export class PeerDirectory {
     const { self, addresses, identify, clock, onProblem } = this.#options;
     try {
       const found = (await addresses()).filter((address) => !same(self, address));
-      if (found.length > MAX_PEERS)
-        onProblem(`${found.length} gateways were found; only the first ${MAX_PEERS} are used`);
+      if (found.length > MAX_PEERS) onProblem(`found ${found.length} gateways; only the first ${MAX_PEERS} are used`);
       const peers = await Promise.all(
         found.slice(0, MAX_PEERS).map(async ({ host, port }) => ({ host, port, id: await identify({ host, port }) })),
       );
       this.#peers = peers.filter((peer) => peer.id !== self.id);
     } catch (error) {
-      onProblem(`the other gateways could not be looked up: ${error instanceof Error ? error.message : String(error)}`);
+      onProblem(`failed to look up the other gateways: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
       this.#readAt = clock.monotonic();
     }

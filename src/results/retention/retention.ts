@@ -138,7 +138,7 @@ export class Retention {
     if (!(await store.delete(requestId, signal))) return false;
     metrics.deleted(reason);
     if (reason === 'quota')
-      onNotice(`the stored result ${requestId} (${result.bytes} bytes) was deleted to keep the quota`);
+      onNotice(`deleted the stored result ${requestId} (${result.bytes} bytes) to stay within the quota`);
     return true;
   }
 

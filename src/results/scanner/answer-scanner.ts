@@ -79,13 +79,13 @@ export class AnswerScanner {
   end(): ScannedAnswer {
     const walk = this.#walk;
     if (walk !== undefined && !walk.ended) {
-      throw new QueryError('bad-answer', `the engine's answer broke off within its rows, after ${walk.rows} rows`);
+      throw new QueryError('bad-answer', `the engine's response ended unexpectedly after ${walk.rows} rows`);
     }
     const text = this.#envelope.text();
     const answer = parseObject(text);
     const fields = splitFields(text);
     const tables = fields.filter((field) => field.name === 'resultTable');
-    if (tables.length > 1) throw new QueryError('bad-answer', "the engine's answer holds `resultTable` twice");
+    if (tables.length > 1) throw new QueryError('bad-answer', "the engine's response contains `resultTable` twice");
     const table = tables[0]?.value.startsWith('{') === true ? splitFields(tables[0].value) : [];
     const exceptions = (answer as { exceptions?: unknown }).exceptions;
     return {
@@ -115,10 +115,10 @@ function parseObject(text: string): object {
     value = JSON.parse(text);
   } catch (error) {
     const length = text.trim().length;
-    const what = length === 0 ? 'is empty' : 'is not valid JSON, or broke off';
-    throw new QueryError('bad-answer', `the engine's answer ${what}`, { cause: error });
+    const what = length === 0 ? 'is empty' : 'is incomplete or not valid JSON';
+    throw new QueryError('bad-answer', `the engine's response ${what}`, { cause: error });
   }
   if (typeof value !== 'object' || value === null)
-    throw new QueryError('bad-answer', "the engine's answer is not a JSON object");
+    throw new QueryError('bad-answer', "the engine's response is not a JSON object");
   return value;
 }

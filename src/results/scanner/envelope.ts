@@ -120,7 +120,7 @@ export class Envelope {
 
   #open(object: boolean): void {
     if (this.#objects.length === MAX_DEPTH) {
-      throw new QueryError('bad-answer', `the engine's answer is nested deeper than ${MAX_DEPTH} levels`);
+      throw new QueryError('bad-answer', `the engine's response is nested deeper than ${MAX_DEPTH} levels`);
     }
     this.#objects.push(object);
     this.#expectName = object;
@@ -129,7 +129,7 @@ export class Envelope {
   #opensRows(): boolean {
     if (this.#objects.length === 1) throw notJson();
     if (!this.#inResultTable || this.#objects.length !== 3 || this.#name !== 'rows') return false;
-    if (this.#rowsSeen) throw new QueryError('bad-answer', "the engine's answer holds `resultTable.rows` twice");
+    if (this.#rowsSeen) throw new QueryError('bad-answer', "the engine's response contains `resultTable.rows` twice");
     this.#rowsSeen = true;
     return true;
   }
@@ -137,7 +137,10 @@ export class Envelope {
   #keep(bytes: Uint8Array): void {
     const needed = this.#length + bytes.length;
     if (needed > this.#maxBytes) {
-      throw new QueryError('bad-answer', `the engine's answer holds more than ${this.#maxBytes} bytes beside its rows`);
+      throw new QueryError(
+        'bad-answer',
+        `the engine's response has more than ${this.#maxBytes} bytes in addition to its rows`,
+      );
     }
     if (needed > this.#bytes.length) {
       const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
@@ -150,7 +153,7 @@ export class Envelope {
 }
 
 function notJson(): QueryError {
-  return new QueryError('bad-answer', "the engine's answer is not a JSON object");
+  return new QueryError('bad-answer', "the engine's response is not a JSON object");
 }
 
 function decodeName(quoted: string): string {

@@ -33,13 +33,13 @@ export const MAX_NESTING = 63;
 /** Errors inside `rows`; the numbers are shared with tools/generate/row-kernel.as. */
 export const ROW_ERRORS: Readonly<Record<number, string>> = {
   1: 'a comma where a row should begin',
-  2: 'something that is no array where a row should begin',
+  2: 'a value other than an array where a row should begin',
   3: 'a backslash outside of a string',
   4: 'an object where a row (an array) should begin',
   5: 'no comma between two rows',
   6: `values nested deeper than ${MAX_NESTING} levels`,
-  7: 'a comma behind the last row',
-  8: 'a bracket that closes what another kind has opened',
+  7: 'a comma after the last row',
+  8: 'a closing bracket that does not match the opening one',
   9: 'a control character inside a string',
 };
 
@@ -47,6 +47,6 @@ export const ROW_ERRORS: Readonly<Record<number, string>> = {
 export function badRow(code: number, row: number): QueryError {
   return new QueryError(
     'bad-answer',
-    `the engine's answer is not valid JSON: \`resultTable.rows\` has ${ROW_ERRORS[code] ?? 'a fault'} near row ${row}`,
+    `the engine's response is not valid JSON: \`resultTable.rows\` has ${ROW_ERRORS[code] ?? 'an error'} near row ${row}`,
   );
 }

@@ -70,7 +70,7 @@ describe.each(files)('%s', (file) => {
   const table = parse(readFileSync(new URL(file, folder), 'utf8')) as Table;
   const directory = directoryOf(table);
 
-  it('holds only fields that mean something', () => {
+  it('has only known fields', () => {
     expect(Object.keys(table).filter((key) => !FIELDS.has(key))).toEqual([]);
     expect(table.questions.length).toBeGreaterThan(0);
   });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import type { Program } from '../../support/processes.ts';
 import { startProduct, type RunningProduct } from '../../support/product-process.ts';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
@@ -50,8 +51,8 @@ async function get(kind: string, name: string): Promise<{ metadata: Record<strin
   return JSON.parse(stdout) as { metadata: Record<string, unknown> };
 }
 
-describe('operator and gateway as two processes, each with the rights of the manifests', () => {
-  it('take the administrator that the setting names', async () => {
+describe('operator and gateway as two processes, each with its rights of the manifests', () => {
+  it('assign the first administrator of `admin-subject`', async () => {
     await expect.poll(async () => (await call('GET', ROLES)).status, SLOW).toBe(200);
     const whoami = (await (await call('GET', '/api/v1/rbac-manager/whoami')).json()) as { srn: string };
     expect(whoami).toMatchObject({
@@ -60,7 +61,7 @@ describe('operator and gateway as two processes, each with the rights of the man
     });
   });
 
-  it('show a Role of kubectl, with the status that the operator gives it', async () => {
+  it('show a Role created by kubectl, with the status of the operator', async () => {
     const manifest = `apiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata: {name: by-kubectl}\nspec: {description: from git}\n`;
     await api.mustKubectl(['-n', NAMESPACE, 'apply', '-f', '-'], { input: manifest });
     await expect
@@ -74,7 +75,7 @@ describe('operator and gateway as two processes, each with the rights of the man
     expect(await shown.json()).toMatchObject({ srn: 'srn2:role#by-kubectl', description: 'from git' });
   });
 
-  it('write what REST creates to the Kubernetes API, with its author', async () => {
+  it('write objects of the REST API to the Kubernetes API, with their author', async () => {
     const created = await call('POST', ROLES, { name: 'by-rest', description: 'from a script' });
     expect(created.status, await created.clone().text()).toBe(200);
     const role = await get('roles', 'by-rest');
@@ -87,7 +88,7 @@ describe('operator and gateway as two processes, each with the rights of the man
       .toMatchObject({ srn: 'srn2:role#by-rest' });
   });
 
-  it('refuse tokens for others, and callers without a role', async () => {
+  it('reject tokens for other audiences, and callers without a role', async () => {
     const forApiServer = await api.serviceAccountToken(NAMESPACE, 'admin');
     const refused = await call('GET', ROLES, undefined, forApiServer);
     expect([refused.status, ((await refused.json()) as { message: string }).message]).toEqual([
@@ -99,18 +100,18 @@ describe('operator and gateway as two processes, each with the rights of the man
     expect((await call('GET', ROLES, undefined, 'not-a-token')).status).toBe(401);
   });
 
-  it('ask for a run of the health checks through the resource, which the operator answers', async () => {
+  it('run the health checks on request of the gateway', async () => {
     const answer = await call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask&wait=true');
     expect(await answer.json()).toMatchObject({ taskId: expect.stringMatching(/^api-[0-9a-f]{8}$/) });
     const report = (await (await call('GET', '/clusterHealth')).json()) as { status: string; checks: unknown[] };
     expect(report.status).toBe('FAIL');
-    expect(report.checks).toHaveLength(33);
+    expect(report.checks).toHaveLength(CATALOGUE.length);
     const metrics = await (await fetch(`${operator.metricsUrl}/metrics`)).text();
     expect(metrics).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK"} 0');
     expect(metrics).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
   });
 
-  it('go on deciding and serving while the Kubernetes API is away, and say so', async () => {
+  it('continue to decide and serve while the Kubernetes API is unavailable, and report it', async () => {
     const issued = (await (
       await call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'job' })
     ).json()) as { accessKey: string; bearerToken: string };
@@ -141,7 +142,7 @@ describe('operator and gateway as two processes, each with the rights of the man
     await expect.poll(later, SLOW).toBe(200);
   });
 
-  it('end well when they are told to', async () => {
+  it('shut down gracefully', async () => {
     for (const { program } of [gateway, operator]) program.signalGroup('SIGTERM');
     expect(await Promise.all([gateway.program.exited, operator.program.exited])).toEqual([0, 0]);
     expect(gateway.program.output).not.toContain(admin);

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { standalone } from '../../../src/app/standalone.ts';
+import { FolderStore } from '../../../src/store/folder/folder-store.ts';
+import { policy, role, roleAssignment } from '../../builders/resources.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
 
 const SLOW = { timeout: 15_000 };
@@ -37,7 +39,7 @@ describe('standalone', () => {
   });
   afterAll(() => service.stop());
 
-  it('makes a token for the first administrator, shows it once and keeps only its hash', async () => {
+  it('creates a token for the first administrator, prints it once and stores its hash', async () => {
     expect(service.printed.join('')).toContain(service.token);
     expect((await stat(join(service.dataDir, 'admin-token'))).mode & 0o777).toBe(0o600);
     expect((await stat(join(service.dataDir, 'tokens.jsonl'))).mode & 0o777).toBe(0o600);
@@ -49,7 +51,7 @@ describe('standalone', () => {
     });
   });
 
-  it('has the predefined roles from the first answer on', async () => {
+  it('has the predefined roles at the first response', async () => {
     const roles = (await (await service.call('GET', ROLES)).json()) as { name: string; createdBy: string }[];
     expect(roles.map(({ name }) => name)).toEqual([
       'cluster-admin',
@@ -61,7 +63,7 @@ describe('standalone', () => {
     expect(new Set(roles.map(({ createdBy }) => createdBy))).toEqual(new Set(['platform-rbac-manager']));
   });
 
-  it('creates a role that stands in its folder as a manifest, and takes one that is put there', async () => {
+  it('writes a created role as a manifest, and applies a manifest put into the folder', async () => {
     const created = await service.call('POST', ROLES, { name: 'analysts', description: 'who looks' });
     expect(created.status).toBe(200);
     expect(await created.json()).toMatchObject({
@@ -74,7 +76,7 @@ describe('standalone', () => {
     await expect.poll(async () => (await service.call('GET', `${ROLES}/srn2:role%23by-hand`)).status, SLOW).toBe(200);
   });
 
-  it('gives a service token that works as Bearer and as Basic, once it has a role', async () => {
+  it('creates a service token, accepted as Bearer and Basic once it has a role', async () => {
     const issued = (await (
       await service.call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'job' })
     ).json()) as { accessKey: string; secretKey: string; bearerToken: string };
@@ -92,7 +94,7 @@ describe('standalone', () => {
     expect((await service.call('GET', '/clusterHealth', undefined, bearer)).status).toBe(403);
   });
 
-  it('tells its state at the second listener', async () => {
+  it('has probes and metrics at the second listener', async () => {
     const read = async (path: string): Promise<[number, string]> => {
       const answer = await fetch(service.metricsUrl + path);
       return [answer.status, await answer.text()];
@@ -113,7 +115,7 @@ describe('standalone', () => {
     expect(metrics).not.toContain('nobody');
   });
 
-  it('answers every error of every route with the Error body', async () => {
+  it('responds to every error of every route with the Error body', async () => {
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { security?: unknown[]; requestBody?: object }>>;
     };
@@ -156,7 +158,7 @@ describe('standalone', () => {
     await expectErrorBody(engines, '/nowhere/at/all');
   });
 
-  it('answers what is no HTTP with the Error body too', async () => {
+  it('responds to invalid HTTP with the Error body', async () => {
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
     socket.end('nonsense\r\n\r\n');
     let text = '';
@@ -165,7 +167,7 @@ describe('standalone', () => {
     expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toMatchObject({ status: 400, error: 'Bad Request' });
   });
 
-  it('refuses a second process over the same folder', async () => {
+  it('rejects a second process on the same folder', async () => {
     await expect(
       startTestService(standalone, { 'data-dir': service.dataDir, controllers: 'http://127.0.0.1:9' }),
     ).rejects.toThrow(/open|lock|process/i);
@@ -179,7 +181,7 @@ describe('a second start', () => {
   });
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-  it('keeps the token and shows it no more; administrators of the setting come and go', async () => {
+  it('keeps the token without printing it, and follows changes of `admin-subject`', async () => {
     const flags = { 'data-dir': dataDir, controllers: 'http://127.0.0.1:9' };
     const first = await startTestService(standalone, { ...flags, 'admin-subject': 'group:ops' });
     const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
@@ -197,7 +199,61 @@ describe('a second start', () => {
   });
 });
 
-describe('the end', () => {
+describe('a start with --recover-admin', () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-recover-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('replaces the token of the local administrator, and takes the roles with denies from it', async () => {
+    const flags = { 'data-dir': dataDir, controllers: 'http://127.0.0.1:9' };
+    await (await startTestService(standalone, flags)).stop();
+    const lost = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    // Shut out by a role that denies everything, while the role system-admin is gone.
+    const name = 'admin@localhost';
+    const store = await FolderStore.open(dataDir);
+    await store.create('Policy', policy('none', { statements: [{ effect: 'deny', resources: ['*'] }] }));
+    await store.create('Role', role('none', { policies: ['none'] }));
+    const subjects = [
+      { type: 'user-email' as const, name },
+      { type: 'group' as const, name: 'others' },
+    ];
+    await store.create('RoleAssignment', roleAssignment('none', { role: 'none', subjects }));
+    await store.delete('RoleAssignment', 'local-administrator');
+    await store.close();
+    await appendFile(join(dataDir, 'tokens.jsonl'), `${JSON.stringify({ sha256: 'a'.repeat(64), user: 'ada' })}\n`);
+
+    const service = await startTestService(standalone, { ...flags, 'recover-admin': 'true' });
+    const token = /adm-\S+/.exec(service.printed.join(''))?.[0] ?? '';
+    const asks = (bearer: string, path: string): Promise<Response> =>
+      fetch(`${service.url}/api/v1/rbac-manager${path}`, { headers: { authorization: `Bearer ${bearer}` } });
+    expect((await asks(lost, '/whoami')).status).toBe(401);
+    expect(await (await asks(token, '/whoami')).json()).toMatchObject({ roles: [{ name: 'system-admin' }] });
+    expect((await asks(token, '/roles')).status).toBe(200);
+    const assigned = (await (await asks(token, '/assignments')).json()) as { subject: string; role: string }[];
+    expect(assigned.map(({ subject, role: of }) => `${of} ${subject}`)).toEqual([
+      'none others',
+      `system-admin ${name}`,
+    ]);
+    await service.stop();
+    const tokens = await readFile(join(dataDir, 'tokens.jsonl'), 'utf8');
+    expect(
+      tokens
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => (JSON.parse(line) as { user: string }).user),
+    ).toEqual(['ada', name]);
+    expect((await stat(join(dataDir, 'tokens.jsonl'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('is refused with a token file of its own', async () => {
+    const flags = { 'data-dir': dataDir, 'recover-admin': 'true', 'token-file': '/nowhere' };
+    await expect(startTestService(standalone, flags)).rejects.toThrow('`recover-admin` and `token-file` are both set');
+  });
+});
+
+describe('the shutdown', () => {
   let broker: Server;
   let waiting: ServerResponse[];
   let service: Standalone | undefined;
@@ -220,7 +276,7 @@ describe('the end', () => {
     startStandalone({ brokers: engineUrl(), controllers: engineUrl(), ...flags });
   const engineUrl = (): string => `http://127.0.0.1:${(broker.address() as AddressInfo).port}`;
 
-  it('is not ready first, takes no new connection, and lets a request under way end', async () => {
+  it('fails the readiness probe, accepts no connections, and completes requests in progress', async () => {
     service = await start({});
     let answer: Response | undefined;
     const pending = (async () => {
@@ -248,7 +304,7 @@ describe('the end', () => {
     await expect(fetch(`${service.metricsUrl}/livez`)).rejects.toThrow();
   });
 
-  it('cuts what takes longer than the grace', async () => {
+  it('aborts requests that exceed `shutdown-grace`', async () => {
     service = await start({ 'shutdown-grace': '200ms' });
     const pending = service.call('POST', '/query/sql', { sql: 'SELECT 1 FROM t' }).then(
       () => 'answered',

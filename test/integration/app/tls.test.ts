@@ -15,7 +15,7 @@ let service: Standalone;
 let ca: string;
 
 async function install(name: string): Promise<void> {
-  // The key first: for a moment the two do not fit together, as when a Secret is being replaced.
+  // The key first: for a moment key and certificate do not match, as while a Secret is being replaced.
   await copyFile(pki.path(`${name}.key`), join(folder, 'tls.key'));
   await copyFile(pki.path(`${name}.crt`), join(folder, 'tls.crt'));
 }
@@ -48,7 +48,7 @@ async function served(): Promise<string | string[] | undefined> {
   return subject.CN;
 }
 
-it('serves HTTPS, and takes a renewed certificate without a restart', async () => {
+it('serves HTTPS and applies a renewed certificate without a restart', async () => {
   const status = await new Promise((resolve, reject) => {
     get(`https://127.0.0.1:${port()}/openapi.json`, { ca, agent: false }, (response) => {
       response.resume();

@@ -22,7 +22,7 @@ function kubectl(args: readonly string[], input?: object): Promise<CommandResult
 }
 
 describe('a real kube-apiserver', () => {
-  it('establishes every kind without a complaint about its schema', async () => {
+  it('establishes every kind without a warning about its schema', async () => {
     for (const kind of CUSTOM_KINDS) {
       const { stdout } = await kubectl(['get', 'crd', `${KINDS[kind].plural}.${GROUP}`, '-o', 'json']);
       const { status } = JSON.parse(stdout) as { status: { conditions: { type: string; status: string }[] } };
@@ -32,7 +32,7 @@ describe('a real kube-apiserver', () => {
     }
   });
 
-  it('takes every sample', async () => {
+  it('accepts every sample', async () => {
     const samples = (await readdir(SAMPLES)).filter((name) => name.endsWith('.yaml'));
     expect(samples.length).toBeGreaterThanOrEqual(10);
     const applied = await kubectl(['apply', '-f', SAMPLES]);
@@ -40,7 +40,7 @@ describe('a real kube-apiserver', () => {
     expect(applied.stdout.trim().split('\n')).toHaveLength(samples.length);
   });
 
-  it('lists them all under the category, by short name, and with the columns', async () => {
+  it('lists them by category and short name, with their columns', async () => {
     const all = await kubectl(['get', 'olap', '-o', 'name']);
     for (const kind of CUSTOM_KINDS) expect(all.stdout).toContain(`${KINDS[kind].singular}.${GROUP}/`);
     for (const kind of CUSTOM_KINDS) {
@@ -64,7 +64,7 @@ describe('a real kube-apiserver', () => {
     expect(statements.stdout).toContain('enum: allow, deny');
   });
 
-  it('names a field that it does not know', async () => {
+  it('names an unknown field', async () => {
     const bad = {
       ...manifest('Policy', 'p', { statements: [{ effect: 'allow', resources: ['*'], action: ['Query'] }] }),
     };
@@ -82,8 +82,8 @@ const table = (resource: string): object => ({
 const subject = (name: unknown, type = 'group'): object => ({ role: 'r', subjects: [{ type, name }] });
 
 /**
- * Specs that both the kube-apiserver and validateResource() are asked about. Third: undefined where it is allowed, else what the
- * kube-apiserver's refusal has to say.
+ * Specs that both the kube-apiserver and validateResource() validate. Third: undefined if it is valid, otherwise a part of the
+ * kube-apiserver's error.
  */
 const TABLE: [CustomKind, object, string | undefined][] = [
   ['Policy', table('*'), undefined],

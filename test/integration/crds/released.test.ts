@@ -12,13 +12,13 @@ const RELEASES = readdirSync(RELEASED, { withFileTypes: true }).flatMap((entry) 
   entry.isDirectory() ? [entry.name] : [],
 );
 
-it('keeps what was released', () => {
+it('the released definitions are unchanged', () => {
   expect(RELEASES).toContain('v0.1.0');
 });
 
 describe.each(RELEASES)('a cluster with the objects of %s', (release) => {
   const folder = join(RELEASED, release);
-  // Its own control plane: the definitions hold for a whole cluster.
+  // Its own control plane, because the definitions are cluster-scoped.
   let api: ControlPlane;
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe.each(RELEASES)('a cluster with the objects of %s', (release) => {
   });
   afterAll(() => api.stop());
 
-  it('keeps them valid under the definitions of today: stored, applied again, written again', async () => {
+  it('accepts them with the current definitions: stored, applied again, updated', async () => {
     const samples = readdirSync(join(folder, 'samples'));
     const stored = await api.mustKubectl(['get', 'olap', '-o', 'json']);
     const { items } = JSON.parse(stored.stdout) as { items: object[] };
@@ -42,7 +42,7 @@ describe.each(RELEASES)('a cluster with the objects of %s', (release) => {
     expect(replaced.stdout.match(/ replaced$/gm)).toHaveLength(samples.length);
   });
 
-  it('has nothing that the store of folders would refuse today', async () => {
+  it('has no object that the folder store rejects', async () => {
     for (const name of readdirSync(join(folder, 'samples'))) {
       const object = parse(await readFile(join(folder, 'samples', name), 'utf8')) as ResourceByKind[CustomKind];
       expect(() => validateResource(object.kind, object), name).not.toThrow();

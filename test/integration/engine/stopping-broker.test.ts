@@ -46,7 +46,7 @@ it('stop and start under traffic, and every query is answered', async () => {
   const load = { over: false };
   const caller = async (index: number): Promise<void> => {
     for (let turn = index; !load.over; turn++) {
-      const answer = await ask(QUERIES[turn % QUERIES.length] as string);
+      const answer = await ask(QUERIES[turn % QUERIES.length] ?? '');
       seen.set(answer, (seen.get(answer) ?? 0) + 1);
     }
   };

@@ -56,13 +56,13 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are rules that promtool accepts, one for each check and two for the task', async () => {
+  it('are valid for promtool, one for each check and two for the task', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
     expect(stdout).toContain(`${CATALOGUE.length + 2} rules found`);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 2);
   });
 
-  it('point at runbooks that exist', async () => {
+  it('refer to existing runbooks', async () => {
     for (const { annotations } of rules) {
       const path = annotations['runbook_url']?.replace(/^.*\/docs\//, 'docs/').replace(/#.*$/, '') ?? '';
       expect((await stat(join(root, path))).isFile(), path).toBe(true);
@@ -92,7 +92,7 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
-  it('go on as they are when another operator leads, which tells what the last one did', async () => {
+  it('do not change when another operator becomes leader', async () => {
     const check = 'SEGMENT_COUNT_CHECK';
     const rule = ruleOf(check);
     const of = (operator: string, values: string) => ({
@@ -119,7 +119,7 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
-  it('tell that a report is old where nobody leads any more', async () => {
+  it('fire for an old report if there is no leader', async () => {
     const rule = rules.find(({ alert }) => alert === 'OlapHealthReportStale');
     if (rule === undefined) throw new Error('the alert is missing');
     const output = await promtoolTest([
@@ -137,7 +137,7 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
-  it('tell of a report that is old, and of runs that fail', async () => {
+  it('fire for an old report and for failing runs', async () => {
     const [stale, failing] = ['OlapHealthReportStale', 'OlapHealthTaskFailing'].map((name) =>
       rules.find(({ alert }) => alert === name),
     );

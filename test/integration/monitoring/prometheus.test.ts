@@ -21,7 +21,7 @@ beforeAll(async () => {
     join(resolve(import.meta.dirname, '../../..'), 'charts/olap-warden/files/alerts.yaml'),
     'utf8',
   );
-  // The same alerts without their waiting times, which promtool tests by a clock of its own.
+  // The same alerts without their `for` durations, which promtool tests with a simulated clock.
   prometheus = await startPrometheus([new URL(service.metricsUrl).host], rules.replaceAll(/^( +for: ).*$/gm, '$10s'));
 }, 240_000);
 
@@ -35,7 +35,7 @@ const alertIsFiring = async (): Promise<boolean> =>
   (await prometheus.alerts()).some(({ labels, state }) => labels['alertname'] === ALERT && state === 'firing');
 
 describe('a real Prometheus', () => {
-  it('sees one series for each check', async () => {
+  it('has one series for each check', async () => {
     expect((await service.call('GET', RUN)).status).toBe(200);
     await expect
       .poll(async () => (await prometheus.query('olap_warden_health_check_status')).length, { timeout: 20_000 })

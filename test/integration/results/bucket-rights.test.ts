@@ -22,7 +22,7 @@ import { answerText, collect, responseOf, submission } from '../../unit/results/
 const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
 const GATEWAY = 'gateway-0';
 const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 interface Statement {
   readonly Effect: string;
@@ -48,7 +48,7 @@ afterAll(async () => {
 
 const newId = (): string => newRequestId(GATEWAY, (bytes) => Buffer.alloc(bytes, `rights-${++seed}`));
 
-/** A gateway on a bucket of its own with an account that may do what the documentation lists, less `without`. */
+/** A gateway with its own bucket and an account that has the documented permissions except `without`. */
 async function gateway(
   name: string,
   without: readonly string[] = [],
@@ -75,7 +75,7 @@ async function gateway(
   return { store, bucket, problems };
 }
 
-/** What a killed gateway leaves: an upload, and rows without a record. */
+/** Creates leftovers of a killed gateway: an upload, and rows without a record. */
 async function leave({ bucket, prefix }: TestBucket): Promise<void> {
   await root.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `${prefix}${newId()}.rows` }));
   await root.send(new PutObjectCommand({ Bucket: bucket, Key: `${prefix}${newId()}.rows`, Body: '[1]' }));
@@ -96,8 +96,8 @@ async function storeAndRead(store: ResultStore): Promise<string> {
   return requestId;
 }
 
-describe('the rights of a gateway on its bucket', () => {
-  it('suffice as they are documented, for everything', async () => {
+describe('the permissions of a gateway on its bucket', () => {
+  it('are sufficient as documented', async () => {
     const { store, bucket, problems } = await gateway('as-documented');
     await leave(bucket);
     await store.start(signal());
@@ -116,20 +116,20 @@ describe('the rights of a gateway on its bucket', () => {
   });
 
   it.each([
-    ['s3:ListBucketMultipartUploads', 'uploads', 'needed are `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
-    ['s3:AbortMultipartUpload', 'uploads', 'needed are `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
-    ['s3:DeleteObject', 'objects', 'needed are `s3:ListBucket` and `s3:DeleteObject`'],
-  ] as const)('start it without `%s`, which it says it lacks', async (right, what, says) => {
+    ['s3:ListBucketMultipartUploads', 'uploads', 'Required: `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
+    ['s3:AbortMultipartUpload', 'uploads', 'Required: `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
+    ['s3:DeleteObject', 'objects', 'Required: `s3:ListBucket` and `s3:DeleteObject`'],
+  ] as const)('without `%s` are reported, and the gateway starts', async (right, what, says) => {
     const { store, bucket, problems } = await gateway(`without-${right.slice(3).toLowerCase()}`, [right]);
     await leave(bucket);
     await store.start(signal());
-    expect(problems).toEqual([expect.stringContaining(`(AccessDenied); it is tried again; ${says}`)]);
+    expect(problems).toEqual([expect.stringContaining(`(AccessDenied); retrying. ${says}`)]);
     expect(await left(bucket)).toEqual({ objects: 0, uploads: 0, [what]: 1 });
     await storeAndRead(store);
     await store.close();
   });
 
-  it('do not start it where it may not list', async () => {
+  it('without listing prevent the start', async () => {
     const { store } = await gateway('without-list', ['s3:ListBucket']);
     await expect(store.start(signal())).rejects.toMatchObject({ code: 'store-unavailable' });
     await store.close();

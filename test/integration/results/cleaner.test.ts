@@ -13,7 +13,7 @@ import { FakeEngine } from '../../support/fake-engine.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { answerText, rowTexts } from '../../unit/results/answers.ts';
 
-describe('the cleaner of an operator, at gateways with files of their own', () => {
+describe('the operator’s cleaner with gateways that have local stores', () => {
   let engine: FakeEngine;
   let folder: string;
   let first: Standalone;
@@ -29,7 +29,7 @@ describe('the cleaner of an operator, at gateways with files of their own', () =
     first = await start('first');
     second = await start('second', { 'token-file': join(first.dataDir, 'tokens.jsonl') });
     const secret = join(folder, 'credential');
-    await writeFile(secret, 'a-token-that-nobody-knows');
+    await writeFile(secret, 'an-unknown-token');
     const credential = credentialFromFile(secret, { monotonic: () => elapsedMs });
     client = createGatewayClient({ credential: () => credential.current() });
   });
@@ -59,7 +59,7 @@ describe('the cleaner of an operator, at gateways with files of their own', () =
     return ((await answer.json()) as { requestId: string }).requestId;
   }
 
-  /** A run, as of that time from now. */
+  /** Runs the cleaner at a time relative to now. */
   function clean(laterMs: number): Promise<CleaningOutcome[]> {
     return cleanResults(
       {
@@ -70,11 +70,11 @@ describe('the cleaner of an operator, at gateways with files of their own', () =
         log: createLogger('silent'),
         metrics: resultCleanerMetrics(new Registry()),
       },
-      AbortSignal.timeout(10_000),
+      AbortSignal.timeout(60_000),
     );
   }
 
-  it('deletes what has expired on each, with the credential that its file has now', async () => {
+  it('deletes the expired results of each gateway with the current credential', async () => {
     const headers = { authorization: `Bearer ${first.token}` };
     const stored = [
       [first, await submit(first)],
@@ -88,7 +88,7 @@ describe('the cleaner of an operator, at gateways with files of their own', () =
         ),
       );
 
-    expect((await clean(0)).map(({ error }) => error)).toEqual(Array(2).fill('the listing was answered with 401'));
+    expect((await clean(0)).map(({ error }) => error)).toEqual(Array(2).fill('listing results: status 401'));
     await writeFile(join(folder, 'credential'), first.token);
     elapsedMs += 10_000;
     expect((await clean(0)).map(({ deleted, error }) => [deleted, error])).toEqual([

@@ -8,12 +8,12 @@ import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { javaClients } from '../clients/install.ts';
 
-// The examples of the documentation, taken from it as they stand, against a gateway over a real Pinot.
+// Runs the examples of the documentation unchanged, with a gateway and a real Pinot.
 const run = promisify(execFile);
 const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
 const ROWS = 100_000;
 
-/** Why an example cannot run here; undefined where it can. */
+/** Why an example cannot run on this machine; undefined if it can. */
 function obstacle(...command: [string, ...string[]]): string | undefined {
   try {
     execFileSync(command[0], command.slice(1), { stdio: 'ignore', timeout: 30_000 });
@@ -28,7 +28,7 @@ const NO_PYTHON = obstacle('python3', '-c', 'import requests');
 const NO_JAVA = obstacle('javac', '-version');
 const named = (name: string, reason: string | undefined): string => name + (reason ? ` (skipped: ${reason})` : '');
 
-/** The code below a heading of the document. */
+/** The code block below a heading of the document. */
 async function example(heading: string, language: string): Promise<string> {
   const text = await readFile(DOCUMENT, 'utf8');
   const section = text.split(`\n### ${heading}\n`)[1]?.split('\n### ')[0]?.split('\n## ')[0] ?? '';
@@ -58,14 +58,14 @@ async function stored(): Promise<number> {
   return ((await answer.json()) as { resultMetadataList: unknown[] }).resultMetadataList.length;
 }
 
-/** Runs a program to its end; what it says goes along with its failure. */
+/** Runs a program to its end. An error contains its output. */
 async function output(command: string, args: readonly string[]): Promise<string> {
   const { stdout } = await run(command, args, { env, cwd: folder, timeout: 240_000, maxBuffer: 64 * 1024 * 1024 });
   return stdout;
 }
 
-describe('the gateway that the examples speak to', () => {
-  it('tells the port that it listens on, though it was told to take any', async () => {
+describe('the gateway of the examples', () => {
+  it('returns its actual port when port 0 is configured', async () => {
     const answer = await gateway.call('POST', '/query/sql?doPaginate=true', {
       sql: 'SELECT orderId FROM orders LIMIT 10',
     });
@@ -101,10 +101,10 @@ describe('the examples of the documentation', { timeout: 300_000 }, () => {
   it.skipIf(NO_JAVA)(named('Java', NO_JAVA), async () => {
     await writeFile(join(folder, 'Pages.java'), await example('Java', 'java'));
     const said = await output('java', ['-cp', await javaClients(), 'Pages.java']);
-    // Names of cities may hold line feeds.
+    // City names may contain line feeds.
     const ids = [...said.matchAll(/^(\d{16,}) /gmu)].map(([, id]) => id);
     expect(ids).toHaveLength(ROWS);
-    // No row comes twice, so that no page overlaps another and no digit is lost.
+    // All rows differ: no page overlaps another, and no digit is lost.
     expect(new Set(ids).size).toBe(ROWS);
     expect(await stored()).toBe(0);
   });

@@ -1,7 +1,7 @@
-// A gateway's part of storing results in a bucket, a step for each line of its standard input; it is killed on the way. Argument: `BucketProgram` as JSON.
+// Stores results in a bucket like a gateway, one step per line of its standard input, until it is killed. Argument: `BucketProgram` as JSON.
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
@@ -37,7 +37,7 @@ say('loaded');
 for await (const line of createInterface({ input: process.stdin })) {
   if (line === 'start') await results.start(AbortSignal.timeout(30_000));
   if (line === 'work') {
-    // More than one part of an upload, and less than one.
+    // One result with several parts of an upload, and one smaller than a part.
     await store(results, 4500);
     const small = await store(results, 3);
     await results.delete(small, AbortSignal.timeout(30_000));

@@ -7,7 +7,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileInS3Properties, gcsProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultReader, ResultStore } from '../../../src/results/result-store.ts';
@@ -20,11 +20,11 @@ import type { BucketProgram } from './kill-bucket-program.ts';
 
 const PROGRAM = join(import.meta.dirname, 'kill-bucket-program.ts');
 const KILLED = 'gateway-0';
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
-// A proxy before the bucket's server kills the gateway at each request of two submissions and a deletion in turn.
+// A proxy in front of the object server kills the gateway at each request of two submissions and a deletion in turn.
 
-/** What lies in a bucket, asked of the server itself. */
+/** Contents of a bucket, requested from the server directly. */
 interface Contents {
   readonly objects: readonly string[];
   readonly uploads: readonly string[];
@@ -98,7 +98,7 @@ class Victim {
   constructor(program: BucketProgram) {
     this.#child = spawn(process.execPath, [PROGRAM, JSON.stringify(program)], {
       stdio: ['pipe', 'pipe', 'inherit'],
-      // The SDKs are large, and loaded by every process anew.
+      // The SDKs are large, and every process loads them.
       env: { ...process.env, NODE_COMPILE_CACHE: compiled },
     });
     this.#exited = once(this.#child, 'exit');
@@ -118,7 +118,7 @@ class Victim {
     return this.#ids('deleted');
   }
 
-  /** Resolves, too, when it was killed. */
+  /** Also resolves when the process was killed. */
   async says(line: string): Promise<void> {
     while (!this.said.includes(line) && this.#child.signalCode === null) {
       await Promise.race([once(this.#lines, 'line'), this.#exited]);
@@ -140,7 +140,7 @@ class Victim {
   }
 }
 
-/** A gateway over the bucket. */
+/** Opens the store of a gateway. */
 async function open(properties: PropertyValues, gatewayId: string): Promise<ResultStore> {
   return createResultStore(properties, {
     gatewayId,
@@ -151,7 +151,7 @@ async function open(properties: PropertyValues, gatewayId: string): Promise<Resu
   });
 }
 
-/** Ids of all that is listed, each of which must be there and whole. @param read how many of its rows are read */
+/** Ids of all listed results, after checking that each is complete. @param read which of its rows are read */
 async function listedWhole(store: ResultStore, read: 'all' | 'last' | 'none' = 'none'): Promise<string[]> {
   const ids: string[] = [];
   for await (const { record } of store.list(signal())) {
@@ -172,7 +172,7 @@ async function expectRows(reader: ResultReader, offset: number): Promise<void> {
   expect(numbers).toEqual(Array.from({ length: rowCount - offset }, (_, i) => offset + i));
 }
 
-/** A gateway trusts what it knows for a moment, but hands out no rows that are not there. */
+/** A gateway uses cached records for a moment, but must not return rows that do not exist. */
 async function expectGone(store: ResultStore, requestId: string): Promise<void> {
   const reader = await store.open(requestId, signal());
   if (reader === undefined) return;
@@ -180,7 +180,7 @@ async function expectGone(store: ResultStore, requestId: string): Promise<void> 
   await reader.close();
 }
 
-/** To die behind a request is to die before the next one; one that only reads changes nothing. */
+/** A kill after a request equals one before the next request. Requests that only read are skipped. */
 function momentsOf(requests: readonly SeenRequest[]): [number, Cut][] {
   return requests.flatMap(({ method, bodyBytes }, at): [number, Cut][] => {
     if (method === 'HEAD' || method === 'GET') return [];
@@ -217,11 +217,11 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     await proxy?.close();
   });
 
-  /** Runs the work and kills it at a request. @returns what its process has said, and what lay about before the restart */
+  /** Runs the work and kills the process at a request. @returns the process, and the contents of the bucket before the restart */
   async function killAt(at: number, how: Cut): Promise<{ dead: Victim; before: Contents }> {
     const dead = next;
     await dead.says('loaded');
-    // The next one loads its SDK meanwhile.
+    // Meanwhile the next process loads its SDK.
     next = victim();
     dead.do('start');
     await dead.says('did start');
@@ -233,7 +233,7 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     return { dead, before: await place.contents(bucket) };
   }
 
-  /** Starts the gateway again and looks at everything from it and from one that has been running on. */
+  /** Restarts the gateway and checks the bucket from it and from a gateway that kept running. */
   async function afterRestart(dead: Victim): Promise<string[]> {
     const whole = await listedWhole(neighbour, 'all');
     const restarted = await open(direct, KILLED);
@@ -248,7 +248,7 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     for (const id of dead.storing.filter((one) => !listed.includes(one))) {
       for (const store of [neighbour, restarted]) await expectGone(store, id);
     }
-    // Two objects for each result, and nothing else.
+    // Two objects per result, and no others.
     const keys = listed.flatMap((id) => [`${bucket.prefix}${id}.json`, `${bucket.prefix}${id}.rows`]);
     expect(await place.contents(bucket)).toEqual({ objects: sorted(keys), uploads: [] });
     for (const id of listed) expect(await restarted.delete(id, signal())).toBe(true);
@@ -256,7 +256,7 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     return listed;
   }
 
-  it('leaves whole results and nothing else, at whatever request it is killed', { timeout: 120_000 }, async () => {
+  it('leaves only complete results, at whichever request it is killed', { timeout: 120_000 }, async () => {
     const { dead: unharmed } = await killAt(-1, 'before');
     const requests = [...proxy.seen];
     expect(await afterRestart(unharmed)).toEqual(sorted(unharmed.stored.slice(0, 1)));
@@ -266,12 +266,12 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     for (const [at, how] of momentsOf(requests).filter(([, cut]) => place.cuts.includes(cut))) {
       const { dead, before } = await killAt(at, how);
       const listed = await afterRestart(dead);
-      // What a caller was told of is there, unless a deletion was under way.
+      // Results reported as stored exist, unless a deletion was in progress.
       expect(listed, `${how} request ${at}`).toEqual(expect.arrayContaining(dead.stored.slice(0, 1)));
       uploads += before.uploads.length;
       orphans += before.objects.length - 2 * listed.length > 0 ? 1 : 0;
     }
-    // It did happen: rows without records lay about, and uploads where the server tells of them.
+    // The test covered rows without records, and incomplete uploads if the server lists them.
     expect(orphans).toBeGreaterThan(2);
     if (place.contents === contentsOfS3) expect(uploads).toBeGreaterThan(2);
   });

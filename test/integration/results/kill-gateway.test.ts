@@ -12,10 +12,10 @@ import { answerText } from '../../unit/results/answers.ts';
 
 const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
 
-/** The requests of one submission, in their order: the process is killed when the server has done one and before it can say so. */
+/** The requests of one submission in order. The process is killed after the server has executed one and before it responds. */
 const REQUESTS = ['begin an upload', 'first part', 'last part', 'complete the upload', 'put the record'];
 
-describe('a gateway process that is killed while it stores a result in `file` with an S3 address', () => {
+describe('a gateway process that is killed while it stores a result with protocol `file` in S3', () => {
   let s3: S3Server;
   let client: S3Client;
   let bucket: TestBucket;
@@ -34,7 +34,7 @@ describe('a gateway process that is killed while it stores a result in `file` wi
       `olap.broker.pagination.s3.access.key=${bucket.accessKeyId}`,
       `olap.broker.pagination.s3.secret.key=${bucket.secretAccessKey}`,
       `olap.broker.storage.factory.s3.region=${bucket.region}`,
-      // As existing configurations have it.
+      // Set in existing configurations; ignored.
       'olap.broker.storage.factory.class.s3=org.apache.pinot.plugin.filesystem.S3PinotFS',
     ]);
 
@@ -69,7 +69,7 @@ describe('a gateway process that is killed while it stores a result in `file` wi
   }
 
   it.each(REQUESTS.map((name, at) => [name, at] as const))(
-    'shows a whole result or none after the request: %s; and leaves nothing behind',
+    'has a complete result or none after the request: %s, and no leftovers',
     async (_name, at) => {
       await killed.listed();
       const earlier = (await running.listed()).length;
@@ -81,7 +81,7 @@ describe('a gateway process that is killed while it stores a result in `file` wi
       proxy.disarm();
       expect((await left()).uploads).toBe(at < 3 ? 1 : 0);
 
-      // One that runs on, at once; and the one that was killed, when it is back.
+      // The running gateway at once, and the killed one after its restart.
       const complete = at === REQUESTS.length - 1;
       const listed = await running.listed();
       expect(listed).toHaveLength(earlier + (complete ? 1 : 0));

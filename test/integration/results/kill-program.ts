@@ -1,4 +1,4 @@
-// Stores one result after another, and deletes every other one, until it is killed. Argument: the folder.
+// Stores results and deletes every second one until it is killed. Argument: the folder.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/platform/clock.ts';

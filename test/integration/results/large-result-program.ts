@@ -1,8 +1,8 @@
-// Stores a large result and reads all of it again; prints by how much the memory that it holds grew, and how many bytes the rows have.
-// Arguments: the store's properties as JSON, megabytes. Run it with --expose-gc: garbage that is not collected yet depends on the machine's load and is not
-// counted.
+// Stores a large result and reads it again. Prints the growth of the memory in use and the size of the rows, in bytes.
+// Arguments: the store's properties as JSON, megabytes. Requires --expose-gc: the amount of uncollected garbage depends on the load of the machine
+// and is not counted.
 import { Readable } from 'node:stream';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';

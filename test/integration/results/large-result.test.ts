@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileProperties, gcsProperties, s3Properties } from '../../support/result-stores.ts';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 
 const PROGRAM = join(import.meta.dirname, 'large-result-program.ts');
 const MB = 1024 * 1024;
-/** Parts of an upload in flight, read-ahead of the pages, and the index of the rows. */
+/** Parts of an upload, the read-ahead of pages, and the row index. */
 const MAX_HELD_MB = 96;
 
 let s3: S3Server;
@@ -31,13 +31,13 @@ afterAll(async () => {
 const STORES: readonly [string, number, () => Promise<PropertyValues>][] = [
   ['file', 1024, async () => fileProperties(folder)],
   ['s3', 1024, async () => s3Properties(await s3.bucket('large'))],
-  // The stand-in for GCS copies what it has with each part that comes: a whole gigabyte would take it minutes.
+  // fake-gcs-server copies all stored bytes for each part: one gigabyte would take minutes.
   ['gcs', 120, async () => gcsProperties(await gcs.bucket('large'))],
 ];
 
 describe('a large result', () => {
   it.each(STORES)(
-    'passes through the %s store (%i MB) and comes back whole, in memory that does not grow with it',
+    'is stored in the %s store (%i MB) and read again in bounded memory',
     async (_protocol, megabytes, properties) => {
       const store = JSON.stringify(await properties());
       const { stdout } = await promisify(execFile)(

@@ -17,7 +17,7 @@ const submit = ({ app }: TestGateway, sql: string, numRows: number) =>
 const listed = async ({ app }: TestGateway): Promise<readonly object[]> =>
   (await app.inject('/query/resultStore')).json<{ resultMetadataList: object[] }>().resultMetadataList;
 
-describe('a real Pinot that has no cursors', () => {
+describe('a real Pinot without cursors', () => {
   const SQL = 'SELECT * FROM orders ORDER BY orderedAt LIMIT 20000';
   let folder: string;
   let engine: Engine & KnownTables;
@@ -42,7 +42,7 @@ describe('a real Pinot that has no cursors', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('is told of with what to do; nothing is left of the query, and nothing is lost of what was stored', async () => {
+  it('causes an error with a remedy, stores nothing, and keeps earlier results', async () => {
     const storing = await start(false);
     const { requestId } = (await submit(storing, SQL, 10)).json<{ requestId: string }>();
     const before = await storing.app.inject(`/query/${requestId}/results?offset=19990`);
@@ -58,7 +58,7 @@ describe('a real Pinot that has no cursors', () => {
       const answer = await submit(gateway, sql, numRows);
       expect(answer.statusCode).toBe(501);
       expect(answer.json<{ message: string }>().message).toMatch(
-        /^the broker http:\S+ has no cursors.*upgrade it, or set `olap\.broker\.pagination\.native` to `false`.*Nothing was stored$/,
+        /^the broker http:\S+ returned no cursor.*upgrade the broker, or set `olap\.broker\.pagination\.native` to `false`.*Nothing was stored$/,
       );
     }
     expect(await readdir(join(folder, 'temp'))).toEqual([]);
@@ -68,7 +68,7 @@ describe('a real Pinot that has no cursors', () => {
     expect(after.body.replace(/"brokerPort":\d+/, '')).toBe(before.body.replace(/"brokerPort":\d+/, ''));
   });
 
-  it('answers a query that fails, and one without pagination, as ever', async () => {
+  it('passes through failed queries and queries without pagination', async () => {
     const [gateway] = gateways as [TestGateway];
     const failed = await submit(gateway, 'SELECT nosuch FROM orders LIMIT 3', 3);
     expect(failed.statusCode).toBe(200);
@@ -79,7 +79,7 @@ describe('a real Pinot that has no cursors', () => {
   });
 });
 
-describe('results that the engine keeps, told of in a bucket', () => {
+describe('results that the engine keeps, with their records in a bucket', () => {
   let s3: S3Server;
   let bucket: TestBucket;
   let cluster: CursorCluster;
@@ -119,7 +119,7 @@ describe('results that the engine keeps, told of in a bucket', () => {
     expect(cluster.brokers.flatMap(({ unknown }) => unknown)).toEqual([]);
   });
 
-  it('pass through the bucket where a page is large, and leave nothing there', async () => {
+  it('buffer large pages in the bucket and remove them', async () => {
     const rows = Array.from({ length: 6000 }, (_, i) => `[${9007199254740993n + BigInt(i)},"${'ü'.repeat(500)}"]`);
     for (const broker of cluster.brokers) broker.rows = rows;
     const [first, second] = gateways as [TestGateway, TestGateway];
@@ -136,7 +136,7 @@ describe('results that the engine keeps, told of in a bucket', () => {
     });
     const keys = async () => {
       const all: string[] = [];
-      for await (const { key } of objects.list('', AbortSignal.timeout(10_000))) all.push(key);
+      for await (const { key } of objects.list('', AbortSignal.timeout(60_000))) all.push(key);
       return all.sort();
     };
     await expect.poll(keys).toEqual([`${requestId}.json`, `${requestId}.rows`]);

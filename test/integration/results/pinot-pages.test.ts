@@ -62,7 +62,7 @@ describe('paginated queries on a real Pinot', () => {
   };
 
   // Ordered by a column whose values a double can hold: Pinot compares LONGs as doubles, and equal ones come in any order.
-  it('gives back the very bytes of the engine, page by page in random order', async () => {
+  it('returns the bytes of the engine page by page in random order', async () => {
     const sql = 'SELECT * FROM orders ORDER BY orderedAt LIMIT 20000';
     const direct = rowsText(await pinot.query(sql));
     const { requestId, numRowsResultSet } = await submit(sql, 100);
@@ -80,7 +80,7 @@ describe('paginated queries on a real Pinot', () => {
     expect(direct).toContain('9007199254740993');
   });
 
-  it('keeps every spelling of a value', async () => {
+  it('keeps the spelling of values', async () => {
     const sql = 'SELECT * FROM types ORDER BY id LIMIT 100';
     const direct = rowsText(await pinot.query(sql));
     const { requestId } = await submit(sql, 1);
@@ -88,7 +88,7 @@ describe('paginated queries on a real Pinot', () => {
     expect(rowsText(page.body)).toBe(direct);
   });
 
-  it('answers a query that fails as the engine does, and keeps nothing', async () => {
+  it('returns the engine’s response to a failed query and stores nothing', async () => {
     const sql = 'SELECT nosuch FROM orders LIMIT 10';
     const answer = await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true', payload: { sql } });
     expect(answer.statusCode).toBe(200);
@@ -96,7 +96,7 @@ describe('paginated queries on a real Pinot', () => {
     expect(answer.json()).not.toHaveProperty('nextOffsetParams');
   });
 
-  it('answers no rows with the schema', async () => {
+  it('returns the schema of a result without rows', async () => {
     const sql = 'SELECT orderId, city FROM orders WHERE orderId < 0 LIMIT 10';
     const answer = await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true', payload: { sql } });
     expect(answer.json()).toMatchObject({
@@ -105,7 +105,7 @@ describe('paginated queries on a real Pinot', () => {
     });
   });
 
-  it('passes a query without pagination through, packed or not', async () => {
+  it('passes a query without pagination through, compressed or not', async () => {
     const sql = 'SELECT orderId, city FROM orders ORDER BY orderedAt LIMIT 50';
     const direct = rowsText(await pinot.query(sql));
     const answer = await app.inject({ method: 'POST', url: '/query/sql', payload: { sql } });

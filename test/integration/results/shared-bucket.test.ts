@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileInS3Properties, gcsProperties, s3Properties } from '../../support/result-stores.ts';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { TEST_HEADERS } from '../../support/app.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
@@ -40,7 +40,7 @@ describe.each(STORES)('three gateways with one store: %s', (_name, properties) =
     return { status: answer.status, text: await answer.text() };
   }
 
-  it('serves on any what was submitted on one, until it is deleted on a third', async () => {
+  it('serve a result on any gateway until it is deleted', async () => {
     const submitted = await call(0, '/query/sql?doPaginate=true&numRows=3', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

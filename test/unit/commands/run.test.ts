@@ -62,12 +62,12 @@ describe('the command line', () => {
     const first = await call(...common, '--port=0', `--metrics-port=${port}`);
     expect([first.code, first.err]).toEqual([
       1,
-      `the address 127.0.0.1:${port} is in use by another program; \`--metrics-port\` chooses another port\n`,
+      `the address 127.0.0.1:${port} is in use by another program; \`--metrics-port\` selects another port\n`,
     ]);
     const second = await call(...common, '--metrics-port=0', `--port=${port}`);
     expect([second.code, second.err]).toEqual([
       1,
-      `the address 127.0.0.1:${port} is in use by another program; \`--port\` chooses another port\n`,
+      `the address 127.0.0.1:${port} is in use by another program; \`--port\` selects another port\n`,
     ]);
     other.close();
   });

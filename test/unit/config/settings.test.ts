@@ -5,7 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { SettingsError } from '../../../src/config/keys.ts';
 import { loadSettings, type LoadedSettings } from '../../../src/config/settings.ts';
+import { RESULT_STORES } from '../../../src/results/stores/result-stores.ts';
 import { nearest } from '../../../src/resources/nearest.ts';
+
+const PROTOCOLS = RESULT_STORES.map(({ protocol }) => `\`${protocol}\``).join(', ');
 
 let folder: string;
 beforeAll(async () => {
@@ -32,8 +35,8 @@ async function problems(args: string[], env: Record<string, string> = {}): Promi
   return [];
 }
 
-describe('where settings come from', () => {
-  it('has a default for everything that needs one', async () => {
+describe('the sources of settings', () => {
+  it('defaults', async () => {
     const { settings, properties } = await load();
     expect(settings).toMatchObject({ port: 8080, 'metrics-port': 9090, 'data-dir': './data', cluster: 'pinot' });
     expect(properties).toMatchObject({
@@ -50,7 +53,7 @@ describe('where settings come from', () => {
     expect(properties['controller.cluster.pagination.cleaner.initialDelay']).toBeUndefined();
   });
 
-  it('takes a flag over a variable over the file', async () => {
+  it('flags override variables, and variables override the file', async () => {
     const path = await file('order.yaml', 'port: 1001\nmetrics-port: 1002\ncluster: from-file\n');
     const { settings } = await load(['--config', path, '--port=3001'], {
       PORT: '2001',
@@ -59,7 +62,7 @@ describe('where settings come from', () => {
     expect([settings.port, settings['metrics-port'], settings.cluster]).toEqual([3001, 2002, 'from-file']);
   });
 
-  it('takes the variable with the prefix over the plain one', async () => {
+  it('the variable with the prefix overrides the one without', async () => {
     const { settings } = await load([], {
       PORT: '1',
       OLAP_WARDEN_PORT: '2',
@@ -69,7 +72,7 @@ describe('where settings come from', () => {
     expect(settings.controllers).toEqual(['http://a:9000', 'http://b:9000']);
   });
 
-  it('reads nested YAML, dotted keys and properties files alike', async () => {
+  it('nested YAML, dotted keys and properties files are equivalent', async () => {
     const nested = await file(
       'n.yaml',
       'olap:\n  broker:\n    query:\n      page.size: 5\nadmin-subject: [group:a, "user-email:b@c.d"]\n',
@@ -85,7 +88,7 @@ describe('where settings come from', () => {
     }
   });
 
-  it('takes properties by `--set`, and repeated flags as a list', async () => {
+  it('`--set` sets a property, and a repeated flag makes a list', async () => {
     const { settings, properties } = await load([
       '--set',
       'olap.broker.pagination.expiration=1h30m',
@@ -102,7 +105,7 @@ describe('where settings come from', () => {
     expect(settings['kubernetes-tokens']).toBe(false);
   });
 
-  it('leaves alone what Kubernetes says of a Service of that name', async () => {
+  it('variables that Kubernetes sets for a Service are ignored', async () => {
     const { settings } = await load([], {
       OLAP_WARDEN_PORT: 'tcp://10.0.0.1:80',
       OLAP_WARDEN_SERVICE_HOST: '10.0.0.1',
@@ -112,7 +115,7 @@ describe('where settings come from', () => {
   });
 });
 
-describe('what is wrong is said with its source and what would be right', () => {
+describe('a problem has its source, its key and what is expected', () => {
   it.each([
     [['--port', 'http'], {}, 'flag --port: `port`: `http` is not an integer'],
     [['--port', '70000'], {}, 'flag --port: `port`: `70000` is too large: the maximum is 65535'],
@@ -137,7 +140,7 @@ describe('what is wrong is said with its source and what would be right', () => 
     [
       ['--set', 'olap.broker.pagination.protocol=redis'],
       {},
-      'flag --set: `olap.broker.pagination.protocol`: `redis` is not one of `memory`, `file`, `s3`, `gcs`',
+      `flag --set: \`olap.broker.pagination.protocol\`: \`redis\` is not one of ${PROTOCOLS}`,
     ],
     [
       ['--set', 'olap.broker.pagination.expiration=soon'],
@@ -160,7 +163,7 @@ describe('what is wrong is said with its source and what would be right', () => 
     expect(await problems(args, env as Record<string, string>)).toEqual([message]);
   });
 
-  it('names the nearest key for one of the file, and the line of a properties file', async () => {
+  it('suggests the closest key for one in a file, and has the line of a properties file', async () => {
     const yaml = await file('bad.yaml', 'metrics-prot: 1\nolap.broker.query.page.size: [1]\n');
     expect(await problems(['--config', yaml])).toEqual([
       `${yaml}: unknown key \`metrics-prot\`; did you mean \`metrics-port\`?`,
@@ -172,12 +175,12 @@ describe('what is wrong is said with its source and what would be right', () => 
     ]);
   });
 
-  it('never repeats a secret', async () => {
+  it('never contains a secret', async () => {
     const path = await file('secret.yaml', 'olap.broker.pagination.s3.secret.key: {a: hunter2}\n');
     expect((await problems(['--config', path])).join()).not.toContain('hunter2');
   });
 
-  it('refuses YAML that is none', async () => {
+  it('reports invalid YAML', async () => {
     const path = await file('broken.yaml', 'port: [1\n');
     expect((await problems(['--config', path]))[0]).toContain('invalid YAML');
   });

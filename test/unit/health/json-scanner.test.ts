@@ -49,7 +49,7 @@ const split = (text: string, at: readonly number[]): Buffer[] => {
 };
 
 describe('JsonScanner', () => {
-  it('gives the same tokens as JSON.parse for any layout and any chunks', () => {
+  it('returns the same tokens as JSON.parse for any layout and any chunks', () => {
     fc.assert(
       fc.property(
         fc.jsonValue({ maxDepth: 6, noUnicodeString: false }),
@@ -75,7 +75,7 @@ describe('JsonScanner', () => {
     );
   });
 
-  it('gives plain members, alone and among others, for any chunks', () => {
+  it('returns members with plain strings, alone and among others, for any chunks', () => {
     const plain = fc.stringMatching(/^[a-z.]{0,12}$/u);
     const member = fc.oneof({ weight: 5, arbitrary: plain }, fc.constantFrom(1, null, 'a"b', '\\', {}, [], { a: 'b' }));
     fc.assert(
@@ -101,7 +101,7 @@ describe('JsonScanner', () => {
   });
 
   it.each(['', '   ', '{', '[1', '{"a":', '"abc', '{"a":1', '[1}', '}', '{]', 'nul', '[tru]', '<html>', '{"a":x}'])(
-    'refuses %j',
+    'rejects %j',
     (text) => {
       expect(() => scan([Buffer.from(text)])).toThrow(/the answer/u);
     },

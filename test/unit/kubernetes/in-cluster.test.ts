@@ -29,7 +29,7 @@ describe('the configuration of a pod', () => {
   it.each([
     ['10.96.0.1', '443'],
     ['fd00::1', '6443'],
-  ])('is the one that KubeConfig makes of the same files, at %s', async (host, port) => {
+  ])('is equal to that of KubeConfig from the same files, at %s', async (host, port) => {
     vi.stubEnv('KUBERNETES_SERVICE_HOST', host);
     vi.stubEnv('KUBERNETES_SERVICE_PORT', port);
     const theirs = new CredentialSource(() => {
@@ -47,7 +47,7 @@ describe('the configuration of a pod', () => {
     expect(connection).toEqual({ type: 'agent', connect: { ca: 'the CA' } });
   });
 
-  it('shows a token and a CA that the kubelet has replaced, and another CA by another fingerprint', async () => {
+  it('has the token and the CA that the kubelet replaced; another CA has another fingerprint', async () => {
     const source = new CredentialSource(() => inClusterConfig({ KUBERNETES_SERVICE_HOST: 'api' }, folder), systemClock);
     const before = await source.get();
     await writeFile(join(folder, 'token'), 'the-next');
@@ -60,7 +60,7 @@ describe('the configuration of a pod', () => {
     expect((await source.get()).fingerprint).not.toBe(before.fingerprint);
   });
 
-  it('is taken in a pod alone, and not before the one that KUBECONFIG names', () => {
+  it('is used only in a pod, and only without KUBECONFIG', () => {
     const pod = { KUBERNETES_SERVICE_HOST: '10.96.0.1' };
     expect(isInCluster(pod, folder)).toBe(true);
     expect(isInCluster({ ...pod, KUBECONFIG: '/home/me/config' }, folder)).toBe(false);

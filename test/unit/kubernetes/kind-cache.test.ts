@@ -26,28 +26,28 @@ beforeEach(() => {
   events.length = 0;
 });
 
-describe('a write and the watch say the same', () => {
-  test('the answer first: the event is no news', () => {
+describe('a write arrives in its response and in the watch', () => {
+  test('the response first: the event is ignored', () => {
     cache.written(at('a', 11));
     expect(events).toEqual(['modified a@11']);
     cache.upsert(at('a', 11));
     expect(events).toHaveLength(1);
   });
 
-  test('the event first: the answer is no news', () => {
+  test('the event first: the response is ignored', () => {
     cache.upsert(at('a', 11));
     cache.written(at('a', 11));
     expect(events).toEqual(['modified a@11']);
   });
 
-  test('an answer that comes after a later event does not go back in time', () => {
+  test('a response after a later event is ignored', () => {
     cache.upsert(at('a', 11));
     cache.upsert(at('a', 12));
     cache.written(at('a', 11));
     expect(versionOf('a')).toBe('12');
   });
 
-  test('events that are older than an answer do not go back in time', () => {
+  test('events older than a response are ignored', () => {
     cache.written(at('a', 13));
     cache.upsert(at('a', 11));
     cache.upsert(at('a', 12));
@@ -65,7 +65,7 @@ describe('a write and the watch say the same', () => {
   });
 });
 
-describe('what was deleted does not come back', () => {
+describe('a deleted object is not added again', () => {
   test('by an event from before the deletion', () => {
     cache.deleted('a', 'uid-a');
     cache.upsert(at('a', 11));
@@ -73,7 +73,7 @@ describe('what was deleted does not come back', () => {
     expect(events).toEqual(['deleted a@5']);
   });
 
-  test('by the late answer to an update, before or after the DELETED event', () => {
+  test('by the late response to an update, before or after the DELETED event', () => {
     cache.deleted('a', 'uid-a');
     cache.written(at('a', 11));
     cache.remove(at('a', 12));
@@ -81,21 +81,21 @@ describe('what was deleted does not come back', () => {
     expect(events).toEqual(['deleted a@5']);
   });
 
-  test('by the late answer to an update, where somebody else deleted it', () => {
+  test('by the late response to an update, if another client deleted it', () => {
     cache.upsert(at('a', 11));
     cache.remove(at('a', 12));
     cache.written(at('a', 11));
     expect(view.get('a')).toBeUndefined();
   });
 
-  test('by an answer that a bookmark has passed', () => {
+  test('by a response older than a bookmark', () => {
     cache.remove(at('a', 11));
     cache.bookmark('20');
     cache.written(at('a', 15));
     expect(view.get('a')).toBeUndefined();
   });
 
-  test('but a new object of the name may come, and the old ones event does not remove it', () => {
+  test('but a new object with the name is added, and the event of the old one does not remove it', () => {
     cache.deleted('a', 'uid-a');
     cache.written(at('a', 13, 'second'));
     cache.remove(at('a', 12));
@@ -105,14 +105,14 @@ describe('what was deleted does not come back', () => {
     expect(events).toEqual(['deleted a@5', 'added a@13', 'deleted a@14']);
   });
 
-  test('a deletion of an older object of the name is not taken for one of this', () => {
+  test('the deletion of an older object with the name is ignored', () => {
     cache.deleted('a', 'another');
     expect(view.get('a')).toBeDefined();
   });
 });
 
 describe('a list replaces everything', () => {
-  test('with the events that lead there', () => {
+  test('and causes the events for the differences', () => {
     cache.upsert(at('b', 11));
     events.length = 0;
     cache.listStarted();
@@ -120,7 +120,7 @@ describe('a list replaces everything', () => {
     expect(events).toEqual(['deleted a@5', 'modified b@14', 'added c@13']);
   });
 
-  test('except what was written while it ran', () => {
+  test('except objects written during the list', () => {
     cache.listStarted();
     cache.written(at('a', 16));
     cache.written(at('new', 17));
@@ -129,21 +129,21 @@ describe('a list replaces everything', () => {
     expect(view.list()).toHaveLength(2);
   });
 
-  test('and except what was deleted while it ran', () => {
+  test('and except objects deleted during the list', () => {
     cache.listStarted();
     cache.deleted('a', 'uid-a');
     cache.replace([at('a', 5)], '15');
     expect(events).toEqual(['deleted a@5']);
   });
 
-  test('an object that was made anew is modified, whatever its version', () => {
+  test('an object that was created again is modified, whatever its version', () => {
     cache.listStarted();
     cache.replace([at('a', 5, 'second')], '15');
     expect(events).toEqual(['modified a@5']);
     expect(view.get('a')?.metadata.uid).toBe('second');
   });
 
-  test('also by what is older, after a restore: what this process wrote long before is no exception', () => {
+  test('also by older objects, after a restore: earlier writes of this process are no exception', () => {
     cache.written(at('a', 900));
     cache.written(at('b', 901));
     cache.listStarted();
@@ -153,7 +153,7 @@ describe('a list replaces everything', () => {
     expect(versionOf('a')).toBe('9');
   });
 
-  test('what it does not change is no event', () => {
+  test('an unchanged object causes no event', () => {
     cache.listStarted();
     cache.replace([at('a', 5)], '15');
     expect(events).toEqual([]);

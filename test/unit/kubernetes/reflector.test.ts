@@ -78,12 +78,12 @@ describe('listing', () => {
     });
   });
 
-  test('an empty collection is synced, too', async () => {
+  test('an empty collection is synced', async () => {
     await create().synced;
     expect(reflector.health()).toMatchObject({ synced: true, lastError: undefined });
   });
 
-  test('a page token that has ended starts a list of everything at once', async () => {
+  test('an expired continue token starts a list in one page', async () => {
     for (let i = 0; i < 5; i++) api.putSilently(`r${i}`);
     api.script(
       'list',
@@ -97,7 +97,7 @@ describe('listing', () => {
     expect(api.last('list').get('continue')).toBeNull();
   });
 
-  test('nothing is shown of a list that was not read to its end', async () => {
+  test('an incomplete list is not applied', async () => {
     for (let i = 0; i < 4; i++) api.putSilently(`r${i}`);
     api.script(
       'list',
@@ -113,7 +113,7 @@ describe('listing', () => {
     expect(names()).toHaveLength(4);
   });
 
-  test('a list that takes too long is given up and begun again', async () => {
+  test('a list that exceeds its time-out is repeated', async () => {
     api.putSilently('a');
     api.script('list', () => {});
     create();
@@ -124,7 +124,7 @@ describe('listing', () => {
     expect(names()).toEqual(['a']);
   });
 
-  test('a slow list is waited for', async () => {
+  test('a slow list is not an error', async () => {
     api.putSilently('a');
     api.script('list', (response, request) => setTimeout(() => api.serveList(response, request), 100));
     create();
@@ -134,7 +134,7 @@ describe('listing', () => {
     expect(errors).toEqual([]);
   });
 
-  test('a CRD that is not installed is waited for', async () => {
+  test('waits for a CRD that is not installed', async () => {
     const missing = Array.from({ length: 6 }, () => (response: Parameters<typeof json>[0]) => {
       response.writeHead(404, { 'content-type': 'text/plain' });
       response.end('404 page not found\n');
@@ -149,13 +149,13 @@ describe('listing', () => {
     });
     await reflector.synced;
     expect(reflector.health().lastError).toBeUndefined();
-    // It is looked for every five seconds at least, however long it takes.
+    // The delay is at most five seconds.
     expect(Math.max(...clock.waits.filter((ms) => ms < 30_000))).toBeLessThanOrEqual(5000);
   });
 
   test.each([
-    ['no JSON', (response: Parameters<typeof json>[0]) => response.end('<html>')],
-    ['no version', (response: Parameters<typeof json>[0]) => json(response, 200, { items: [] })],
+    ['text that is not JSON', (response: Parameters<typeof json>[0]) => response.end('<html>')],
+    ['no resource version', (response: Parameters<typeof json>[0]) => json(response, 200, { items: [] })],
     [
       'half a body',
       (response: Parameters<typeof json>[0]) => {
@@ -164,7 +164,7 @@ describe('listing', () => {
         setTimeout(() => response.destroy(), 5);
       },
     ],
-  ])('an answer with %s is no list', async (_what, behaviour) => {
+  ])('a response with %s is an error and is repeated', async (_what, behaviour) => {
     api.putSilently('a');
     api.script('list', behaviour);
     await create().synced;
@@ -174,7 +174,7 @@ describe('listing', () => {
 });
 
 describe('watching', () => {
-  test('applies events and goes on from the last one when the server ends the watch', async () => {
+  test('applies events, and continues after the last one when the server ends the watch', async () => {
     await create().synced;
     await watching();
     api.put('a', ['p']);
@@ -190,7 +190,7 @@ describe('watching', () => {
     expect(errors).toEqual([]);
   });
 
-  test('asks for an end at a random time between five and ten minutes', async () => {
+  test('requests a random duration between five and ten minutes', async () => {
     for (const [chance, seconds] of [
       [0, '300'],
       [0.5, '450'],
@@ -205,7 +205,7 @@ describe('watching', () => {
     }
   });
 
-  test('a bookmark alone moves the place from where it goes on', async () => {
+  test('the next watch starts from the last bookmark', async () => {
     await create().synced;
     await watching();
     api.bookmark(777);
@@ -215,7 +215,7 @@ describe('watching', () => {
     expect(events).toEqual([]);
   });
 
-  test('an event in many pieces is one event', async () => {
+  test('reads an event that arrives in many chunks', async () => {
     await create().synced;
     await watching();
     const text = Buffer.from(`${JSON.stringify({ type: 'ADDED', object: api.putSilently('größe') })}\n`);
@@ -226,7 +226,7 @@ describe('watching', () => {
     await until('the event', () => names().includes('größe'));
   });
 
-  test('410 as the answer leads to a new list, and what vanished meanwhile is deleted', async () => {
+  test('a watch that is answered with 410 causes a new list, which also deletes objects', async () => {
     api.putSilently('stays');
     api.putSilently('goes');
     await create().synced;
@@ -249,7 +249,7 @@ describe('watching', () => {
       'a version from the future',
       failure(504, 'Timeout', { details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } }),
     ],
-  ])('%s as an event leads to a new list', async (_what, object) => {
+  ])('%s as an event causes a new list', async (_what, object) => {
     api.putSilently('goes');
     await create().synced;
     await watching();
@@ -259,7 +259,7 @@ describe('watching', () => {
     expect(brief()).toEqual(['added goes', 'deleted goes']);
   });
 
-  test('any other error as an event does not', async () => {
+  test('any other error as an event causes only a new watch', async () => {
     await create().synced;
     await watching();
     const { metadata } = api.put('a');
@@ -270,7 +270,7 @@ describe('watching', () => {
     expect(messages()).toEqual(['stub says InternalError']);
   });
 
-  test('half a line is not taken for an event, and comes again whole', async () => {
+  test('an incomplete line is not applied; the event is read again', async () => {
     await create().synced;
     await watching();
     api.put('a', ['p']);
@@ -287,7 +287,7 @@ describe('watching', () => {
     expect(api.count('list')).toBe(1);
   });
 
-  test('a reset in the middle of the body is survived', async () => {
+  test('a connection reset causes a new watch', async () => {
     await create().synced;
     await watching();
     api.put('a');
@@ -301,7 +301,7 @@ describe('watching', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('a line that is not JSON is passed by, by a new list if it comes again', async () => {
+  test('a line that is not JSON causes a new watch, and a new list if it occurs again', async () => {
     await create().synced;
     await watching();
     api.put('a');
@@ -326,7 +326,7 @@ describe('watching', () => {
     ['{"type":"ADDED"}'],
     ['{"type":"ADDED","object":{"metadata":{}}}'],
     ['{"type":"NEW","object":{"metadata":{"resourceVersion":"999"}}}'],
-  ])('a line like %s does no harm', async (line) => {
+  ])('the line %s causes only a new watch', async (line) => {
     await create().synced;
     await watching();
     api.sendRaw(`${line}\n`);
@@ -337,7 +337,7 @@ describe('watching', () => {
     await until('the next event', () => names().includes('a'));
   });
 
-  test('events that are old or come twice change nothing', async () => {
+  test('old and repeated events change nothing', async () => {
     await create().synced;
     await watching();
     const first = api.put('a', ['p']);
@@ -352,7 +352,7 @@ describe('watching', () => {
     expect(policiesOf('a')).toEqual(['q']);
   });
 
-  test('silence ends the watch, and the next one goes on', async () => {
+  test('a watch without any bytes is ended, and the next one continues', async () => {
     await create().synced;
     await watching();
     const { metadata } = api.put('a');
@@ -364,7 +364,7 @@ describe('watching', () => {
     await until('the first watch is closed', () => api.watches.length === 1);
   });
 
-  test('a server that never sends headers is given up', async () => {
+  test('a request without response headers is ended', async () => {
     api.script('watch', () => {});
     await create().synced;
     await until('a watch', () => api.count('watch') === 1);
@@ -373,7 +373,7 @@ describe('watching', () => {
     expect(messages()).toEqual([expect.stringContaining('nothing received within 30000 ms')]);
   });
 
-  test('a watch that the server forgets to end is ended', async () => {
+  test('a watch that exceeds its duration is ended', async () => {
     await create({ watchSeconds: [10, 10], watchGraceMs: 5000, idleMs: 60_000 }).synced;
     await watching();
     const chatter = setInterval(() => api.bookmark(), 20);
@@ -385,33 +385,30 @@ describe('watching', () => {
     expect(messages()).toEqual(['the watch of roles.olapwarden.io exceeded its duration']);
   });
 
-  test('watches that end as soon as they begin are no busy loop', async () => {
+  test('watches that end at once are repeated with growing delays', async () => {
     const short = Array.from({ length: 5 }, () => (response: Parameters<typeof json>[0]) => {
       response.writeHead(200);
       response.end();
     });
     api.script('watch', ...short);
     await create().synced;
-    await until('it holds', () => api.count('watch') === 6);
+    await until('the sixth watch', () => api.count('watch') === 6);
     expect(messages()).toEqual(Array(5).fill('the watch of roles.olapwarden.io ended at once, without any event'));
     const waits = clock.waits.filter((ms) => [400, 800, 1600, 3200, 6400].includes(ms));
     expect(waits).toEqual([400, 800, 1600, 3200, 6400]);
   });
 });
 
-describe('a server in trouble', () => {
-  test.each(['list', 'watch'] as const)(
-    '429 to a %s: waits for as long as the server says, and a little more',
-    async (kind) => {
-      api.script(kind, (response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '7' }));
-      await create().synced;
-      await watching();
-      expect(errors).toHaveLength(1);
-      expect(clock.waits).toContain(7000 + 0.5 * 800);
-    },
-  );
+describe('server errors', () => {
+  test.each(['list', 'watch'] as const)('429 to a %s: waits for Retry-After plus the backoff', async (kind) => {
+    api.script(kind, (response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '7' }));
+    await create().synced;
+    await watching();
+    expect(errors).toHaveLength(1);
+    expect(clock.waits).toContain(7000 + 0.5 * 800);
+  });
 
-  test('500s: the waits double up to 30 s, and a watch that works starts them anew', async () => {
+  test('500: the delays double up to 30 s, and start again after a successful watch', async () => {
     const broken = (response: Parameters<typeof json>[0]) => json(response, 500, failure(500, 'InternalError'));
     api.script('list', ...Array.from({ length: 8 }, () => broken));
     clock.chance = 0.999_999;
@@ -430,7 +427,7 @@ describe('a server in trouble', () => {
     expect(waits()).toContain(800);
   });
 
-  test('the view is served, and its age grows, while the server is away', async () => {
+  test('the view is available, and its age grows, while the server is unavailable', async () => {
     api.putSilently('a');
     await create({ backoff: { baseMs: 1000, maxMs: 1000 } }).synced;
     await watching();
@@ -443,12 +440,12 @@ describe('a server in trouble', () => {
     expect(synced).toBe(true);
     expect(lastError).toBe('stub says ServiceUnavailable');
     expect(clock.monotonic() - lastContactAt).toBeGreaterThan(1000);
-    await until('it is back', () => api.watches.length === 1);
-    await until('it is well', () => reflector.health().lastError === undefined);
+    await until('a new watch', () => api.watches.length === 1);
+    await until('no error', () => reflector.health().lastError === undefined);
     expect(reflector.health().lastContactAt).toBeGreaterThan(lastContactAt);
   });
 
-  test('etcd restored from a backup: an older state is taken over', async () => {
+  test('etcd restored from a backup: the older state is applied', async () => {
     api.version = 5000;
     api.putSilently('a', ['new']);
     await create().synced;
@@ -472,14 +469,14 @@ describe('stopping', () => {
     await until('all connections are closed', () => api.connections === 0);
   };
 
-  test('while it watches', async () => {
+  test('during a watch', async () => {
     await create().synced;
     await watching();
     await nothingLeft();
     expect(errors).toEqual([]);
   });
 
-  test('while it lists', async () => {
+  test('during a list', async () => {
     api.script('list', () => {});
     create();
     await until('a list', () => api.count('list') === 1);
@@ -487,7 +484,7 @@ describe('stopping', () => {
     expect(errors).toEqual([]);
   });
 
-  test('while it waits', async () => {
+  test('during a delay', async () => {
     api.script('list', (response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '600' }));
     create();
     await until('a failure', () => errors.length === 1);
@@ -495,13 +492,13 @@ describe('stopping', () => {
     expect(api.count('list')).toBe(1);
   });
 
-  test('before it has begun, twice, and again', async () => {
+  test('before the first request, several times', async () => {
     create();
     await Promise.all([reflector.stop(), reflector.stop()]);
     await nothingLeft();
   });
 
-  test('no event is delivered afterwards', async () => {
+  test('no event is delivered after it', async () => {
     await create().synced;
     await watching();
     const stopped = reflector.stop();

@@ -48,7 +48,7 @@ async function failed(promise: Promise<unknown>): Promise<KubernetesApiError> {
 }
 
 describe('request', () => {
-  test('sends a query, JSON and who it is', async () => {
+  test('sends a query, JSON and its user agent', async () => {
     let body = '';
     answer = (request, response) => {
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -76,7 +76,7 @@ describe('request', () => {
     expect(seen[0]?.url).toBe('/k8s/clusters/c-1/version');
   });
 
-  test.each(['/a/..', '/a/../b', '/a/.', '/a/', '/a//b', 'a'])('refuses the path `%s`', async (path) => {
+  test.each(['/a/..', '/a/../b', '/a/.', '/a/', '/a//b', 'a'])('rejects the path `%s`', async (path) => {
     expect((await failed(transport.request('DELETE', path))).code).toBe('invalid');
     expect(seen).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('request', () => {
     expect(error).toMatchObject({ code, status, reason });
   });
 
-  test('names each field that was refused', async () => {
+  test('names each rejected field', async () => {
     const causes = [
       { reason: 'FieldValueInvalid', field: 'spec.subjects[0].type', message: 'Unsupported value: "bot"' },
       { reason: 'FieldValueRequired', field: '<nil>', message: 'spec.role cannot be changed' },
@@ -114,7 +114,7 @@ describe('request', () => {
     expect(error.causes).toEqual(causes);
   });
 
-  test('an error page of a proxy is told by its status', async () => {
+  test('reports the status of an error page of a proxy', async () => {
     answer = (_request, response) => {
       response.writeHead(502, { 'content-type': 'text/html' });
       response.end('<html>Bad Gateway</html>');
@@ -123,7 +123,7 @@ describe('request', () => {
     expect(error.message).toBe('the Kubernetes API answered 502 to GET /x');
   });
 
-  test('tries again after 429 and after 503 with Retry-After, not after any other answer', async () => {
+  test('retries after 429 and after 503 with Retry-After, not after other responses', async () => {
     const answers: [number, Record<string, string>][] = [
       [429, { 'retry-after': '3' }],
       [503, { 'retry-after': '2' }],
@@ -140,7 +140,7 @@ describe('request', () => {
     expect((await failed(transport.request('POST', '/x', { body: {} }))).status).toBe(503);
   });
 
-  test('gives up after its retries, or when the wait would be too long, and says how long to wait', async () => {
+  test('fails after its retries, or if the delay would be too long, and reports Retry-After', async () => {
     answer = (_request, response) => json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '40' });
     const late = await failed(transport.request('GET', '/x', { timeoutMs: 35_000 }));
     expect(late.retryAfterMs).toBe(40_000);
@@ -154,7 +154,7 @@ describe('request', () => {
     expect(seen).toHaveLength(6);
   });
 
-  test('a server that says nothing, or stops in the middle, is given up in time', async () => {
+  test('times out if the server sends nothing or an incomplete response', async () => {
     answer = () => {};
     const silent = await failed(transport.request('GET', '/x', { timeoutMs: 2000 }));
     expect(silent.message).toBe('the Kubernetes API did not answer GET /x: nothing received within 2000 ms');
@@ -165,7 +165,7 @@ describe('request', () => {
     expect((await failed(transport.request('GET', '/x', { timeoutMs: 2000 }))).code).toBe('unavailable');
   });
 
-  test('the caller may call it off at any time', async () => {
+  test('the caller can abort it at any time', async () => {
     const reason = new Error('called off');
     await expect(transport.request('GET', '/x', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(seen).toEqual([]);
@@ -180,7 +180,7 @@ describe('request', () => {
     await expect(transport.request('GET', '/x', { timeoutMs: 90_000, signal: waiting.signal })).rejects.toBe(reason);
   });
 
-  test('a refused connection says so', async () => {
+  test('reports a refused connection', async () => {
     const away = new KubernetesTransport(configFor('http://127.0.0.1:1'), { clock });
     const error = await failed(away.request('GET', '/x'));
     expect(error.message).toMatch(/^the Kubernetes API did not answer GET \/x: connect ECONNREFUSED/);
@@ -201,7 +201,7 @@ describe('request', () => {
 });
 
 describe('stream', () => {
-  test('gives whole lines, whatever the pieces', async () => {
+  test('returns complete lines for any chunks', async () => {
     answer = (_request, response) => {
       response.writeHead(200);
       response.write('one\ntw');
@@ -212,13 +212,13 @@ describe('stream', () => {
     expect(lines).toEqual(['one', 'two', 'three']);
   });
 
-  test('an error status is an error at once', async () => {
+  test('an error status rejects at once', async () => {
     answer = (_request, response) => json(response, 410, failure(410, 'Expired'));
     const error = await failed(transport.stream('/x', { idleMs: 60_000 }));
     expect(error.expired).toBe(true);
   });
 
-  test('break frees the connection', async () => {
+  test('break releases the connection', async () => {
     answer = (_request, response) => {
       response.writeHead(200);
       response.write('one\n');
@@ -235,7 +235,7 @@ describe('stream', () => {
 describe('credentials', () => {
   const token = (request: IncomingMessage) => request.headers.authorization;
 
-  test('a token file that was replaced is read when the server refuses the old token', async () => {
+  test('reads a replaced token file when the server rejects the old token', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'olap-warden-token-'));
     const tokenFile = join(directory, 'token');
     await writeFile(tokenFile, 'first\n');
@@ -263,7 +263,7 @@ describe('credentials', () => {
     await rm(directory, { recursive: true });
   });
 
-  test('a server that refuses everything does not make every request load the configuration', async () => {
+  test('does not load the configuration for every 401', async () => {
     let loads = 0;
     await transport.close();
     transport = new KubernetesTransport(
@@ -279,7 +279,7 @@ describe('credentials', () => {
     expect(loads).toBe(1);
   });
 
-  test('a token file that is missing is told, and looked for again', async () => {
+  test('reports a missing token file and reads it at the next request', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'olap-warden-token-'));
     const tokenFile = join(directory, 'token');
     await transport.close();
@@ -301,7 +301,7 @@ describe('credentials', () => {
     await rm(directory, { recursive: true });
   });
 
-  test('a credential plugin that hangs is not waited for longer than the request may take', async () => {
+  test('the time-out of a request includes a credential plugin', async () => {
     const config = configFor(url)();
     const hang = { isAuthProvider: () => true, applyAuthentication: async () => new Promise<void>(() => {}) };
     config.addAuthenticator(hang);
@@ -313,7 +313,7 @@ describe('credentials', () => {
     expect(error.message).toContain('nothing received within 2000 ms');
   });
 
-  test('a configuration without a cluster is refused at start', () => {
+  test('a configuration without a cluster is rejected at start', () => {
     const config = new KubeConfig();
     config.loadFromOptions({
       clusters: [],

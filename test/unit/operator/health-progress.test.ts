@@ -43,7 +43,7 @@ const writeEnds = async (): Promise<void> => {
 };
 
 describe('the progress of a health run', () => {
-  it('is written at a bounded rate, one write at a time, only the newest figures', async () => {
+  it('is written at a bounded rate, one write at a time, only the newest values', async () => {
     writer.report(at(1, 10));
     writer.report(at(2, 10));
     await pass(5000);
@@ -60,7 +60,7 @@ describe('the progress of a health run', () => {
     expect(written.at(-1)).toEqual(at(5, 12));
   });
 
-  it('tells reads about 45 times in five minutes', async () => {
+  it('is written about 45 times in five minutes without an evaluated check', async () => {
     for (let ms = 0; ms < 300_000; ms += 100) {
       writer.report(at(ms, 300_000));
       await writeEnds();
@@ -70,7 +70,7 @@ describe('the progress of a health run', () => {
     expect(written.length).toBeLessThan(55);
   });
 
-  it('tells a decided check within half a second, however long the run lasts and though nothing follows', async () => {
+  it('contains an evaluated check within half a second, also late in a long run', async () => {
     writer.report(at(1, 10));
     await writeEnds();
     await pass(200_000);
@@ -89,7 +89,7 @@ describe('the progress of a health run', () => {
     expect(written).toHaveLength(3);
   });
 
-  it('ends with the write that is under way, and begins none after', async () => {
+  it('ends with the current write', async () => {
     writer.report(at(1, 2));
     writer.report(at(2, 2, 1));
     let over = false;

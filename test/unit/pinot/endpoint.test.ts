@@ -104,7 +104,7 @@ describe('requests to an endpoint', () => {
   it.each([
     ['in memory', () => Buffer.alloc(300_000, 'x')],
     ['as a stream', () => Readable.from([Buffer.alloc(150_000, 'x'), Buffer.alloc(150_000, 'x')])],
-  ])('send a large body whole, %s', async (_what, body) => {
+  ])('send a large body, %s', async (_what, body) => {
     let got = '';
     const url = await serve((socket, text) => {
       got += text;
@@ -130,7 +130,7 @@ describe('requests to an endpoint', () => {
     expect(endpoint.outstanding).toBe(0);
   });
 
-  it('go one after another over one connection, and side by side over as many as are allowed', async () => {
+  it('reuse one connection in sequence, and use several up to the limit in parallel', async () => {
     const used: number[] = [];
     const waiting: Socket[] = [];
     const url = await serve((socket, _text, connection) => {
@@ -154,8 +154,8 @@ describe('requests to an endpoint', () => {
   });
 
   it.each([
-    ['once more where a kept connection has ended and that does no harm', true, 'hi', [1, 1, 2]],
-    ['not once more where that may do harm', false, 'error: unreachable', [1, 1]],
+    ['again after a kept-alive connection was closed, if repeatable', true, 'hi', [1, 1, 2]],
+    ['only once if not repeatable', false, 'error: unreachable', [1, 1]],
   ])('are sent %s', async (_what, repeatable, seen, connections) => {
     const used: number[] = [];
     const url = await serve((socket, _text, connection) => {
@@ -170,7 +170,7 @@ describe('requests to an endpoint', () => {
     expect(endpoint.outstanding).toBe(0);
   });
 
-  it('are not sent once more where a new connection ended, or part of an answer came', async () => {
+  it('are not sent again after a new connection was closed, or part of a response arrived', async () => {
     const used: number[] = [];
     const url = await serve((socket, _text, connection) => {
       used.push(connection);
@@ -184,7 +184,7 @@ describe('requests to an endpoint', () => {
     expect(used).toEqual([1, 2, 2]);
   });
 
-  it('are aborted while they wait, and while they run, which ends their connection', async () => {
+  it('are aborted while they wait or run, which closes their connection', async () => {
     let asked = 0;
     let closed = 0;
     const url = await serve((socket) => {
@@ -204,7 +204,7 @@ describe('requests to an endpoint', () => {
     expect([asked, endpoint.outstanding]).toEqual([1, 0]);
   });
 
-  it('leave nothing behind when they are aborted while the engine hangs, however many they are', async () => {
+  it('leave nothing behind when many are aborted while the engine does not respond', async () => {
     let asked = 0;
     const url = await serve(() => asked++);
     const endpoint = endpointOf(url, { connections: 1, queue: 1 });
@@ -221,7 +221,7 @@ describe('requests to an endpoint', () => {
     expect(endpoint.outstanding).toBe(1);
   });
 
-  it('that come at once are counted before they are sent', async () => {
+  it('are counted before they are sent', async () => {
     const url = await serve(() => undefined);
     const endpoint = endpointOf(url, { connections: 1, queue: 2 });
     const all = Array.from({ length: 5 }, () => send(endpoint));
@@ -230,7 +230,7 @@ describe('requests to an endpoint', () => {
     expect(endpoint.outstanding).toBe(3);
   });
 
-  it('fail where nobody listens, and when their time is over, also while they wait', async () => {
+  it('fail without a listener, and at their time-out, also while they wait', async () => {
     const nobody = endpointOf('http://127.0.0.1:1');
     expect(await send(nobody).over).toBe('error: unreachable');
     const endpoint = endpointOf(await serve(() => undefined), { connections: 1, headersTimeoutMs: 60 });
@@ -251,8 +251,8 @@ describe('requests to an endpoint', () => {
   });
 });
 
-describe('answers of an endpoint', () => {
-  it('have their headers in the spelling and order of the engine', async () => {
+describe('responses of an endpoint', () => {
+  it('keep spelling and order of the engine’s headers', async () => {
     const url = await serve((socket) => {
       socket.write(
         `${OK}X-B: 1\r\nx-a:  two \r\nSet-Cookie: c\r\nSet-Cookie: d\xe9\r\nContent-Length: 0\r\n\r\n`,
@@ -296,7 +296,7 @@ describe('answers of an endpoint', () => {
     },
   );
 
-  it('may be aborted by the sink in the middle, which ends the connection', async () => {
+  it('can be aborted by the sink, which closes the connection', async () => {
     let closed = 0;
     const url = await serve((socket) => {
       socket.once('close', () => closed++);
@@ -311,7 +311,7 @@ describe('answers of an endpoint', () => {
     expect(endpoint.outstanding).toBe(0);
   });
 
-  it('fail with the signal of the caller in the middle, as a stream', async () => {
+  it('fail with the caller’s signal as a stream', async () => {
     const url = await serve((socket) => void socket.write(`${OK}Content-Length: 100\r\n\r\nbegin`));
     const leaving = new AbortController();
     const { body } = await endpointOf(url).request({ method: 'GET', path: '/', signal: leaving.signal });
@@ -323,7 +323,7 @@ describe('answers of an endpoint', () => {
 });
 
 describe('an endpoint with TLS', () => {
-  it('is asked where its certificate is signed by the authority that is set, and not otherwise', async () => {
+  it('is requested only with a certificate of the configured authority', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'olap-warden-endpoint-'));
     closers.push(() => rm(folder, { recursive: true }));
     const pki = new Pki(folder);

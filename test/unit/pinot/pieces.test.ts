@@ -45,8 +45,8 @@ async function collect(pieces: AsyncIterable<Uint8Array> | undefined, pause: () 
 /** Bytes that identify the response they belong to. */
 const bytesOf = (name: string): Buffer => Buffer.alloc(3 * MB, `${name} is what this says; `);
 
-describe('an answer in pieces', () => {
-  it('keeps apart from others that come at the same time, whoever is slow', async () => {
+describe('a response in pieces', () => {
+  it('is separate from concurrent responses, also slow ones', async () => {
     const { endpoint } = await serve((request, response) => {
       const bytes = bytesOf(request.url ?? '');
       const chunked = request.url?.endsWith('chunked') === true;
@@ -75,7 +75,7 @@ describe('an answer in pieces', () => {
     expect(String(Buffer.concat(await body.toArray()))).toBe('no such table');
   });
 
-  it('holds the engine back while nobody asks for the next piece', async () => {
+  it('applies backpressure to the engine while no piece is requested', async () => {
     let sent = 0;
     const { endpoint } = await serve((_, response) => {
       const piece = Buffer.alloc(64 * 1024, 1);
@@ -94,10 +94,10 @@ describe('an answer in pieces', () => {
     let before = -1;
     await expect
       .poll(async () => {
-        const stands = sent === before;
+        const unchanged = sent === before;
         before = sent;
         await sleep(100);
-        return stands && sent === before;
+        return unchanged && sent === before;
       })
       .toBe(true);
     // Only the buffers of the system on both sides, and little more.
@@ -112,21 +112,21 @@ describe('an answer in pieces', () => {
   });
 
   it.each([
-    ['unread', async ({ pieces }: EngineResponse) => void pieces?.destroy()],
-    ['as a stream that was not read', async ({ body }: EngineResponse) => void body.destroy()],
+    ['not read', async ({ pieces }: EngineResponse) => void pieces?.destroy()],
+    ['an unread stream', async ({ body }: EngineResponse) => void body.destroy()],
     [
-      'in the middle',
+      'read partially',
       async ({ pieces }: EngineResponse) => {
         for await (const piece of pieces ?? []) if (piece.length > 0) break;
       },
     ],
     [
-      'as a stream, in the middle',
+      'a partially read stream',
       async ({ body }: EngineResponse) => {
         for await (const piece of body) if ((piece as Buffer).length > 0) break;
       },
     ],
-  ])('ends the engine’s work where it is left %s', async (_, leave) => {
+  ])('aborts the engine’s request if it is %s', async (_, leave) => {
     const left = Promise.withResolvers<void>();
     const { endpoint } = await serve((_request, response) => {
       response.write(Buffer.alloc(MB));
@@ -161,7 +161,7 @@ describe('an answer in pieces', () => {
     expect(reached).toEqual(['/never', '/late']);
   });
 
-  it('fails where it breaks off, behind the bytes that came', async () => {
+  it('fails after the received bytes if it ends unexpectedly', async () => {
     const { endpoint } = await serve((_, response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('the beginning', () => response.destroy());
@@ -171,18 +171,18 @@ describe('an answer in pieces', () => {
     const reading = (async () => {
       for await (const piece of pieces ?? []) came += Buffer.from(piece).toString();
     })();
-    await expect(reading).rejects.toThrow('ended before its end');
+    await expect(reading).rejects.toThrow('ended unexpectedly');
     expect(came).toBe('the beginning');
   });
 
-  it.each(['identity', 'gzip'])('is stored, sent as %s', async (coding) => {
+  it.each(['identity', 'gzip'])('is stored (content coding %s)', async (coding) => {
     const rows = Array.from({ length: 50_000 }, (_, i) => `[${i},"${String(i).repeat(9)}"]`);
     const text = answerText(rows);
     const { endpoint } = await serve((_, response) => {
       response.writeHead(200, { 'content-encoding': coding });
       response.end(coding === 'gzip' ? gzipSync(text) : text);
     });
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(60_000);
     const store = new MemoryStore({ maxBytes: 64 * MB });
     const outcome = await storeAnswer(await ask(endpoint), store, submission(), signal);
     if (outcome.kind !== 'stored') throw new Error('not stored');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { repeat, sleep, systemClock } from '../../../src/platform/clock.ts';
+import { sleep, systemClock } from '../../../src/platform/clock.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('sleep', () => {
@@ -24,33 +24,6 @@ describe('sleep', () => {
     await expect(sleeping).rejects.toBe(reason);
     await expect(sleep(clock, 1, controller.signal)).rejects.toBe(reason);
     expect(clock.timers).toBe(0);
-  });
-});
-
-describe('repeat', () => {
-  it('calls back after each interval until it is stopped', async () => {
-    const clock = new FakeClock();
-    let calls = 0;
-    const stop = repeat(clock, 1000, () => calls++);
-    await clock.advance(999);
-    expect(calls).toBe(0);
-    await clock.advance(2001);
-    expect(calls).toBe(3);
-    stop();
-    expect(clock.timers).toBe(0);
-  });
-
-  it('can be stopped by its own callback, and goes on after one that throws', async () => {
-    const clock = new FakeClock();
-    let calls = 0;
-    const stop = repeat(clock, 10, () => {
-      calls++;
-      if (calls === 1) throw new Error('failed');
-      stop();
-    });
-    await expect(clock.advance(10)).rejects.toThrow('failed');
-    await clock.advance(100);
-    expect(calls).toBe(2);
   });
 });
 

@@ -13,7 +13,7 @@ describe('Deadline', () => {
     expect(deadline.signal.reason).toMatchObject({ name: 'TimeoutError', message: 'timed out after 1000 ms' });
   });
 
-  it('aborts with the caller, by the same reason', async () => {
+  it('aborts with the reason of the caller', async () => {
     const clock = new FakeClock();
     const outer = new AbortController();
     const deadline = new Deadline(clock, 1000, outer.signal);
@@ -25,14 +25,14 @@ describe('Deadline', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('does not start for a caller that has aborted', () => {
+  it('throws if the caller has aborted already', () => {
     const clock = new FakeClock();
     const reason = new Error('too late');
     expect(() => new Deadline(clock, 1000, AbortSignal.abort(reason))).toThrow(reason);
     expect(clock.timers).toBe(0);
   });
 
-  it('starts again from now', async () => {
+  it('restart() starts a new time-out', async () => {
     const clock = new FakeClock();
     const deadline = new Deadline(clock, 1000);
     await clock.advance(900);
@@ -43,7 +43,7 @@ describe('Deadline', () => {
     expect([deadline.expired, deadline.timeoutMs]).toEqual([true, 500]);
   });
 
-  it('follows the caller alone after stopTimer(), and nobody after clear()', async () => {
+  it('only the caller aborts it after stopTimer(), and nothing after clear()', async () => {
     const clock = new FakeClock();
     const outer = new AbortController();
     const streaming = new Deadline(clock, 1000, outer.signal);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const LIMIT_MS = 10_000;
 
-// A server that sends a body and closes; a caller that looks at the status only.
+// A server that sends a body and closes the connection; a caller that reads only the status.
 const UNREAD = `
 import { createServer } from 'node:net';
 const server = createServer((socket) => {
@@ -19,7 +19,7 @@ server.listen(0, '127.0.0.1', async () => {
 });`;
 
 describe('the global fetch', () => {
-  it('outlives a server that closes while its answer is unread', async () => {
+  it('keeps the process running when a server closes the connection before the response is read', async () => {
     const args = [
       '--import',
       new URL('../../../src/platform/fetch.ts', import.meta.url).href,

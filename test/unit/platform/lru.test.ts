@@ -4,7 +4,7 @@ import { ExpiringLruCache, LruCache } from '../../../src/platform/lru.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('LruCache', () => {
-  it('evicts what was used longest ago', () => {
+  it('evicts the least recently used entry', () => {
     const evicted: number[] = [];
     const cache = new LruCache<string, number>({ maxWeight: 2, onEvict: (value) => evicted.push(value) });
     cache.set('a', 1);
@@ -25,7 +25,7 @@ describe('LruCache', () => {
     expect([cache.size, cache.weight]).toEqual([0, 0]);
   });
 
-  it('never exceeds the limit, and counts the weight of exactly what it holds', () => {
+  it('never exceeds the limit, and its weight is the sum of its entries', () => {
     const operation = fc.oneof(
       fc.record({ type: fc.constant('set' as const), key: fc.nat(8), weight: fc.nat(12) }),
       fc.record({ type: fc.constantFrom('get' as const, 'delete' as const), key: fc.nat(8) }),
@@ -60,7 +60,7 @@ describe('ExpiringLruCache', () => {
     expect(cache.size).toBe(1);
   });
 
-  it('does not keep a value without a lifetime, and drops the one before it', () => {
+  it('does not keep a value without a lifetime, and removes the previous one', () => {
     const cache = new ExpiringLruCache<string, number>(new FakeClock(), 10);
     cache.set('a', 1, 1000);
     cache.set('a', 2, 0);

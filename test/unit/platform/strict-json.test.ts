@@ -55,7 +55,7 @@ const wellFormed = fc.string({ unit: 'binary' });
 const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 });
 
 describe('parseStrictJson', () => {
-  it('reads every value as JSON.parse does, however it is spelled', () => {
+  it('parses every value like JSON.parse, in any notation', () => {
     fc.assert(
       fc.property(json, fc.infiniteStream(fc.nat(1000)), (value, numbers) => {
         const text = print(value, (limit) => numbers.next().value! % limit);
@@ -65,7 +65,7 @@ describe('parseStrictJson', () => {
     );
   });
 
-  it('accepts nothing that JSON.parse refuses, and refuses what it accepts only for a stated reason', () => {
+  it('rejects all texts that JSON.parse rejects, and others only for a documented reason', () => {
     const pieces = fc.constantFrom(
       ...['{', '}', '[', ']', ',', ':', '"', '\\', '"a"', '"b":', '1', '-', '0', '.', 'e', '+', 'true', 'null', 'nul'],
       ...[' ', '\n', '\v', '\u00a0', '\\ud83d', '\\ude00', '\u0000', 'NaN', '//', "'", '\ufeff', '"\\u0061":', '01'],
@@ -82,7 +82,7 @@ describe('parseStrictJson', () => {
     );
   });
 
-  it('decides as JSON.parse about valid texts with one character replaced', () => {
+  it('agrees with JSON.parse on valid texts with one replaced character', () => {
     const replaced = fc.tuple(json, fc.nat(), fc.constantFrom(...'{}[]",:\\u0123-.eE+ \ntrue\u0001é'.split('')));
     fc.assert(
       fc.property(replaced, ([value, at, character]) => {
@@ -98,7 +98,7 @@ describe('parseStrictJson', () => {
     );
   });
 
-  it('refuses a key that occurs twice in an object, however it is escaped', () => {
+  it('rejects a duplicate key in an object, with any escapes', () => {
     fc.assert(
       fc.property(wellFormed, wellFormed, (key, other) => {
         const escaped = `"${key.split('').map(unicodeEscape).join('')}"`;
@@ -142,7 +142,7 @@ describe('parseStrictJson', () => {
     ['a half of a pair', '["\\ud83d"]', 'line 1, column 2: a string contains half of a surrogate pair'],
     ['a half of a pair in a key', '{"\\ude00":1}', 'half of a surrogate pair'],
     ['an escaped half before a whole character', '"\\ud83d😀"', 'half of a surrogate pair'],
-  ])('refuses %s', (_name, text, message) => {
+  ])('rejects %s', (_name, text, message) => {
     expect(messageOf(encode(text))).toContain(message);
   });
 
@@ -153,23 +153,23 @@ describe('parseStrictJson', () => {
     [[0x22, 0xc0, 0xa2, 0x22], 1],
     [[0x22, 0x61, 0x62, 0xe2, 0x82], 5],
     [[0xff, 0xfe, 0x31, 0x00], 0],
-  ])('refuses bytes %j that are not UTF-8 and names the byte %i at which they stop being so', (bytes, at) => {
+  ])('rejects the bytes %j, which are not UTF-8, and names byte %i', (bytes, at) => {
     expect(messageOf(Uint8Array.from(bytes))).toBe(`invalid UTF-8 at byte ${at}: JSON must be encoded in UTF-8`);
   });
 
-  it('refuses UTF-16 and UTF-32 texts, which other parsers detect by their zero bytes', () => {
+  it('rejects UTF-16 and UTF-32 texts, which other parsers detect by their zero bytes', () => {
     expect(messageOf(Buffer.from('{"a":1}', 'utf16le'))).toContain('unexpected U+0000');
     expect(messageOf(Uint8Array.from([0, 0, 0, 0x31]))).toContain('unexpected U+0000');
   });
 
-  it('makes `__proto__` a property like any other', () => {
+  it('treats `__proto__` as an ordinary property', () => {
     const value = parse('{"__proto__":{"admin":true},"constructor":1}') as Record<string, unknown>;
     expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(({} as Record<string, unknown>)['admin']).toBeUndefined();
   });
 
-  it('takes the greatest depth and size that are allowed, and nothing beyond', () => {
+  it('accepts the maximum depth and size and nothing above', () => {
     const nested = (depth: number): string => '[{"a":'.repeat(depth / 2) + '1' + '}]'.repeat(depth / 2);
     expect(messageOf(encode(nested(64)))).toBe('accepted');
     expect(messageOf(encode(`[${nested(64)}]`))).toContain('nested too deeply: at most 64 levels are allowed');
@@ -186,12 +186,12 @@ describe('parseStrictJson', () => {
     expect(messageOf(encode(`[${'0,'.repeat(32_767)}0]`))).toContain('at most 32768 values are allowed');
   });
 
-  it('reads no further than the depth allows', () => {
+  it('stops at the maximum depth', () => {
     const message = messageOf(encode('['.repeat(1_000_000)));
     expect(message).toBe('invalid JSON at line 1, column 65: nested too deeply: at most 64 levels are allowed');
   });
 
-  it('shortens a long key in its message', () => {
+  it('truncates a long key in the message', () => {
     const key = 'k'.repeat(10_000);
     expect(messageOf(encode(`{"${key}":1,"${key}":2}`)).length).toBeLessThan(300);
   });

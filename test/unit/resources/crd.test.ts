@@ -31,7 +31,7 @@ function parts(kind: CustomKind): [string, JsonSchema][] {
 const NOT_STRUCTURAL = ['anyOf', 'oneOf', 'allOf', 'const', '$id', '$ref', 'uniqueItems', 'patternProperties'];
 
 describe.each(CUSTOM_KINDS)('the CRD of %s', (kind) => {
-  it('holds nothing that a structural schema may not', () => {
+  it('is a structural schema', () => {
     const found = parts(kind).flatMap(([path, schema]) =>
       NOT_STRUCTURAL.filter((keyword) => keyword in schema).map((keyword) => `${path}: ${keyword}`),
     );
@@ -39,7 +39,7 @@ describe.each(CUSTOM_KINDS)('the CRD of %s', (kind) => {
     expect(parts(kind).filter(([, schema]) => schema.additionalProperties === false)).toEqual([]);
   });
 
-  it('bounds every string, list and map, so that no object and no CEL rule can cost too much', () => {
+  it('limits every string, list and map, which bounds the cost of the CEL rules', () => {
     const unbounded = parts(kind).filter(([, schema]) => {
       if (schema.type === 'string') return !('maxLength' in schema || 'enum' in schema || 'format' in schema);
       if (schema.type === 'array') return !('maxItems' in schema);
@@ -53,7 +53,7 @@ describe.each(CUSTOM_KINDS)('the CRD of %s', (kind) => {
     expect(undescribed.map(([path]) => path)).toEqual([]);
   });
 
-  it('has a status subresource and columns that point at fields there are', () => {
+  it('has a status subresource and columns of existing fields', () => {
     const { subresources, additionalPrinterColumns, schema } = versionOf(kind);
     expect(subresources).toEqual({ status: {} });
     for (const { jsonPath } of additionalPrinterColumns) {
@@ -70,7 +70,7 @@ it('does not require a field that has a default', () => {
   expect(statement?.properties?.['effect']).toMatchObject({ default: 'deny', enum: ['allow', 'deny'] });
 });
 
-it('carries the rules of a kind, in CEL, on its spec', () => {
+it('has the CEL rules of a kind in its spec', () => {
   const spec = versionOf('RoleAssignment').schema.openAPIV3Schema.properties?.['spec'];
   expect(spec?.['x-kubernetes-validations']).toEqual([
     { rule: 'self.role == oldSelf.role', message: expect.stringContaining('is immutable') as string },

@@ -3,7 +3,7 @@ import { nearest } from '../../../src/resources/nearest.ts';
 
 const KNOWN = ['effect', 'actions', 'resources', 'Query', 'GetTable'];
 
-it('finds the same name whatever else is known', () => {
+it('returns an equal name', () => {
   expect(nearest('UpdateTabelConfigs', ['UpdateTableConfigs', ...KNOWN])).toBe('UpdateTableConfigs');
   expect(nearest('UpdateTabelConfigs', [...KNOWN, 'UpdateTableConfigs', 'UpdateTable'])).toBe('UpdateTableConfigs');
 });
@@ -17,6 +17,6 @@ it.each([
   ['conditions', undefined],
   ['x', undefined],
   ['q'.repeat(100_000), undefined],
-])('finds what %s was meant to be', (name, expected) => {
+])('returns the closest name to %s', (name, expected) => {
   expect(nearest(name, KNOWN)).toBe(expected);
 });

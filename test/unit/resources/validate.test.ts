@@ -14,27 +14,27 @@ function statement(fields: object): object {
   return { ...policy('p'), spec: { statements: [{ effect: 'allow', resources: ['*'], ...fields }] } };
 }
 
-describe('a good object', () => {
-  it('passes for every kind', () => {
+describe('a valid object', () => {
+  it('is accepted for every kind', () => {
     const good = [policy('p'), role('r'), roleAssignment('a'), serviceToken('t'), clusterHealthReport('cluster')];
     expect(good.map((object) => object.kind)).toEqual(CUSTOM_KINDS);
     for (const object of [...good, secret('s')]) expect(outcome(object.kind, object)).toBe('ok');
   });
 
-  it('comes back with its defaults, and the given object is untouched', () => {
+  it('is returned with its defaults; the argument is not changed', () => {
     const given = { ...policy('p'), spec: { statements: [{ resources: ['*'] }] } };
     const result = validateResource('Policy', given);
     expect(result).toMatchObject({ ok: true, value: { spec: { statements: [{ effect: 'deny', resources: ['*'] }] } } });
     expect(given.spec.statements[0]).toEqual({ resources: ['*'] });
   });
 
-  it('needs no spec where every field of it is optional', () => {
+  it('needs no spec if all its fields are optional', () => {
     const { apiVersion, kind, metadata } = role('r');
     expect(validateResource('Role', { apiVersion, kind, metadata })).toMatchObject({ ok: true, value: { spec: {} } });
     expect(outcome('Policy', { apiVersion, kind: 'Policy', metadata })).toContain('spec');
   });
 
-  it('keeps metadata that olap-warden does not know', () => {
+  it('keeps unknown metadata', () => {
     const object = { ...role('r'), metadata: { name: 'r', selfLink: '/x', labels: { team: 'data' } } };
     expect(validateResource('Role', object)).toMatchObject({ ok: true, value: { metadata: object.metadata } });
   });
@@ -47,7 +47,7 @@ describe('a policy as a whole', () => {
   });
   const list = (count: number): string[] => Array.from({ length: count }, () => 'Query');
 
-  it('has bounds on the actions and the resources of all its statements', () => {
+  it('has limits on the actions and resources of all statements together', () => {
     expect(outcome('Policy', many(8, { actions: list(256) }))).toBe('ok');
     expect(outcome('Policy', many(9, { actions: list(228) }))).toBe(
       'all statements together may list at most 2048 actions: split the policy',
@@ -58,7 +58,7 @@ describe('a policy as a whole', () => {
     expect(outcome('Policy', many(1000, {}))).toBe('ok');
   });
 
-  it('is quoted in a message by its beginning', () => {
+  it('is truncated in messages', () => {
     const nested = { a: [1, 'x', null, { b: true }], c: 'y'.repeat(100_000) };
     expect(outcome('Policy', statement({ effect: nested }))).toContain(
       `effect: \`{"a":[1,"x",null,{"b":true}],"c":"${'y'.repeat(43)}…\` is`,
@@ -67,7 +67,7 @@ describe('a policy as a whole', () => {
   });
 });
 
-describe('a message says what is wrong and what would be right', () => {
+describe('the message of an invalid object', () => {
   it.each<[string, ResourceKind, unknown]>([
     ['spec.statements[0].effect: `permit` is not one of allow, deny', 'Policy', statement({ effect: 'permit' })],
     ['spec.statements[0].action: unknown field; did you mean `actions`?', 'Policy', statement({ action: ['Query'] })],
@@ -156,14 +156,14 @@ describe('a message says what is wrong and what would be right', () => {
     expect(said.startsWith(message) ? message : said).toBe(message);
   });
 
-  it('names every error, in one answer', () => {
+  it('has all errors', () => {
     const said = outcome('Policy', statement({ effect: 'permit', resources: [] }));
     expect(said).toBe(
       'spec.statements[0].effect: `permit` is not one of allow, deny; spec.statements[0].resources: must have at least one entry',
     );
   });
 
-  it('counts what it does not list', () => {
+  it('has the number of errors that it omits', () => {
     const result = validateResource('Policy', statement({ resources: Array.from({ length: 50 }, () => 'x y') }));
     expect(result.ok).toBe(false);
     if (result.ok) return;
@@ -171,14 +171,14 @@ describe('a message says what is wrong and what would be right', () => {
     expect(result.errors.at(-1)).toEqual({ path: '', message: 'and 30 more errors' });
   });
 
-  it('never repeats a value of a Secret', () => {
+  it('never contains a value of a Secret', () => {
     const said = outcome('Secret', { ...secret('s'), data: { hash: 123456 } });
     expect(said).toBe('data.hash: the value is a number, but must be a string');
   });
 });
 
-describe('what cannot be changed', () => {
-  it('refuses another role in an assignment', () => {
+describe('immutable fields', () => {
+  it('rejects another role in an assignment', () => {
     expect(outcome('RoleAssignment', roleAssignment('a', { role: 'x' }), roleAssignment('a', { role: 'y' }))).toBe(
       'spec.role is immutable: delete this RoleAssignment and create one for the other role',
     );
@@ -191,7 +191,7 @@ describe('what cannot be changed', () => {
     ['a', 'b'],
     ['a', undefined],
     [undefined, 'b'],
-  ])('refuses that secretName goes from %s to %s', (before, after) => {
+  ])('rejects a change of secretName from %s to %s', (before, after) => {
     const make = (secretName: string | undefined): object => serviceToken('t', secretName ? { secretName } : {});
     expect(outcome('ServiceToken', make(after), make(before))).toMatch(/^spec.secretName is immutable/);
     expect(outcome('ServiceToken', make(before), make(before))).toBe('ok');

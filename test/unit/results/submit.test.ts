@@ -35,8 +35,8 @@ function blocked(store: ResultStore): { store: ResultStore; release: () => void;
   return { store: { ...slow } as ResultStore, release: gate.resolve, writing: () => writing };
 }
 
-describe('a submission to a store that is slow', () => {
-  it.each(['identity', 'gzip'])('slows the engine, whose answer is sent as %s', async (coding) => {
+describe('a submission to a slow store', () => {
+  it.each(['identity', 'gzip'])('slows down the engine (content coding %s)', async (coding) => {
     // Incompressible rows.
     const noise = (i: number): string =>
       Buffer.from(Array.from({ length: 300 }, (_, k) => (i * 7919 + k * k * 31) % 251)).toString('base64');
@@ -53,7 +53,7 @@ describe('a submission to a store that is slow', () => {
     );
     const response: EngineResponse = { status: 200, headers: { 'content-encoding': coding }, body };
     const { store, release, writing } = blocked(new MemoryStore({ maxBytes: 64 * MB }));
-    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(20_000));
+    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(60_000));
     await expect.poll(writing).toBe(1);
     for (let i = 0; i < 200; i++) await turn();
     // Half a megabyte being written, and the buffers of the streams.

@@ -10,17 +10,17 @@ function secret(part?: string): Secret {
 }
 
 describe('the label of a Secret', () => {
-  it('is that of a hash where none is given', () => {
+  it('is that of a hash if the object has none', () => {
     expect(withPartLabel('Secret', secret()).metadata.labels).toEqual({ [LABELS.part]: SERVICE_TOKEN_PART });
   });
 
-  it('stays where the store sees such Secrets', () => {
+  it('is kept if the store selects it', () => {
     for (const part of [SERVICE_TOKEN_PART, SERVICE_TOKEN_SECRET_PART]) {
       expect(withPartLabel('Secret', secret(part)).metadata.labels).toEqual({ [LABELS.part]: part });
     }
   });
 
-  it('is refused where the store would never see the Secret again', () => {
+  it('is rejected if the store does not select it', () => {
     const write = (part: string) => () => withPartLabel('Secret', secret(part), [SERVICE_TOKEN_PART]);
     expect(write(SERVICE_TOKEN_SECRET_PART)).toThrow(
       'Secret `a`: the label `olapwarden.io/part` is `service-token-secret`; it must be `service-token` or absent',
@@ -30,7 +30,7 @@ describe('the label of a Secret', () => {
 });
 
 describe('the Secrets that a store lists', () => {
-  it('are those with tokens only where it asks for them', () => {
+  it('include those with tokens only on request', () => {
     expect(apiResource('Secret', 'olap').labelSelector).toBe(
       'olapwarden.io/part in (service-token,service-token-secret)',
     );

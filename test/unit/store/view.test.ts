@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { isNewer } from '../../../src/kubernetes/resource-version.ts';
+import { isNewer } from '../../../src/store/resource-version.ts';
 import { View } from '../../../src/store/view.ts';
 import { role } from '../../builders/resources.ts';
 
@@ -12,7 +12,7 @@ describe('View', () => {
     view = new View('Role', (error) => errors.push(error));
   });
 
-  test('a list that was handed out does not change', () => {
+  test('a returned list does not change', () => {
     view.set(role('b'));
     const before = view.list();
     expect(view.list()).toBe(before);
@@ -23,7 +23,7 @@ describe('View', () => {
     expect(view.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'c']);
   });
 
-  test('stays sorted through many changes', () => {
+  test('stays sorted after many changes', () => {
     const names = Array.from({ length: 500 }, (_, i) => `n${(i * 7919) % 500}`);
     for (const name of names) view.set(role(name));
     for (const name of names.slice(0, 250)) view.delete(name);
@@ -31,7 +31,7 @@ describe('View', () => {
     expect(view.list().map(({ metadata }) => metadata.name)).toEqual(left);
   });
 
-  test('who subscribes within an event hears of it once', () => {
+  test('a listener that subscribes during an event receives it once', () => {
     const heard: string[] = [];
     let subscribed = false;
     view.subscribe(() => {
@@ -44,7 +44,7 @@ describe('View', () => {
     expect(heard).toEqual(['added a', 'added b']);
   });
 
-  test('who ends a subscription within an event hears nothing more, even of that event', () => {
+  test('a listener that unsubscribes during an event receives no further events, not even that one', () => {
     const heard: string[] = [];
     const ends: (() => void)[] = [];
     view.subscribe(() => ends[0]?.());
@@ -53,7 +53,7 @@ describe('View', () => {
     expect(heard).toEqual([]);
   });
 
-  test('one function may subscribe twice and end one of them', () => {
+  test('one function can subscribe twice and end one of the subscriptions', () => {
     let calls = 0;
     const listener = () => void calls++;
     const end = view.subscribe(listener);
@@ -73,7 +73,7 @@ describe('View', () => {
     expect(errors).toEqual([error]);
   });
 
-  test('deleting what is not there is nothing', () => {
+  test('deleting a missing object has no effect', () => {
     let calls = 0;
     view.subscribe(() => void calls++);
     view.delete('a');

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Principal } from '../../../access/principal.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import { type AccessLog, cutAnswer } from '../../server/logs/access-log.ts';
 import type { AnswerTarget } from '../../proxy/answer-writer.ts';
 import { errorAnswer, knownError } from '../../server/app-errors.ts';
@@ -19,7 +20,7 @@ export interface ExchangeParts {
   readonly headerList: readonly string[];
   readonly record: AccessLog;
   readonly trust: Trust | undefined;
-  readonly now: () => Date;
+  readonly clock: Clock;
 }
 
 /** A request that is served without fastify, and its response. */
@@ -47,7 +48,7 @@ export class Exchange implements RequestContext, AnswerTarget {
     this.id = requestIdOf(request.headers);
     this.ip = clientAddress(request, parts.trust);
     this.log = new RequestLog(parts.logger, { reqId: this.id }, {});
-    const startedAt = performance.now();
+    const startedAt = parts.clock.monotonic();
     response.once('close', () => {
       const { id, method, url, ip: clientAddress } = this;
       const principal = (this.principal as Principal | null)?.srn;
@@ -111,7 +112,7 @@ export class Exchange implements RequestContext, AnswerTarget {
     if (raw.destroyed || raw.writableEnded) return;
     if (known.statusCode >= 500) this.log.error({ err: known.cause ?? known }, 'the request failed');
     if (raw.headersSent) return cutAnswer(raw, known.statusCode);
-    const { status, headers, body } = errorAnswer(known, this.url, this.#parts.now());
+    const { status, headers, body } = errorAnswer(known, this.url, this.#parts.clock.now());
     raw.writeHead(status, { ...this.ownHeaders, ...headers, 'content-length': Buffer.byteLength(body) });
     raw.end(body);
   }

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../platform/clock.ts';
 import { HttpError } from '../errors.ts';
 
 export interface ByteBudgetLimits {
@@ -66,7 +67,7 @@ export class ByteBudget {
   #wait(caller: string, bytes: number, signal: AbortSignal): Promise<Lease> {
     const { promise, resolve, reject } = Promise.withResolvers<Lease>();
     const end = (): void => {
-      clearTimeout(timer);
+      cancel();
       signal.removeEventListener('abort', abort);
       this.#waiters--;
     };
@@ -86,7 +87,10 @@ export class ByteBudget {
     };
     const abort = (): void => fail(new HttpError(499, 'the client disconnected'));
     const { maxWaitMs } = this.#limits;
-    const timer = setTimeout(() => fail(overloaded(`no memory became free within ${maxWaitMs} ms`)), maxWaitMs);
+    const cancel = systemClock.schedule(
+      () => fail(overloaded(`no memory became free within ${maxWaitMs} ms`)),
+      maxWaitMs,
+    );
     signal.addEventListener('abort', abort);
     this.#waiters++;
     const queue = this.#waiting.get(caller);

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { MonotonicClock } from '../../../platform/clock.ts';
 import type { Principal } from '../../../access/principal.ts';
 import { classOf, type RequestKind, runsQuery } from '../request/classify.ts';
 import type { RequestContext } from '../context.ts';
@@ -32,8 +33,7 @@ export interface LimitsOptions {
   /** By service token name or user id. Overrides `byRole`. */
   readonly byCaller?: Readonly<Record<string, Partial<CallerLimits>>>;
   readonly rolesOf: (principal: Principal) => readonly string[];
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly clock: MonotonicClock;
 }
 
 export interface AdmittedQuery {
@@ -93,7 +93,7 @@ export class Limits {
   countRequest(principal: Principal, { requestsPerSecond: rate } = this.of(principal)): void {
     if (rate === 0) return;
     const caller = this.#caller(principal.srn, rate);
-    const now = this.#options.now();
+    const now = this.#options.clock.monotonic();
     caller.tokens = Math.min(rate * BURST_SECONDS, caller.tokens + ((now - caller.at) / 1000) * rate);
     caller.at = now;
     if (caller.tokens < 1) {
@@ -124,7 +124,7 @@ export class Limits {
   #caller(srn: string, rate: number): Caller {
     const known = this.#callers.get(srn);
     if (known !== undefined && known === this.#last) return known;
-    const caller = known ?? { tokens: rate * BURST_SECONDS, at: this.#options.now(), queries: 0 };
+    const caller = known ?? { tokens: rate * BURST_SECONDS, at: this.#options.clock.monotonic(), queries: 0 };
     // Map order is the order of last use.
     this.#callers.delete(srn);
     this.#callers.set(srn, caller);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { MonotonicClock } from '../../../platform/clock.ts';
 
 /** The request part of an access record. */
 export interface AnsweredRequest {
@@ -11,7 +12,7 @@ export interface AnsweredRequest {
   /** SRN; undefined where the request was not authenticated. */
   readonly principal: string | undefined;
   readonly clientAddress: string;
-  /** Time of `performance.now()` when the request headers were complete. */
+  /** Monotonic time when the request headers were complete, milliseconds. */
   readonly startedAt: number;
 }
 
@@ -37,10 +38,10 @@ export type AccessLog = (request: AnsweredRequest, response: AnswerState) => voi
 /**
  * Creates the access log. Call it once for each request, when its response has closed. Records hold no query string, header or body.
  */
-export function accessLog(logger: Logger, observe?: Observe): AccessLog {
+export function accessLog(logger: Logger, clock: MonotonicClock, observe?: Observe): AccessLog {
   return (request, response) => {
     const { id, method, url, route, principal, clientAddress, startedAt } = request;
-    const ms = performance.now() - startedAt;
+    const ms = clock.monotonic() - startedAt;
     const cutFor = abortStatus.get(response);
     const aborted = !response.writableFinished && cutFor === undefined;
     observe?.(method, route, cutFor ?? (aborted ? CLIENT_CLOSED : response.statusCode), ms / 1000);

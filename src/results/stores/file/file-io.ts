@@ -35,7 +35,7 @@ export async function readInto(descriptor: number, buffer: Buffer, from: number,
 }
 
 function tooShort(): QueryError {
-  return new QueryError('store-unavailable', 'the stored result is damaged: its file is too short');
+  return new QueryError('store-unavailable', 'stored result corrupted: its file is too short');
 }
 
 export function readRange(descriptor: number, from: number, to: number): Promise<Buffer> {
@@ -60,10 +60,10 @@ export function asStoreError(error: unknown): QueryError {
   if (hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) {
     return new QueryError(
       'store-full',
-      'the result does not fit: the disk of the result store is full. Delete results that are no longer read, ' +
-        'enable `olap.broker.pagination.file.enableStorageCleaner`, or give `olap.broker.pagination.file.data.dir` more room',
+      'no space for the result: the disk of the result store is full. Delete unused results, ' +
+        'enable `olap.broker.pagination.file.enableStorageCleaner`, or provide more space for `olap.broker.pagination.file.data.dir`',
       { cause: error },
     );
   }
-  return new QueryError('store-unavailable', 'the result store failed; the log tells more', { cause: error });
+  return new QueryError('store-unavailable', 'result store failed; see the log of the gateway', { cause: error });
 }

@@ -116,7 +116,7 @@ export class FileStore implements ResultStore {
     try {
       const record = recordFromJson(await readFile(this.#path(requestId, RECORD), 'utf8'));
       if (record !== undefined) return { record, index: undefined };
-      this.#options.onProblem(`the record of the stored result ${requestId} cannot be read and is left out`);
+      this.#options.onProblem(`ignored the stored result ${requestId}: its record is invalid`);
       return undefined;
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return undefined;
@@ -156,7 +156,7 @@ export class FileStore implements ResultStore {
       throw error;
     }
     const reader = await this.#reader({ record, index: undefined });
-    if (reader === undefined) throw new Error(`the result ${requestId} is gone right after it was stored`);
+    if (reader === undefined) throw new Error(`result ${requestId} was deleted immediately after it was stored`);
     return reader;
   }
 

@@ -179,7 +179,7 @@ async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
 }
 
 function unavailable(error: unknown): QueryError {
-  return new QueryError('store-unavailable', 'the GCS result store failed or does not answer; the log tells more', {
+  return new QueryError('store-unavailable', 'GCS result store failed or timed out; see the log of the gateway', {
     cause: error,
   });
 }

@@ -73,8 +73,8 @@ export class MemoryStore implements ResultStore {
     if (this.#usedBytes + bytes > this.capacityBytes) {
       throw new QueryError(
         'store-full',
-        `the result does not fit: the memory store holds ${this.#usedBytes} of at most ${this.capacityBytes} bytes. ` +
-          'Delete results that are no longer read, ask for fewer rows or columns, or set `olap.broker.pagination.protocol` to another store',
+        `no space for the result: the memory store uses ${this.#usedBytes} of ${this.capacityBytes} bytes. ` +
+          'Delete unused results, request fewer rows or columns, or set `olap.broker.pagination.protocol` to another store',
       );
     }
     this.#usedBytes += bytes;
@@ -111,7 +111,7 @@ class MemoryWriter implements ResultWriter {
   }
 
   async commit(record: ResultRecord): Promise<ResultReader> {
-    if (this.#index === undefined) throw new Error('a result is sealed before it is committed');
+    if (this.#index === undefined) throw new Error('the result must be sealed before it is committed');
     this.#reserve(RECORD_OVERHEAD_BYTES + 2 * JSON.stringify(record).length);
     const stored = { record, rows: this.#rows, index: this.#index, bytes: this.#taken };
     this.#taken = 0;

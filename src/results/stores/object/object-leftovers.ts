@@ -44,7 +44,7 @@ export class Leftovers {
     const { rights } = client;
     this.#options = options;
     this.#objects = {
-      name: 'objects of results that were never completed',
+      name: 'objects of incomplete results',
       rights: quoted(rights.objects),
       find: (start, signal) => pairsOf(client.list(start, signal)),
       mayRemove: ({ requestId, record, rows }) =>
@@ -52,8 +52,8 @@ export class Leftovers {
       remove: (pair, signal) => this.#removeUnpaired(pair, signal),
     };
     this.#uploads = {
-      name: 'uploads that were never completed',
-      rights: `${quoted(rights.uploads)}, or a lifecycle rule of the bucket that ends them`,
+      name: 'incomplete uploads',
+      rights: `${quoted(rights.uploads)}, or a lifecycle rule of the bucket that aborts them`,
       find: (start, signal) => client.uploads(start, signal),
       mayRemove: ({ key, modifiedMs }) => this.#isAbandoned(key.slice(0, -ROWS.length), modifiedMs),
       remove: (upload, signal) => client.abortUpload(upload, signal),
@@ -71,13 +71,14 @@ export class Leftovers {
     try {
       const whole = await removeAll(kind, start, signal);
       if (whole) this.#reported.delete(kind.name);
-      else this.#report(kind.name, `more than ${MAX_REMOVED} ${kind.name} lie in the bucket; the rest goes next time`);
+      else
+        this.#report(
+          kind.name,
+          `more than ${MAX_REMOVED} ${kind.name} in the bucket; the others are removed by the next run`,
+        );
     } catch (error) {
-      const why = signal.aborted ? 'the time for it was over' : reasonOf(error);
-      this.#report(
-        kind.name,
-        `${kind.name} could not be removed (${why}); it is tried again; needed are ${kind.rights}`,
-      );
+      const why = signal.aborted ? 'timed out' : reasonOf(error);
+      this.#report(kind.name, `failed to remove ${kind.name} (${why}); retrying. Required: ${kind.rights}`);
     }
   }
 

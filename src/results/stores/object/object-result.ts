@@ -119,7 +119,7 @@ export class ObjectReader implements ResultReader {
       left -= part.length;
       yield part;
     }
-    if (left !== 0) throw new QueryError('store-unavailable', 'the stored result is damaged: its object is too short');
+    if (left !== 0) throw new QueryError('store-unavailable', 'stored result corrupted: its object is too short');
   }
 
   async close(): Promise<void> {}
@@ -130,5 +130,5 @@ export class ObjectReader implements ResultReader {
 }
 
 function notFound(): QueryError {
-  return new QueryError('not-found', 'the query results were deleted meanwhile');
+  return new QueryError('not-found', 'the query results were deleted');
 }

@@ -133,7 +133,7 @@ export class ObjectResultStore implements ResultStore {
     if (failure === undefined) return;
     const why = reasonOf(failure);
     this.#onProblem(
-      `what was stored of ${requestId} could not be removed (${why}); it goes within the hour, or when it expires`,
+      `failed to remove the objects of the discarded result ${requestId} (${why}); they are removed within an hour or when the result expires`,
     );
   }
 
@@ -153,7 +153,7 @@ export class ObjectResultStore implements ResultStore {
     if (bytes === undefined) return undefined;
     const record = recordFromJson(Buffer.from(bytes).toString('utf8'));
     if (record === undefined) {
-      this.#onProblem(`the record of the stored result ${requestId} cannot be read and is left out`);
+      this.#onProblem(`ignored the stored result ${requestId}: its record is invalid`);
     }
     return record;
   }
@@ -164,7 +164,7 @@ export class ObjectResultStore implements ResultStore {
     if (bytes === wanted) return true;
     if (bytes !== undefined) {
       const { requestId } = record;
-      this.#onProblem(`the rows of the stored result ${requestId} have ${bytes} bytes, not ${wanted}: left out`);
+      this.#onProblem(`ignored the stored result ${requestId}: its rows have ${bytes} bytes instead of ${wanted}`);
     }
     return false;
   }

@@ -256,7 +256,7 @@ async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
 
 /** The SDK's message may contain bucket names and access key ids: it is logged as the cause and not sent to the caller. */
 function unavailable(error: unknown): QueryError {
-  return new QueryError('store-unavailable', 'the S3 result store failed or does not answer; the log tells more', {
+  return new QueryError('store-unavailable', 'S3 result store failed or timed out; see the log of the gateway', {
     cause: error,
   });
 }

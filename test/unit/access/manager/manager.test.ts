@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Directory } from '../../../../src/access/directory.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
-import { assignmentName } from '../../../../src/access/manager/assignments.ts';
+import { assignmentName } from '../../../../src/access/manager/assignment-name.ts';
 import { proposeName } from '../../../../src/access/manager/editor.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { NAME_PATTERN } from '../../../../src/resources/meta.ts';
@@ -26,12 +26,14 @@ function setUp(backend = new SharedBackend()) {
   const manager = new RbacManager({
     store,
     directory,
-    now: () => NOW,
-    random: () => 0.5,
-    schedule: (callback, ms) => {
-      pauses.push(ms);
-      const timer = setImmediate(callback);
-      return () => clearImmediate(timer);
+    clock: {
+      now: () => NOW.getTime(),
+      random: () => 0.5,
+      schedule: (callback, ms) => {
+        pauses.push(ms);
+        const timer = setImmediate(callback);
+        return () => clearImmediate(timer);
+      },
     },
   });
   return { store, directory, manager, pauses };

@@ -122,7 +122,7 @@ describe('results in the engine’s cursors', () => {
       settings: () => settings,
       every: (call) => retention.push(call),
       parts: {
-        callerLimits: new Limits({ rolesOf: () => [], now: () => now, defaults: { rowsPerQuery } }),
+        callerLimits: new Limits({ rolesOf: () => [], clock: { monotonic: () => now }, defaults: { rowsPerQuery } }),
       },
     });
     return gateways[0] as TestGateway;
@@ -161,7 +161,7 @@ describe('results in the engine’s cursors', () => {
     expect(resultBroker().engine.seen[0]).toMatchObject({ body: JSON.stringify({ sql: printed(CURSOR_SQL) }) });
   });
 
-  it('leave no row in the store of the gateway', async () => {
+  it('store no rows at the gateway', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     expect((await stat(join(folder, 'data-0', `${id}.rows`))).size).toBe(0);
@@ -316,7 +316,7 @@ describe('results in the engine’s cursors', () => {
   });
 
   it.each(['memory', 'file'] as const)(
-    'are found by the id from any gateway, with a %s store of its own each',
+    'are found by id from any gateway, each with its own %s store',
     async (store) => {
       await start(3, { store });
       const [first, second, third] = gateways as [TestGateway, TestGateway, TestGateway];
@@ -353,7 +353,7 @@ describe('results in the engine’s cursors', () => {
     resultBroker().disk.clear();
     const answer = await page(gateway, id, 'offset=0');
     expect(answer.statusCode).toBe(404);
-    expect(answer.json<{ message: string }>().message).toMatch(/at the engine any more/);
+    expect(answer.json<{ message: string }>().message).toMatch(/at the engine: expired or deleted/);
     expect((await gateway.app.inject(`/query/${id}/metadata`)).statusCode).toBe(404);
     expect((await remove(gateway, id)).statusCode).toBe(200);
   });
@@ -385,7 +385,7 @@ describe('results in the engine’s cursors', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBeDefined();
     expect(answer.json<{ message: string }>().message).toMatch(
-      `the broker ${broker.url}, which keeps the result, cannot be reached`,
+      `the broker ${broker.url} with the result is unreachable`,
     );
     expect((await remove(gateway, id)).statusCode).toBe(503);
     broker.intercept = () => false;
@@ -416,7 +416,7 @@ describe('results in the engine’s cursors', () => {
     const before = removedBroker.asked.length;
     const answer = await page(gateway, id, 'offset=0');
     expect(answer.statusCode).toBe(503);
-    expect(answer.json<{ message: string }>().message).toMatch(/is not among the live ones/);
+    expect(answer.json<{ message: string }>().message).toMatch(/is not live/);
     expect(removedBroker.asked).toHaveLength(before);
     // After expiry the gateway deletes its own record without the broker.
     expect((await remove(gateway, id)).statusCode).toBe(503);
@@ -432,7 +432,7 @@ describe('results in the engine’s cursors', () => {
     resultBroker().credential = 'Bearer another';
     const answer = await page(gateway, id, 'offset=3');
     expect(answer.statusCode).toBe(502);
-    expect(answer.body).toMatch(/refuses the gateway's credential.*`engine-credential-file`/);
+    expect(answer.body).toMatch(/rejects the gateway's credential.*`engine-credential-file`/);
     expect(answer.body).not.toContain('own-secret');
   });
 
@@ -502,15 +502,15 @@ describe('results in the engine’s cursors', () => {
   });
 
   it.each([
-    ['no JSON', (text: string) => text.replace('"numRowsResultSet"', 'numRowsResultSet'), 502, /not valid JSON/],
-    ['half an answer', (text: string) => text.slice(0, 300), 502, /broke off/],
+    ['not JSON', (text: string) => text.replace('"numRowsResultSet"', 'numRowsResultSet'), 502, /not valid JSON/],
+    ['incomplete', (text: string) => text.slice(0, 300), 502, /ended unexpectedly/],
     [
-      'other rows than it says',
+      'different in rows and metadata',
       (text: string) => text.replace(/"numRows":\d+/u, '"numRows":7'),
       502,
-      /answered with 3/,
+      /received 3 rows/,
     ],
-    ['another page', (text: string) => text.replace(/"offset":\d+/u, '"offset":1'), 502, /from row 1 on/],
+    ['another page', (text: string) => text.replace(/"offset":\d+/u, '"offset":1'), 502, /from offset 1/],
     [
       'an exception',
       (text: string) => text.replace('"exceptions":[]', '"exceptions":[{"message":"disk"}]'),
@@ -568,7 +568,7 @@ describe('results in the engine’s cursors', () => {
   });
 
   it(
-    'leave nothing here when their caller goes away before the answer, or in the middle of a large page',
+    'leave nothing when the client aborts before the response, or during a large page',
     { timeout: 60_000 },
     async () => {
       const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
@@ -611,7 +611,7 @@ describe('results in the engine’s cursors', () => {
   );
 
   it(
-    'are deleted for room by what they take up at the engine, and one that cannot be is not in the way',
+    'are deleted for the quota by their size at the engine, also after a failed deletion',
     { timeout: 60_000 },
     async () => {
       const rows = Array.from({ length: 1200 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
@@ -641,7 +641,7 @@ describe('results in the engine’s cursors', () => {
     },
   );
 
-  it('count the engine’s part in the metrics of the store', async () => {
+  it('count engine calls in the store metrics', async () => {
     const gateway = await start();
     const id = await submitted(gateway);
     await page(gateway, id, 'offset=3');

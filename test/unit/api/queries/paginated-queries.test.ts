@@ -177,9 +177,9 @@ describe('paginated queries over HTTP', () => {
   it.each([
     ['<html>Bad gateway</html>', /not a JSON object/],
     ['', /empty/],
-    [answerText(rowTexts(5)).slice(0, 150), /broke off/],
-    [answerText(rowTexts(5)).slice(0, -20), /broke off/],
-    ['{"resultTable":{"rows":[1,2]}}', /no array where a row/],
+    [answerText(rowTexts(5)).slice(0, 150), /ended unexpectedly/],
+    [answerText(rowTexts(5)).slice(0, -20), /incomplete/],
+    ['{"resultTable":{"rows":[1,2]}}', /other than an array where a row/],
   ])('answers bad JSON of the engine (%j) with 502 and keeps nothing', async (text, message) => {
     endpoint.answer = () => responseOf(text, { chunkBytes: 16 });
     const answer = await submit();

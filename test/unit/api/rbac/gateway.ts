@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { Directory } from '../../../../src/access/directory.ts';
 import { RbacManager, type TableLookup } from '../../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { rbacManager } from '../../../../src/api/rbac/index.ts';
 import type { AppParts } from '../../../../src/api/server/app.ts';
+import type { UsageTracker } from '../../../../src/access/usage/usage-tracker.ts';
 import { roleAssignment } from '../../../builders/resources.ts';
 import { ALICE, testApp } from '../../../support/app.ts';
 import { MemoryStore } from '../../access/memory-store.ts';
@@ -38,9 +40,10 @@ export async function testGateway(
     store?: MemoryStore;
     parts?: Partial<AppParts>;
     tables?: TableLookup;
+    usage?: UsageTracker;
   } = {},
 ): Promise<TestGateway> {
-  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, tables } = options;
+  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, tables, usage } = options;
   if (!store.get('Role', 'system-admin')) {
     store.seed(...PREDEFINED_POLICIES, ...PREDEFINED_ROLES);
     for (const name of roles) {
@@ -50,13 +53,13 @@ export async function testGateway(
     }
   }
   const clock = { time: NOW.getTime(), now: () => clock.time };
-  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock, usage });
   const manager = new RbacManager({
     store,
     directory,
-    now: () => new Date(clock.time),
-    random: Math.random,
+    clock: { ...systemClock, now: () => clock.time },
     ...(tables ? { tables } : {}),
+    usage,
   });
   const app = await testApp({
     authorizer: directory,

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { Type } from 'typebox';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import type { Authenticator } from '../../../../src/access/authenticators/authenticator.ts';
 import { roleResource } from '../../../../src/access/policy/srn.ts';
 import { EngineError } from '../../../../src/pinot/types.ts';
@@ -58,7 +59,11 @@ const FAILURES: Record<string, Error> = {
 };
 
 const start = (options: Partial<TestAppOptions> = {}): Promise<FastifyInstance> =>
-  testApp({ register: routes, ...options, parts: { now: () => NOW, ...options.parts } });
+  testApp({
+    register: routes,
+    ...options,
+    parts: { clock: { ...systemClock, now: () => NOW.getTime() }, ...options.parts },
+  });
 
 describe('errors', () => {
   it.each([
@@ -253,7 +258,10 @@ describe('authentication', () => {
   it('limits failed logins per address, but not a valid credential from the same address', async () => {
     let time = NOW.getTime();
     app = await start({
-      parts: { now: () => new Date(time), limits: { maxFailuresPerMinute: 3, maxEventLoopDelayMs: 0 } },
+      parts: {
+        clock: { ...systemClock, now: () => time },
+        limits: { maxFailuresPerMinute: 3, maxEventLoopDelayMs: 0 },
+      },
     });
     const bad = { url: '/count', headers: { authorization: 'Bearer wrong' } };
     const statuses = [];

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { authenticatorChain } from '../../../../src/access/authenticators/authenticate.ts';
 import type { Authenticator, Credential } from '../../../../src/access/authenticators/authenticator.ts';
 import { KubernetesAuthenticator } from '../../../../src/access/authenticators/kubernetes.ts';
@@ -40,7 +41,7 @@ async function start(): Promise<void> {
     register: async (scope) => void scope.get('/here', () => 'here'),
     parts: {
       authenticator: authenticatorChain([local, kubernetes]),
-      now: () => new Date(time),
+      clock: { ...systemClock, now: () => time },
       limits: { maxFailuresPerMinute: LIMIT, maxEventLoopDelayMs: 0 },
     },
   });

@@ -25,7 +25,7 @@ const RECORD: CursorRecord = {
   },
 };
 
-describe('the brokers as keepers of results', () => {
+describe('results at the brokers', () => {
   let holder: StubEndpoint;
   let other: EngineEndpoint | undefined;
   let problems: string[];
@@ -54,7 +54,7 @@ describe('the brokers as keepers of results', () => {
 
   const page = () => brokers.page(RECORD, { offset: 3, numRows: 2 }, signal);
 
-  it('are asked with a time-out and what aborts the call', async () => {
+  it('requests have a time-out and an abort signal', async () => {
     holder.answer = () => responseOf(META);
     await page();
     await brokers.metadata(RECORD, signal);
@@ -77,12 +77,12 @@ describe('the brokers as keepers of results', () => {
   });
 
   it.each([
-    ['afterdel', 404, 'not-found', /at the engine any more/],
+    ['afterdel', 404, 'not-found', /at the engine: expired or deleted/],
     ['page_past', 500, 'bad-page', /Offset 100 should be lesser than totalRecords 10/],
-    ['page_neg', 500, 'bad-answer', /answered with status 500: fromIndex = -1/],
+    ['page_neg', 500, 'bad-answer', /responded with status 500: fromIndex = -1/],
     ['page_nan', 404, 'no-cursors', /before 1\.3/],
     ['noauth_page', 401, 'bad-answer', /`engine-credential-file`/],
-  ])('answer %s, which is told by %i as %s', async (name, status, code, message) => {
+  ])('map the error response %s with status %i to %s', async (name, status, code, message) => {
     const recorded = readRecording('1.5.1', `cursor/${name}`);
     expect(recorded.status).toBe(status);
     holder.answer = () => responseOf(recorded.body, { status });
@@ -90,16 +90,16 @@ describe('the brokers as keepers of results', () => {
     expect(failures).toEqual([['cursor_page', code !== 'not-found' && code !== 'bad-page']]);
   });
 
-  it('are not waited for longer than that, and not passed by when they are slow or busy', async () => {
+  it('requests that time out or are rejected as overloaded are not sent to another broker', async () => {
     for (const code of ['timeout', 'overloaded'] as const) {
       holder.answer = () => Promise.reject(new EngineError(code, 'not now'));
       await expect(page()).rejects.toMatchObject({ name: 'EngineError', code });
     }
   });
 
-  it('are passed by when they cannot be reached, where another has the result', async () => {
+  it('another broker with the result replaces an unreachable one', async () => {
     holder.answer = () => Promise.reject(new EngineError('unreachable', 'connect ECONNREFUSED'));
-    await expect(page()).rejects.toMatchObject({ code: 'store-unavailable', message: /cannot be reached/ });
+    await expect(page()).rejects.toMatchObject({ code: 'store-unavailable', message: /unreachable/ });
     const stub = new StubEndpoint();
     other = { url: 'http://other.test:8099', request: (request) => stub.request(request) };
     const notThere = responseOf('Query results for 643128405000000011 not found.', { status: 404 });
@@ -111,7 +111,7 @@ describe('the brokers as keepers of results', () => {
     expect(stub.requests).toHaveLength(2);
   });
 
-  it('say when the caller has gone, whatever else went wrong', async () => {
+  it('an abort by the client takes precedence over other errors', async () => {
     const gone = AbortSignal.abort();
     holder.answer = () => Promise.reject(new EngineError('aborted', 'given up'));
     await expect(brokers.page(RECORD, { offset: 0, numRows: 1 }, gone)).rejects.toMatchObject({ code: 'aborted' });
@@ -120,10 +120,10 @@ describe('the brokers as keepers of results', () => {
   });
 
   it.each([
-    ['another time of submission', META.replace('1795218639928', '1795218639929')],
+    ['another submission time', META.replace('1795218639928', '1795218639929')],
     ['another id', META.replace('643128405000000011', '643128405000000012')],
     ['no cursor', META.replace('"submissionTimeMs":1795218639928,', '')],
-  ])('are not believed to have the result where they tell of %s', async (_what, body) => {
+  ])('are not accepted with %s', async (_what, body) => {
     holder.answer = () => responseOf(body);
     await expect(brokers.metadata(RECORD, signal)).rejects.toMatchObject({ code: 'not-found' });
     holder.requests.length = 0;
@@ -131,10 +131,12 @@ describe('the brokers as keepers of results', () => {
     expect(holder.requests.map(({ method }) => method)).toEqual(['GET']);
   });
 
-  it('tell who looks after them of what is left there', async () => {
+  it('results that cannot be deleted are reported', async () => {
     holder.answer = ({ method }) => (method === 'GET' ? responseOf(META) : responseOf('disk', { status: 500 }));
     await expect(brokers.delete(RECORD, signal)).rejects.toMatchObject({ code: 'bad-answer' });
     await brokers.forget(RECORD);
-    expect(problems).toEqual([expect.stringMatching(/left to the engine until it expires.*status 500: disk/)]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^failed to delete an unused result at the engine.*status 500: disk/),
+    ]);
   });
 });

@@ -10,12 +10,12 @@ import { newRequestId } from '../../../../src/results/request-id.ts';
 import { FileStore } from '../../../../src/results/stores/file/file-store.ts';
 import { answerText, collect, responseOf, rowTexts } from '../answers.ts';
 
-describe('the rows of an answer on their way', () => {
+describe('the spool', () => {
   let folder: string;
   let store: FileStore;
   let held: number;
   let begun: number;
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   const temporary = (): Promise<string[]> => readdir(join(folder, 'temp'));
 
   beforeEach(async () => {
@@ -48,10 +48,10 @@ describe('the rows of an answer on their way', () => {
 
   it.each([
     ['in memory', size, 0],
-    ['in memory, with room to spare', size * 2, 0],
-    ['in the store, for one byte too much', size - 1, 1],
-    ['in the store, from the first byte on', 0, 1],
-  ])('lie %s, and come out as they went in', async (_where, maxBytes, parts) => {
+    ['in memory, below the limit', size * 2, 0],
+    ['in the store, one byte above the limit', size - 1, 1],
+    ['in the store, with a limit of 0', 0, 1],
+  ])('keeps rows %s and returns them unchanged', async (_where, maxBytes, parts) => {
     for (const chunkBytes of [7, 1000, size * 2]) {
       begun = 0;
       const made = spool(maxBytes);
@@ -67,7 +67,7 @@ describe('the rows of an answer on their way', () => {
     }
   });
 
-  it('are gone when the answer breaks off, or its reader', async () => {
+  it('removes its rows when the response or its reader fails', async () => {
     for (const fail of [
       (made: Spool) => spooled(responseOf(answerText(rowTexts(500)).slice(0, 5000), { chunkBytes: 700 }), made, signal),
       (made: Spool) => {
@@ -85,7 +85,7 @@ describe('the rows of an answer on their way', () => {
     }
   });
 
-  it('pass on that the store has no room', async () => {
+  it('throws store-full when the store is full', async () => {
     const full = new QueryError('store-full', 'there is no room');
     const made = new Spool(
       10,

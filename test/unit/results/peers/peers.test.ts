@@ -21,7 +21,7 @@ describe('the directory of gateways', () => {
     return { directory, state };
   }
 
-  it('finds the gateway that an id tells of', async () => {
+  it('finds the gateway encoded in an id', async () => {
     const { directory } = setup();
     expect(await directory.route(idOf('gw-0'), {})).toEqual({ kind: 'local' });
     expect(await directory.route(idOf('gw-2'), {})).toMatchObject({
@@ -32,7 +32,7 @@ describe('the directory of gateways', () => {
     expect(await directory.route('12345', {})).toEqual({ kind: 'local' });
   });
 
-  it('follows a named gateway only where it is one of this deployment', async () => {
+  it('accepts only a named gateway of this deployment', async () => {
     const { directory } = setup();
     const route = (host?: string, port?: string) =>
       directory.route(idOf('gw-0'), { ...(host !== undefined && { host }), ...(port !== undefined && { port }) });
@@ -52,7 +52,7 @@ describe('the directory of gateways', () => {
     }
   });
 
-  it('looks again for a gateway that is new, but not for every request', async () => {
+  it('refreshes for an unknown gateway, but not for every request', async () => {
     const { directory, state } = setup();
     await directory.route(idOf('gw-1'), {});
     state.hosts = ['10.0.0.1'];
@@ -65,7 +65,7 @@ describe('the directory of gateways', () => {
     expect(await directory.route(idOf('gw-1'), {})).toEqual({ kind: 'local' });
   });
 
-  it('keeps what it knows when the look-up fails', async () => {
+  it('keeps the known gateways when the look-up fails', async () => {
     const ids = { '10.0.0.2': 'gw-1' };
     const state = { fail: false, now: 0, problems: [] as string[] };
     const directory = new PeerDirectory({
@@ -83,6 +83,6 @@ describe('the directory of gateways', () => {
     state.now = 60_000;
     await directory.refresh();
     expect(await directory.route(idOf('gw-1'), {})).toMatchObject({ kind: 'peer' });
-    expect(state.problems).toEqual(['the other gateways could not be looked up: SERVFAIL']);
+    expect(state.problems).toEqual(['failed to look up the other gateways: SERVFAIL']);
   });
 });

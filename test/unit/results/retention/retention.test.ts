@@ -21,18 +21,18 @@ function stored(name: string, megabytes: number, expirationTimeMs = NOW + 1): St
 const names = (chosen: ReturnType<typeof chooseForDeletion>): string[] =>
   chosen.map(({ result, reason }) => `${result.record.requestId}:${reason}`);
 
-describe('what goes when the quota is nearly used up', () => {
-  it('is nothing at the critical threshold, something above it', () => {
+describe('the selection of results for the quota', () => {
+  it('is empty at the critical threshold, and not above it', () => {
     expect(chooseForDeletion([stored('a', 40), stored('b', 50)], QUOTA, NOW)).toEqual([]);
     const above = [stored('a', 40), { ...stored('b', 50), bytes: 50 * MB + 1 }];
     expect(names(chooseForDeletion(above, QUOTA, NOW))).toEqual(['b:quota']);
   });
 
-  it('is nothing while the cleaner is off', () => {
+  it('is empty while the cleaner is disabled', () => {
     expect(chooseForDeletion([stored('a', 500)], { ...QUOTA, enabled: false }, NOW)).toEqual([]);
   });
 
-  it('is what has expired first, all of it, and then the largest until the target', () => {
+  it('begins with all expired results, then the largest until the target is reached', () => {
     const results = [
       stored('small', 5),
       stored('middle', 25),
@@ -60,7 +60,7 @@ describe('the retention', () => {
   let retention: Retention;
   let quota: StorageCleanerSettings;
   let seed = 0;
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
 
   beforeEach(() => {
     store = new MemoryStore({ maxBytes: 64 * MB });
@@ -90,7 +90,7 @@ describe('the retention', () => {
   }
   const has = async (requestId: string): Promise<boolean> => (await store.open(requestId, signal)) !== undefined;
 
-  it('deletes down to the target, counts before and after, and says why', async () => {
+  it('deletes results down to the target and updates the metrics', async () => {
     const [large, small] = [await put(20_000), await put(12_000)];
     const outcome = await retention.run(signal);
     expect(outcome.deleted).toEqual([large]);
@@ -102,7 +102,7 @@ describe('the retention', () => {
     expect(text).toContain(`olap_warden_pagination_stored_bytes ${outcome.after}`);
   });
 
-  it('waits for a result that is being read', async () => {
+  it('does not delete a result that is being read', async () => {
     const large = await put(30_000);
     reading.add(large);
     expect((await retention.run(signal)).deleted).toEqual([]);
@@ -110,13 +110,13 @@ describe('the retention', () => {
     expect((await retention.run(signal)).deleted).toEqual([large]);
   });
 
-  it('leaves the results of other gateways alone', async () => {
+  it('does not delete results of other gateways', async () => {
     const others = await put(40_000, { brokerId: 'gw-1' });
     expect((await retention.run(signal)).deleted).toEqual([]);
     expect(await has(others)).toBe(true);
   });
 
-  it('goes on to the target once the reader is done, though usage is below the threshold by then', async () => {
+  it('continues to the target after the reader has closed, although usage is below the threshold then', async () => {
     const [large, small] = [await put(20_000), await put(4000)];
     quota = { ...quota, maxStorageMb: 1, criticalPercent: 90, targetPercent: 1 };
     reading.add(large);
@@ -129,7 +129,7 @@ describe('the retention', () => {
     expect(await has(kept)).toBe(true);
   });
 
-  it.each([true, false])('deletes what gateways that are gone left in a shared store (local: %s)', async (local) => {
+  it.each([true, false])('deletes expired results of other gateways in a shared store (local: %s)', async (local) => {
     const plain = store;
     const shared = new Proxy(plain, {
       get: (target, name) => {
@@ -148,14 +148,14 @@ describe('the retention', () => {
     expect(await has(another)).toBe(true);
   });
 
-  it('deletes what has expired by itself where nobody else does', async () => {
+  it('deletes expired results if no operator does', async () => {
     quota = { ...quota, enabled: false };
     const [old, fresh] = [await put(1, { expirationTimeMs: NOW }), await put(1)];
     expect((await retention.run(signal)).deleted).toEqual([old]);
     expect(await has(fresh)).toBe(true);
   });
 
-  it('follows settings that change', async () => {
+  it('applies changed settings', async () => {
     const large = await put(40_000);
     quota = { ...quota, maxStorageMb: 100 };
     expect((await retention.run(signal)).deleted).toEqual([]);
@@ -163,7 +163,7 @@ describe('the retention', () => {
     expect((await retention.run(signal)).deleted).toEqual([large]);
   });
 
-  it('goes on behind a result that cannot be deleted, and says so in the end', async () => {
+  it('continues after a failed deletion and throws its error at the end', async () => {
     quota = { ...quota, enabled: false };
     const [away, old, fresh] = [
       await put(1, { expirationTimeMs: NOW }),

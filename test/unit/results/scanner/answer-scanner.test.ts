@@ -35,8 +35,8 @@ const WITH_ROWS: Readonly<Record<string, string>> = {
   'an escaped name': `{"result\\u0054able":{"dataSchema":${DATA_SCHEMA},"r\\u006fws":[[1],["]}"]]}}`,
 };
 
-describe('the scanner of answers', () => {
-  it.each(Object.entries(WITH_ROWS))('sees what JSON.parse sees: %s', (_name, text) => {
+describe('the response scanner', () => {
+  it.each(Object.entries(WITH_ROWS))('returns what JSON.parse returns: %s', (_name, text) => {
     const scanned = scan(text);
     const parsed = JSON.parse(text) as { resultTable: { rows: unknown[]; dataSchema: unknown } };
     expect(JSON.parse(`[${scanned.rows}]`)).toEqual(parsed.resultTable.rows);
@@ -48,7 +48,7 @@ describe('the scanner of answers', () => {
     expect(together).toBe(text);
   });
 
-  it('sees the same wherever the bytes are split', () => {
+  it('returns the same for any split of the bytes', () => {
     for (const text of Object.values(WITH_ROWS)) {
       const whole = comparable(scan(text));
       const length = Buffer.byteLength(text);
@@ -81,25 +81,25 @@ describe('the scanner of answers', () => {
     ['null', /not a JSON object/],
     ['[]', /not a JSON object/],
     ['<html>', /not a JSON object/],
-    ['{"a":1', /broke off/],
+    ['{"a":1', /incomplete/],
     ['{"a":1}}', /not valid JSON/],
     ['{"a":1} x', /not a JSON object/],
     ['{"resultTable":{"rows":[[1],[2]', /after 2 rows/],
-    ['{"resultTable":{"rows":[[1]]', /broke off/],
+    ['{"resultTable":{"rows":[[1]]', /incomplete/],
     ['{"resultTable":{"rows":[[1]],"rows":[[2]]}}', /twice/],
     ['{"resultTable":{"rows":[[1]]},"resultTable":{"rows":[[2]]}}', /twice/],
     ['{"resultTable":{"rows":[[1]]},"resultTable":null}', /twice/],
     ['{"a":'.repeat(2000), /nested deeper/],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => scan(text)).toThrow(message);
   });
 
-  it('bounds what it keeps beside the rows', () => {
+  it('limits the bytes in addition to the rows', () => {
     const scanner = new AnswerScanner({ maxEnvelopeBytes: 1000 });
     expect(() => scanner.push(Buffer.from(`{"a":"${'x'.repeat(2000)}`))).toThrow(/more than 1000 bytes/);
   });
 
-  it('keeps the digits of fields', () => {
+  it('keeps all digits of fields', () => {
     const fields = splitFields('{ "a" : 9007199254740993 , "b":1E+40,"c":[1, {"d":"}"}],"e":"x\\"y", "f":null }');
     expect(fields).toEqual([
       { name: 'a', value: '9007199254740993' },

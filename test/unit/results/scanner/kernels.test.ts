@@ -65,7 +65,7 @@ const CORPUS: Readonly<Record<string, string>> = {
 };
 
 describe.each([WASM_KERNEL, JS_KERNEL])('the $name kernel', (kernel) => {
-  it.each(Object.entries(CORPUS))('sees the rows that JSON.parse sees: %s', (_name, text) => {
+  it.each(Object.entries(CORPUS))('finds the rows that JSON.parse finds: %s', (_name, text) => {
     const inner = text.slice(1);
     const walked = walk(kernel, inner);
     expect(walked.ended).toBe(true);
@@ -73,7 +73,7 @@ describe.each([WASM_KERNEL, JS_KERNEL])('the $name kernel', (kernel) => {
     expect(rowsOf(inner, walked)).toEqual(JSON.parse(text));
   });
 
-  it('sees the same wherever the bytes are split', () => {
+  it('returns the same for any split of the bytes', () => {
     for (const text of Object.values(CORPUS)) {
       const inner = Buffer.from(text.slice(1));
       if (inner.length > 1000) continue;
@@ -84,7 +84,7 @@ describe.each([WASM_KERNEL, JS_KERNEL])('the $name kernel', (kernel) => {
     }
   });
 
-  it('tells every stride-th row, and ends behind the limit', () => {
+  it('reports every stride-th row and ends after the limit', () => {
     const inner = CORPUS['runs of backslashes across 64 bytes']!.slice(1);
     const all = walk(kernel, inner);
     const every7 = walk(kernel, inner, [100, 1000, 1001], 7);
@@ -94,13 +94,13 @@ describe.each([WASM_KERNEL, JS_KERNEL])('the $name kernel', (kernel) => {
   });
 
   it.each([
-    ['a number for a row', '1]', /no array where a row/],
+    ['a number for a row', '1]', /other than an array where a row/],
     ['an object for a row', '{}]', /object where a row/],
-    ['a string for a row', '"a"]', /no array where a row/],
+    ['a string for a row', '"a"]', /other than an array where a row/],
     ['no comma between rows', '[1][2]]', /no comma between/],
     ['two commas between rows', '[1],,[2]]', /a comma where a row/],
     ['a comma in front', ',[1]]', /a comma where a row/],
-    ['a comma behind the last row', '[1],]', /comma behind the last/],
+    ['a comma after the last row', '[1],]', /comma after the last/],
     ['a closing brace for a bracket', '[1},[2]]', /another kind/],
     ['a closing bracket for a brace', '[{]]', /another kind/],
     ['a brace that ends the rows', '[1]}', /another kind/],
@@ -114,7 +114,7 @@ describe.each([WASM_KERNEL, JS_KERNEL])('the $name kernel', (kernel) => {
     expect(() => walk(kernel, text, everyByte)).toThrow(message);
   });
 
-  it('does not take an end that never came for one', () => {
+  it('does not end without a closing bracket', () => {
     for (const text of ['', '[1]', '[1],', '[1', '["]]', '["a\\']) expect(walk(kernel, text).ended).toBe(false);
   });
 });
@@ -154,7 +154,7 @@ describe('both kernels', () => {
     );
   });
 
-  it('agree on damaged rows, too', () => {
+  it('agree on invalid rows', () => {
     const outcome = (kernel: RowKernel, bytes: Uint8Array, cuts: readonly number[]): unknown => {
       try {
         return walk(kernel, bytes, cuts);
@@ -185,7 +185,7 @@ describe('both kernels', () => {
     );
   });
 
-  it('stand in for each other', () => {
+  it('are interchangeable', () => {
     expect(chooseKernel().name).toBe('wasm');
     const noSimd = (): RowKernel => {
       throw new Error('invalid opcode 0xfd');

@@ -47,8 +47,8 @@ async function everything(): Promise<void> {
   }
 }
 
-describe('the metrics of a store', () => {
-  it('time each kind of call', async () => {
+describe('store metrics', () => {
+  it('measure each kind of call', async () => {
     await everything();
     for (const operation of ['begin', 'write', 'seal', 'commit', 'open', 'list', 'delete']) {
       expect(await metric('duration_seconds_count', operation), operation).toBe('1');
@@ -63,7 +63,7 @@ describe('the metrics of a store', () => {
     ['get', 'list'],
     ['delete', 'delete'],
     ['range', 'read'],
-  ])('count a bucket that fails at `%s` as a failure of `%s`', async (call, operation) => {
+  ])('count a failed `%s` of the bucket as a failure of `%s`', async (call, operation) => {
     const another = measuredStore(objectStore(), prometheusQueryMetrics((registry = new Registry())), {
       monotonic: () => clockMs,
     });
@@ -74,9 +74,9 @@ describe('the metrics of a store', () => {
   });
 
   it.each([
-    ['a caller who leaves', undefined, undefined],
-    ['one who waited too long', new DOMException('too long', 'TimeoutError'), '1'],
-  ])('count what ends with %s as it should be', async (_, reason, errors) => {
+    ['an abort by the client', undefined, undefined],
+    ['a time-out', new DOMException('too long', 'TimeoutError'), '1'],
+  ])('count calls that end with %s', async (_, reason, errors) => {
     const { value: summary } = await store.list(signal)[Symbol.asyncIterator]().next();
     const reader = await store.open(summary!.record.requestId, signal);
     const caller = new AbortController();
@@ -105,13 +105,13 @@ describe('the metrics of a store', () => {
     expect(await metric('duration_seconds_count', 'read')).toBe('1');
   });
 
-  it('take a listing that is left early for no failure', async () => {
+  it('do not count a listing that the consumer stops as a failure', async () => {
     for await (const _ of store.list(signal)) break;
     expect(await metric('duration_seconds_count', 'list')).toBe('1');
     expect(await metric('errors_total', 'list')).toBeUndefined();
   });
 
-  it('tidy up what is measured', async () => {
+  it('pass `tidy` to the store', async () => {
     bucket.objects.set('00000000-000000000000000000000000000002.rows', { bytes: Buffer.from(''), modifiedMs: 0 });
     await store.tidy?.(signal);
     expect(bucket.objects.size).toBe(2);

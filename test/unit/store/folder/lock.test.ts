@@ -38,7 +38,7 @@ async function sleeper(): Promise<{ pid: number; end: () => Promise<void> }> {
 }
 
 describe('FolderLock', () => {
-  test('names its holder, and is gone after release', async () => {
+  test('names its holder and is removed at release', async () => {
     lock = await FolderLock.acquire(directory, systemClock);
     expect(JSON.parse(await readFile(lockFile(), 'utf8'))).toMatchObject({ pid: process.pid, host: hostname() });
     await expect(FolderLock.acquire(directory, systemClock)).rejects.toThrow('in use by this process');
@@ -46,7 +46,7 @@ describe('FolderLock', () => {
     lock = await FolderLock.acquire(directory, systemClock);
   });
 
-  test('a process that lives keeps it; when that has died it is taken over', async () => {
+  test('a running process keeps it; that of a dead process is taken over', async () => {
     const other = await sleeper();
     await heldBy({ pid: other.pid, host: hostname(), startedAt: await startOf(other.pid), token: 'x' });
     await expect(FolderLock.acquire(directory, systemClock)).rejects.toMatchObject({
@@ -57,19 +57,19 @@ describe('FolderLock', () => {
     lock = await FolderLock.acquire(directory, systemClock);
   });
 
-  test('another process with the pid of a dead one does not keep it', async () => {
+  test('another process with the pid of a dead holder does not keep it', async () => {
     const other = await sleeper();
     await heldBy({ pid: other.pid, host: hostname(), startedAt: '1', token: 'x' });
     lock = await FolderLock.acquire(directory, systemClock);
     await other.end();
   });
 
-  test('in a container, the pid of the process that died is our own', async () => {
+  test('a lock with the pid of this process is stale, as after a restart of a container', async () => {
     await heldBy({ pid: process.pid, host: hostname(), startedAt: await startOf(process.pid), token: 'x' });
     lock = await FolderLock.acquire(directory, systemClock);
   });
 
-  test('one of another machine is kept while it is touched', async () => {
+  test('that of another host is kept while it is touched', async () => {
     await heldBy({ pid: 1, host: 'another-pod', startedAt: '1', token: 'x' });
     await expect(FolderLock.acquire(directory, systemClock)).rejects.toThrow('process 1 on `another-pod`');
     const old = new Date(Date.now() - 31_000);
@@ -77,12 +77,12 @@ describe('FolderLock', () => {
     lock = await FolderLock.acquire(directory, systemClock);
   });
 
-  test.each([[''], ['{"pid":'], ['{}'], ['null']])('one that says nothing (`%s`) is taken over', async (text) => {
+  test.each([[''], ['{"pid":'], ['{}'], ['null']])('an invalid lock file (`%s`) is taken over', async (text) => {
     await heldBy(text);
     lock = await FolderLock.acquire(directory, systemClock);
   });
 
-  test('what another process took over is not removed', async () => {
+  test('a lock that another process took over is not removed', async () => {
     const mine = await FolderLock.acquire(directory, systemClock);
     await heldBy({ pid: 1, host: 'another-pod', startedAt: '1', token: 'x' });
     await mine.release();
@@ -90,7 +90,7 @@ describe('FolderLock', () => {
     await rm(lockFile());
   });
 
-  test('of many that find a stale lock one gets it', async () => {
+  test('one of many processes gets a stale lock', async () => {
     for (let round = 0; round < 5; round++) {
       const folders = await Promise.allSettled(
         Array.from({ length: 8 }, async () => FolderLock.acquire(directory, systemClock)),

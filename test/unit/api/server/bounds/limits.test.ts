@@ -6,7 +6,8 @@ import { listen } from '../../../../../src/api/server/server.ts';
 import { ALICE, TEST_TOKEN, testApp } from '../../../../support/app.ts';
 
 let now = 0;
-const limits = (options: Partial<LimitsOptions> = {}) => new Limits({ rolesOf: () => [], now: () => now, ...options });
+const limits = (options: Partial<LimitsOptions> = {}) =>
+  new Limits({ rolesOf: () => [], clock: { monotonic: () => now }, ...options });
 
 const retryAfter = (call: () => unknown): unknown => {
   try {

@@ -21,8 +21,8 @@ const read = async (buffer: Buffer, from: number, to: number): Promise<Buffer> =
   return buffer.subarray(0, to - from);
 };
 
-describe('the block of a file', () => {
-  it('holds what follows a small page, to the end of the rows', async () => {
+describe('the read-ahead block of a file', () => {
+  it('contains the bytes after a small page, up to the end of the rows', async () => {
     expect(ahead.find(0, 10)).toBeUndefined();
     const block = await ahead.load({ from: 100, to: 200 }, END, read);
     expect(reads).toEqual([[100, 100 + 256 * 1024]]);
@@ -35,7 +35,7 @@ describe('the block of a file', () => {
     expect(reads.at(-1)).toEqual([END - 10, END]);
   });
 
-  it('leaves its memory to the next only when nobody reads it any more', async () => {
+  it('returns its buffer to the pool only without users', async () => {
     const first = await ahead.load({ from: 0, to: 10 }, END, read);
     const second = await ahead.load({ from: 500_000, to: 500_010 }, END, read);
     expect(second.buffer).not.toBe(first.buffer);
@@ -46,7 +46,7 @@ describe('the block of a file', () => {
     expect(third.buffer).toBe(first.buffer);
   });
 
-  it('keeps its memory while it is the block of its file, and for good where a view of it may be left', async () => {
+  it('keeps its buffer while it is current, and permanently if a view of it may be in use', async () => {
     const first = await ahead.load({ from: 0, to: 10 }, END, read);
     ahead.release(first, true);
     expect(pool.take(256 * 1024)).not.toBe(first.buffer);

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { Crc32c } from '../../../../../src/results/stores/gcs/crc32c.ts';
 
 describe('CRC-32C', () => {
-  it('is that of the standard', () => {
+  it('matches the test vector of the standard', () => {
     const crc = new Crc32c();
     crc.update(Buffer.from('123456789'));
     expect(Buffer.from(crc.toString(), 'base64').toString('hex')).toBe('e3069283');
   });
 
-  it('agrees with that of the SDK however the bytes are cut', () => {
+  it('equals that of the SDK for any split of the bytes', () => {
     const bytes = Buffer.from(Array.from({ length: 1000 }, (_, i) => (i * 7919) % 256));
     const theirs = new CRC32C();
     theirs.update(bytes);

@@ -10,7 +10,7 @@ import { GcsUpload } from '../../../../../src/results/stores/gcs/gcs-upload.ts';
 const MB = 1024 * 1024;
 const IMPATIENT: Clock = { ...systemClock, schedule: (callback) => systemClock.schedule(callback, 0) };
 
-/** A resumable upload session as documented by GCS; each request with bytes takes one entry of `mishaps`. */
+/** A resumable upload session as documented by GCS; each request with bytes takes one entry of `faults`. */
 class Session {
   stored = Buffer.alloc(0);
   total: number | undefined;
@@ -20,7 +20,7 @@ class Session {
   /** The next requests of any kind that get status 503. */
   unavailable = 0;
   /** How many of the bytes are kept, and the response status; `hang up` closes the connection. */
-  readonly mishaps: { kept: number; status: number | 'hang up' }[] = [];
+  readonly faults: { kept: number; status: number | 'hang up' }[] = [];
 
   async take(request: IncomingMessage): Promise<{ status: number | 'hang up'; range: string | undefined }> {
     if (request.method === 'DELETE') {
@@ -37,15 +37,15 @@ class Session {
       this.unavailable--;
       return { status: 503, range: undefined };
     }
-    const mishap = from === undefined ? undefined : this.mishaps.shift();
+    const fault = from === undefined ? undefined : this.faults.shift();
     if (from !== undefined) {
       expect(Number(from)).toBe(this.stored.length);
-      this.stored = Buffer.concat([this.stored, bytes.subarray(0, mishap?.kept ?? bytes.length)]);
+      this.stored = Buffer.concat([this.stored, bytes.subarray(0, fault?.kept ?? bytes.length)]);
     }
     if (total !== '*') this.hash = String(request.headers['x-goog-hash']);
     const complete = total !== '*' && Number(total) === this.stored.length;
     const range = this.stored.length === 0 ? undefined : `bytes=0-${this.stored.length - 1}`;
-    return { status: mishap?.status ?? (complete ? 200 : 308), range };
+    return { status: fault?.status ?? (complete ? 200 : 308), range };
   }
 }
 
@@ -104,7 +104,7 @@ function checksum(all: Buffer): string {
 }
 
 describe('a resumable upload', () => {
-  it.each([0, 100, 8 * MB, 20 * MB + 12])('brings %d bytes whole, and what they must add up to', async (length) => {
+  it.each([0, 100, 8 * MB, 20 * MB + 12])('uploads %d bytes with their checksum', async (length) => {
     const all = bytes(length);
     await send(all);
     expect(session.stored.equals(all)).toBe(true);
@@ -112,32 +112,32 @@ describe('a resumable upload', () => {
   });
 
   it.each([
-    ['a part of which the server keeps the beginning', { kept: MB, status: 308 }],
-    ['a failure behind bytes that were kept', { kept: MB, status: 503 }],
-    ['a connection that breaks', { kept: 0, status: 'hang up' }],
-    ['a failure behind all bytes', { kept: 8 * MB, status: 500 }],
-  ] as const)('goes on where the server is after %s', async (_what, mishap) => {
-    session.mishaps.push(mishap);
+    ['a part that the server stores partially', { kept: MB, status: 308 }],
+    ['an error after some bytes were stored', { kept: MB, status: 503 }],
+    ['a lost connection', { kept: 0, status: 'hang up' }],
+    ['an error after all bytes were stored', { kept: 8 * MB, status: 500 }],
+  ] as const)('continues at the offset of the server after %s', async (_what, fault) => {
+    session.faults.push(fault);
     const all = bytes(20 * MB);
     await send(all);
     expect(session.stored.equals(all)).toBe(true);
   });
 
-  it('bears a mishap with the last part', async () => {
-    session.mishaps.push({ kept: 50, status: 503 }, { kept: 50, status: 503 });
+  it('retries the last part', async () => {
+    session.faults.push({ kept: 50, status: 503 }, { kept: 50, status: 503 });
     const all = bytes(100);
     await send(all);
     expect(session.stored.equals(all)).toBe(true);
   });
 
-  it('gives up at once where the server refuses', async () => {
-    session.mishaps.push({ kept: 0, status: 403 });
-    await expect(send(bytes(100))).rejects.toThrow('the server answered 403 to bytes 0-99');
+  it('does not retry after a status that is final', async () => {
+    session.faults.push({ kept: 0, status: 403 });
+    await expect(send(bytes(100))).rejects.toThrow('status 403 for bytes 0-99');
     expect(session.requests).toBe(1);
   });
 
   it('stops waiting for a retry when the caller aborts', async () => {
-    session.mishaps.push({ kept: 0, status: 503 });
+    session.faults.push({ kept: 0, status: 503 });
     const caller = new AbortController();
     const clock = new FakeClock();
     const sent = send(bytes(100), upload({ signal: caller.signal, clock }));
@@ -162,14 +162,14 @@ describe('a resumable upload', () => {
     expect(delays).toEqual([375, 750, 1500, 375, 750, 1500]);
   });
 
-  it('cancels the session', async () => {
+  it('deletes the session on abort', async () => {
     const begun = upload();
     await begun.write(bytes(9 * MB));
     await begun.abort();
     expect(session.deleted).toBe(true);
   });
 
-  it('cancels a session that is only being opened when its caller leaves', async () => {
+  it('deletes a session that was being opened when the client aborted', async () => {
     const leaving = new AbortController();
     const opening = Promise.withResolvers<void>();
     const begun = upload({ signal: leaving.signal, opened: opening.promise });
@@ -182,7 +182,7 @@ describe('a resumable upload', () => {
     expect([session.deleted, session.requests]).toEqual([true, 0]);
   });
 
-  it('has nothing to cancel where no session could be opened', async () => {
+  it('sends nothing on abort if no session was opened', async () => {
     const begun = upload({ opened: Promise.reject(new Error('403')) });
     await expect(send(bytes(100), begun)).rejects.toThrow('403');
     await begun.abort();

@@ -53,8 +53,8 @@ function lay(key: string, modifiedMs: number | undefined): string {
 
 const keys = (): string[] => [...bucket.objects.keys()].sort();
 
-describe('what a killed gateway left in a bucket', () => {
-  it('goes when it starts again: rows, records and uploads, whatever their age', async () => {
+describe('leftovers of a killed gateway in a bucket', () => {
+  it('are removed at its next start: rows, records and uploads of any age', async () => {
     const whole = await stored();
     lay(`${newId()}.rows`, bucket.now);
     lay(`${newId()}.json`, undefined);
@@ -65,7 +65,7 @@ describe('what a killed gateway left in a bucket', () => {
     expect(problems).toEqual([]);
   });
 
-  it('goes by the hand of another gateway once nobody can be at work on it, and not where its age is unknown', async () => {
+  it('are removed by other gateways after a day, unless their age is unknown', async () => {
     const other = (end: string): string => newId('gateway-1') + end;
     const old = bucket.now - DAY_MS - 1;
     const young = bucket.now - DAY_MS;
@@ -82,7 +82,7 @@ describe('what a killed gateway left in a bucket', () => {
     expect(bucket.unfinished.map(({ modifiedMs }) => modifiedMs)).toEqual([young, undefined]);
   });
 
-  it('is nothing that somebody else has put there', async () => {
+  it('do not include objects of other programs', async () => {
     const strange = ['notes.json', 'a.rows', `${newId().toUpperCase()}.rows`, `${newId()}.rows.bak`].map((key) =>
       lay(key, 0),
     );
@@ -93,7 +93,7 @@ describe('what a killed gateway left in a bucket', () => {
     expect(bucket.unfinished).toHaveLength(1);
   });
 
-  it('is looked for once an hour while it runs', async () => {
+  it('are searched for once an hour', async () => {
     await store.tidy(signal);
     const orphan = lay(`${newId()}.rows`, bucket.now);
     bucket.now += HOUR_MS - 1;
@@ -104,7 +104,7 @@ describe('what a killed gateway left in a bucket', () => {
     expect(keys()).toEqual([]);
   });
 
-  it('is not what is being written at the moment, unless its writer was forgotten for a day', async () => {
+  it('do not include results being written, unless their writer is more than a day old', async () => {
     const requestId = newId();
     const writer = await store.begin(requestId, signal);
     await writer.write(Buffer.from('[1]'));
@@ -117,7 +117,7 @@ describe('what a killed gateway left in a bucket', () => {
     expect([keys(), bucket.unfinished.length]).toEqual([[], 0]);
   });
 
-  it('is 2,000 objects at a time, and it is said that there are more', async () => {
+  it('are removed in batches of 2,000 objects, with a message if there are more', async () => {
     for (let i = 0; i < 2500; i++) lay(`${newId()}.rows`, bucket.now);
     await store.start(signal);
     expect(bucket.objects.size).toBe(500);
@@ -127,22 +127,22 @@ describe('what a killed gateway left in a bucket', () => {
   });
 });
 
-describe('a gateway that may not tidy up', () => {
-  it('starts, says once what it needs, and removes what it may', async () => {
+describe('a gateway without the permission to remove leftovers', () => {
+  it('starts, reports the required permissions once, and removes what it is allowed to', async () => {
     bucket.failing.set('uploads', 'AccessDenied');
     lay(`${newId()}.rows`, bucket.now);
     await store.start(signal);
     await store.tidy(signal);
     expect(keys()).toEqual([]);
     expect(problems).toEqual([
-      'uploads that were never completed could not be removed (AccessDenied); it is tried again; ' +
-        'needed are `ListUploads` and `AbortUpload`, or a lifecycle rule of the bucket that ends them',
+      'failed to remove incomplete uploads (AccessDenied); retrying. ' +
+        'Required: `ListUploads` and `AbortUpload`, or a lifecycle rule of the bucket that aborts them',
     ]);
     await stored();
     expect(await listed()).toHaveLength(1);
   });
 
-  it('says again what was mended meanwhile', async () => {
+  it('reports a problem again that was solved in between', async () => {
     bucket.failing.set('uploads', 'AccessDenied');
     await store.start(signal);
     bucket.failing.clear();
@@ -153,7 +153,7 @@ describe('a gateway that may not tidy up', () => {
     expect(problems).toHaveLength(2);
   });
 
-  it('asks for no more where everything is refused, and goes on where one thing is', async () => {
+  it('stops after a batch of failures, and continues after a single one', async () => {
     for (let i = 0; i < 100; i++) lay(`${newId()}.rows`, bucket.now);
     bucket.failing.set('delete', 'AccessDenied');
     await store.start(signal);
@@ -164,27 +164,27 @@ describe('a gateway that may not tidy up', () => {
     await store.tidy(signal);
     expect(keys()).toEqual([locked]);
     expect(problems).toEqual([
-      expect.stringContaining('(AccessDenied); it is tried again; needed are `List` and `Delete`'),
+      expect.stringContaining('(AccessDenied); retrying. Required: `List` and `Delete`'),
       expect.stringContaining('(ObjectLocked)'),
     ]);
   });
 
-  it('says that the time was over', async () => {
+  it('reports that the time-out was exceeded', async () => {
     const stopping = new AbortController();
     bucket.failing.set('uploads', 'AbortError');
     bucket.onCall = (name) => name === 'uploads' && stopping.abort();
     await store.start(stopping.signal);
-    expect(problems[0]).toContain('the time for it was over');
+    expect(problems[0]).toContain('timed out');
   });
 
-  it('does not start where it may not list: it could not serve either', async () => {
+  it('does not start without the permission to list, because it could not serve results', async () => {
     bucket.failing.set('list', 'AccessDenied');
     await expect(store.start(signal)).rejects.toMatchObject({ code: 'store-unavailable' });
   });
 });
 
 describe('a result in a bucket', () => {
-  it('is listed once, in whatever order the bucket lists', async () => {
+  it('is listed once for any order of the bucket’s listing', async () => {
     const ids = [await stored(), await stored(), await stored(store, newId('gateway-1'))].sort();
     bucket.order = 'records last';
     expect(await listed()).toEqual(ids);
@@ -192,7 +192,7 @@ describe('a result in a bucket', () => {
     expect(await listed(gateway('gateway-2'))).toEqual(ids);
   });
 
-  it('is read once for any number of listings', async () => {
+  it('is read once for several listings', async () => {
     await stored(gateway('gateway-1'));
     await stored();
     bucket.calls.length = 0;
@@ -200,18 +200,18 @@ describe('a result in a bucket', () => {
     expect(bucket.calls).toEqual(['list', 'get', 'list', 'list']);
   });
 
-  it('is not there without its rows, nor with others than it was stored with', async () => {
+  it('is absent without its rows, or with rows of another length', async () => {
     const [bare, short] = [await stored(), await stored()];
     bucket.objects.delete(`${bare}.rows`);
     lay(`${short}.rows`, bucket.now);
     const another = gateway('gateway-1');
     expect(await listed(another)).toEqual([]);
-    expect(problems).toEqual([expect.stringMatching(`${short} have 3 bytes, not \\d+: left out`)]);
+    expect(problems).toEqual([expect.stringMatching(`${short}: its rows have 3 bytes instead of \\d+`)]);
     expect(await another.open(bare, signal)).toBeUndefined();
     expect(await another.open(short, signal)).toBeUndefined();
   });
 
-  it('is gone for the other gateways two seconds after it was deleted at the latest', async () => {
+  it('is absent for other gateways at most two seconds after its deletion', async () => {
     const requestId = await stored();
     const another = gateway('gateway-1');
     expect(await another.open(requestId, signal)).toBeDefined();
@@ -226,20 +226,20 @@ describe('a result in a bucket', () => {
     expect(await another.open(requestId, signal)).toBeUndefined();
   });
 
-  it.each(['complete', 'put'])('leaves nothing where `%s` worked and seemed to fail', async (call) => {
+  it.each(['complete', 'put'])('leaves no objects if `%s` had an effect but reported an error', async (call) => {
     bucket.failing.set(call, 'TimeoutError');
     await expect(stored()).rejects.toMatchObject({ code: 'store-unavailable' });
     expect(keys()).toEqual([]);
     expect(problems).toEqual([]);
   });
 
-  it('that could not be removed goes with the next look, and it is said', async () => {
+  it('is reported if it cannot be removed, and removed by the next run', async () => {
     bucket.failing.set('put', 'TimeoutError');
     bucket.failing.set('delete', 'TimeoutError');
     const requestId = newId();
     await expect(stored(store, requestId)).rejects.toMatchObject({ code: 'store-unavailable' });
     expect(problems).toEqual([
-      `what was stored of ${requestId} could not be removed (TimeoutError); it goes within the hour, or when it expires`,
+      `failed to remove the objects of the discarded result ${requestId} (TimeoutError); they are removed within an hour or when the result expires`,
     ]);
     bucket.failing.clear();
     bucket.objects.delete(`${requestId}.json`);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PartBuffer } from '../../../../../src/results/stores/object/part-buffer.ts';
 
-describe('the buffer of parts', () => {
-  it('cuts what comes into parts of one size, and keeps the rest', () => {
+describe('the part buffer', () => {
+  it('splits bytes into parts of one size and keeps the rest', () => {
     const buffer = new PartBuffer(4);
     expect(buffer.push(Buffer.from('abcdefghij')).map(String)).toEqual(['abcd', 'efgh']);
     expect(buffer.length).toBe(2);
@@ -10,7 +10,7 @@ describe('the buffer of parts', () => {
     expect(buffer.length).toBe(0);
   });
 
-  it('fills a part that was given back, and none that was not', () => {
+  it('reuses only parts that were returned', () => {
     const buffer = new PartBuffer(4);
     const [first, second] = buffer.push(Buffer.from('abcdefgh')) as [Buffer, Buffer];
     buffer.give(first);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { repeat } from '../../../src/platform/repeat.ts';
+import { runPeriodically } from '../../../src/platform/periodic.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 it('waits for the end of a call before it schedules the next one', async () => {
@@ -10,7 +10,7 @@ it('waits for the end of a call before it schedules the next one', async () => {
     calls.push(call);
     await call.promise;
   };
-  const stop = repeat(work, { clock, intervalMs: 100, onError: () => undefined });
+  const stop = runPeriodically(work, { clock, intervalMs: 100, onError: () => undefined });
   expect(calls).toHaveLength(0);
   await clock.advance(100);
   expect([calls.length, clock.timers]).toEqual([1, 0]);
@@ -28,7 +28,7 @@ it('continues after an error', async () => {
   const clock = new FakeClock();
   const errors: unknown[] = [];
   const failure = new Error('failed');
-  const stop = repeat(() => Promise.reject(failure), {
+  const stop = runPeriodically(() => Promise.reject(failure), {
     clock,
     intervalMs: 100,
     onError: (error) => void errors.push(error),
@@ -51,7 +51,7 @@ it('aborts the current call when it is stopped, and waits for its end', async ()
         });
       });
     });
-  const stop = repeat(work, { clock, intervalMs: 100, onError: (error) => void errors.push(error) });
+  const stop = runPeriodically(work, { clock, intervalMs: 100, onError: (error) => void errors.push(error) });
   await clock.advance(100);
   await stop();
   expect({ ended, errors, timers: clock.timers }).toEqual({ ended: true, errors: [], timers: 0 });

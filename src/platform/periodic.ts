@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-export interface RepeatOptions {
+export interface PeriodicOptions {
   readonly clock: Pick<Clock, 'schedule'>;
   /** Time between the end of a call and the start of the next one, milliseconds. */
   readonly intervalMs: number;
@@ -13,9 +13,9 @@ export interface RepeatOptions {
  * @param work gets a signal that aborts when the calls are stopped
  * @returns a function that stops the calls and waits for the current one
  */
-export function repeat(
+export function runPeriodically(
   work: (signal: AbortSignal) => Promise<void>,
-  { clock, intervalMs, onError }: RepeatOptions,
+  { clock, intervalMs, onError }: PeriodicOptions,
 ): () => Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
