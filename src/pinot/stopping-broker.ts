@@ -14,7 +14,7 @@ const POOL_SHUT_DOWN = /rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutti
 /** A service that is being shut down (1.5.1 answers 500 with a page in HTML then), or a proxy without a service behind it. */
 const SERVER_ERROR = 500;
 
-/** 1.x reports the code of the first error of a query in this header, and -1 for none. */
+/** 1.2 and newer report the code of the first error of a query in this header, and -1 for none. */
 const ERROR_CODE = 'x-pinot-error-code';
 const ERRORS_BEGIN = '"exceptions":[{';
 /** Errors are short texts; a longer body is not one of them. */
