@@ -8,6 +8,8 @@ import type { GrantSet } from './policy/grant-set.ts';
 import type { Principal } from './principal.ts';
 import { srnText, type Deployment, type Srn } from './policy/srn.ts';
 import { SubjectIndex, userSubjects } from './subjects.ts';
+import { DecisionRecorder } from './usage/decision-recorder.ts';
+import type { UsageTracker } from './usage/usage-tracker.ts';
 import { TokenIndex, type KnownToken } from './authenticators/token-index.ts';
 
 export interface DirectoryOptions {
@@ -15,6 +17,8 @@ export interface DirectoryOptions {
   readonly ownersByName?: boolean;
   /** Decides which assignments have expired. */
   readonly clock?: WallClock;
+  /** Records what decides. */
+  readonly usage?: UsageTracker | undefined;
 }
 
 /**
@@ -32,12 +36,12 @@ export class Directory implements Authorizer {
 
   /** Subscribes to the store; the existing objects are loaded when the constructor returns. */
   constructor(store: ResourceStore, deployment: Deployment, options: DirectoryOptions = {}) {
-    const { ownersByName = false, clock = systemClock } = options;
+    const { ownersByName = false, clock = systemClock, usage } = options;
     this.#store = store;
     this.#clock = clock;
     this.deployment = deployment;
     this.#tokens = new TokenIndex(ownersByName);
-    this.#engine = new DecisionEngine(deployment, this, { clock });
+    this.#engine = new DecisionEngine(deployment, this, { clock, observer: usage && this.#recorder(usage) });
     this.#unsubscribe = [
       store.subscribe('Policy', (event) => {
         if (specUnchanged(event)) return;
@@ -119,6 +123,17 @@ export class Directory implements Authorizer {
     return last;
   }
 
+  /**
+   * The grants of the roles that the principal keeps until then; undefined if it keeps all of its present roles.
+   * @param until milliseconds since the epoch, or Infinity
+   */
+  grantsLasting(principal: Principal, until: number): GrantSet | undefined {
+    const { roles, validUntil } = this.heldRoles(principal);
+    if (validUntil >= until) return undefined;
+    const lasting = roles.filter((role) => this.roleExpiry(principal, role) >= until);
+    return this.#engine.simulatedGrants(lasting, undefined);
+  }
+
   /** The subjects by which the principal has its roles. */
   subjectsOf(principal: Principal): readonly Subject[] {
     if (principal.kind !== 'service-token') return userSubjects(principal);
@@ -175,6 +190,15 @@ export class Directory implements Authorizer {
   /** Number of subjects in the assignments of a role. */
   subjectCount(role: string): number {
     return this.#subjects.subjectsOf(role);
+  }
+
+  #recorder(tracker: UsageTracker): DecisionRecorder {
+    return new DecisionRecorder({
+      tracker,
+      policy: (name) => this.#store.get('Policy', name),
+      subjectsOf: (principal) => this.subjectsOf(principal),
+      holds: ({ type, name }, role) => this.#subjects.expiry(type, name, role) > this.#clock.now(),
+    });
   }
 
   #tokenSubjects(name: string): string[] {

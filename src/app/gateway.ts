@@ -1,6 +1,7 @@
 import type { Authenticator } from '../access/authenticators/authenticator.ts';
 import { KubernetesAuthenticator } from '../access/authenticators/kubernetes.ts';
 import { systemClock } from '../platform/clock.ts';
+import { configMapDocument } from '../kubernetes/config-map-document.ts';
 import type { KubernetesTransport } from '../kubernetes/transport.ts';
 import { SERVICE_TOKEN_PART } from '../store/secret-label.ts';
 import type { Boot } from './parts/boot.ts';
@@ -24,6 +25,7 @@ async function compose(boot: Boot): Promise<number> {
     store,
     storeKind: 'kubernetes',
     engine,
+    usageDocument: configMapDocument(transport, settings['usage-config-map'], 'usage'),
     before: settings['token-file'] === undefined ? [] : [await openTokenFile(boot, settings['token-file'])],
     // Without a credential for the gateways the operator's cleaner cannot call them: each gateway cleans itself.
     cleansResults: live.get()['controller.admin.auth.url'] === undefined,

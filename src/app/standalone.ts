@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { fileDocument } from '../store/folder/file-document.ts';
 import { FolderStore } from '../store/folder/folder-store.ts';
 import { systemClock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
@@ -6,7 +7,12 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import type { CommandContext } from './context.ts';
 import type { Boot } from './parts/boot.ts';
 import { openEngine } from './parts/engine.ts';
-import { assignLocalAdministrator, ensureLocalTokens, untilPredefined } from './parts/first-administrator.ts';
+import {
+  assignLocalAdministrator,
+  ensureLocalTokens,
+  recoverLocalAdministrator,
+  untilPredefined,
+} from './parts/first-administrator.ts';
 import { startControllers } from './parts/controllers.ts';
 import { composeRestApi } from './parts/rest-api.ts';
 import { serve } from './parts/serve.ts';
@@ -29,30 +35,39 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
   const engine = await openEngine(boot);
 
   startControllers(boot, { store, engine });
-  const { file, newToken } = await createFirstAdministrator(store, dataDir);
+  const { file, newToken } = await createAdministrator(store, dataDir, settings['recover-admin']);
   const tokens = await openTokenFile(boot, settings['token-file'] ?? file);
   const app = await composeRestApi(boot, {
     store,
     storeKind: 'folder',
     engine,
+    usageDocument: fileDocument(resolve(dataDir, 'access-usage.json')),
     before: [tokens],
     cleansResults: true,
   });
   const port = await serve(boot, app);
   if (newToken !== undefined) {
     context.stdout(
-      `Token of the first administrator (shown once; also stored in ${resolve(dataDir, 'admin-token')}):\n  ${newToken}\n`,
+      `Token of the administrator admin@localhost (shown once; also stored in ${resolve(dataDir, 'admin-token')}):\n  ${newToken}\n`,
     );
   }
   return port;
 }
 
-/** Waits for the predefined roles. The first start also creates a token of the first administrator and assigns a role to it. */
-async function createFirstAdministrator(store: ResourceStore, dataDir: string): ReturnType<typeof ensureLocalTokens> {
+/**
+ * Waits for the predefined roles. The first start also creates a token of the first administrator and assigns a role to it.
+ * @param recover whether to do so again
+ */
+async function createAdministrator(
+  store: ResourceStore,
+  dataDir: string,
+  recover: boolean,
+): ReturnType<typeof ensureLocalTokens> {
   const deadline = new Deadline(systemClock, FIRST_RESOURCES_MS);
   try {
     await untilPredefined(store, deadline);
     const tokens = await ensureLocalTokens(dataDir);
+    if (recover) return { ...tokens, newToken: await recoverLocalAdministrator(store, dataDir, deadline.signal) };
     if (tokens.newToken !== undefined) await assignLocalAdministrator(store, deadline.signal);
     return tokens;
   } finally {

@@ -31,6 +31,10 @@ export function settingsProblems(settings: Settings): string[] {
     );
   if (settings['oidc-client-id'] !== undefined && settings['oidc-issuer'] === undefined)
     problems.push('missing `oidc-issuer`: it is required with `oidc-client-id`');
+  if (settings['recover-admin'] && settings['token-file'] !== undefined)
+    problems.push(
+      '`recover-admin` and `token-file` are both set: the recovered token is in `tokens.jsonl` of the data folder; start without `token-file`, or add a line to that file',
+    );
   if (settings.controllers.length === 0) problems.push('`controllers` is empty: set at least one Pinot controller');
   if (settings.peers.length > 0 && settings['peers-service'] !== undefined)
     problems.push('`peers` and `peers-service` are both set: set only one');

@@ -1,5 +1,5 @@
 import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
-import { isNewer } from './resource-version.ts';
+import { isNewer } from '../store/resource-version.ts';
 import type { View } from '../store/view.ts';
 import type { ReflectorSink } from './reflector.ts';
 

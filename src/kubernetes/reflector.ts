@@ -1,6 +1,6 @@
 import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
 import { sleep, systemClock, type Clock } from '../platform/clock.ts';
-import { isNewer } from './resource-version.ts';
+import { isNewer } from '../store/resource-version.ts';
 import { errorFromStatus, KubernetesApiError } from './api-error.ts';
 import { listAll } from './list.ts';
 import type { RawObject } from './objects.ts';

@@ -1,7 +1,14 @@
 import { errors } from 'undici';
 import { EndpointError } from './failures.ts';
 import { isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
-import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from './types.ts';
+import {
+  EngineError,
+  type AnswerFlow,
+  type AnswerHead,
+  type AnswerSink,
+  type EngineEndpoint,
+  type EngineRequest,
+} from './types.ts';
 
 /**
  * Bytes of a response that are held back while another broker could still be asked. The check of `tablesQueried` holds back as many from the client anyway.
@@ -20,6 +27,8 @@ export class Attempt implements AnswerSink {
   #heldBytes = 0;
   #head: AnswerHead | undefined;
   #released = false;
+  /** Whether the whole answer of a broker that is stopping is held. */
+  #complete = false;
   #abortReason: Error | undefined;
 
   /** @param url of the endpoint, for error messages */
@@ -31,11 +40,12 @@ export class Attempt implements AnswerSink {
   }
 
   /**
-   * Resolves when the sink gets the response. Rejects where it got nothing.
-   * @throws {EngineError} unreachable if another broker should be asked
+   * Sends the query. Resolves when the sink gets the response.
+   * @throws {EngineError} where the sink got nothing; unreachable if another broker should be asked
    */
-  get released(): Promise<void> {
-    return this.#outcome.promise;
+  async ask(endpoint: Required<Pick<EngineEndpoint, 'deliver'>>, request: EngineRequest): Promise<void> {
+    await endpoint.deliver(request, this);
+    await this.#outcome.promise;
   }
 
   onAsked(flow: AnswerFlow): void {
@@ -62,10 +72,20 @@ export class Attempt implements AnswerSink {
   onEnd(): void {
     const head = this.#head as AnswerHead;
     if (!this.#released && !isUsableHead(head) && isStoppingAnswer(head, this.#held)) {
-      return this.#fail(new EndpointError('unreachable', `the broker ${this.#url} is stopping`, { reached: true }));
+      this.#complete = true;
+      this.#outcome.reject(new EndpointError('unreachable', `the broker ${this.#url} is stopping`, { reached: true }));
+      return;
     }
     this.#release();
     this.#sink.onEnd();
+  }
+
+  /** Passes on the answer of a broker that is stopping, if there is one. Call it if no other broker can be asked. @returns whether there is one */
+  releaseAnyway(): boolean {
+    if (!this.#complete) return false;
+    this.#release();
+    this.#sink.onEnd();
+    return true;
   }
 
   onBroken(error: Error): void {

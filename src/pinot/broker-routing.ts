@@ -22,6 +22,8 @@ export interface BrokerRoutingOptions extends BrokerAddressing {
 
 /** Minimum interval between refreshes caused by unknown tables, which may be new. */
 const UNKNOWN_TABLE_REFRESH_MS = 2_000;
+/** Minimum interval between refreshes caused by queries whose brokers all failed. */
+const FAILED_BROKERS_REFRESH_MS = 250;
 /** Timeout for reading the map. */
 const READ_TIMEOUT_MS = 10_000;
 
@@ -84,6 +86,13 @@ export class BrokerRouting {
     const dueAfterMs = this.#map === undefined ? UNKNOWN_TABLE_REFRESH_MS : this.#options.refreshMs;
     if (this.#readAt === 0 || this.#age() >= dueAfterMs) this.#readInBackground();
     return this.#map && [...this.#map.spellings.values()].flatMap((spellings) => Array.from(spellings));
+  }
+
+  /** Brokers that serve all of the tables after all known ones failed: others may have started since the map was read. May be empty. */
+  async candidatesAfterFailure(tables: readonly TableName[]): Promise<readonly string[]> {
+    const map = this.#map;
+    const fresh = this.#age() >= FAILED_BROKERS_REFRESH_MS ? await this.#read().catch(() => map) : map;
+    return fresh === undefined ? [] : brokersServingAll(fresh, tables);
   }
 
   /** Refreshes the map after a broker was unreachable, since its address may have changed. */

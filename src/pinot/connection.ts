@@ -70,10 +70,11 @@ class PinotEngine implements Engine, KnownTables {
   }
 
   async brokerFor(tables: readonly TableName[], signal?: AbortSignal): Promise<EngineEndpoint> {
+    if (this.#suspects.any) this.#routing.refreshSoon();
     const known = this.#brokers ?? this.#routing.knownCandidates(tables);
-    if (known !== undefined) return this.#balance(known);
+    if (known !== undefined) return this.#balance(known, tables, signal);
     if (signal?.aborted) throw abortedByCaller();
-    return this.#balance(await rejectOnAbort(this.#routing.candidates(tables), signal));
+    return this.#balance(await rejectOnAbort(this.#routing.candidates(tables), signal), tables, signal);
   }
 
   async brokerAt(url: string, signal?: AbortSignal): Promise<EngineEndpoint | undefined> {
@@ -100,19 +101,23 @@ class PinotEngine implements Engine, KnownTables {
   }
 
   /** Orders the brokers: reachable ones with the fewest requests in progress first, round robin among equals. */
-  #balance(urls: readonly string[]): EngineEndpoint {
+  #balance(urls: readonly string[], tables: readonly TableName[], signal: AbortSignal | undefined): EngineEndpoint {
+    const more = async (): Promise<readonly PooledEndpoint[]> => {
+      if (this.#brokers !== undefined) return [];
+      const others = await rejectOnAbort(this.#routing.candidatesAfterFailure(tables), signal);
+      return others.map((url) => this.#pool(url));
+    };
     const [only] = urls;
-    if (urls.length === 1 && only !== undefined && !this.#suspects.has(only)) {
-      return new FailoverEndpoint([this.#pool(only)], this.#suspects);
+    if (urls.length === 1 && only !== undefined) {
+      return new FailoverEndpoint([this.#pool(only)], this.#suspects, more);
     }
     const turn = this.#nextIndex++ % urls.length;
     const pools = [...urls.slice(turn), ...urls.slice(0, turn)].map((url) => this.#pool(url));
     const weight = (pool: PooledEndpoint) => pool.outstanding + (this.#suspects.has(pool.url) ? 1e9 : 0);
-    if (pools.some((pool) => this.#suspects.has(pool.url))) this.#routing.refreshSoon();
     return new FailoverEndpoint(
       pools.sort((a, b) => weight(a) - weight(b)),
       this.#suspects,
-      true,
+      more,
     );
   }
 

@@ -24,6 +24,14 @@ export class Suspects {
     if (this.#until.size > 0) this.#until.delete(url);
   }
 
+  /** Whether an endpoint failed recently. */
+  get any(): boolean {
+    if (this.#until.size === 0) return false;
+    const now = this.#now();
+    for (const [url, until] of this.#until) if (until <= now) this.#until.delete(url);
+    return this.#until.size > 0;
+  }
+
   has(url: string): boolean {
     if (this.#until.size === 0) return false;
     const until = this.#until.get(url);
@@ -35,13 +43,14 @@ export class Suspects {
 export class FailoverEndpoint implements EngineEndpoint {
   readonly #endpoints: readonly PooledEndpoint[];
   readonly #suspects: Suspects;
-  readonly #brokers: boolean;
+  readonly #brokers: MoreBrokers | undefined;
 
   /**
    * @param endpoints at least one, in order of preference
-   * @param brokers whether they are brokers. Then a delivered response whose connection breaks early, or that tells that the broker is stopping, is a failure, too
+   * @param brokers for brokers: finds others when all of these failed. A delivered response whose connection breaks early, or that tells that
+   * the broker is stopping, is then a failure, too
    */
-  constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects, brokers = false) {
+  constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects, brokers?: MoreBrokers) {
     this.#endpoints = endpoints;
     this.#suspects = suspects;
     this.#brokers = brokers;
@@ -56,32 +65,42 @@ export class FailoverEndpoint implements EngineEndpoint {
     return this.#first(request, (endpoint) => endpoint.request(request));
   }
 
-  deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
-    const holds = this.#brokers && isRepeatable(request);
-    return this.#first(request, (endpoint, last) =>
-      holds && !last ? deliverAttempt(endpoint, request, sink) : endpoint.deliver(request, sink),
-    );
+  async deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
+    if (this.#brokers === undefined || !isRepeatable(request)) {
+      return this.#first(request, (endpoint) => endpoint.deliver(request, sink));
+    }
+    const attempts: Attempt[] = [];
+    try {
+      await this.#first(request, (endpoint) => {
+        const attempt = new Attempt(sink, endpoint.url);
+        attempts.push(attempt);
+        return attempt.ask(endpoint, request);
+      });
+    } catch (error) {
+      if (!attempts.some((attempt) => attempt.releaseAnyway())) throw error;
+    }
   }
 
   /** Tries the endpoints in order and returns the first response, whatever its status. */
-  async #first<T>(request: EngineRequest, ask: (endpoint: PooledEndpoint, isLast: boolean) => Promise<T>): Promise<T> {
-    let last: unknown;
+  async #first<T>(request: EngineRequest, ask: (endpoint: PooledEndpoint) => Promise<T>): Promise<T> {
+    const tried = new Set<PooledEndpoint>();
+    let endpoints = this.#inOrder();
     let sent = 0;
-    const endpoints = this.#inOrder();
-    for (const endpoint of endpoints) {
-      const isLast = endpoint === endpoints.at(-1) || sent === MAX_SENT - 1;
+    for (;;) {
+      const endpoint = endpoints.find((one) => !tried.has(one)) as PooledEndpoint;
+      tried.add(endpoint);
       try {
-        const answer = await ask(endpoint, isLast);
+        const answer = await ask(endpoint);
         this.#suspects.clear(endpoint.url);
         return answer;
       } catch (error) {
-        last = error;
         if (error instanceof EngineError && error.code === 'unreachable') this.#suspects.suspect(endpoint.url);
-        if (isLast || !mayTryNext(error, request)) throw error;
-        if ((error as EndpointError).reached) sent++;
+        if (!mayTryNext(error, request)) throw error;
+        if (error.reached && ++sent >= MAX_SENT) throw error;
+        if (tried.size >= endpoints.length) endpoints = (await this.#brokers?.()) ?? endpoints;
+        if (endpoints.every((one) => tried.has(one))) throw error;
       }
     }
-    throw last;
   }
 
   #inOrder(): readonly PooledEndpoint[] {
@@ -92,17 +111,14 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 }
 
+/** Brokers that could be asked when all known ones failed. */
+export type MoreBrokers = () => Promise<readonly PooledEndpoint[]>;
+
 /** How often a request may be sent that possibly arrived: one that made an endpoint fail may do the same to others. */
 const MAX_SENT = 3;
 
-async function deliverAttempt(endpoint: PooledEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
-  const attempt = new Attempt(sink, endpoint.url);
-  await endpoint.deliver(request, attempt);
-  await attempt.released;
-}
-
 /** A request that was never sent may go to another endpoint; one that may have arrived only if it is repeatable. A stream body cannot be sent twice. */
-function mayTryNext(error: unknown, request: EngineRequest): boolean {
+function mayTryNext(error: unknown, request: EngineRequest): error is EndpointError {
   if (!(error instanceof EndpointError)) return false;
   if (isStream(request.body)) return false;
   if (error.code === 'overloaded') return true;

@@ -3,6 +3,9 @@ import { DURATION_PATTERN } from '../platform/duration.ts';
 import { commonStatus } from './meta.ts';
 import { emptyByDefault, StringEnum, type KindDefinition } from './schema.ts';
 
+/** Limit of checks in the spec and the status of a report; the catalogue must not have more. */
+export const MAX_CHECKS = 64;
+
 /** Name of the report that operator, gateway and standalone use. The first start creates it. */
 export const REPORT_NAME = 'cluster';
 
@@ -28,14 +31,14 @@ export const ClusterHealthReportSpec = Type.Object(
         Type.String({ maxLength: 128 }),
         Type.Record(Type.String({ maxLength: 64 }), Type.Number(), { maxProperties: 8 }),
         {
-          maxProperties: 33,
+          maxProperties: MAX_CHECKS,
           description: 'Thresholds that differ from the defaults, by check and by threshold name.',
         },
       ),
     ),
     disabledChecks: Type.Optional(
       Type.Array(Type.String({ maxLength: 128, pattern: '^[A-Z0-9_]+$' }), {
-        maxItems: 33,
+        maxItems: MAX_CHECKS,
         uniqueItems: true,
         'x-kubernetes-list-type': 'set',
         description: 'Names of checks to skip.',
@@ -116,7 +119,7 @@ export const RunningRun = Type.Object(
         status: StringEnum(['PASS', 'FAIL'], { description: 'PASS or FAIL.' }),
       }),
       {
-        maxItems: 64,
+        maxItems: MAX_CHECKS,
         description: 'Completed checks, in order of completion.',
         'x-kubernetes-list-type': 'atomic',
       },
@@ -143,7 +146,7 @@ export const ClusterHealthReportStatus = Type.Object(
     running: Type.Optional(RunningRun),
     checks: Type.Optional(
       Type.Array(CheckStatus, {
-        maxItems: 64,
+        maxItems: MAX_CHECKS,
         description: 'Results of all checks, in catalogue order.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],

@@ -241,6 +241,25 @@ describe('the assignments of all roles', () => {
     await page.getByRole('heading', { level: 2, name: 'data-analysts' }).waitFor();
   });
 
+  it('are created until a time, and shown with it', async () => {
+    await page.getByRole('link', { name: 'Assignments' }).click();
+    await page.getByLabel('Subject is').selectOption('group');
+    await page.getByLabel('Subject', { exact: true }).fill('visitors');
+    await page.getByRole('combobox', { name: 'Role' }).selectOption('health-reader');
+    await page.getByLabel('Until').fill('2040-01-31T12:30');
+    await page.getByLabel('Until').press('Enter');
+    const visitors = row(/^visitors group health-reader/);
+    await visitors.waitFor();
+    expect(await visitors.textContent()).toMatch(/until 31 Jan 2040, 12:30:00 \(in [\d,]+ days\)/);
+    expect(await page.getByLabel('Until').inputValue()).toBe('');
+    const path = `${RBAC}/roles/srn2:role%23health-reader/assignments`;
+    const listed = (await (await gateway.call('GET', path)).json()) as { subject: string; expiresAt: string }[];
+    const expiry = listed.find(({ subject }) => subject === 'visitors')?.expiresAt ?? '';
+    expect(Date.parse(expiry)).toBe(await page.evaluate<number>("new Date('2040-01-31T12:30').getTime()"));
+    await confirm('Revoke \\(health-reader from visitors\\)');
+    await visitors.waitFor({ state: 'detached' });
+  });
+
   it('show an error of the gateway next to the action', async () => {
     await page.getByRole('link', { name: 'Assignments' }).click();
     await page.getByLabel('Subject is').selectOption('service-token');
@@ -321,33 +340,37 @@ describe('who can do what', () => {
     await page.getByRole('link', { name: 'Who can' }).click();
     await page.getByLabel('Subject is').selectOption('group');
     await page.getByLabel('Subject', { exact: true }).fill('analysts');
-    await page.getByLabel('Resource').fill('srn2:table#orders');
+    await page.getByLabel('Resource', { exact: true }).fill('srn2:table#orders');
     await button('Check').click();
     await page.locator('.decision').getByText('ALLOW').waitFor();
     expect(await page.locator('pre.deciding').textContent()).toContain('srn2:table#orders');
     expect(await page.locator('.statements').textContent()).toContain(
       'statement 1 of policy read-orders in role data-analysts',
     );
-    await page.getByLabel('Resource').fill('srn2:table#types');
+    await page.getByLabel('Resource', { exact: true }).fill('srn2:table#types');
     await button('Check').click();
     await page.locator('.decision').getByText('DENY').waitFor();
     await page.getByText('No statement matches; the default is deny.').waitFor();
   });
 
-  it('shows who may query a table, and by which role', async () => {
-    await page.getByRole('combobox', { name: 'Table' }).fill('orders');
+  it('shows which roles allow any action on any resource, and who has them until when', async () => {
+    await page.getByLabel('Resource to look up').fill('srn2:table#orders');
     await button('Show').click();
     const row = page.getByRole('row', { name: 'analysts group' });
     await row.getByRole('link', { name: 'data-analysts' }).waitFor();
-    await page.getByRole('combobox', { name: 'Table' }).fill('types');
-    await button('Show').click();
+    await page.getByLabel('Action to look up').fill('DeleteTable');
+    await page.keyboard.press('Enter');
     await row.waitFor({ state: 'detached' });
+    const roles = page.getByRole('region', { name: 'Roles that allow it' });
+    await roles.getByRole('row', { name: 'cluster-admin cluster-admin 1' }).waitFor();
+    expect(await roles.getByRole('link', { name: 'data-analysts' }).count()).toBe(0);
   });
 });
 
 describe('a link to a question', () => {
   it('shows the answer, also for the reverse question', async () => {
-    const question = 'type=group&subject=analysts&action=Query&resource=srn2:table%23orders&table=orders';
+    const question =
+      'type=group&subject=analysts&action=Query&resource=srn2:table%23orders&whoAction=Query&whoResource=srn2:table%23orders';
     const other = await visit(browser, gateway.url, `/ui/who-can?${question}`);
     await signIn(other.page, gateway.token);
     await other.page.locator('.decision').getByText('ALLOW').waitFor();

@@ -83,7 +83,7 @@ const run = async (page: Page): Promise<void> => {
 const decide = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: 'Check' }).click();
   await page.locator('.decision').waitFor();
-  await page.getByRole('combobox', { name: 'Table' }).fill('orders');
+  await page.getByLabel('Resource to look up').fill('srn2:table#orders');
   await page.getByRole('button', { name: 'Show' }).click();
   await page.getByRole('link', { name: 'analysts' }).first().waitFor();
 };
@@ -223,7 +223,7 @@ describe('with the keyboard only', () => {
     await tabTo('Who can');
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Who can' }).waitFor();
-    await page.getByRole('combobox', { name: 'Table' }).waitFor();
+    await page.getByLabel('Resource to look up').waitFor();
     // Subject kind, subject, action, resource and the button, in the order of the page.
     await tabTo('a user');
     await keyboard.press('Tab');

@@ -6,6 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, startBrowser, visit, type Visit } from '../support/browser.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
+import { CATALOGUE } from '../../src/health/catalogue.ts';
+
+const CHECKS = CATALOGUE.length;
 
 /** A proxy in front of the controller that delays responses by `delayMs`, so that a run takes long enough to be observed. */
 class SlowController {
@@ -110,10 +113,10 @@ async function watchRun(): Promise<{ steps: number; partly: boolean }> {
     })()`);
     if (!shown) break;
     const decided = shown.marks.filter((mark) => mark !== 'waiting').length;
-    expect([shown.marks.length, shown.max, shown.value]).toEqual([33, 33, decided]);
-    if (decided > 0) expect(shown.said).toMatch(new RegExp(`^${decided} of 33 checks completed, `));
+    expect([shown.marks.length, shown.max, shown.value]).toEqual([CHECKS, CHECKS, decided]);
+    if (decided > 0) expect(shown.said).toMatch(new RegExp(`^${decided} of ${CHECKS} checks completed, `));
     seen.add(decided);
-    partly ||= decided > 0 && decided < 33;
+    partly ||= decided > 0 && decided < CHECKS;
     if (decided > 16) controller.delayMs = 0;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -139,7 +142,7 @@ describe('health', () => {
     expect(steps).toBeGreaterThan(1);
     await run().waitFor({ state: 'detached' });
     await page.getByText(/checked just now|checked \d+ seconds? ago/).waitFor();
-    expect(await page.locator('li.check').count()).toBe(33);
+    expect(await page.locator('li.check').count()).toBe(CHECKS);
   });
 
   it('shows a run that another client started, check by check, and then its report', async () => {
@@ -159,10 +162,10 @@ describe('health', () => {
     const failing = checks.filter(({ status }) => status === 'FAIL').length;
     expect(failing).toBeGreaterThan(0);
     const heading = page.getByRole('heading', { level: 1 });
-    expect(await heading.textContent()).toMatch(new RegExp(`^${failing} of 33 checks fails?$`));
+    expect(await heading.textContent()).toMatch(new RegExp(`^${failing} of ${CHECKS} checks fails?$`));
     const glance = page.getByRole('region', { name: 'State of the cluster' });
     expect(await glance.textContent()).toMatch(/failing for \d+ (second|minute)s?, since \d+ \w+ \d{4}.*checked /s);
-    expect(await glance.locator('.strip a').count()).toBe(33);
+    expect(await glance.locator('.strip a').count()).toBe(CHECKS);
     expect(await glance.locator('.strip .cell-fail, .strip .cell-unread').count()).toBe(failing);
     for (const family of await page.locator('ul.checks').all()) {
       const classes = await family.locator('li.check').evaluateAll((items) => items.map((item) => item.className));

@@ -51,30 +51,33 @@ describe.skipIf(!python)('a running gateway, tested from its own OpenAPI documen
   });
   afterAll(() => service?.stop());
 
+  /** Runs schemathesis with these options. @returns its output */
+  async function run(...options: string[]): Promise<string> {
+    const config = ['--config-file', join(import.meta.dirname, 'schemathesis.toml')];
+    const header = ['--header', `Authorization: Bearer ${service.token}`];
+    const program = new Program(
+      schemathesis,
+      [...config, 'run', `${service.url}/openapi.json`, ...header, '--workers=1', '--seed=1', '--no-color', ...options],
+      { cwd: service.dataDir, env: process.env },
+    );
+    const code = await program.exited;
+    expect(code, program.output).toBe(0);
+    return program.output;
+  }
+
   it(
     'never answers with an error of its own, nor with what the document does not say',
     { timeout: 600_000 },
     async () => {
-      const run = new Program(
-        schemathesis,
-        [
-          '--config-file',
-          join(import.meta.dirname, 'schemathesis.toml'),
-          'run',
-          `${service.url}/openapi.json`,
-          '--header',
-          `Authorization: Bearer ${service.token}`,
-          '--max-examples=25',
-          '--workers=1',
-          '--seed=1',
-          '--no-color',
-        ],
-        { cwd: service.dataDir, env: process.env },
-      );
-      const code = await run.exited;
-      expect(code, run.output).toBe(0);
+      const output = await run('--phases=examples,coverage,fuzzing', '--max-examples=25');
       // Each operation was called.
-      expect(run.output).toMatch(/Operations: +(\d+) selected \/ \1 total/);
+      expect(output).toMatch(/Operations: +(\d+) selected \/ \1 total/);
     },
   );
+
+  it('answers sequences of calls that follow its links without an error of its own', { timeout: 600_000 }, async () => {
+    const output = await run('--phases=stateful', '--max-examples=30');
+    const [, covered] = /API Links: +(\d+) covered/.exec(output) ?? [];
+    expect(Number(covered), output).toBeGreaterThanOrEqual(15);
+  });
 });

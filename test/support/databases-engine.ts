@@ -10,7 +10,7 @@ export const DATABASE_RECORDINGS: readonly string[] = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.txt'))
   .map((file) => `databases/${file.slice(0, -4)}`);
 
-/** A query as the engine understands it: without quotes of names, blanks around `=`, and an option `database` that agrees with the header. */
+/** A query in one spelling: without quotes of names, blanks around `=`, and an option `database` that agrees with the header. */
 function plain(sql: string, database: string): string {
   return sql.replaceAll('"', '').replaceAll(/ = /g, '=').replaceAll(`SET database='${database}'; `, '');
 }

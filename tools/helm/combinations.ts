@@ -106,7 +106,7 @@ export const COMBINATIONS: readonly Combination[] = [
     name: 'network policies over every pod of the engine’s namespace',
     values: { networkPolicy: { enabled: true, engine: { enabled: true, namespace: 'default' } } },
   },
-  { name: 'every admission rule', values: { admission: { bind: true } } },
+  { name: 'no verbs for handing on access', values: { admission: { bind: false } } },
   {
     name: 'minimal',
     values: {
@@ -114,7 +114,7 @@ export const COMBINATIONS: readonly Combination[] = [
       gateway: { replicas: 1 },
       crds: { enabled: false },
       rbac: { aggregate: false, tokenReview: false },
-      admission: { authors: false, inUse: false },
+      admission: { authors: false, inUse: false, bind: false },
       podDisruptionBudget: { enabled: false },
       metrics: {
         serviceMonitor: { enabled: false },

@@ -143,6 +143,7 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- $settings := dict "controllers" .Values.engine.controllers "cluster" .Values.engine.clusterName "environment" .Values.engine.environment -}}
 {{- $_ := set $settings "peers-service" (printf "%s-gateway-peers.%s:8080" (include "olap-warden.fullname" .) .Release.Namespace) -}}
 {{- $_ := set $settings "leader-lease" (printf "%s-operator" (include "olap-warden.fullname" .)) -}}
+{{- $_ := set $settings "usage-config-map" (printf "%s-access-usage" (include "olap-warden.fullname" .)) -}}
 {{- with .Values.engine.brokers }}{{ $_ := set $settings "brokers" . }}{{ end -}}
 {{- if .Values.engine.credentialSecret }}{{ $_ := set $settings "engine-credential-file" "/var/run/secrets/olap-warden/engine/authorization" }}{{ end -}}
 {{- with .Values.firstAdministrator }}{{ if .name }}{{ $_ := set $settings "admin-subject" (list (printf "%s:%s" .type .name)) }}{{ end }}{{ end -}}
@@ -174,7 +175,7 @@ that namespace, so that several releases do not affect each other.
 {{- $object := fromYaml . }}
 {{- if $object.kind }}
 {{- $_ := set $object.metadata "labels" (merge (include "olap-warden.labels" $root | fromYaml) $object.metadata.labels) }}
-{{- if has $object.kind (list "ServiceAccount" "Role" "RoleBinding") }}
+{{- if has $object.kind (list "ServiceAccount" "Role" "RoleBinding" "ConfigMap") }}
 {{- $_ := set $object.metadata "namespace" $root.Release.Namespace }}
 {{- end }}
 {{- if and (eq $object.kind "ServiceAccount") $root.Values.serviceAccount.annotations }}

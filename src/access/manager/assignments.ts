@@ -1,21 +1,19 @@
-import { createHash } from 'node:crypto';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
+import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { StoreError } from '../../store/resource-store.ts';
+import { SYSTEM_ADMIN } from '../policy/predefined.ts';
+import { Administrators } from './administrators.ts';
 import type { EscalationGuard } from './escalation.ts';
 import { requireFuture } from './expiry.ts';
 import { confirmTarget } from './references.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
-
-/** Maximum length of the role name within an assignment name; the hash keeps names unique. */
-const ROLE_PART_LENGTH = 200;
-const HASH_LENGTH = 20;
 
 /**
  * Assigns roles to subjects. REST creates one object per assignment, with a name derived from role and subject, so that concurrent creation
@@ -25,11 +23,13 @@ export class AssignmentManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
   readonly #escalation: EscalationGuard;
+  readonly #administrators: Administrators;
 
   constructor(editor: ResourceEditor, directory: Directory, escalation: EscalationGuard) {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
+    this.#administrators = new Administrators(editor, (subject) => this.#canonical(subject));
   }
 
   /** Each subject once, in a stable order. @throws {StoreError} not-found */
@@ -80,7 +80,7 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     this.#requireSubject(subject);
     requireFuture(subject.expiresAt, this.#editor.now());
-    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
+    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
     if (existing.length > 0) {
       // An earlier end takes the role away from then on.
@@ -132,7 +132,9 @@ export class AssignmentManager {
     assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
   ): Promise<void> {
     const subject = this.#canonical(sent);
-    for (const assignment of assignments) {
+    // Assignments that may have to stay come first, so that a refusal changes nothing.
+    const isAdministrator = ({ spec }: RoleAssignment): number => (spec.role === SYSTEM_ADMIN ? 0 : 1);
+    for (const assignment of assignments.toSorted((a, b) => isAdministrator(a) - isAdministrator(b))) {
       if (this.#names(assignment, subject)) await this.#removeSubject(caller, assignment.metadata.name, subject);
     }
   }
@@ -149,11 +151,20 @@ export class AssignmentManager {
   /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
   async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
     const written: RoleAssignment[] = [];
-    for (const { metadata } of existing) {
-      const renew = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(spec, subject);
-      written.push(await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' }));
+    for (const { metadata, spec } of existing) {
+      const renew = (old: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(old, subject);
+      try {
+        const made =
+          spec.role === SYSTEM_ADMIN && this.#endsEarlier([{ spec }], subject)
+            ? await this.#administrators.takeAway(caller, metadata.name, subject, renew)
+            : await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
+        if (made) written.push(made);
+      } catch (error) {
+        // Deleted meanwhile: the result is that of this request followed by the deletion.
+        if (!isStoreError(error, 'not-found')) throw error;
+      }
     }
-    return this.#view(subject, written[0]);
+    return this.#view(subject, written[0] ?? existing[0]);
   }
 
   /** The spec with the subject's new expiry; the same object if it has that expiry already. */
@@ -203,7 +214,11 @@ export class AssignmentManager {
     const remove = async (): Promise<void> => {
       const current = store.get('RoleAssignment', name) ?? (await store.read('RoleAssignment', name));
       if (!current || !this.#names(current, subject)) return;
-      if (others(current.spec).length > 0) {
+      if (current.spec.role === SYSTEM_ADMIN) {
+        await this.#administrators.takeAway(caller, name, subject, (spec) => {
+          return this.#names({ spec }, subject) ? { ...spec, subjects: others(spec) } : spec;
+        });
+      } else if (others(current.spec).length > 0) {
         const change = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => withSubjects(spec, others(spec));
         await this.#editor.edit('RoleAssignment', name, caller, change, { replaces: 'nothing' });
       } else {
@@ -227,7 +242,7 @@ export class AssignmentManager {
     return this.#assignmentsOf(role).filter((assignment) => this.#names(assignment, subject));
   }
 
-  #names(assignment: RoleAssignment, subject: Subject): boolean {
+  #names(assignment: Pick<RoleAssignment, 'spec'>, subject: Subject): boolean {
     return assignment.spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
   }
 
@@ -300,13 +315,4 @@ function compareBy<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
 /** Sort key of the list of all assignments. */
 export function roleSortKey(view: RoleAssignmentView): string {
   return `${view.role} ${sortKey(view)}`;
-}
-
-/** Name of the assignment object for a role and a subject; the same on every gateway. */
-export function assignmentName(role: string, subject: Subject): string {
-  const hash = createHash('sha256')
-    .update(`${role}\n${subjectKey(subject.type, subject.name)}`)
-    .digest('hex')
-    .slice(0, HASH_LENGTH);
-  return `${role.slice(0, ROLE_PART_LENGTH).replace(/[-.]+$/, '')}-${hash}`;
 }

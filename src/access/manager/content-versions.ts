@@ -1,4 +1,4 @@
-import { isNewer } from '../../kubernetes/resource-version.ts';
+import { isNewer } from '../../store/resource-version.ts';
 import type { ResourceByKind } from '../../resources/kinds.ts';
 import type { ObjectMeta } from '../../resources/meta.ts';
 import type { ResourceStore, StoreEvent } from '../../store/resource-store.ts';

@@ -83,7 +83,7 @@ export class ResourceEditor {
         if (replaces !== 'nothing' && !sameSpec(replaces, current)) throw changed;
         const spec = change(current.spec);
         if (spec === current.spec) return current;
-        return this.store.update(kind, this.#stamped({ ...current, spec }, author));
+        return this.store.update(kind, this.stamped({ ...current, spec }, author));
       }),
     );
   }
@@ -156,7 +156,8 @@ export class ResourceEditor {
     return current;
   }
 
-  #stamped<T extends { readonly metadata: Readonly<ObjectMeta> }>(object: T, author: Principal): T {
+  /** With the author and the time of a change. */
+  stamped<T extends { readonly metadata: Readonly<ObjectMeta> }>(object: T, author: Principal): T {
     const annotations = {
       ...object.metadata.annotations,
       [ANNOTATIONS.lastUpdatedBy]: author.srn,

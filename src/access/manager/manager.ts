@@ -17,12 +17,16 @@ import {
 } from '../policy/policy-warnings.ts';
 import { simulate, type SimulatedRequest, type Simulation } from '../policy/simulate.ts';
 import { userSubjects } from '../subjects.ts';
+import { reviewPorts, type ReviewPorts } from '../usage/access-review.ts';
+import type { UsageTracker } from '../usage/usage-tracker.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 
 export interface ManagerOptions extends EditorOptions {
   readonly directory: Directory;
   /** For warnings about names that do not exist; absent: tables are not looked up. */
   readonly tables?: TableLookup;
+  /** The record of what decided; absent: it is not recorded. */
+  readonly usage?: UsageTracker | undefined;
 }
 
 /** The existing tables of the engine. */
@@ -53,11 +57,16 @@ export class RbacManager {
   readonly assignments: AssignmentManager;
   readonly serviceTokens: ServiceTokenManager;
 
+  readonly usage: UsageTracker | undefined;
+  /** For access reviews. */
+  readonly reviewPorts: Omit<ReviewPorts, 'usage' | 'mayRead'>;
   readonly #tables: TableLookup | undefined;
   readonly #namesOf: KnownNames['namesOf'];
 
   constructor(options: ManagerOptions) {
     const { directory } = options;
+    this.usage = options.usage;
+    this.reviewPorts = reviewPorts(options.store, directory);
     this.#tables = options.tables;
     this.#namesOf = storedNames(options.store);
     const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
@@ -72,6 +81,11 @@ export class RbacManager {
   /** Like `simulate` in `simulate.ts`, for this directory. */
   simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Promise<Simulation> {
     return simulate(this.directory, subjects, unsaved, requests);
+  }
+
+  /** The view with the day of its last use, where that is recorded. @param key from `usage-keys.ts` */
+  withLastUse<T extends object>(view: T, key: string): T & { lastUsedAt?: string | null } {
+    return this.usage ? { ...view, lastUsedAt: this.usage.lastUsedAt(key) } : view;
   }
 
   /** Names in a valid policy that do not exist. Tables count as existing while the engine cannot be asked within two seconds. */

@@ -1,11 +1,11 @@
 import { systemClock, type WallClock } from '../../platform/clock.ts';
 import { askAction } from './action-set.ts';
 import type { Authorizer, Decision } from '../authorizer.ts';
-import { compilePolicy, type CompiledPolicy } from './compiled-policy.ts';
+import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './compiled-policy.ts';
 import { GrantSet, type HeldPolicy } from './grant-set.ts';
 import type { Principal } from '../principal.ts';
 import type { Deployment, Srn } from './srn.ts';
-import { Question } from './statement-index.ts';
+import { Question } from './question.ts';
 
 /** The roles of a principal, and the time in which they are valid if no assignment changes. */
 export interface HeldRoles {
@@ -22,8 +22,17 @@ export interface RoleLookup {
   heldRoles(principal: Principal): HeldRoles;
 }
 
+/** Is told what decides, at least once a day for each principal and statement. */
+export interface DecisionObserver {
+  /** Today, in days since the epoch (UTC). */
+  readonly day: number;
+  /** @param statement one that decided; undefined if no statement matched */
+  decided(principal: Principal, grants: GrantSet, statement: CompiledStatement | undefined): void;
+}
+
 export interface DecisionEngineOptions {
   readonly clock?: WallClock;
+  readonly observer?: DecisionObserver | undefined;
 }
 
 interface PrincipalGrants {
@@ -31,7 +40,13 @@ interface PrincipalGrants {
   readonly grants: GrantSet;
   readonly validFrom: number;
   readonly validUntil: number;
+  /** What the observer was told on `observedDay`. */
+  readonly observed: Set<CompiledStatement | undefined>;
+  observedDay: number;
 }
+
+/** Limits the memory of one caller. Beyond it the observer is told again. */
+const MAX_OBSERVED = 256;
 
 /** Approximate memory cost of a statement in an index relative to a list. */
 const INDEXED_WEIGHT = 16;
@@ -49,6 +64,7 @@ export class DecisionEngine implements Authorizer {
   readonly #asked: Question;
   readonly #lookup: RoleLookup;
   readonly #clock: WallClock;
+  readonly #observer: DecisionObserver | undefined;
   readonly #policies = new Map<string, { readonly spec: unknown; compiled?: CompiledPolicy }>();
   readonly #roles = new Map<string, readonly string[]>();
   /** Roles that reference a policy, whether it exists or not. */
@@ -60,18 +76,25 @@ export class DecisionEngine implements Authorizer {
   /** By identity: principal objects are immutable, and most callers reuse the same one. */
   readonly #byPrincipal = new WeakMap<Principal, PrincipalGrants>();
 
-  constructor(deployment: Deployment, lookup: RoleLookup, { clock = systemClock }: DecisionEngineOptions = {}) {
+  constructor(deployment: Deployment, lookup: RoleLookup, options: DecisionEngineOptions = {}) {
     this.#asked = new Question(deployment);
     this.#lookup = lookup;
-    this.#clock = clock;
+    this.#clock = options.clock ?? systemClock;
+    this.#observer = options.observer;
   }
 
   isAllowed(principal: Principal, action: string, resource: Srn): boolean {
-    return this.grantsOf(principal).isAllowed(this.#question(action, resource));
+    const held = this.#heldBy(principal);
+    const allowed = held.grants.isAllowed(this.#question(action, resource));
+    this.#observe(principal, held);
+    return allowed;
   }
 
   decide(principal: Principal, action: string, resource: Srn): Decision {
-    return this.grantsOf(principal).decide(this.#question(action, resource));
+    const held = this.#heldBy(principal);
+    const decision = held.grants.decide(this.#question(action, resource));
+    this.#observe(principal, held);
+    return decision;
   }
 
   /**
@@ -91,14 +114,34 @@ export class DecisionEngine implements Authorizer {
 
   /** Current grants of the principal's roles. */
   grantsOf(principal: Principal): GrantSet {
+    return this.#heldBy(principal).grants;
+  }
+
+  #heldBy(principal: Principal): PrincipalGrants {
     const cached = this.#byPrincipal.get(principal);
     if (cached && cached.generation === this.#generation && !cached.grants.stale && this.#isValid(cached)) {
-      return cached.grants;
+      return cached;
     }
     const { roles, validFrom, validUntil } = this.#lookup.heldRoles(principal);
     const grants = this.#grantsForRoles(roles);
-    this.#byPrincipal.set(principal, { generation: this.#generation, grants, validFrom, validUntil });
-    return grants;
+    const observed = new Set<CompiledStatement | undefined>();
+    const held = { generation: this.#generation, grants, validFrom, validUntil, observed, observedDay: 0 };
+    this.#byPrincipal.set(principal, held);
+    return held;
+  }
+
+  #observe(principal: Principal, held: PrincipalGrants): void {
+    const observer = this.#observer;
+    if (!observer) return;
+    const { observed } = held;
+    const { deciding } = this.#asked;
+    if (held.observedDay !== observer.day) {
+      held.observedDay = observer.day;
+      observed.clear();
+    } else if (observed.has(deciding)) return;
+    if (observed.size >= MAX_OBSERVED) observed.clear();
+    observed.add(deciding);
+    observer.decided(principal, held.grants, deciding);
   }
 
   /** Reads the clock only for callers with an assignment that expires. A clock that was set back makes expired assignments valid again. */

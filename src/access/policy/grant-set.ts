@@ -1,7 +1,8 @@
 import type { Decision, DecisionReason, MatchedStatement } from '../authorizer.ts';
 import type { CompiledPolicy, CompiledStatement } from './compiled-policy.ts';
 import type { SrnPatternLevel } from './srn.ts';
-import { FoundStatements, indexStatements, type Question, type StatementIndex } from './statement-index.ts';
+import { FoundStatements, type Question, type StatementIndex } from './question.ts';
+import { indexStatements } from './statement-index.ts';
 
 /** Maximum statements listed in a decision; they are for humans and logs. */
 export const MAX_MATCHED_STATEMENTS = 100;
@@ -74,12 +75,15 @@ export class GrantSet {
     return !found || this.#allows.matches(question, found) ? 'allowed' : 'implicitDeny';
   }
 
+  /** The roles of this set with a policy. */
+  rolesWith(policy: string | undefined): readonly string[] {
+    this.#rolesByPolicy ??= new Map(this.#held.map(({ policy: { name }, roles }) => [name, roles]));
+    return this.#rolesByPolicy.get(policy) ?? [];
+  }
+
   *#matched(statements: Iterable<CompiledStatement>): Generator<MatchedStatement, undefined, void> {
-    const rolesByPolicy = (this.#rolesByPolicy ??= new Map(
-      this.#held.map(({ policy, roles }) => [policy.name, roles]),
-    ));
     for (const { policy, index: statementIndex, effect } of statements) {
-      for (const role of rolesOrNone(rolesByPolicy.get(policy))) yield { role, policy, statementIndex, effect };
+      for (const role of rolesOrNone(this.rolesWith(policy))) yield { role, policy, statementIndex, effect };
     }
   }
 
@@ -96,6 +100,6 @@ function isSearched({ kind, id }: SrnPatternLevel): boolean {
   return kind.form === 'general' || id.form === 'general';
 }
 
-function rolesOrNone(roles: readonly string[] = []): readonly (string | undefined)[] {
+function rolesOrNone(roles: readonly string[]): readonly (string | undefined)[] {
   return roles.length > 0 ? roles : [undefined];
 }

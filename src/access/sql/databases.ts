@@ -17,8 +17,6 @@ export interface DatabaseContext {
 export interface Databases {
   /** The `Database` header with which the engine gives all names of the printed text these databases; undefined for none. */
   readonly header: string | undefined;
-  /** The value of the option `database` in the printed text. */
-  readonly option: string;
   /** Tables that may be read. */
   readonly tables: readonly TableName[];
   /** Parts of a table name in the printed text. */
@@ -36,36 +34,56 @@ export function resolveDatabases(
   lookups: readonly TableReference[],
   context: DatabaseContext,
 ): Databases {
-  const asked = askedDatabase(context);
+  const option = optionValue(context.options);
+  const asked = askedDatabase(context, option);
+  // The single-stage engine ignores the option, so the text names one table and the engine reads another: both count.
+  const ignored = context.multistage ? undefined : option;
   const found = new Set<TableName>();
   const used = new Set<string>();
   for (const table of tables) {
-    const { database = asked?.name ?? DEFAULT_DATABASE, table: name } = written(table);
-    if (asked !== undefined && !isSameDatabase(database, asked.name)) throw conflict(table, database, asked);
-    used.add(isDefaultDatabase(database) ? DEFAULT_DATABASE : database);
+    const { database: prefix, table: name } = written(table);
+    const database = databaseOf(table, prefix, asked);
+    used.add(database);
     if (context.multistage && used.size > 1) throw twoDatabases(table, [...used]);
-    for (const meaning of meaningsOf(database, name)) found.add(meaning);
+    const databases = prefix === undefined && ignored !== undefined ? [database, ignored] : [database];
+    for (const meaning of databases.flatMap((one) => meaningsOf(one, name))) found.add(meaning);
   }
-  // The servers resolve these names; they get neither header nor option.
-  for (const table of lookups) {
-    const { database = DEFAULT_DATABASE, table: name } = written(table);
-    for (const meaning of meaningsOf(database, name)) found.add(meaning);
-  }
-  const [only, ...more] = used;
-  const database = asked?.name ?? (more.length === 0 ? only : undefined) ?? DEFAULT_DATABASE;
+  for (const meaning of lookups.flatMap(lookupMeanings)) found.add(meaning);
+  const added = asked === undefined || isDefaultDatabase(asked.name) ? [] : [asked.name];
   return {
-    header: isDefaultDatabase(database) ? undefined : database,
-    option: isDefaultDatabase(database) ? DEFAULT_DATABASE : database,
+    header: headerFor(asked, [...used], ignored),
     tables: [...found],
-    partsOf: (table) =>
-      written(table).database === undefined && asked !== undefined && !isDefaultDatabase(asked.name)
-        ? [asked.name, ...table.parts]
-        : table.parts,
-    lookupOf: (table) => {
-      const { database: prefix = DEFAULT_DATABASE, table: name } = written(table);
-      return qualified(prefix, name);
-    },
+    partsOf: (table) => (written(table).database === undefined ? [...added, ...table.parts] : table.parts),
+    lookupOf,
   };
+}
+
+function databaseOf(table: TableReference, prefix: string | undefined, asked: AskedDatabase | undefined): string {
+  const database = prefix ?? asked?.name ?? DEFAULT_DATABASE;
+  if (asked !== undefined && !isSameDatabase(database, asked.name)) throw conflict(table, database, asked);
+  return isDefaultDatabase(database) ? DEFAULT_DATABASE : database;
+}
+
+/** The servers resolve the first argument of `LOOKUP`; they get neither header nor option. */
+function lookupMeanings(table: TableReference): readonly TableName[] {
+  const { database = DEFAULT_DATABASE, table: name } = written(table);
+  return meaningsOf(database, name);
+}
+
+function lookupOf(table: TableReference): string {
+  const { database = DEFAULT_DATABASE, table: name } = written(table);
+  return qualified(database, name);
+}
+
+/** @param ignored value of the option that the engine ignores: some versions refuse a header that contradicts it */
+function headerFor(
+  asked: AskedDatabase | undefined,
+  [only, ...more]: readonly string[],
+  ignored: string | undefined,
+): string | undefined {
+  const common = more.length === 0 && (ignored === undefined || ignored === only) ? only : undefined;
+  const database = asked?.name ?? common ?? DEFAULT_DATABASE;
+  return isDefaultDatabase(database) ? undefined : database;
 }
 
 interface AskedDatabase {
@@ -75,8 +93,7 @@ interface AskedDatabase {
 }
 
 /** The database of names without a prefix; undefined where the request has none. */
-function askedDatabase({ header, options, multistage }: DatabaseContext): AskedDatabase | undefined {
-  const option = optionValue(options);
+function askedDatabase({ header, multistage }: DatabaseContext, option: string | undefined): AskedDatabase | undefined {
   if (header !== undefined) {
     if (multistage && option !== undefined && !isSameDatabase(header, option)) {
       throw new SqlRefusal(

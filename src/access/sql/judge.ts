@@ -82,7 +82,7 @@ function judge(sql: string, context: SqlContext, steps: Steps): JudgedSql {
   return {
     ok: true,
     text: print(script, databases, limits.bytes * MAX_GROWTH),
-    queryOptions: printOptions(requestOptions, databases),
+    queryOptions: printOptions(requestOptions),
     database: databases.header,
     tables: databases.tables,
     limit: script.limit,

@@ -1,6 +1,4 @@
 import { SQL_LIMITS, type SqlLimits } from './limits.ts';
-import type { Databases } from './databases.ts';
-import { printOption } from './printer.ts';
 import { isInterpreted, requireKnownOption } from './query-options.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Option } from './tree.ts';
@@ -36,8 +34,8 @@ export function parseOptions(field: string, text: string | undefined, { optionsL
 }
 
 /** @returns undefined if there are none */
-export function printOptions(options: readonly Option[], databases: Databases): string | undefined {
-  return options.length === 0 ? undefined : options.map((option) => printOption(option, databases)).join(';');
+export function printOptions(options: readonly Option[]): string | undefined {
+  return options.length === 0 ? undefined : options.map(({ key, value }) => `${key}=${value}`).join(';');
 }
 
 /**
@@ -52,5 +50,5 @@ export function judgeDebugOptions(text: string | undefined, limits: SqlLimits = 
       throw new SqlRefusal(`\`debugOptions\` has the query option \`${option.key}\`: write it in \`queryOptions\``);
     }
   }
-  return options.length === 0 ? undefined : options.map(({ key, value }) => `${key}=${value}`).join(';');
+  return printOptions(options);
 }

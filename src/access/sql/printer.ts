@@ -2,7 +2,7 @@ import { TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS, KEYWORDS, MARKS } from '.
 import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Databases } from './databases.ts';
-import type { Hint, HintOption, Option, Piece, Script } from './tree.ts';
+import type { Hint, HintOption, Piece, Script } from './tree.ts';
 
 /**
  * Prints the canonical text of a script. Only this text may be sent to the engine.
@@ -71,20 +71,13 @@ function printValue(piece: Value, databases: Databases): string {
       return databases.partsOf(piece.table).map(quotedName).join('.');
     case 'lookup':
       return quotedString(databases.lookupOf(piece.table), '');
-    case 'database':
-      return quotedString(databases.option, '');
     case 'string':
       return quotedString(piece.text, piece.prefix);
     case 'hints':
       return `/*+ ${piece.hints.map(printHint).join(', ')} */`;
     case 'options':
-      return `OPTION(${piece.options.map((option) => printOption(option, databases)).join(', ')})`;
+      return `OPTION(${piece.options.map(({ key, value }) => `${key}=${value}`).join(', ')})`;
   }
-}
-
-/** `key=value`; the value of the option `database` is the one that was decided. */
-export function printOption({ key, value }: Option, databases: Databases): string {
-  return `${key}=${key.toLowerCase() === 'database' ? databases.option : value}`;
 }
 
 function isBare(text: string): boolean {
@@ -113,10 +106,10 @@ function escaped(unit: string): string {
 
 function printHint({ name, options }: Hint): string {
   const printed = quotedName(name);
-  return options === undefined ? printed : `${printed}(${options.map(printHintOption).join(', ')})`;
+  return options === undefined ? printed : `${printed}(${options.map(printOption).join(', ')})`;
 }
 
-function printHintOption({ key, value, kind }: HintOption): string {
+function printOption({ key, value, kind }: HintOption): string {
   const printed = HINT_VALUE[kind](value);
   return key === undefined ? printed : `${quotedName(key)}=${printed}`;
 }

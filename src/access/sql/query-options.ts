@@ -118,7 +118,7 @@ const PASSED = `
 `;
 
 const INTERPRETED = `
-  database                                      1.2       Database of table names without a prefix in the multi-stage engine; the single-stage engine ignores it. One name, as a string. The engine gets the database that the gateway decided on.
+  database                                      1.2       Database of table names without a prefix in the multi-stage engine. The single-stage engine ignores it: there the caller needs \`Query\` on the table of both databases. One name, as a string.
   useMultistageEngine                           0.11      Selects the multi-stage engine, which has no default row limit: a caller with a row limit must write LIMIT.
 `;
 

@@ -38,8 +38,6 @@ export type Piece =
   | { readonly kind: 'number'; readonly text: string }
   | { readonly kind: 'string'; readonly text: string; readonly prefix: StringPrefix }
   | { readonly kind: 'hints'; readonly hints: readonly Hint[] }
-  /** Value of `SET database = …`. */
-  | { readonly kind: 'database' }
   /** Query within a string, as in `IN_SUBQUERY`. */
   | { readonly kind: 'text'; readonly script: Script; readonly at: number }
   /** `OPTION(key=value, …)` at the end of a query. */

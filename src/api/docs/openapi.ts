@@ -1,5 +1,6 @@
 import fastifySwagger from '@fastify/swagger';
 import fastify, { type FastifyInstance, type FastifySchema } from 'fastify';
+import { documentOperation, documentSchemas } from './operations/complete.ts';
 import type { Operation } from '../queries/data-plane/operations.ts';
 
 type Json = Record<string, unknown>;
@@ -90,10 +91,17 @@ export function openApiDocument(app: FastifyInstance): Json {
   for (const path of Object.values((document['paths'] ?? {}) as Record<string, Json>)) {
     for (const operation of Object.values(path) as Json[]) {
       completeOperation(operation);
+      documentOperation(operation);
       for (const tag of (operation['tags'] ?? []) as unknown[]) used.add(tag);
     }
   }
-  return { ...document, tags: TAGS.filter(({ name }) => used.has(name)) };
+  const components = document['components'] as Json;
+  const schemas = documentSchemas(components['schemas'] as Json);
+  return {
+    ...document,
+    components: { ...components, schemas },
+    tags: TAGS.filter(({ name }) => used.has(name)),
+  };
 }
 
 const ERROR_REF = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };

@@ -85,7 +85,7 @@ async function judge(
   if (body.kind === 'unread') requireOnCluster(request, call.onTable, call);
   if (body.kind === 'stream' || body.kind === 'unread') return { path, headers };
   if (body.kind === 'read') await requireBody(request, call, body.tables, options);
-  else requirePartsNotDenied(request, call.onCluster, body.parts);
+  else requirePartsNotDenied(request, call.onCluster, body.parts, options.engine);
   return { path, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
 }
 
@@ -101,7 +101,7 @@ async function requireCall(request: FastifyRequest, call: EngineCall, options: E
     const tables = await tablesNamed(call.tables, database, options.engine);
     for (const table of tables) requireNoneDenied(request, call.onCluster, table);
   }
-  requirePartsNotDenied(request, call.onCluster, call.parts);
+  requirePartsNotDenied(request, call.onCluster, call.parts, options.engine);
 }
 
 function requireNoneDenied(request: FastifyRequest, actions: readonly string[], table: TableName): void {
@@ -110,13 +110,30 @@ function requireNoneDenied(request: FastifyRequest, actions: readonly string[], 
 
 /** Instance partitions are named after their table. */
 const PARTITIONS_SUFFIX = /_(?:CONSUMING|COMPLETED)(?:__.*)?$/;
+const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
 
-/** A statement that denies the actions on a table stops a call with its name, with and without the database of the header. */
-function requirePartsNotDenied(request: FastifyRequest, actions: readonly string[], parts: readonly string[]): void {
+/**
+ * A statement that denies the actions on a table stops a call that names it, with or without the database of the header. Only names of existing
+ * tables and names with a type suffix count, because the parts can be anything.
+ */
+function requirePartsNotDenied(
+  request: FastifyRequest,
+  actions: readonly string[],
+  parts: readonly string[],
+  known: KnownTables,
+): void {
+  if (parts.length === 0) return;
   const database = databaseOf(request.headers);
-  const names = parts.map((part) => part.replace(PARTITIONS_SUFFIX, ''));
-  const tables = names.flatMap((name) => [...(tableNames(name) ?? []), ...(tableNames(name, database) ?? [])]);
-  for (const table of new Set(tables)) requireNoneDenied(request, actions, table);
+  const listed = known.tableNames();
+  const existing = listed && new Set(listed.map((name) => name.toLowerCase()));
+  for (const part of new Set(parts)) {
+    const name = part.replace(PARTITIONS_SUFFIX, '');
+    for (const table of new Set([...(tableNames(name) ?? []), ...(tableNames(name, database) ?? [])])) {
+      if (existing?.has(table.toLowerCase()) !== false || TYPE_SUFFIX.test(name)) {
+        requireNoneDenied(request, actions, table);
+      }
+    }
+  }
 }
 
 async function requireBody(

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import { accessReviewRoutes } from './access-review.ts';
 import { accessRoutes } from './access.ts';
 import { refuseUnusedIfMatch } from './conditional.ts';
 import { policyRoutes } from './policies.ts';
@@ -23,6 +24,7 @@ export async function rbacManager(app: FastifyInstance, { manager }: RbacManager
       serviceTokenRoutes(scope, manager);
       accessRoutes(scope, manager);
       whoCanRoutes(scope, manager);
+      accessReviewRoutes(scope, manager);
     },
     { prefix: RBAC_MANAGER_PATH },
   );

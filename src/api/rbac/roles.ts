@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { roleSortKey, sortKey } from '../../access/manager/assignments.ts';
+import type { AssignmentView } from '../../access/manager/views.ts';
+import { assignmentUsageKey, roleUsageKey } from '../../access/usage/usage-keys.ts';
 import { subjectTypeOf } from '../../access/policy/simulate.ts';
 import { roleResource } from '../../access/policy/srn.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -61,7 +63,10 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(listOf(Role), 400),
       },
     },
-    async (request, reply) => page(request, reply, roles.list(request.principal), ({ name }) => name),
+    async (request, reply) =>
+      page(request, reply, roles.list(request.principal), ({ name }) => name).map((role) =>
+        manager.withLastUse(role, roleUsageKey(role.name)),
+      ),
   );
 
   app.get<ByRole>(
@@ -70,7 +75,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetRole', roleResource(name));
-      return sendTagged(request, reply, roles.get(name));
+      return sendTagged(request, reply, manager.withLastUse(roles.get(name), roleUsageKey(name)));
     },
   );
 
@@ -175,7 +180,13 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
   );
 }
 
-function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): void {
+function assignmentRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { assignments, serviceTokens } = manager;
+  const withLastUse = (role: string, view: AssignmentView) => {
+    const { subject, subjectType: type } = view;
+    const name = type === 'service-token' ? serviceTokens.objectName(subject) : subject;
+    return manager.withLastUse(view, assignmentUsageKey(role, { type, name }));
+  };
   type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
   const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409) };
 
@@ -232,7 +243,7 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetAssignment', roleResource(name));
-      return page(request, reply, assignments.list(name), sortKey);
+      return page(request, reply, assignments.list(name), sortKey).map((view) => withLastUse(name, view));
     },
   );
 
@@ -248,7 +259,9 @@ function assignmentRoutes(app: FastifyInstance, { assignments }: RbacManager): v
     async (request, reply) => {
       const readable = (role: string): boolean =>
         request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
-      return page(request, reply, assignments.listAll(readable), roleSortKey);
+      return page(request, reply, assignments.listAll(readable), roleSortKey).map((view) =>
+        withLastUse(view.role, view),
+      );
     },
   );
 }

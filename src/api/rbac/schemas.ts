@@ -47,7 +47,15 @@ const history = {
   ),
 };
 
-export const Role = Type.Object({ ...described('role'), ...history }, { $id: 'Role' });
+const lastUse = {
+  lastUsedAt: Type.Optional(
+    Type.Union([Type.String({ format: 'date' }), Type.Null()], {
+      description:
+        'In GET: day (UTC) on which it last allowed or denied something; null if no use is recorded. `trackedSince` of `GET /access-review` is the first day of the record. It is not a part of the `ETag`.',
+    }),
+  ),
+};
+export const Role = Type.Object({ ...described('role'), ...history, ...lastUse }, { $id: 'Role' });
 export const CreateRoleRequest = Type.Object(
   { name: Name, description: Type.Optional(Description) },
   { ...closed, $id: 'CreateRoleRequest' },
@@ -69,6 +77,8 @@ const readOnly = (kind: string) => ({
       description: 'Read-only: accepted and ignored.',
     }),
   ),
+  lastUsedAt: Type.Optional(Type.Union([Type.String({ maxLength: MAX_SRN }), Type.Null()])),
+  warnings: Type.Optional(Type.Array(Type.String({ maxLength: 4096 }), { maxItems: 100 })),
 });
 export const UpdateRoleRequest = Type.Object(
   { description: Type.Optional(Description), name: Type.Optional(Name), ...readOnly('role') },
@@ -120,6 +130,7 @@ export const Assignment = Type.Object(
     status: Type.Optional(
       StringEnum(['ACTIVE', 'EXPIRED'], { description: 'EXPIRED: the subject no longer has the role.' }),
     ),
+    ...lastUse,
     managedBy: history.managedBy,
   },
   { $id: 'Assignment' },
@@ -173,7 +184,14 @@ const document = {
     }),
   ),
   policyDocument: Type.Optional(
-    Type.Object({}, { additionalProperties: true, description: 'The document itself, instead of policyDocumentJson.' }),
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        $id: 'PolicyDocumentInput',
+        description: 'The document itself, instead of policyDocumentJson.',
+      },
+    ),
   ),
 };
 export const CreatePolicyRequest = Type.Object(
@@ -221,6 +239,7 @@ export const ServiceToken = Type.Object(
     status: StringEnum(['UNASSIGNED', 'ACTIVE', 'EXPIRED'], {
       description: 'UNASSIGNED: the token has no role and is rejected.',
     }),
+    ...lastUse,
     managedBy: history.managedBy,
   },
   { $id: 'ServiceToken' },

@@ -2,11 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import type { TokenView } from '../../access/manager/views.ts';
+import { tokenUsageKey } from '../../access/usage/usage-keys.ts';
 import { serviceTokenResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreateServiceTokenRequest, IssuedServiceToken, ListQuery, ServiceToken, TokenParams } from './schemas.ts';
-import { answers, Empty, listOf, nameFromPath, page, write } from './support.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
 
 interface ByToken {
   Params: { tokenSrn: string };
@@ -17,7 +19,12 @@ const ANY_TOKEN = serviceTokenResource('*');
 
 const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['service-tokens'] });
 
-export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: RbacManager): void {
+export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { serviceTokens } = manager;
+  const withLastUse = (view: TokenView) => {
+    // A view has the name of its object only in its SRN.
+    return manager.withLastUse(view, tokenUsageKey(nameFrom('service-token', 'srn', view.srn)));
+  };
   const nameOf = (request: { params: { tokenSrn: string } }): string =>
     serviceTokens.objectName(nameFromPath('service-token', 'tokenSrn', request.params.tokenSrn));
 
@@ -48,7 +55,8 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
         response: answers(listOf(ServiceToken), 400),
       },
     },
-    async (request, reply) => page(request, reply, serviceTokens.list(request.principal), ({ srn }) => srn),
+    async (request, reply) =>
+      page(request, reply, serviceTokens.list(request.principal), ({ srn }) => srn).map(withLastUse),
   );
 
   app.get<ByToken>(
@@ -64,7 +72,7 @@ export function serviceTokenRoutes(app: FastifyInstance, { serviceTokens }: Rbac
       const name = nameOf(request);
       requireAllowed(request, 'GetServiceToken', serviceTokenResource(name));
       // No 304: `roles` and `status` change without the object.
-      const { version, ...body } = serviceTokens.get(name);
+      const { version, ...body } = withLastUse(serviceTokens.get(name));
       void reply.header('etag', `"${version}"`);
       return body;
     },

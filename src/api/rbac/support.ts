@@ -117,7 +117,10 @@ export function page<T>(
   const last = part.at(-1);
   if (last !== undefined && part.length < rest.length) {
     const path = request.url.split('?', 1)[0] ?? '';
-    const query = new URLSearchParams({ limit: String(limit), continue: encodeContinue(keyOf(last)) });
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(request.query)) query.set(name, String(value));
+    query.set('limit', String(limit));
+    query.set('continue', encodeContinue(keyOf(last)));
     void reply.header('link', `<${path}?${query.toString()}>; rel="next"`);
   }
   return part;

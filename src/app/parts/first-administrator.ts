@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { hashToken } from '../../access/authenticators/token-file.ts';
@@ -18,6 +18,8 @@ export const ADMINISTRATOR_ROLE = 'system-admin';
 /** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */
 const BY_SETTING = 'administrators-by-setting';
 const LOCAL = 'local-administrator';
+/** In the data folder. */
+const TOKEN_FILE = 'tokens.jsonl';
 const MANAGED_BY = 'olap-warden';
 const PLATFORM = 'platform-rbac-manager';
 
@@ -30,6 +32,7 @@ export function parseSubject(text: string): Subject {
   return { type, name: text.slice(colon + 1) };
 }
 
+const MAX_CONFLICTS = 10;
 const RETRY_INTERVAL = { baseMs: 2000, maxMs: 2000, jitter: 'none' } as const;
 
 /** Assigns the role `system-admin` to the subjects; retries until it succeeds. */
@@ -38,7 +41,7 @@ export function administratorsTask(subjects: readonly Subject[], log: Logger): L
     name: 'administrators',
     async run(signal, { store }) {
       try {
-        await retry(() => ensureAdministrators(store, subjects, signal), {
+        const outcome = await retry(() => ensureAdministrators(store, subjects, signal), {
           attempts: Number.POSITIVE_INFINITY,
           backoff: RETRY_INTERVAL,
           clock: systemClock,
@@ -48,6 +51,11 @@ export function administratorsTask(subjects: readonly Subject[], log: Logger): L
             return 0;
           },
         });
+        if (outcome === 'kept')
+          log.warn(
+            { assignment: BY_SETTING },
+            '`admin-subject` is empty, but no other subject has the role `system-admin`: keeping the assignment',
+          );
       } catch (error) {
         // Lost leadership or shutdown: the next leader does it.
         if (!signal.aborted) throw error;
@@ -56,17 +64,23 @@ export function administratorsTask(subjects: readonly Subject[], log: Logger): L
   };
 }
 
-/** Assigns the role to the subjects, and removes it from subjects of an earlier setting. Idempotent. @throws {StoreError} */
+/**
+ * Assigns the role to the subjects, and removes it from subjects of an earlier setting. Idempotent.
+ * @returns `kept` if there is no setting any more, but its subjects are the only ones with the role
+ * @throws {StoreError}
+ */
 export async function ensureAdministrators(
   store: ResourceStore,
   subjects: readonly Subject[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<'kept' | 'done'> {
   const found = store.get('RoleAssignment', BY_SETTING);
   if (subjects.length === 0) {
-    if (found?.metadata.labels?.[LABELS.managedBy] === MANAGED_BY)
-      await store.delete('RoleAssignment', BY_SETTING, { signal });
-    return;
+    if (found?.metadata.labels?.[LABELS.managedBy] !== MANAGED_BY) return 'done';
+    const others = store.list('RoleAssignment').filter(({ metadata }) => metadata.name !== BY_SETTING);
+    if (!others.some(isLastingAdministrator)) return 'kept';
+    await store.delete('RoleAssignment', BY_SETTING, { signal });
+    return 'done';
   }
   const spec = { role: ADMINISTRATOR_ROLE, subjects: [...subjects] };
   if (!found) {
@@ -74,6 +88,11 @@ export async function ensureAdministrators(
   } else if (!sameSubjects(found.spec.subjects, subjects)) {
     await store.update('RoleAssignment', { ...found, spec }, { signal });
   }
+  return 'done';
+}
+
+function isLastingAdministrator({ spec }: RoleAssignment): boolean {
+  return spec.role === ADMINISTRATOR_ROLE && spec.subjects.some(({ expiresAt }) => expiresAt === undefined);
 }
 
 /** Assigns the role to the local administrator of standalone. @throws {StoreError} */
@@ -111,15 +130,71 @@ export const LOCAL_ADMINISTRATOR: Subject = { type: 'user-email', name: 'admin@l
  * @returns `newToken` when this call has created the token
  */
 export async function ensureLocalTokens(dataDir: string): Promise<{ file: string; newToken: string | undefined }> {
-  const file = join(dataDir, 'tokens.jsonl');
+  const file = join(dataDir, TOKEN_FILE);
   await mkdir(dataDir, { recursive: true });
   if (await exists(file)) return { file, newToken: undefined };
+  return { file, newToken: await writeNewToken(dataDir, []) };
+}
+
+/** All subjects by which the local administrator could have roles. */
+const LOCAL_SUBJECTS: readonly Subject[] = [LOCAL_ADMINISTRATOR, { type: 'domain', name: 'localhost' }];
+
+/**
+ * The way back in if nobody has the role or a token any more. Gives the local administrator the role `system-admin`, takes every other role
+ * from it, which may contain denies, and replaces its tokens by a new one.
+ * @returns the new token, which is also in `admin-token`
+ * @throws {StoreError}
+ */
+export async function recoverLocalAdministrator(
+  store: ResourceStore,
+  dataDir: string,
+  signal: AbortSignal,
+): Promise<string> {
+  await retry(() => reassignLocalAdministrator(store, signal), {
+    // The operator writes the status of assignments meanwhile.
+    attempts: MAX_CONFLICTS,
+    backoff: { baseMs: 20, maxMs: 500 },
+    clock: systemClock,
+    signal,
+    retryAfterMs: (error) => (error instanceof StoreError && error.code === 'conflict' ? 0 : undefined),
+  });
+  await mkdir(dataDir, { recursive: true });
+  const file = join(dataDir, TOKEN_FILE);
+  const kept = (await exists(file)) ? (await readFile(file, 'utf8')).split('\n').filter(isOfOthers) : [];
+  return writeNewToken(dataDir, kept);
+}
+
+async function reassignLocalAdministrator(store: ResourceStore, signal: AbortSignal): Promise<void> {
+  for (const assignment of await store.readAll('RoleAssignment')) {
+    const { name } = assignment.metadata;
+    const { role, subjects } = assignment.spec;
+    const others = subjects.filter((subject) => !LOCAL_SUBJECTS.some((own) => sameSubject(own, subject)));
+    if (name === LOCAL || others.length === 0) await store.delete('RoleAssignment', name, { signal });
+    else if (others.length < subjects.length)
+      await store.update('RoleAssignment', { ...assignment, spec: { role, subjects: others } }, { signal });
+  }
+  const spec = { role: ADMINISTRATOR_ROLE, subjects: [LOCAL_ADMINISTRATOR] };
+  await store.create('RoleAssignment', newAssignment(LOCAL, spec), { signal });
+}
+
+/** Whether a line of the token file is not of the local administrator. */
+function isOfOthers(line: string): boolean {
+  if (line.trim() === '') return false;
+  try {
+    return (JSON.parse(line) as { user?: unknown }).user !== LOCAL_ADMINISTRATOR.name;
+  } catch {
+    return true;
+  }
+}
+
+/** Adds the hash of a new token to the lines of the token file. @returns the token */
+async function writeNewToken(dataDir: string, lines: readonly string[]): Promise<string> {
   const token = `adm-${randomBytes(32).toString('base64url')}`;
   // The token is written before its hash: a start that is interrupted in between creates a new pair, never a hash without its token.
   await writePrivate(join(dataDir, 'admin-token'), `${token}\n`);
-  const entry = { sha256: hashToken(token), user: LOCAL_ADMINISTRATOR.name };
-  await writePrivate(file, `${JSON.stringify(entry)}\n`);
-  return { file, newToken: token };
+  const entry = JSON.stringify({ sha256: hashToken(token), user: LOCAL_ADMINISTRATOR.name });
+  await writePrivate(join(dataDir, TOKEN_FILE), `${[...lines, entry].join('\n')}\n`);
+  return token;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { authenticatorChain } from '../../access/authenticators/authenticate.ts';
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import { ServiceTokenAuthenticator } from '../../access/authenticators/service-token.ts';
-import { Directory } from '../../access/directory.ts';
 import { RbacManager } from '../../access/manager/manager.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
 import type { Settings } from '../../config/schema.ts';
@@ -22,8 +21,10 @@ import { rbacManager } from '../../api/rbac/index.ts';
 import { ui } from '../../api/ui/index.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
+import type { SharedDocument } from '../../store/shared-document.ts';
 import { VERSION } from '../version.ts';
 import { openAuditLog } from './audit.ts';
+import { openDirectory } from './access-usage.ts';
 import type { Boot } from './boot.ts';
 import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
@@ -34,6 +35,8 @@ export interface RestApiParts {
   readonly store: ResourceStore;
   readonly storeKind: 'kubernetes' | 'folder';
   readonly engine: Engine & KnownTables;
+  /** Where the record of the use of access is stored. */
+  readonly usageDocument: SharedDocument;
   /** Authenticators that recognise their tokens by form or content; called before OIDC. */
   readonly before?: readonly Authenticator[];
   /** Authenticators that ask an authority about any token; called last. */
@@ -44,17 +47,22 @@ export interface RestApiParts {
 
 /** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
 export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
-  const { settings, log, registry, closers } = boot;
+  const { settings, log, registry } = boot;
   const { store, storeKind, engine } = parts;
   const deployment = { environment: settings.environment, cluster: settings.cluster };
-  const directory = new Directory(store, deployment, { ownersByName: storeKind === 'folder' });
-  closers.defer('directory', () => directory.close());
+  const { directory, usage } = openDirectory(boot, {
+    store,
+    deployment,
+    usageDocument: parts.usageDocument,
+    ownersByName: storeKind === 'folder',
+  });
   observeStore(registry, () => store.health());
   const oidc = oidcAuthenticator(settings, log);
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
   const plugins: RegisterRoutes[] = [
-    (app) => rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine }) }),
+    (app) =>
+      rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
     (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
     queries.register,

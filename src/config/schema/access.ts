@@ -24,6 +24,11 @@ export const ACCESS_SETTINGS = {
     pattern: '^(user-email|group|domain|service-token):\\S(.*\\S)?$',
     expected: 'a subject such as `user-email:you@example.com` or `group:admins`',
   }),
+  'recover-admin': flag({
+    description:
+      'Creates a new token for `admin@localhost` at start, invalidates its earlier ones, and assigns it the role `system-admin` alone. Only in standalone, for one start.',
+    default: false,
+  }),
   'token-file': Type.Optional(
     text({
       description:

@@ -23,6 +23,10 @@ export const KUBERNETES_SETTINGS = {
     description: 'Name of the Lease for leader election among the operators.',
     default: 'olap-warden-operator',
   }),
+  'usage-config-map': text({
+    description: 'Name of the ConfigMap in which the gateways record when access was last used.',
+    default: 'olap-warden-access-usage',
+  }),
   'token-grace': duration({
     description: 'How long the previous token stays valid after a rotation.',
     default: 86_400_000,

@@ -4,6 +4,7 @@ import type { Deployment } from '../../access/policy/srn.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import { describeErrors } from '../../resources/validate.ts';
 import { READY, type Outcome } from '../outcome.ts';
+import { planMark } from './deletion-mark.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
 
 export interface PolicyOptions {
@@ -43,8 +44,12 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
         tablesUnknown: tables === undefined && namedTables(object.spec, deployment).length > 0,
       };
     },
-    reconcile({ object, warnings, tablesUnknown }) {
+    reconcile({ object, warnings, tablesUnknown }, { now }) {
       if (!object) return { actions: [] };
+      const { unmarked, recheckMs } = planMark(object, now);
+      // The event of the update starts the reconciler again.
+      if (unmarked !== undefined) return { actions: [{ do: 'update', kind: 'Policy', object: unmarked }] };
+      const requeueAfterMs = recheckMs ?? (tablesUnknown ? TABLES_RETRY_MS : undefined);
       return {
         actions: [],
         status: {
@@ -52,7 +57,7 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
           fields: { statementCount: object.spec.statements?.length ?? 0 },
           warnings,
         },
-        ...(tablesUnknown ? { requeueAfterMs: TABLES_RETRY_MS } : {}),
+        ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
       };
     },
   };

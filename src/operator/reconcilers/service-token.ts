@@ -1,3 +1,4 @@
+import { isManagedByRest } from '../../access/manager/views.ts';
 import type { Secret, ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
@@ -120,6 +121,10 @@ function reconcile(
   });
   if (!object) return { actions: cleanUp };
   const { now } = context;
+  if (isAbandoned(observed, now)) {
+    const { name, uid } = object.metadata;
+    return { actions: [...cleanUp, { do: 'delete', kind: 'ServiceToken', name, uid }] };
+  }
   const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now : Infinity;
   const expired = expiresInMs <= 0;
   const assignedForMs = observed.assignedUntil - now;
@@ -144,6 +149,15 @@ function reconcile(
     },
     ...requeue([expiresInMs, assignedForMs], hashes, object, now),
   };
+}
+
+/**
+ * Whether a gateway ended between the two writes of `POST /service-tokens`. Its caller has got no answer, so nobody has the token, and nobody can get
+ * it: only the gateway knew the secret key.
+ */
+function isAbandoned({ object, hashSecret }: ServiceTokenObserved, now: number): boolean {
+  if (!object || hashSecret || object.spec.secretName !== undefined) return false;
+  return isManagedByRest(object.metadata) && ageMs(object, now) >= REST_GRACE_MS;
 }
 
 const EXPIRED: Outcome = {

@@ -8,6 +8,9 @@ const MAX_FILE_BYTES = 2 * 1024 * 1024;
 /** File systems allow 255 bytes; an object's name can have 253 without the extension. */
 const MAX_STEM_LENGTH = 200;
 
+const TEMPORARY_SUFFIX = '.tmp';
+const TEMPORARY_NAME = /^\.[0-9a-f-]{36}\.tmp$/;
+
 /** Inode, size and times of a file: changes when the file is written or replaced. */
 export type Signature = string;
 
@@ -40,7 +43,7 @@ export async function readBounded(path: string): Promise<string> {
  * @returns the signature of the written file, even where another process has replaced it since
  */
 export async function writeAtomically(path: string, text: string, mode: number): Promise<Signature> {
-  const temporary = join(dirname(path), `.${randomUUID()}.tmp`);
+  const temporary = join(dirname(path), `.${randomUUID()}${TEMPORARY_SUFFIX}`);
   const file = await open(temporary, 'wx', mode);
   try {
     await file.writeFile(text);
@@ -53,6 +56,13 @@ export async function writeAtomically(path: string, text: string, mode: number):
     throw error;
   } finally {
     await file.close();
+  }
+}
+
+/** Removes what writeAtomically() left in a folder when its process was killed. Only for a folder that no other process writes to. */
+export async function removeTemporaries(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (TEMPORARY_NAME.test(name)) await rm(join(directory, name), { force: true });
   }
 }
 

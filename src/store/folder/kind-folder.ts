@@ -9,7 +9,7 @@ import { assertObjectName, assertVersion, isObjectName, notFound } from '../prec
 import { StoreError, type DeleteOptions } from '../resource-store.ts';
 import { withPartLabel } from '../secret-label.ts';
 import type { View } from '../view.ts';
-import { removeFile, signatureOf, stemOf, writeAtomically } from './files.ts';
+import { removeFile, removeTemporaries, signatureOf, stemOf, writeAtomically } from './files.ts';
 import { desiredOf, fileModeOf, pluralOf, printManifest, without } from './manifest.ts';
 import { ManifestFiles } from './manifest-files.ts';
 import { Records, type StoredRecord } from './records.ts';
@@ -82,6 +82,7 @@ export class KindFolder<K extends ResourceKind> {
   /** Reads all manifests and records. Must be called once, before everything else. */
   async load(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: this.kind === 'Secret' ? 0o700 : 0o755 });
+    await removeTemporaries(this.directory);
     const records = await this.#records.load((file, error) =>
       this.#context.onProblem(`.state/${pluralOf(this.kind)}/${file}`, error instanceof Error ? error.message : '?'),
     );

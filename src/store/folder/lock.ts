@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../platform/clock.ts';
@@ -48,6 +48,7 @@ export class FolderLock {
       };
       const lock = new FolderLock(path, JSON.stringify(holder), clock);
       await lock.#take(directory);
+      await removeLeftovers(directory, clock);
       lock.#scheduleHeartbeat();
       return lock;
     } catch (error) {
@@ -103,6 +104,17 @@ export class FolderLock {
       utimes(this.#path, now, now).catch(() => {});
       this.#scheduleHeartbeat();
     }, HEARTBEAT_MS);
+  }
+}
+
+/** Removes the temporary files of processes that were killed while they acquired the lock. */
+async function removeLeftovers(directory: string, clock: Clock): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (!/^\.lock\.[0-9a-f-]{36}$/.test(name)) continue;
+    const path = join(directory, name);
+    const touched = await stat(path).catch(() => undefined);
+    // A younger one may belong to a process that is about to find that the folder is in use.
+    if (touched !== undefined && clock.now() - touched.mtimeMs > FOREIGN_STALE_MS) await rm(path, { force: true });
   }
 }
 

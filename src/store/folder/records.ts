@@ -1,7 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
-import { filesIn, readBounded, removeFile, stemOf, writeAtomically, type Signature } from './files.ts';
+import {
+  filesIn,
+  readBounded,
+  removeFile,
+  removeTemporaries,
+  stemOf,
+  writeAtomically,
+  type Signature,
+} from './files.ts';
 
 /** The last accepted state of an object, with the fields that a server sets, and the manifest file it came from. */
 export interface StoredRecord<K extends ResourceKind> {
@@ -28,6 +36,7 @@ export class Records<K extends ResourceKind> {
   /** @param onBroken called for a record that cannot be read; its object is then read from its manifest, as a new object */
   async load(onBroken: (file: string, error: unknown) => void): Promise<StoredRecord<K>[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await removeTemporaries(this.#directory);
     const files = await filesIn(this.#directory, ['.json']);
     const records: StoredRecord<K>[] = [];
     for (let start = 0; start < files.length; start += PARALLEL_READS) {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import type { Program } from '../../support/processes.ts';
 import { startProduct, type RunningProduct } from '../../support/product-process.ts';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
@@ -104,7 +105,7 @@ describe('operator and gateway as two processes, each with its rights of the man
     expect(await answer.json()).toMatchObject({ taskId: expect.stringMatching(/^api-[0-9a-f]{8}$/) });
     const report = (await (await call('GET', '/clusterHealth')).json()) as { status: string; checks: unknown[] };
     expect(report.status).toBe('FAIL');
-    expect(report.checks).toHaveLength(33);
+    expect(report.checks).toHaveLength(CATALOGUE.length);
     const metrics = await (await fetch(`${operator.metricsUrl}/metrics`)).text();
     expect(metrics).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK"} 0');
     expect(metrics).toContain('leader_election_master_status{name="olap-warden-operator"} 1');

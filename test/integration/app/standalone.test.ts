@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { standalone } from '../../../src/app/standalone.ts';
+import { FolderStore } from '../../../src/store/folder/folder-store.ts';
+import { policy, role, roleAssignment } from '../../builders/resources.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
 
 const SLOW = { timeout: 15_000 };
@@ -194,6 +196,60 @@ describe('a second start', () => {
     expect(second.printed.join('')).not.toContain('adm-');
     await expect.poll(() => assigned(second.url), SLOW).toMatchObject([{ subject: 'admin@localhost' }]);
     await second.stop();
+  });
+});
+
+describe('a start with --recover-admin', () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-recover-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('replaces the token of the local administrator, and takes the roles with denies from it', async () => {
+    const flags = { 'data-dir': dataDir, controllers: 'http://127.0.0.1:9' };
+    await (await startTestService(standalone, flags)).stop();
+    const lost = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    // Shut out by a role that denies everything, while the role system-admin is gone.
+    const name = 'admin@localhost';
+    const store = await FolderStore.open(dataDir);
+    await store.create('Policy', policy('none', { statements: [{ effect: 'deny', resources: ['*'] }] }));
+    await store.create('Role', role('none', { policies: ['none'] }));
+    const subjects = [
+      { type: 'user-email' as const, name },
+      { type: 'group' as const, name: 'others' },
+    ];
+    await store.create('RoleAssignment', roleAssignment('none', { role: 'none', subjects }));
+    await store.delete('RoleAssignment', 'local-administrator');
+    await store.close();
+    await appendFile(join(dataDir, 'tokens.jsonl'), `${JSON.stringify({ sha256: 'a'.repeat(64), user: 'ada' })}\n`);
+
+    const service = await startTestService(standalone, { ...flags, 'recover-admin': 'true' });
+    const token = /adm-\S+/.exec(service.printed.join(''))?.[0] ?? '';
+    const asks = (bearer: string, path: string): Promise<Response> =>
+      fetch(`${service.url}/api/v1/rbac-manager${path}`, { headers: { authorization: `Bearer ${bearer}` } });
+    expect((await asks(lost, '/whoami')).status).toBe(401);
+    expect(await (await asks(token, '/whoami')).json()).toMatchObject({ roles: [{ name: 'system-admin' }] });
+    expect((await asks(token, '/roles')).status).toBe(200);
+    const assigned = (await (await asks(token, '/assignments')).json()) as { subject: string; role: string }[];
+    expect(assigned.map(({ subject, role: of }) => `${of} ${subject}`)).toEqual([
+      'none others',
+      `system-admin ${name}`,
+    ]);
+    await service.stop();
+    const tokens = await readFile(join(dataDir, 'tokens.jsonl'), 'utf8');
+    expect(
+      tokens
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => (JSON.parse(line) as { user: string }).user),
+    ).toEqual(['ada', name]);
+    expect((await stat(join(dataDir, 'tokens.jsonl'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('is refused with a token file of its own', async () => {
+    const flags = { 'data-dir': dataDir, 'recover-admin': 'true', 'token-file': '/nowhere' };
+    await expect(startTestService(standalone, flags)).rejects.toThrow('`recover-admin` and `token-file` are both set');
   });
 });
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,6 +40,34 @@ export async function pythonWithPinotdb(): Promise<string> {
     await run('python3', ['-m', 'venv', venv]);
     await run(join(venv, 'bin/pip'), ['install', '-q', '--target', folder, ...packages], { timeout: 300_000 });
     await rm(venv, { recursive: true, force: true });
+  });
+}
+
+const OPENAPI_PYTHON_CLIENT = '0.29.1';
+
+/** A folder for PYTHONPATH with openapi-python-client from PyPI, and what the clients need that it generates. */
+export async function openApiPythonClient(): Promise<string> {
+  const { stdout } = await run('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
+  return once(`openapi-python-client-${OPENAPI_PYTHON_CLIENT}-${stdout.trim()}`, async (folder) => {
+    const venv = `${folder}-venv`;
+    await run('python3', ['-m', 'venv', venv]);
+    const packages = [`openapi-python-client==${OPENAPI_PYTHON_CLIENT}`];
+    await run(join(venv, 'bin/pip'), ['install', '-q', '--target', folder, ...packages], { timeout: 300_000 });
+    await rm(venv, { recursive: true, force: true });
+  });
+}
+
+/** A folder with openapi-typescript, openapi-fetch and the version of TypeScript that they need, from npm. */
+export async function openApiTypeScript(): Promise<string> {
+  const pins = await readFile(join(HERE, 'typescript/package.json'), 'utf8');
+  const hash = createHash('sha256').update(pins).digest('hex').slice(0, 12);
+  return once(`openapi-typescript-${hash}`, async (folder) => {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'package.json'), pins);
+    await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], {
+      cwd: folder,
+      timeout: 300_000,
+    });
   });
 }
 

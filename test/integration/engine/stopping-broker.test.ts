@@ -46,14 +46,14 @@ async function ask(sql: string): Promise<string> {
 }
 
 it('stop and start under traffic, and every query is answered', async () => {
-  const supported = [];
+  const supported: string[] = [];
   for (const sql of QUERIES) if ((await ask(sql)) === '200') supported.push(sql);
   expect(supported.length).toBeGreaterThanOrEqual(2);
   const seen = new Map<string, number>();
   const load = { over: false };
   const caller = async (index: number): Promise<void> => {
     for (let turn = index; !load.over; turn++) {
-      const answer = await ask(supported[turn % supported.length] as string);
+      const answer = await ask(supported[turn % supported.length] ?? '');
       seen.set(answer, (seen.get(answer) ?? 0) + 1);
     }
   };

@@ -17,10 +17,11 @@ const CREATED = 'olapwarden.io/created-by';
 const UPDATED = 'olapwarden.io/last-updated-by';
 const UPDATED_AT = 'olapwarden.io/last-updated-at';
 
-// Its own control plane: the rules hold for the whole cluster, and the tests of others would run into them.
+// Its own control plane, because the rules are cluster-scoped and would affect other tests.
 let api: ControlPlane;
 let alice: string;
 let bob: string;
+let carol: string;
 let gateway: string;
 const namespace = 'olap';
 
@@ -30,11 +31,15 @@ beforeAll(async () => {
   await api.mustKubectl(['create', 'namespace', namespace]);
   gateway = await api.serviceAccountKubeconfig(namespace, 'olap-warden-gateway');
   await api.mustKubectl(['apply', '--server-side', '-k', MANIFESTS]);
-  [alice, bob] = [await api.kubeconfig('alice'), await api.kubeconfig('bob')];
-  for (const user of ['alice', 'bob']) {
+  [alice, bob, carol] = [await api.kubeconfig('alice'), await api.kubeconfig('bob'), await api.kubeconfig('carol')];
+  for (const user of ['alice', 'bob', 'carol']) {
     await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', user, '--clusterrole=admin', `--user=${user}`]);
   }
-  // Rules and aggregated roles reach the API server's memory a moment after they are stored.
+  // Carol alone may not hand on access.
+  const delegation = '--clusterrole=olap-warden-delegation';
+  const users = ['--user=alice', '--user=bob'];
+  await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', 'delegation', delegation, ...users]);
+  // The API server applies rules and aggregated roles shortly after they are stored.
   await eventually(
     () => admitted(alice, role('probe'), '--dry-run=server'),
     (text) => text.includes(CREATED),
@@ -58,7 +63,7 @@ function kubectl(as: string, ...args: string[]): Promise<CommandResult> {
   return api.kubectl(['-n', namespace, ...args], { kubeconfig: as });
 }
 
-/** What became of an object that somebody applied: its JSON, or the refusal. The gateway may not read what it does not list. */
+/** The result of applying an object: its JSON, or the error. The gateway may only read kinds that it lists. */
 async function admitted(as: string, object: object, ...args: string[]): Promise<string> {
   const verb = as === gateway ? 'create' : 'apply';
   const { code, stdout, stderr } = await api.kubectl(['-n', namespace, verb, '-o', 'json', ...args, '-f', '-'], {
@@ -161,7 +166,7 @@ describe('an object in use', () => {
     }
     for (const object of ['roleassignments/giver', 'roles/holder', 'policies/held']) {
       const [resource, name] = object.split('/') as [string, string];
-      // The parameters are a moment behind what was just deleted.
+      // The parameters lag slightly behind the deletion.
       await eventually(
         () => kubectl(alice, 'delete', `${resource}.olapwarden.io`, name),
         ({ code }) => code === 0,
@@ -215,77 +220,182 @@ describe('rights added to view, edit and admin', () => {
   });
 });
 
-describe('with the rules against escalation', () => {
+describe('the verbs bind, assign and escalate', () => {
+  const statement = (effect: 'allow' | 'deny', action: string, resource = 'srn2:table#events') => ({
+    effect,
+    actions: [action],
+    resources: [resource],
+  });
+  const written = (name: string, ...statements: ReturnType<typeof statement>[]): object => policy(name, { statements });
+  const people = (...names: string[]) => names.map((name) => ({ type: 'user-email' as const, name }));
+
   beforeAll(async () => {
-    await api.mustKubectl(['apply', '-f', join(MANIFESTS, 'admission/escalation.yaml')]);
-    for (const refused of [role('probe', { policies: ['x'] }), roleAssignment('probe'), allOnAll('probe')]) {
+    // The rules are from beforeAll() above; they reach the API server's memory a moment after they are stored.
+    const refusals = [
+      role('probe', { policies: ['x'] }),
+      roleAssignment('probe'),
+      written('probe', statement('allow', '*')),
+    ];
+    for (const refused of refusals) {
       await eventually(
-        () => admitted(alice, refused, '--dry-run=server'),
+        () => admitted(carol, refused, '--dry-run=server'),
         (text) => text.includes('you may not'),
       );
     }
   });
-
-  const allOnAll = (name: string): object => policy(name, { statements: [{ effect: 'allow', resources: ['*'] }] });
 
   async function grant(verb: string, resource: string, name: string): Promise<void> {
     const right = `${verb}-${resource}-${name}`;
     const rules = [{ apiGroups: ['olapwarden.io'], resources: [resource], resourceNames: [name], verbs: [verb] }];
     const granted = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: right }, rules };
     await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(granted) });
-    await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', right, `--role=${right}`, '--user=alice']);
+    await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', right, `--role=${right}`, '--user=carol']);
   }
 
-  it('adding a policy to a role requires the right to bind it; its present policies are not checked', async () => {
+  /** Waits until the rights or parameters that were just written are in force. */
+  const eventuallyAdmitted = (as: string, object: { kind: string }): Promise<string> =>
+    eventually(
+      () => admitted(as, object),
+      (text) => text.includes(`"kind": "${object.kind}"`),
+    );
+
+  it('bind: a policy comes into a role and out of it; those that the role keeps do not matter', async () => {
     await admitted(gateway, role('grown', { policies: ['there-before'] }));
     const refusal =
       'you may not attach all of `wanted`: you need the verb bind on each of these policies.olapwarden.io';
     const grown = role('grown', { policies: ['there-before', 'wanted'] });
-    expect(await admitted(alice, grown)).toContain(refusal);
-    expect(await admitted(alice, role('grown', { policies: ['there-before'], description: 'x' }))).toContain(
+    expect(await admitted(carol, grown)).toContain(refusal);
+    expect(await admitted(carol, role('grown', { policies: ['there-before'], description: 'x' }))).toContain(
       '"kind": "Role"',
     );
+    expect(await admitted(carol, role('grown', { policies: [] }))).toContain(
+      'you may not detach all of `there-before`, which may contain denies: you need the verb bind on each of these policies.olapwarden.io',
+    );
     await grant('bind', 'policies', 'wanted');
-    await eventually(
-      () => admitted(alice, grown),
-      (text) => text.includes('"kind": "Role"'),
-    );
+    await eventuallyAdmitted(carol, grown);
+    await grant('bind', 'policies', 'there-before');
+    await eventuallyAdmitted(carol, role('grown', { policies: ['wanted'] }));
   });
 
-  it('adding a subject to a role requires the right to assign it; removing one does not', async () => {
-    const people = (...names: string[]) => names.map((name) => ({ type: 'user-email' as const, name }));
+  it('assign: a role is given and taken', async () => {
     await admitted(gateway, roleAssignment('given', { role: 'wanted', subjects: people('a', 'b') }));
-    const more = roleAssignment('given', { role: 'wanted', subjects: people('a', 'b', 'alice') });
-    const refusal = 'you may not assign role `wanted`: you need the verb assign on roles.olapwarden.io `wanted`';
-    expect(await admitted(alice, more)).toContain(refusal);
-    expect(await admitted(alice, roleAssignment('given', { role: 'wanted', subjects: people('a') }))).toContain(
-      '"RoleAssignment"',
+    const verb = 'you need the verb assign on roles.olapwarden.io `wanted`';
+    const more = roleAssignment('given', { role: 'wanted', subjects: people('a', 'b', 'carol') });
+    const changes = [
+      more,
+      roleAssignment('given', { role: 'wanted', subjects: people('a') }),
+      roleAssignment('given', {
+        role: 'wanted',
+        subjects: people('a', 'b').map((subject) => ({ ...subject, expiresAt: '2030-01-01T00:00:00Z' })),
+      }),
+    ];
+    for (const change of changes) {
+      expect(await admitted(carol, change)).toContain(`you may not change who has role \`wanted\`: ${verb}`);
+    }
+    const deletion = await kubectl(carol, 'delete', 'roleassignments.olapwarden.io', 'given');
+    expect(deletion.stderr).toContain(`you may not change who has role \`wanted\`: ${verb}`);
+    expect(await admitted(carol, roleAssignment('other', { role: 'wanted', subjects: people('a') }))).toContain(
+      `you may not assign role \`wanted\`: ${verb}`,
     );
+    await kubectl(carol, 'label', 'roleassignments.olapwarden.io', 'given', 'team=data');
     await grant('assign', 'roles', 'wanted');
-    await eventually(
-      () => admitted(alice, more),
-      (text) => text.includes('"kind": "RoleAssignment"'),
+    await eventuallyAdmitted(carol, more);
+    expect((await kubectl(carol, 'delete', 'roleassignments.olapwarden.io', 'given')).stderr).toBe('');
+  });
+
+  it('escalate: an allow is written only with it, in any spelling, in a policy that a role has or names already', async () => {
+    const refusal = (name: string): string =>
+      `you may not write policy \`${name}\`: it adds an allow or removes a statement, and you need the verb escalate on policies.olapwarden.io \`${name}\``;
+    await admitted(gateway, role('names-it', { policies: ['mine'] }));
+    const spellings: object[] = [
+      written('mine', statement('allow', '*', '*')),
+      written('mine', statement('allow', '*e*', '*')),
+      written('mine', statement('allow', 'Query')),
+      written('mine', statement('deny', 'Query'), statement('allow', 'A*', '*')),
+      policy('mine', { statements: [{ effect: 'allow', resources: ['srn2:*#*'] }] }),
+    ];
+    for (const object of spellings) expect(await admitted(carol, object)).toContain(refusal('mine'));
+    expect(await admitted(carol, written('mine', statement('deny', 'Query')))).toContain('"kind": "Policy"');
+    // A deny may be added, not removed or narrowed.
+    const two = written('mine', statement('deny', 'Query'), statement('deny', 'GetSize'));
+    expect(await admitted(carol, two)).toContain('"kind": "Policy"');
+    const lifted = [
+      written('mine', statement('deny', 'Query')),
+      written('mine', statement('deny', 'Query'), statement('deny', 'GetSize', 'srn2:table#other')),
+      written('mine', statement('deny', 'Query'), statement('allow', 'GetSize')),
+    ];
+    for (const object of lifted) expect(await admitted(carol, object)).toContain(refusal('mine'));
+    // Rewriting what a role has already.
+    await admitted(gateway, written('attached', statement('allow', 'Query')));
+    await admitted(gateway, role('has-it', { policies: ['attached'] }));
+    const rewritten = written('attached', statement('allow', 'Query'), statement('allow', 'DeleteTable'));
+    expect(await admitted(carol, rewritten)).toContain(refusal('attached'));
+    await kubectl(carol, 'annotate', 'policies.olapwarden.io', 'attached', 'note=x');
+    await grant('escalate', 'policies', 'attached');
+    await eventuallyAdmitted(carol, rewritten as { kind: string });
+  });
+
+  it('escalate: a policy of the greatest length is written with it', async () => {
+    const statements = Array.from({ length: 1000 }, (_, index) => statement('allow', 'Query', `srn2:table#t${index}`));
+    expect(await admitted(alice, written('long', ...statements), '--server-side')).toContain('"kind": "Policy"');
+    const changed = statements.with(0, statement('allow', 'Query', 'srn2:table#other'));
+    expect(await admitted(alice, written('long', ...changed), '--server-side')).toContain('"kind": "Policy"');
+    expect(await admitted(carol, written('long', ...statements), '--server-side', '--force-conflicts')).toMatch(
+      /you may not write policy|cost limit/,
     );
   });
 
-  it('writing a policy that allows everything requires the right to bind system-admin', async () => {
-    const refusal = 'you may not write a policy that allows everything on everything';
-    expect(await admitted(alice, allOnAll('mine'))).toContain(refusal);
-    expect(
-      await admitted(alice, policy('mine', { statements: [{ effect: 'allow', actions: ['**'], resources: ['*'] }] })),
-    ).toContain(refusal);
-    expect(await admitted(alice, policy('mine', { statements: [{ effect: 'deny', resources: ['*'] }] }))).toContain(
-      '"Policy"',
-    );
-    await grant('bind', 'policies', 'system-admin');
-    await eventually(
-      () => admitted(alice, allOnAll('mine')),
-      (text) => text.includes('"kind": "Policy"'),
-    );
+  it('are in no aggregated role, but in olap-warden-delegation', async () => {
+    for (const [user, answer] of [
+      ['alice', 'yes'],
+      ['carol', 'no'],
+    ] as const) {
+      for (const verb of ['bind', 'escalate']) {
+        const asked = await kubectl(alice, 'auth', 'can-i', verb, 'policies.olapwarden.io/x');
+        expect(asked.stdout.trim(), `alice ${verb}`).toBe('yes');
+      }
+      const own = await kubectl(user === 'alice' ? alice : carol, 'auth', 'can-i', 'assign', 'roles.olapwarden.io/x');
+      expect(own.stdout.trim(), user).toBe(answer);
+    }
   });
 });
 
-// Last: it is the namespace that the rules hold in.
+describe('the last administrator', () => {
+  const refusal = 'role `system-admin` would have no subject left: assign it to another subject first';
+  const admin = (name: string, ...subjects: object[]): ReturnType<typeof roleAssignment> =>
+    roleAssignment(name, { role: 'system-admin', subjects: subjects as never });
+  const ada = { type: 'user-email', name: 'ada' };
+  const count = async (subjectCount: number): Promise<void> => {
+    const patch = JSON.stringify({ status: { subjectCount } });
+    const where = ['-n', namespace, 'patch', 'roles.olapwarden.io', 'system-admin'];
+    await api.mustKubectl([...where, '--subresource=status', '--type=merge', '-p', patch]);
+  };
+
+  it('is not taken away by who holds assign', async () => {
+    await admitted(alice, role('system-admin', { policies: [] }));
+    await admitted(alice, admin('first', ada));
+    // The operator counts the subjects.
+    await count(1);
+    const removal = (...args: string[]): Promise<CommandResult> =>
+      kubectl(alice, 'delete', 'roleassignments.olapwarden.io', 'first', ...args);
+    const refused = await eventually(
+      () => removal('--dry-run=server'),
+      ({ code }) => code !== 0,
+    );
+    expect(refused.stderr).toContain(refusal);
+    expect(await admitted(alice, admin('first', { ...ada, expiresAt: '2030-01-01T00:00:00Z' }))).toContain(refusal);
+    expect(await admitted(alice, admin('first', { type: 'user-email', name: 'grace' }))).toContain('"RoleAssignment"');
+    await admitted(alice, admin('second', ada));
+    await count(2);
+    const gone = await eventually(
+      () => removal(),
+      ({ code }) => code === 0,
+    );
+    expect(gone.stderr).toBe('');
+  });
+});
+
+// Last, because it deletes the namespace of the rules.
 describe('the deletion of a namespace', () => {
   it('is never blocked', async () => {
     const objects = [

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { roleAssignment } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { exerciseGateway, exerciseOperator } from '../../support/kubernetes/exercise.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
@@ -9,7 +10,7 @@ import { Program } from '../../support/processes.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const namespace = 'olap';
-/** Several programs start and end in one test, on a machine that others use too. */
+/** Several programs start and end in one test, on a shared machine. */
 const TIMEOUT_MS = 240_000;
 
 let api: ControlPlane;
@@ -47,7 +48,7 @@ interface Running {
   end(): Promise<void>;
 }
 
-/** The program itself, with the rights of its own service account and an engine that is not there. */
+/** The program, with the rights of its service account and without an engine. */
 async function start(name: 'operator' | 'gateway', ...flags: string[]): Promise<Running> {
   const [port, metricsPort] = (await freePorts(2)) as [number, number];
   const ports = ['--host', '127.0.0.1', '--port', String(port), '--metrics-port', String(metricsPort)];
@@ -91,8 +92,15 @@ describe('the operator', () => {
     const subjects = () => kubectl('get', 'orolebinding', '-o', 'jsonpath={.items[*].spec.subjects[*].name}');
     await eventually(subjects, (names) => names === 'grace@example.com');
     await second.end();
+    // Without the setting its subjects lose the role, unless they are the last.
+    await apply(
+      roleAssignment('by-hand', {
+        role: 'system-admin',
+        subjects: [{ type: 'user-email', name: 'linus@example.com' }],
+      }),
+    );
     const third = await start('operator');
-    await eventually(subjects, (names) => names === '');
+    await eventually(subjects, (names) => names === 'linus@example.com');
     await third.end();
 
     expect(await rights.refused('olap-warden-operator')).toEqual([]);

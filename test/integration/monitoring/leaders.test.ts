@@ -6,8 +6,9 @@ import { startPinot, type Pinot } from '../../support/pinot.ts';
 import type { Program } from '../../support/processes.ts';
 import { startProduct, type RunningProduct } from '../../support/product-process.ts';
 import { startPrometheus, type Prometheus } from '../../support/prometheus.ts';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
-/** Two operators and a gateway, each a process with rights of its own, beside a real Pinot; a real Prometheus scrapes them all. */
+/** Two operators and a gateway, each a process with its own rights, with a real Pinot; a real Prometheus scrapes them. */
 
 const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
@@ -43,7 +44,7 @@ beforeAll(async () => {
   standby = await start('operator');
   gateway = await start('gateway');
   const rules = await readFile(join(ROOT, 'charts/olap-warden/files/alerts.yaml'), 'utf8');
-  // The same alerts without their waiting times, which promtool tests by a clock of its own.
+  // The same alerts without their `for` durations, which promtool tests with a simulated clock.
   prometheus = await startPrometheus(
     [leader, standby, gateway].map(({ metricsUrl }) => new URL(metricsUrl).host),
     rules.replaceAll(/^( +for: ).*$/gm, '$10s'),
@@ -78,10 +79,10 @@ const states = async (): Promise<string[]> => (await alerts()).map(({ state }) =
 
 it('the gateway shows the checks evaluated so far, then the complete report', async () => {
   await expect.poll(async () => (await run()).status, SLOW).toBe(200);
-  // With a server away the run looks twice, some seconds apart, so that it can be watched.
+  // With a stopped server the run reads twice, some seconds apart, so that it can be observed.
   await pinot.stopServer(1);
   let seen: Health['running'] = null;
-  // One after another: a quick one may be over between two looks.
+  // Several requests, because a fast run may finish between two of them.
   const watching = new AbortController();
   const runs = (async () => {
     while (!watching.signal.aborted) await run();
@@ -98,10 +99,10 @@ it('the gateway shows the checks evaluated so far, then the complete report', as
     .toBeGreaterThan(4);
   watching.abort();
   await runs;
-  expect(seen).toMatchObject({ checksTotal: 33 });
+  expect(seen).toMatchObject({ checksTotal: CATALOGUE.length });
   await expect.poll(async () => (await health()).running, SLOW).toBeNull();
   const { summary } = await health();
-  expect(summary.pass + summary.fail).toBe(33);
+  expect(summary.pass + summary.fail).toBe(CATALOGUE.length);
 }, 180_000);
 
 it('one alert fires, and continues after another operator became leader', async () => {
@@ -128,16 +129,16 @@ it('one alert fires, and continues after another operator became leader', async 
       { timeout: 60_000, interval: 500 },
     )
     .toBe(true);
-  // Until the new leader was scraped for a while.
+  // Until the new leader has been scraped several times.
   const told = async () => (await prometheus.query('olap_warden_health_check_status')).length;
-  await expect.poll(told, SLOW).toBe(33);
+  await expect.poll(told, SLOW).toBe(CATALOGUE.length);
   seen.add((await states()).join(' '));
   expect([...seen]).toEqual(['firing']);
   expect(await prometheus.query(`changes(ALERTS_FOR_STATE{alertname="${ALERT}"}[60s])`)).toMatchObject([
     { value: [expect.anything(), '0'] },
   ]);
   await pinot.startServer(1);
-  // What the last leader said counts for five minutes beside what this one says.
+  // The values of the last leader count for five minutes in addition.
   await expect
     .poll(
       async () => {

@@ -21,7 +21,7 @@ describe.each([
     ['a policy and its attachment', 'policy', policyRace],
   ])('never both succeed: %s', { timeout: TIMEOUT_MS }, async (_pair, prefix, raceOf) => {
     const outcomes = await runRaces(deployment, RACES, raceOf, prefix);
-    console.info(`${RACES} races: ${JSON.stringify(outcomes)}`);
+    process.stdout.write(`${RACES} races: ${JSON.stringify(outcomes)}\n`);
     expect(outcomes).toMatchObject({ both: [], dangling: [], marked: [] });
     // Both sides win often enough that the race is a race.
     expect(Math.min(outcomes.deleted, outcomes.referred)).toBeGreaterThan(RACES / 10);

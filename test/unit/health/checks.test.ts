@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { MAX_CHECKS } from '../../../src/resources/cluster-health-report.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { MAX_FINDINGS } from '../../../src/health/check.ts';
 import { readFailed, type ClusterSnapshot } from '../../../src/health/snapshot.ts';
@@ -30,6 +31,10 @@ describe.each([...checkCases])('%s', (check, rows) => {
 });
 
 describe('the catalogue', () => {
+  it('fits into a report', () => {
+    expect(CATALOGUE.length).toBeLessThanOrEqual(MAX_CHECKS);
+  });
+
   it('has the 33 checks of the specification in its order', () => {
     const specified = [
       'IDEAL_STATE_EV_MISMATCH_CHECK',

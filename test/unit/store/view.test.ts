@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { isNewer } from '../../../src/kubernetes/resource-version.ts';
+import { isNewer } from '../../../src/store/resource-version.ts';
 import { View } from '../../../src/store/view.ts';
 import { role } from '../../builders/resources.ts';
 

@@ -36,6 +36,25 @@ export function When(props: { time: number | string | null | undefined }): JSX.E
   );
 }
 
+/** When an assignment ends, relative and absolute; nothing for one without an end. */
+export function Until(props: { time: string | null | undefined }): JSX.Element | null {
+  const { time } = props;
+  if (time === undefined || time === null) return null;
+  const ended = new Date(time).getTime() <= Date.now();
+  return (
+    <span class={ended ? 'muted' : undefined}>
+      {ended ? 'expired' : 'until'} <time dateTime={new Date(time).toISOString()}>{absolute(time)}</time> (
+      {relative(time)})
+    </span>
+  );
+}
+
+/** The day of the last use; nothing if the gateway does not record it. */
+export function LastUsed(props: { day: string | null | undefined }): JSX.Element | null {
+  if (props.day === undefined) return null;
+  return <span>{props.day ?? 'not recorded'}</span>;
+}
+
 export function ErrorNote(props: { message: string | undefined; retry?: () => void }): JSX.Element | null {
   if (props.message === undefined) return null;
   return (

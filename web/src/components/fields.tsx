@@ -137,6 +137,16 @@ export function SubjectFields(props: { value: Subject; onChange: (value: Subject
   );
 }
 
+/** The optional end of an assignment, in the browser's time zone. */
+export function UntilField(props: { value: string; onChange: (value: string) => void }): JSX.Element {
+  return <TextField label="Until" hint="Leave empty for no end" type="datetime-local" {...props} />;
+}
+
+/** The field `expiresAt` of a request. @param local value of a UntilField */
+export function expiryOf(local: string): { expiresAt?: string } {
+  return local === '' ? {} : { expiresAt: new Date(local).toISOString() };
+}
+
 /** A choice with a button for an action on the chosen option. */
 export function Picker(props: {
   label: string;

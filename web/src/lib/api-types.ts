@@ -14,6 +14,7 @@ export type Role = {
   readonly createdBy: string;
   readonly lastUpdatedBy: string;
   readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
 };
 
 export type Error = {
@@ -33,6 +34,8 @@ export type UpdateRoleRequest = {
   readonly createdBy?: string;
   readonly lastUpdatedBy?: string;
   readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type AttachPolicyRequest = {
@@ -58,6 +61,7 @@ export type Assignment = {
   readonly createdBy?: string;
   readonly expiresAt?: string | null;
   readonly status?: 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -74,14 +78,20 @@ export type AssignmentOfRole = {
   readonly createdBy?: string;
   readonly expiresAt?: string | null;
   readonly status?: 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type PolicyDocumentInput = {
+  readonly version: 'v1';
+  readonly statements: ReadonlyArray<StatementInput>;
 };
 
 export type CreatePolicyRequest = {
   readonly name: string;
   readonly description?: string;
   readonly policyDocumentJson?: string;
-  readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly policyDocument?: PolicyDocumentInput;
 };
 
 export type Statement = {
@@ -114,13 +124,15 @@ export type UpdatePolicyRequest = {
   readonly name?: string;
   readonly description?: string;
   readonly policyDocumentJson?: string;
-  readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly policyDocument?: PolicyDocumentInput;
   readonly srn?: string;
   readonly createdAt?: string;
   readonly lastUpdatedAt?: string;
   readonly createdBy?: string;
   readonly lastUpdatedBy?: string;
   readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type CreateServiceTokenRequest = {
@@ -151,6 +163,7 @@ export type ServiceToken = {
     readonly srn: string;
   }>;
   readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
+  readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };
 
@@ -174,7 +187,7 @@ export type WhoAmI = {
 
 export type SimulateAccessRequest = {
   readonly policyDocumentJson?: string;
-  readonly policyDocument?: Readonly<Record<string, unknown>>;
+  readonly policyDocument?: PolicyDocumentInput;
   readonly subjectTypeToSubject: {
     readonly 'user-email'?: string | ReadonlyArray<string>;
     readonly email?: string | ReadonlyArray<string>;
@@ -249,6 +262,25 @@ export type WhoCan = {
     readonly role: string;
     readonly policy: string;
     readonly statementIndex: number;
+  }>;
+};
+
+export type AccessReview = {
+  readonly trackedSince: string;
+  readonly unusedDays: number;
+  readonly complete: boolean;
+  readonly total: number;
+  readonly unused: ReadonlyArray<{
+    readonly kind: 'role' | 'statement' | 'assignment' | 'service-token';
+    readonly role?: string;
+    readonly policy?: string;
+    readonly statementIndex?: number;
+    readonly subject?: string;
+    readonly subjectType?: 'user-email' | 'group' | 'domain' | 'service-token';
+    readonly serviceToken?: string;
+    readonly description?: string;
+    readonly lastUsedAt: string | null;
+    readonly unusedSince: string;
   }>;
 };
 
@@ -422,4 +454,11 @@ export type CursorResponse = {
   readonly exceptions: ReadonlyArray<unknown>;
   readonly brokerHost?: string;
   readonly brokerPort?: number;
+};
+
+export type StatementInput = {
+  readonly description?: string;
+  readonly effect?: 'allow' | 'deny';
+  readonly actions?: string | ReadonlyArray<string>;
+  readonly resources: string | ReadonlyArray<string>;
 };

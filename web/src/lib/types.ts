@@ -10,10 +10,10 @@ import type {
   SimulateAccessResponse,
   StoredResultListing,
   WhoAmI,
-  WhoCan,
 } from './api-types.ts';
 
 export type {
+  WhoCan,
   Assignment,
   GatewayInfo,
   Policy,
@@ -37,7 +37,6 @@ export type NewServiceToken = Pick<IssuedServiceToken, 'srn' | 'accessKey' | 'se
 export type Whoami = WhoAmI;
 /** The response for a single resource and action. */
 export type SimulatedDecision = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>>;
-export type Access = WhoCan['subjects'][number];
 
 /** A page of a result. Pinot's statistics are further fields; `exceptions` and an absent table are as Pinot returns them. */
 export type CursorResponse = Omit<CursorResponseFields, 'resultTable' | 'exceptions'> & {

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Badge, BusyButton, ErrorNote, Form, Link } from '../components/basics.tsx';
+import { Badge, BusyButton, ErrorNote, Form, Link, Until } from '../components/basics.tsx';
 import { NO_SUBJECT, SubjectFields, TextField, type Subject } from '../components/fields.tsx';
 import { Table } from '../components/table.tsx';
 import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
-import type { Access, Policy, SimulatedDecision } from '../lib/types.ts';
+import type { Policy, SimulatedDecision, WhoCan } from '../lib/types.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
 import { COMMON_ACTIONS } from './access/policy-assist.ts';
@@ -133,50 +133,102 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
   );
 }
 
+function AllowingRoles(props: { roles: WhoCan['roles']; total: number }): JSX.Element {
+  if (props.total === 0) return <p class="muted">No role allows it.</p>;
+  return (
+    <Table label="Roles that allow it" columns={['Role', 'By policy', 'Statement']}>
+      {props.roles.map((row) => (
+        <tr key={row.role}>
+          <td>
+            <NameLink tab="roles" name={row.role} />
+          </td>
+          <td>
+            <NameLink tab="policies" name={row.policy} />
+          </td>
+          <td>{row.statementIndex + 1}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function NameLink(props: { tab: 'roles' | 'policies'; name: string }): JSX.Element | null {
+  if (props.name === '') return null;
+  return <Link to={`/access?tab=${props.tab}&name=${encodeURIComponent(props.name)}`}>{props.name}</Link>;
+}
+
+function AllowedSubjects(props: { subjects: WhoCan['subjects'] }): JSX.Element {
+  if (props.subjects.length === 0) return <p class="muted">No subject with a role may do it.</p>;
+  return (
+    <Table label="Who may do it" columns={['Subject', 'Kind', 'By role', 'By policy', 'Statement', 'Until']}>
+      {props.subjects.map((row) => (
+        <tr key={`${row.subjectType}/${row.subject}/${row.role}`}>
+          <td class="wrap">
+            {row.subject} {row.description !== undefined && <span class="muted">{row.description}</span>}
+          </td>
+          <td>{row.subjectType}</td>
+          <td>
+            <NameLink tab="roles" name={row.role} />
+          </td>
+          <td>
+            <NameLink tab="policies" name={row.policy} />
+          </td>
+          <td>{row.statementIndex + 1}</td>
+          <td>
+            <Until time={row.expiresAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
 function Reverse(props: { tables: readonly string[] }): JSX.Element {
   const { query } = useLocation();
-  const [table, setTable] = useState(query.get('table') ?? '');
-  const [rows, setRows] = useState<readonly Access[]>();
+  const [action, setAction] = useState(query.get('whoAction') ?? 'Query');
+  const [resource, setResource] = useState(query.get('whoResource') ?? TABLE);
+  const [found, setFound] = useState<WhoCan>();
   const { error, attempt } = useChange();
   const ask = async (): Promise<void> => {
-    setQuery({ table });
-    const resource = encodeURIComponent(TABLE + table);
-    const done = await attempt(async () =>
-      setRows((await call<{ subjects: Access[] }>(rbac(`/who-can?action=Query&resource=${resource}`))).subjects),
-    );
-    if (!done) setRows(undefined);
+    setQuery({ whoAction: action, whoResource: resource });
+    const question = new URLSearchParams({ action, resource });
+    if (!(await attempt(async () => setFound(await call<WhoCan>(rbac(`/who-can?${question.toString()}`)))))) {
+      setFound(undefined);
+    }
   };
   useEffect(() => {
-    if (table !== '') void ask();
+    if (query.has('whoResource')) void ask();
   }, []);
   return (
     <section class="card" aria-labelledby="reverse">
-      <h2 id="reverse">Who may query a table</h2>
+      <h2 id="reverse">Which roles allow it, and who holds them</h2>
       <Form class="columns">
-        <TextField label="Table" required value={table} onChange={setTable} choices={props.tables} />
-        <BusyButton type="submit" onPress={ask} disabled={table === ''}>
+        <TextField
+          label="Action to look up"
+          hint="Such as DeleteTable; * for every action"
+          required
+          value={action}
+          onChange={setAction}
+          choices={COMMON_ACTIONS}
+        />
+        <TextField
+          label="Resource to look up"
+          hint="Such as srn2:table#events"
+          required
+          value={resource}
+          onChange={setResource}
+          choices={props.tables.map((name) => TABLE + name)}
+        />
+        <BusyButton type="submit" onPress={ask} disabled={action === '' || resource === ''}>
           Show
         </BusyButton>
       </Form>
       <ErrorNote message={error} />
-      {rows && rows.length === 0 && <p class="muted">No subject with a role may query this table.</p>}
-      {rows && rows.length > 0 && (
-        <Table label="Who may query the table" columns={['Subject', 'Kind', 'By role', 'By policy']}>
-          {rows.map((row) => (
-            <tr key={`${row.subjectType}/${row.subject}/${row.role}`}>
-              <td class="wrap">{row.subject}</td>
-              <td>{row.subjectType}</td>
-              <td>
-                <Link to={`/access?tab=roles&name=${encodeURIComponent(row.role)}`}>{row.role}</Link>
-              </td>
-              <td>
-                {row.policy && (
-                  <Link to={`/access?tab=policies&name=${encodeURIComponent(row.policy)}`}>{row.policy}</Link>
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
+      {found && (
+        <>
+          <AllowingRoles roles={found.roles} total={found.totalRoles} />
+          <AllowedSubjects subjects={found.subjects} />
+        </>
       )}
     </section>
   );

@@ -89,16 +89,8 @@ function setOption(at: Reader): Option {
   at.expectMark('=');
   const key = checkedKey(at, parts.join('.'));
   // The engine prints a number anew: it would read the database `2024` in `02024`.
-  return { key, value: key.toLowerCase() === 'database' ? databaseValue(at) : setValue(at), at: offset };
-}
-
-/** The engine prints a number anew: it would read the database `2024` in `02024`. */
-function databaseValue(at: Reader): string {
-  const { kind, text, prefix } = at.peek();
-  if (kind !== 'string' || prefix !== '') throw at.unexpected('a string');
-  at.emit({ kind: 'database' });
-  at.skip();
-  return text;
+  if (key.toLowerCase() === 'database' && at.peek().kind !== 'string') throw at.unexpected('a string');
+  return { key, value: setValue(at), at: offset };
 }
 
 /** The engine compares keys without case. Only ASCII, because versions could differ in the case rules for other letters. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Directory } from '../../../../src/access/directory.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
-import { assignmentName } from '../../../../src/access/manager/assignments.ts';
+import { assignmentName } from '../../../../src/access/manager/assignment-name.ts';
 import { proposeName } from '../../../../src/access/manager/editor.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { NAME_PATTERN } from '../../../../src/resources/meta.ts';

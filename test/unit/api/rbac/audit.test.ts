@@ -116,7 +116,9 @@ describe('the audit record of a write', () => {
     expect(
       (await gateway.call('POST', '/policies', { name: 'p', policyDocument: { version: 'v1', statements } })).status,
     ).toBe(200);
-    const changed = statements.map((statement) => ({ ...statement, description: 'y'.repeat(900) }));
+    const changed = statements.map(({ effect, actions, resources }) => {
+      return { effect, description: 'y'.repeat(900), actions, resources };
+    });
     await gateway.call('PUT', `/policies/${inPath('policy', 'p')}`, {
       policyDocument: { version: 'v1', statements: changed },
     });

@@ -6,6 +6,7 @@ import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/po
 import type { Principal } from '../../../../src/access/principal.ts';
 import { rbacManager } from '../../../../src/api/rbac/index.ts';
 import type { AppParts } from '../../../../src/api/server/app.ts';
+import type { UsageTracker } from '../../../../src/access/usage/usage-tracker.ts';
 import { roleAssignment } from '../../../builders/resources.ts';
 import { ALICE, testApp } from '../../../support/app.ts';
 import { MemoryStore } from '../../access/memory-store.ts';
@@ -39,9 +40,10 @@ export async function testGateway(
     store?: MemoryStore;
     parts?: Partial<AppParts>;
     tables?: TableLookup;
+    usage?: UsageTracker;
   } = {},
 ): Promise<TestGateway> {
-  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, tables } = options;
+  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, tables, usage } = options;
   if (!store.get('Role', 'system-admin')) {
     store.seed(...PREDEFINED_POLICIES, ...PREDEFINED_ROLES);
     for (const name of roles) {
@@ -51,12 +53,13 @@ export async function testGateway(
     }
   }
   const clock = { time: NOW.getTime(), now: () => clock.time };
-  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock, usage });
   const manager = new RbacManager({
     store,
     directory,
     clock: { ...systemClock, now: () => clock.time },
     ...(tables ? { tables } : {}),
+    usage,
   });
   const app = await testApp({
     authorizer: directory,

@@ -27,6 +27,22 @@ async function run(...objects: ConstructorParameters<typeof FakeStore>) {
   return { store, ready, clock, events: recorder.events, settle: () => clock.advance(0) };
 }
 
+describe('the mark of a deletion that a gateway did not finish', () => {
+  it.each([
+    ['Role', role('r')],
+    ['Policy', policy('r')],
+  ] as const)('is removed from a %s after a minute', async (kind, object) => {
+    const annotations = { 'olapwarden.io/deleting': '2026-01-01T00:00:00Z', other: 'kept' };
+    const marked = { ...object, metadata: { ...object.metadata, annotations } };
+    const { store, clock } = await run(marked);
+    await clock.advance(59_000);
+    expect(store.get(kind, 'r')?.metadata.annotations).toEqual(annotations);
+    await clock.advance(1_000);
+    expect(store.get(kind, 'r')?.metadata.annotations).toEqual({ other: 'kept' });
+    expect(store.get(kind, 'r')?.status?.conditions?.[0]?.type).toBe('Ready');
+  });
+});
+
 describe('a Policy', () => {
   it('is ready if it is valid', async () => {
     const { store, ready } = await run(policy('read', { statements: [statement(), statement()] }));

@@ -237,6 +237,18 @@ describe('a token created through REST', () => {
     expect(token(store).ready).toBe('False NoSecretName');
   });
 
+  it('is deleted if a gateway ended before it wrote the hash', async () => {
+    const byRest = withMeta<ServiceToken>({
+      labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
+      annotations: { 'olapwarden.io/created-by': 'srn2:user#ada@example.com' },
+    })(owner);
+    const { store, clock } = await run(byRest);
+    await clock.advance(59_000);
+    expect(store.get('ServiceToken', 'job')).toBeDefined();
+    await clock.advance(1_000);
+    expect(store.get('ServiceToken', 'job')).toBeUndefined();
+  });
+
   it('cannot be rotated, and records one Event', async () => {
     const { store, recorder, settle } = await run(owner, hash, assign('a', 'job'));
     await annotate(store, 'now');

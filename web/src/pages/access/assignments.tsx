@@ -1,7 +1,17 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, DangerButton, ErrorNote, Form, Link, Loading, When } from '../../components/basics.tsx';
-import { NO_SUBJECT, SelectField, SubjectFields } from '../../components/fields.tsx';
+import {
+  BusyButton,
+  DangerButton,
+  ErrorNote,
+  Form,
+  LastUsed,
+  Link,
+  Loading,
+  Until,
+  When,
+} from '../../components/basics.tsx';
+import { expiryOf, NO_SUBJECT, SelectField, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { nameOf } from '../../lib/format.ts';
@@ -19,8 +29,12 @@ function Assign(props: { onChanged: () => void }): JSX.Element {
   const { error, send } = useChange(props.onChanged);
   const [subject, setSubject] = useState(NO_SUBJECT);
   const [role, setRole] = useState('');
+  const [until, setUntil] = useState('');
   const assign = async (): Promise<void> => {
-    if (await send(pathOf(role, 'create'), 'POST', subject)) setSubject({ ...subject, subject: '' });
+    const body = { ...subject, ...expiryOf(until) };
+    if (!(await send(pathOf(role, 'create'), 'POST', body))) return;
+    setSubject({ ...subject, subject: '' });
+    setUntil('');
   };
   return (
     <>
@@ -35,6 +49,7 @@ function Assign(props: { onChanged: () => void }): JSX.Element {
             ...(roles.value ?? []).map(({ name }) => ({ value: name, label: name })),
           ]}
         />
+        <UntilField value={until} onChange={setUntil} />
         <BusyButton class="primary" type="submit" onPress={assign} disabled={subject.subject === '' || role === ''}>
           Assign
         </BusyButton>
@@ -62,8 +77,11 @@ export function AssignmentsTab(): JSX.Element {
       <ErrorNote message={error ?? list.error} retry={list.reload} />
       {list.value === undefined && list.error === undefined && <Loading what="assignments" />}
       {shown.length > 0 && (
-        <Table label="Who has which role" columns={['Subject', 'Kind', 'Role', 'Since', 'By', '(Revoke)']}>
-          {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy, managedBy }) => (
+        <Table
+          label="Who has which role"
+          columns={['Subject', 'Kind', 'Role', 'Since', 'Until', 'Last used', 'By', '(Revoke)']}
+        >
+          {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy, ...rest }) => (
             <tr key={`${role}/${subjectType}/${subject}`}>
               <td class="wrap">{subject}</td>
               <td>{subjectType}</td>
@@ -74,7 +92,13 @@ export function AssignmentsTab(): JSX.Element {
                 <When time={createdAt} />
               </td>
               <td>
-                {nameOf(createdBy ?? '')} <ManagedBadge by={managedBy} />
+                <Until time={rest.expiresAt} />
+              </td>
+              <td>
+                <LastUsed day={rest.lastUsedAt} />
+              </td>
+              <td>
+                {nameOf(createdBy ?? '')} <ManagedBadge by={rest.managedBy} />
               </td>
               <td>
                 <DangerButton

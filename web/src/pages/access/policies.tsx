@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, DangerButton, ErrorNote, Loaded } from '../../components/basics.tsx';
+import { BusyButton, DangerButton, ErrorNote, Loaded, Prose } from '../../components/basics.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
@@ -76,13 +76,17 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
   const data = useData(path, (signal) => call<Policy>(path, { signal }));
   const [text, setText] = useDraft(`policy/${props.name}/document`);
   const [description, setDescription] = useDraft(`policy/${props.name}/description`);
-  const { error, send, clearError } = useChange(props.onChanged);
+  const { error, attempt, send, clearError } = useChange(props.onChanged);
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
   const save = async (policy: Policy): Promise<void> => {
     const body = {
       description: description ?? policy.description ?? '',
       policyDocumentJson: text ?? policy.policyDocumentJson,
     };
-    if (!(await send(path, 'PUT', body))) return;
+    const saved = await attempt(async () => {
+      setWarnings((await call<Policy>(path, { method: 'PUT', body })).warnings ?? []);
+    });
+    if (!saved) return;
     setText(undefined);
     setDescription(undefined);
     data.reload();
@@ -105,6 +109,15 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
               serverError={error}
             />
             <ErrorNote message={error} />
+            {warnings.length > 0 && (
+              <ul class="note" role="status">
+                {warnings.map((warning) => (
+                  <li key={warning}>
+                    <Prose text={warning} />
+                  </li>
+                ))}
+              </ul>
+            )}
             <footer class="row">
               <BusyButton
                 class="primary"

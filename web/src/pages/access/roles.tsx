@@ -1,7 +1,17 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, DangerButton, ErrorNote, Form, Link, Loaded, When } from '../../components/basics.tsx';
-import { NO_SUBJECT, Picker, SubjectFields } from '../../components/fields.tsx';
+import {
+  BusyButton,
+  DangerButton,
+  ErrorNote,
+  Form,
+  LastUsed,
+  Link,
+  Loaded,
+  Until,
+  When,
+} from '../../components/basics.tsx';
+import { expiryOf, NO_SUBJECT, Picker, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
@@ -57,15 +67,18 @@ function RoleSubjects(props: { base: string }): JSX.Element {
   const list = useData(`${base}/assignments`, (signal) => call<Assignment[]>(`${base}/assignments`, { signal }));
   const { error, send } = useChange(list.reload);
   const [subject, setSubject] = useState(NO_SUBJECT);
+  const [until, setUntil] = useState('');
   const assign = async (): Promise<void> => {
-    if (await send(`${base}/create-assignment`, 'POST', subject)) setSubject({ ...subject, subject: '' });
+    if (!(await send(`${base}/create-assignment`, 'POST', { ...subject, ...expiryOf(until) }))) return;
+    setSubject({ ...subject, subject: '' });
+    setUntil('');
   };
   return (
     <section aria-labelledby="role-subjects">
       <h3 id="role-subjects">Assigned to</h3>
       <ErrorNote message={error ?? list.error} />
       <ul class="rows">
-        {(list.value ?? []).map(({ subject: name, subjectType, createdAt, managedBy }) => (
+        {(list.value ?? []).map(({ subject: name, subjectType, createdAt, expiresAt, managedBy }) => (
           <li key={`${subjectType}/${name}`}>
             <span>
               <span class="muted">{subjectType}</span> {name}
@@ -73,6 +86,7 @@ function RoleSubjects(props: { base: string }): JSX.Element {
             <span class="muted">
               <When time={createdAt} />
             </span>
+            <Until time={expiresAt} />
             <ManagedBadge by={managedBy} />
             <DangerButton
               small
@@ -88,6 +102,7 @@ function RoleSubjects(props: { base: string }): JSX.Element {
       {list.value?.length === 0 && <p class="muted">No subjects have this role.</p>}
       <Form class="columns">
         <SubjectFields value={subject} onChange={setSubject} />
+        <UntilField value={until} onChange={setUntil} />
         <BusyButton type="submit" onPress={assign} disabled={subject.subject === ''}>
           Assign
         </BusyButton>
@@ -115,6 +130,11 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
           <article class="card">
             <h2>{props.name}</h2>
             <Authorship resource={role} />
+            {role.lastUsedAt !== undefined && (
+              <p class="muted">
+                last used: <LastUsed day={role.lastUsedAt} />
+              </p>
+            )}
             <Form class="row">
               <label class="inline grow">
                 <span>Description</span>

@@ -7,6 +7,7 @@ import {
   Dialog,
   download,
   ErrorNote,
+  LastUsed,
   Link,
   Loading,
   When,
@@ -139,6 +140,12 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
       <p class="muted">
         created <When time={token.createdAt} /> by {nameOf(token.createdBy)} ·{' '}
         {token.status === 'EXPIRED' ? 'expired' : 'expires'} <When time={token.expiresAt} />
+        {token.lastUsedAt !== undefined && (
+          <>
+            {' '}
+            · last used: <LastUsed day={token.lastUsedAt} />
+          </>
+        )}
       </p>
       <ManagedNote by={token.managedBy} />
       <TokenRoles token={token} onChanged={props.onChanged} />

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { classify } from '../../../../../src/api/server/request/classify.ts';
 import { printTarget } from '../../../../../src/api/server/request/target.ts';
@@ -62,6 +64,19 @@ describe('the kind of a request', () => {
   ])('is none for %s: 400', (url) => {
     expect(() => classify('GET', url)).toThrow(HttpError);
   });
+});
+
+it('every documented operation has a kind of the gateway, not of the engine', () => {
+  const file = join(import.meta.dirname, '../../../../../openapi.json');
+  const { paths } = JSON.parse(readFileSync(file, 'utf8')) as { paths: Record<string, object> };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), url: path.replaceAll(/\{[^}]*\}/g, 'x') })),
+  );
+  expect(operations.length).toBeGreaterThan(30);
+  const unclassified = operations.filter(({ method, url }) =>
+    ['controller', 'other-query', 'unknown'].includes(classify(method, url).kind),
+  );
+  expect(unclassified).toEqual([]);
 });
 
 describe('the canonical form of a URL', () => {

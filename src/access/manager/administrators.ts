@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import type { RoleAssignment } from '../../resources/kinds.ts';
+import { ANNOTATIONS } from '../../resources/meta.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import { StoreError } from '../../store/resource-store.ts';
+import { isStoreError, ManagerError } from '../errors.ts';
+import { SYSTEM_ADMIN } from '../policy/predefined.ts';
+import type { Principal } from '../principal.ts';
+import { expiryOf, sameSubject } from '../subjects.ts';
+import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
+
+type Spec = RoleAssignment['spec'];
+
+/** Whoever loses the role sooner than this no longer counts as an administrator. */
+const LASTING_MS = 24 * 3_600_000;
+
+/**
+ * Changes assignments of the role `system-admin` so that a subject is left that holds it and will hold it for a day.
+ *
+ * Two callers must not take the role from each other, also at two gateways. The version of the assignment to be changed is read first, then
+ * the assignment that is left gets a new version, then exactly the version that was read is changed. Suppose A and B are each taken away because
+ * the other is left. Each of the two has marked the other one's assignment after reading its own. The later of these marks came after both
+ * reads, so the change of the assignment that it marked fails, because that has another version than was read; or it came after that
+ * change, and found no assignment to mark. Either way one of them starts again.
+ */
+export class Administrators {
+  readonly #editor: ResourceEditor;
+  readonly #canonical: (subject: Subject) => Subject;
+
+  /** @param canonical gives equal subjects one name */
+  constructor(editor: ResourceEditor, canonical: (subject: Subject) => Subject) {
+    this.#editor = editor;
+    this.#canonical = canonical;
+  }
+
+  /**
+   * Takes the role from `subject`, now or later.
+   * @param change the new spec, without subjects to delete the assignment; the same object if nothing changes
+   * @returns the assignment; undefined if it has been deleted
+   * @throws {ManagerError} conflict if no lasting administrator would be left
+   */
+  takeAway(
+    author: Principal,
+    name: string,
+    subject: Subject,
+    change: (spec: Spec) => Spec,
+  ): Promise<RoleAssignment | undefined> {
+    const { store } = this.#editor;
+    return this.#editor.inTurn('RoleAssignment', name, () =>
+      this.#editor.retryConflicts(keepsChanging('RoleAssignment', name), async () => {
+        const current = await store.read('RoleAssignment', name);
+        if (current === undefined) throw notFound('RoleAssignment', name);
+        const spec = change(current.spec);
+        if (spec === current.spec) return current;
+        if (await this.#holdsNow(current.spec, subject)) await this.#relyOnAnother(name, spec, subject);
+        if (spec.subjects.length > 0) {
+          return store.update('RoleAssignment', this.#editor.stamped({ ...current, spec }, author));
+        }
+        await store.delete('RoleAssignment', name, exactly(current));
+        return undefined;
+      }),
+    );
+  }
+
+  /** Whether there is something to take away: an expired subject has lost the role already. */
+  async #holdsNow({ subjects }: Spec, subject: Subject): Promise<boolean> {
+    const now = this.#editor.now();
+    for (const own of subjects.map(this.#canonical)) {
+      if (sameSubject(own, subject) && (await this.#holdsAfter(own, now))) return true;
+    }
+    return false;
+  }
+
+  async #relyOnAnother(name: string, spec: Spec, subject: Subject): Promise<void> {
+    if (await this.#findLasting(spec.subjects, subject)) return;
+    for (const other of await this.#editor.store.readAll('RoleAssignment')) {
+      if (other.spec.role !== SYSTEM_ADMIN || other.metadata.name === name) continue;
+      if (!(await this.#findLasting(other.spec.subjects, subject))) continue;
+      await this.#mark(other);
+      return;
+    }
+    throw new ManagerError(
+      'conflict',
+      `role \`${SYSTEM_ADMIN}\` would have no subject left that holds it for another 24 hours: assign it to another subject first`,
+    );
+  }
+
+  async #findLasting(subjects: readonly Subject[], except: Subject): Promise<boolean> {
+    const until = this.#editor.now() + LASTING_MS;
+    for (const subject of subjects.map(this.#canonical)) {
+      if (!sameSubject(subject, except) && (await this.#holdsAfter(subject, until))) return true;
+    }
+    return false;
+  }
+
+  /** @param time milliseconds since the epoch */
+  async #holdsAfter(subject: Subject, time: number): Promise<boolean> {
+    if (expiryOf(subject) <= time) return false;
+    if (subject.type !== 'service-token') return true;
+    const token = await this.#editor.store.read('ServiceToken', subject.name);
+    return token !== undefined && token.metadata.deletionTimestamp === undefined && expiryOf(token.spec) > time;
+  }
+
+  /** Gives the assignment a new version. @throws {StoreError} conflict if it has changed or is gone */
+  async #mark(assignment: RoleAssignment): Promise<void> {
+    const annotations = { ...assignment.metadata.annotations, [ANNOTATIONS.reliedOn]: randomUUID() };
+    try {
+      await this.#editor.store.update('RoleAssignment', {
+        ...assignment,
+        metadata: { ...assignment.metadata, annotations },
+      });
+    } catch (error) {
+      if (!isStoreError(error, 'not-found')) throw error;
+      throw new StoreError('conflict', error instanceof Error ? error.message : '');
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import type { Policy } from '../../resources/kinds.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { CompiledStatement } from '../policy/compiled-policy.ts';
+import type { DecisionObserver } from '../policy/decision.ts';
+import type { GrantSet } from '../policy/grant-set.ts';
+import type { Principal } from '../principal.ts';
+import { assignmentUsageKey, roleUsageKey, statementUsageKey, tokenUsageKey } from './usage-keys.ts';
+import type { UsageTracker } from './usage-tracker.ts';
+
+export interface DecisionRecorderPorts {
+  readonly tracker: Pick<UsageTracker, 'day' | 'mark'>;
+  readonly policy: (name: string) => Policy | undefined;
+  readonly subjectsOf: (principal: Principal) => readonly Subject[];
+  /** Whether the subject has the role now. */
+  readonly holds: (subject: Subject, role: string) => boolean;
+}
+
+/**
+ * Marks what decided: the service token of the caller, one deciding statement, the caller's roles with its policy, and the assignments by which
+ * the caller has these roles. Of several statements that decide alike only one is marked, so that what is never marked can be removed
+ * without an effect on the decisions.
+ */
+export class DecisionRecorder implements DecisionObserver {
+  readonly #ports: DecisionRecorderPorts;
+
+  constructor(ports: DecisionRecorderPorts) {
+    this.#ports = ports;
+  }
+
+  get day(): number {
+    return this.#ports.tracker.day;
+  }
+
+  decided(principal: Principal, grants: GrantSet, deciding: CompiledStatement | undefined): void {
+    const { tracker, policy } = this.#ports;
+    if (principal.kind === 'service-token') tracker.mark(tokenUsageKey(principal.id));
+    if (deciding?.policy === undefined) return;
+    const statement = policy(deciding.policy)?.spec.statements[deciding.index];
+    if (statement) tracker.mark(statementUsageKey(deciding.policy, statement));
+    for (const role of grants.rolesWith(deciding.policy)) {
+      tracker.mark(roleUsageKey(role));
+      this.#markAssignments(principal, role);
+    }
+  }
+
+  #markAssignments(principal: Principal, role: string): void {
+    const { tracker, subjectsOf, holds } = this.#ports;
+    for (const subject of subjectsOf(principal)) {
+      if (!holds(subject, role)) continue;
+      // A token is assigned by the name of its object or by its access key; the record has its name.
+      const name = principal.kind === 'service-token' ? principal.id : subject.name;
+      tracker.mark(assignmentUsageKey(role, { type: subject.type, name }));
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { hash } from 'node:crypto';
+import type { Statement } from '../../resources/policy.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import { subjectKey } from '../subjects.ts';
+
+/** 72 bits of a hash: keys have one length whatever the names, and two of 40,000 are the same with a probability of 10⁻¹³. */
+const KEY_LENGTH = 12;
+
+function keyOf(...parts: readonly string[]): string {
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, KEY_LENGTH);
+}
+
+export function roleUsageKey(role: string): string {
+  return keyOf('role', role);
+}
+
+/** By the content of the statement: a changed statement is another one, a moved one is the same. */
+export function statementUsageKey(policy: string, { effect, actions, resources }: Statement): string {
+  return keyOf('statement', policy, JSON.stringify([effect ?? 'deny', actions ?? null, resources]));
+}
+
+/** @param subject a service token by the name of its object */
+export function assignmentUsageKey(role: string, { type, name }: Pick<Subject, 'type' | 'name'>): string {
+  return keyOf('assignment', role, subjectKey(type, name));
+}
+
+/** @param name of the ServiceToken object */
+export function tokenUsageKey(name: string): string {
+  return keyOf('service-token', name);
+}

@@ -1,0 +1,145 @@
+import { NAME_PATTERN } from '../../../resources/meta.ts';
+import { ACTION_PATTERN, SRN_PATTERN } from '../../../resources/policy.ts';
+import type { DocsByOperation, OperationDocs } from './operation-docs.ts';
+import { OTHER_DOCS } from './other.ts';
+import { RBAC_DOCS } from './rbac.ts';
+
+type Json = Record<string, unknown>;
+
+export const OPERATION_DOCS: DocsByOperation = { ...RBAC_DOCS, ...OTHER_DOCS };
+
+const NAME = NAME_PATTERN.slice(1, -1);
+
+/**
+ * Patterns and examples of parameters, by name. Patterns are not part of the validation: there a message says more than that a pattern does not
+ * match, for example which name would be valid.
+ */
+const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly example: unknown }>> = {
+  roleSrn: { pattern: `^srn2:role#${NAME}$`, example: 'srn2:role#analysts' },
+  policySrn: { pattern: `^srn2:policy#${NAME}$`, example: 'srn2:policy#read-events' },
+  tokenSrn: { pattern: `^srn2:service-token#${NAME}$`, example: 'srn2:service-token#a1b2c3d4e5f6g7h8' },
+  requestId: { pattern: '^[0-9a-f]{8}-n?[0-9a-f]{30}$', example: '0a1b2c3d-00112233445566778899aabbccddee' },
+  continue: { pattern: '^[A-Za-z0-9_-]+$', example: 'YWZ0ZXI6YW5hbHlzdHM' },
+  action: { pattern: '^[A-Za-z]{1,128}$', example: 'Query' },
+  resource: { pattern: SRN_PATTERN, example: 'srn2:table#events' },
+  limit: { example: 100 },
+  offset: { example: 0 },
+  numRows: { example: 100 },
+  sql: { example: 'SELECT count(*) FROM events' },
+  taskName: { example: 'ClusterHealthCheckTask' },
+  state: { example: 'ENABLE' },
+};
+
+/** Patterns of fields in request bodies, by schema and field. */
+const FIELD_PATTERNS: readonly (readonly [schema: string, field: string, pattern: string])[] = [
+  ['CreateRoleRequest', 'name', NAME_PATTERN],
+  ['CreatePolicyRequest', 'name', NAME_PATTERN],
+  ['AttachPolicyRequest', 'policySrn', `^srn2:policy#${NAME}$`],
+  ['SimulateAccessRequest', 'resourceSrn2String', SRN_PATTERN],
+  ['SimulateAccessRequest', 'action', '^[A-Za-z*]{1,128}$'],
+];
+
+const oneOrMore = (item: Json): Json => ({ anyOf: [item, { type: 'array', items: item, minItems: 1, maxItems: 256 }] });
+
+/** The document of a policy as requests may have it. It is parsed by a parser of its own, which names the path and the nearest valid name. */
+const DOCUMENT_SCHEMAS: Json = {
+  PolicyDocumentInput: {
+    type: 'object',
+    description: 'A policy document.',
+    required: ['version', 'statements'],
+    additionalProperties: false,
+    properties: {
+      version: { type: 'string', enum: ['v1'] },
+      statements: {
+        type: 'array',
+        minItems: 1,
+        maxItems: 1000,
+        items: { $ref: '#/components/schemas/StatementInput' },
+      },
+    },
+  },
+  StatementInput: {
+    type: 'object',
+    description: 'A rule that allows or denies actions on resources. A deny overrides every allow.',
+    required: ['resources'],
+    additionalProperties: false,
+    properties: {
+      description: { type: 'string', maxLength: 1024 },
+      effect: { type: 'string', enum: ['allow', 'deny'], default: 'deny' },
+      actions: {
+        description: 'Action names without regard to case; `*` matches any letters. All actions if absent.',
+        ...oneOrMore({ type: 'string', pattern: ACTION_PATTERN }),
+      },
+      resources: {
+        description: 'Resource names; `*` matches any characters within a level, `*` alone matches everything.',
+        ...oneOrMore({ type: 'string', maxLength: 1024, pattern: SRN_PATTERN }),
+      },
+    },
+  },
+};
+
+const ETAG = {
+  description: 'Version of the resource, for `If-Match`.',
+  schema: { type: 'string', pattern: '^"[^"]*"$', examples: ['"4711"'] },
+};
+const TAG_LIST = '^(\\*|(W/)?"[!#-~]{0,64}"(, (W/)?"[!#-~]{0,64}")*)$';
+const conditional = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string', pattern: TAG_LIST },
+  example: '"4711"',
+});
+const IF_MATCH = conditional('If-Match', 'Changes the resource only if it has this version (`ETag`); otherwise 412.');
+const IF_NONE_MATCH = conditional('If-None-Match', '304 without a body if the resource has this version (`ETag`).');
+
+/** Adds descriptions, examples, links and version headers to an operation, and patterns to its parameters. */
+export function documentOperation(operation: Json): void {
+  for (const parameter of (operation['parameters'] ?? []) as Json[]) documentParameter(parameter);
+  const docs = OPERATION_DOCS[String(operation['operationId'])];
+  if (docs === undefined) return;
+  if (docs.request !== undefined) addExample(operation['requestBody'] as Json | undefined, docs.request);
+  const responses = operation['responses'] as Record<string, Json>;
+  const status = Object.keys(responses).find((code) => code.startsWith('2'));
+  const ok = status === undefined ? undefined : responses[status];
+  if (ok === undefined) return;
+  ok['description'] = docs.ok;
+  if (docs.response !== undefined) addExample(ok, docs.response);
+  if (docs.links !== undefined) ok['links'] = docs.links;
+  documentVersions(operation, ok, docs);
+}
+
+function documentVersions(operation: Json, ok: Json, { versions }: OperationDocs): void {
+  if (versions === undefined) return;
+  if (versions !== 'remove') ok['headers'] = { ...(ok['headers'] as Json | undefined), ETag: ETAG };
+  const condition = versions === 'read' ? IF_NONE_MATCH : versions === 'tag' ? undefined : IF_MATCH;
+  if (condition === undefined) return;
+  operation['parameters'] = [...((operation['parameters'] ?? []) as Json[]), condition];
+  const responses = operation['responses'] as Json;
+  if (versions === 'read') responses['304'] ??= { description: 'The resource has the version of `If-None-Match`.' };
+}
+
+function documentParameter(parameter: Json): void {
+  const known = PARAMETERS[String(parameter['name'])];
+  if (known === undefined) return;
+  parameter['example'] ??= known.example;
+  const schema = parameter['schema'] as Json | undefined;
+  if (schema !== undefined && known.pattern !== undefined) parameter['schema'] = { pattern: known.pattern, ...schema };
+}
+
+function addExample(message: Json | undefined, example: unknown): void {
+  for (const media of Object.values((message?.['content'] ?? {}) as Record<string, Json>)) media['example'] ??= example;
+}
+
+/** Adds patterns to request bodies, and the schemas of policy documents. */
+export function documentSchemas(schemas: Json): Json {
+  const documented: Json = { ...schemas };
+  for (const [name, field, pattern] of FIELD_PATTERNS) {
+    const schema = documented[name] as { readonly properties: Readonly<Record<string, Json>> } | undefined;
+    if (schema === undefined) continue;
+    const properties = { ...schema.properties, [field]: { ...schema.properties[field], pattern } };
+    documented[name] = { ...schema, properties };
+  }
+  return 'PolicyDocumentInput' in documented ? { ...documented, ...DOCUMENT_SCHEMAS } : documented;
+}

@@ -1,0 +1,27 @@
+/** What the schemas of an operation do not say, for the OpenAPI document. */
+export interface OperationDocs {
+  /** What the 2xx response has. */
+  readonly ok: string;
+  /** Example of the request body. */
+  readonly request?: unknown;
+  /** Example of the response body; required where the response has one. */
+  readonly response?: unknown;
+  /**
+   * `tag`: sends `ETag`. `read`: also honours `If-None-Match`. `write`: also honours `If-Match`. `remove`: honours `If-Match` and sends none.
+   */
+  readonly versions?: 'tag' | 'read' | 'write' | 'remove';
+  /** Operations that can follow, by name. */
+  readonly links?: Readonly<Record<string, Link>>;
+}
+
+/** An OpenAPI link object. */
+export interface Link {
+  readonly operationId: string;
+  /** By parameter name; with `path.` or `query.` where the name alone is ambiguous. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly requestBody?: unknown;
+  readonly description: string;
+}
+
+/** By `operationId`. */
+export type DocsByOperation = Readonly<Record<string, OperationDocs>>;

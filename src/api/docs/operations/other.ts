@@ -1,0 +1,142 @@
+import { METADATA_FIELDS } from '../../../results/metadata.ts';
+import type { DocsByOperation, Link } from './operation-docs.ts';
+
+const REQUEST_ID = '0a1b2c3d-00112233445566778899aabbccddee';
+const METADATA = Object.fromEntries(METADATA_FIELDS.map(([name, empty]) => [name, JSON.parse(empty) as unknown]));
+
+const PAGE = {
+  resultTable: {
+    dataSchema: { columnNames: ['city', 'orders'], columnDataTypes: ['STRING', 'LONG'] },
+    rows: [['Oslo', 42]],
+  },
+  requestId: REQUEST_ID,
+  brokerId: 'olap-warden-gateway-0',
+  numRowsResultSet: 2,
+  offset: 0,
+  numRows: 1,
+  nextOffsetParams: 'offset=1&numRows=1',
+  exceptions: [],
+};
+
+const ofResult = (operationId: string, description: string): Link => ({
+  operationId,
+  description,
+  parameters: {
+    requestId: '$response.body#/requestId',
+    ...(operationId === 'getQueryResults' ? { offset: '$response.body#/offset' } : {}),
+  },
+});
+const RESULT_LINKS = {
+  getQueryResults: ofResult('getQueryResults', 'Reads a page of the result.'),
+  getQueryMetadata: ofResult('getQueryMetadata', 'Reads the metadata of the result.'),
+  deleteStoredResult: ofResult('deleteStoredResult', 'Deletes the result.'),
+};
+const SUBMIT = {
+  ok: 'With pagination the first page of the stored result; otherwise the response of the engine, unchanged.',
+  response: PAGE,
+  links: RESULT_LINKS,
+};
+
+/** Cluster health, paginated queries, the gateway itself and the dashboard. */
+export const OTHER_DOCS: DocsByOperation = {
+  getClusterHealth: {
+    ok: 'The report of the latest run.',
+    response: {
+      runTimestamp: 1_769_846_400_000,
+      durationMs: 4200,
+      status: 'PASS',
+      summary: { pass: 33, fail: 0 },
+      checks: [],
+      healthCheckResult: { TABLE: { events_OFFLINE: { REPLICATION_CHECK: { pass: true } } } },
+      running: null,
+    },
+  },
+  setClusterHealthState: {
+    ok: 'The state of the periodic task.',
+    response: { state: 'ENABLE', message: 'the cluster health task is enabled' },
+  },
+  listHealthChecks: {
+    ok: 'All checks.',
+    response: [
+      {
+        name: 'REPLICATION_CHECK',
+        title: 'Replication',
+        description: 'A segment has fewer online replicas than its table requires.',
+        category: 'segments',
+        defaultThresholds: {},
+      },
+    ],
+  },
+  getPeriodicTaskNames: { ok: 'Names of the periodic tasks.', response: ['ClusterHealthCheckTask'] },
+  runPeriodicTask: {
+    ok: 'The run that was started or joined.',
+    response: { taskId: 'api-0a1b2c3d', isSuccessful: true, message: 'the task was started' },
+  },
+  submitQuery: { ...SUBMIT, request: { sql: 'SELECT city, count(*) AS orders FROM events GROUP BY city' } },
+  submitQueryByGet: SUBMIT,
+  getQueryResults: { ok: 'One page of the result.', response: PAGE },
+  getQueryMetadata: { ok: 'The metadata of the result.', response: [{ ...METADATA, requestId: REQUEST_ID }] },
+  listStoredResults: {
+    ok: 'The stored results that the caller may read.',
+    response: {
+      resultMetadataList: [
+        {
+          requestId: REQUEST_ID,
+          brokerId: 'olap-warden-gateway-0',
+          submissionTimeMs: 1_769_846_400_000,
+          expirationTimeMs: 1_769_850_000_000,
+          responseMetadata: [{ type: 'JSON', numRows: 2, dataFile: 's3://results/a', metadataFile: 's3://results/b' }],
+          owner: 'srn2:user#ada@example.com',
+          bytes: 2048,
+        },
+      ],
+    },
+  },
+  getResultStoreUsage: {
+    ok: 'The usage of the result store.',
+    response: {
+      usedBytes: 2048,
+      capacityBytes: null,
+      cleanerEnabled: true,
+      quotaBytes: 10_737_418_240,
+      criticalPercent: 90,
+      targetPercent: 70,
+    },
+  },
+  deleteStoredResult: { ok: 'The result is deleted.', response: `Query Results for ${REQUEST_ID} deleted.` },
+  getGatewayIdentity: { ok: 'The id of this gateway.', response: { brokerId: 'olap-warden-gateway-0' } },
+  getGateway: {
+    ok: 'The state of this gateway.',
+    response: {
+      version: '0.1.0',
+      brokerId: 'olap-warden-gateway-0',
+      startedAt: '2026-01-31T08:00:00.000Z',
+      store: { kind: 'kubernetes', synced: true, ageMs: 120, lastError: null },
+      engine: { url: 'http://pinot-controller:9000', reachable: true, message: null },
+      instances: [{ brokerId: 'olap-warden-gateway-0', host: '10.0.0.7', port: 8080, self: true }],
+      pagination: { protocol: 's3' },
+    },
+  },
+  getOpenApi: { ok: 'The OpenAPI document.', response: { openapi: '3.1.0' } },
+  openSession: { ok: 'The session is open. The body is empty.' },
+  endSession: { ok: 'The session has ended. The body is empty.' },
+  signInMethods: {
+    ok: 'How to sign in to the dashboard.',
+    response: {
+      oidc: {
+        authorizationEndpoint: 'https://idp.example.com/authorize',
+        clientId: 'olap-warden',
+        scope: 'openid email profile',
+      },
+    },
+  },
+  openOidcSession: {
+    ok: 'The session is open. The body is empty.',
+    request: {
+      code: 'SplxlOBeZQQYbYS6WxSbIA',
+      codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+      nonce: 'n-0S6_WzA2Mj-0123456',
+      redirectUri: 'https://olap-warden.example.com/ui/signed-in',
+    },
+  },
+};

@@ -1,0 +1,128 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { Type, type Static } from 'typebox';
+import type { RbacManager } from '../../access/manager/manager.ts';
+import { policyResource, roleResource, serviceTokenResource } from '../../access/policy/srn.ts';
+import { accessReview, REVIEWED_KINDS, type ReviewPorts, type Unused } from '../../access/usage/access-review.ts';
+import { formatDay } from '../../access/usage/usage-record.ts';
+import { SUBJECT_TYPES } from '../../resources/role-assignment.ts';
+import { StringEnum } from '../../resources/schema.ts';
+import { HttpError } from '../server/errors.ts';
+import { ListQuery } from './schemas.ts';
+import { answers, page } from './support.ts';
+
+const DEFAULT_DAYS = 90;
+const MAX_DAYS = 3650;
+
+const ReviewQuery = Type.Object({
+  ...ListQuery.properties,
+  unusedDays: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_DAYS,
+      default: DEFAULT_DAYS,
+      description: 'Lists what nobody used for at least this number of days.',
+    }),
+  ),
+});
+type ReviewQuery = Static<typeof ReviewQuery>;
+
+const Day = (description: string) => Type.String({ format: 'date', description: `${description} (UTC).` });
+
+const AccessReview = Type.Object(
+  {
+    trackedSince: Day('First day of the record of use'),
+    unusedDays: Type.Integer(),
+    complete: Type.Boolean({
+      description: 'False while the record is younger than `unusedDays`: what was never used cannot be listed yet.',
+    }),
+    total: Type.Integer({ description: 'Number of entries on all pages.' }),
+    unused: Type.Array(
+      Type.Object({
+        kind: StringEnum(REVIEWED_KINDS),
+        role: Type.Optional(Type.String({ description: 'Of a role or an assignment.' })),
+        policy: Type.Optional(Type.String({ description: 'Policy of a statement.' })),
+        statementIndex: Type.Optional(Type.Integer({ description: "Position in the policy's statements, from 0." })),
+        subject: Type.Optional(
+          Type.String({ description: 'Of an assignment or a service token; a service token by its access key.' }),
+        ),
+        subjectType: Type.Optional(StringEnum(SUBJECT_TYPES)),
+        serviceToken: Type.Optional(Type.String({ description: 'Name of the service token.' })),
+        description: Type.Optional(Type.String()),
+        lastUsedAt: Type.Union([Day('Day of the last use'), Type.Null()], {
+          description: 'Null if no use is recorded.',
+        }),
+        unusedSince: Day(
+          'First day without use that is proven: after the last use, the creation (of a statement: the last change of its policy) and the begin of the record',
+        ),
+      }),
+    ),
+  },
+  { $id: 'AccessReview' },
+);
+
+/** `GET /access-review`: what nobody has used for a time. */
+export function accessReviewRoutes(app: FastifyInstance, manager: RbacManager): void {
+  app.get<{ Querystring: ReviewQuery }>(
+    '/access-review',
+    {
+      schema: {
+        operationId: 'accessReview',
+        tags: ['access'],
+        summary:
+          'Lists roles, statements, assignments and service tokens that nobody used for a time, of those that the caller may read.',
+        querystring: ReviewQuery,
+        response: {
+          ...answers(
+            {
+              ...AccessReview,
+              headers: {
+                link: {
+                  type: 'string',
+                  description: 'With `limit`: the URL of the next page, `rel="next"`; absent on the last page.',
+                },
+              },
+            },
+            400,
+          ),
+        },
+      },
+    },
+    async (request, reply): Promise<Static<typeof AccessReview>> => {
+      const { usage } = manager;
+      if (!usage) throw new HttpError(503, 'this gateway does not record the use of access');
+      const { unusedDays = DEFAULT_DAYS } = request.query;
+      const mayRead: ReviewPorts['mayRead'] = (kind, name) => {
+        const [action, resource] = readRight(kind, name);
+        return request.server.authorizer.isAllowed(request.principal, action, resource);
+      };
+      const found = await accessReview({ ...manager.reviewPorts, usage, mayRead }, unusedDays);
+      found.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+      return {
+        trackedSince: formatDay(usage.since),
+        unusedDays,
+        complete: usage.since <= usage.day - unusedDays,
+        total: found.length,
+        unused: page(request, reply, found, sortKey),
+      };
+    },
+  );
+}
+
+function readRight(kind: Parameters<ReviewPorts['mayRead']>[0], name: string) {
+  switch (kind) {
+    case 'role':
+      return ['GetRole', roleResource(name)] as const;
+    case 'policy':
+      return ['GetPolicy', policyResource(name)] as const;
+    case 'assignment':
+      return ['GetAssignment', roleResource(name)] as const;
+    case 'service-token':
+      return ['GetServiceToken', serviceTokenResource(name)] as const;
+  }
+}
+
+function sortKey({ kind, role, policy, serviceToken, statementIndex = 0, subjectType, subject }: Unused): string {
+  const name = role ?? policy ?? serviceToken ?? '';
+  return [kind, name, String(statementIndex).padStart(5, '0'), subjectType ?? '', subject ?? ''].join(' ');
+}

@@ -1,0 +1,159 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Principal } from '../../../src/access/principal.ts';
+import { tableResource } from '../../../src/access/policy/srn.ts';
+import { observeExpiries } from '../../../src/operator/expiry-metrics.ts';
+import { prometheusMetrics } from '../../../src/operator/metrics.ts';
+import { startOperator } from '../../../src/operator/operator.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import { sharedControlPlane } from '../../support/control-plane.ts';
+import { eventually, runOperator } from '../../support/operator.ts';
+import { folderDeployment, inPath, kubernetesDeployment, within, type Deployment, type Gateway } from './gateways.ts';
+
+const ADA = { subject: 'ada@example.com', subjectType: 'user-email' };
+const PRINCIPAL: Principal = {
+  kind: 'user',
+  srn: 'srn2:user#ada@example.com',
+  id: 'ada@example.com',
+  groups: [],
+  domain: undefined,
+  authenticator: 'test',
+};
+/** Of an assignment in these tests. Long enough for several calls on a loaded machine. */
+const LIFETIME_MS = 8000;
+const PRUNE_MS = 4000;
+
+interface Running {
+  readonly deployment: Deployment;
+  readonly registry: Registry;
+  /** kubectl in the namespace; undefined for a folder. */
+  readonly kubectl: ((...args: string[]) => Promise<string>) | undefined;
+  stop(): Promise<void>;
+}
+
+async function onKubernetes(): Promise<Running> {
+  const deployment = await kubernetesDeployment(2);
+  const plane = await sharedControlPlane();
+  const running = runOperator(plane.kubeconfigPath, deployment.namespace, { pruneExpiredAfterMs: PRUNE_MS });
+  observeExpiries(running.registry, () => running.store.list('RoleAssignment'), systemClock);
+  return {
+    deployment,
+    registry: running.registry,
+    kubectl: async (...args) => (await plane.mustKubectl(['-n', deployment.namespace, ...args])).stdout,
+    async stop() {
+      await running.stop();
+      await deployment.stop();
+    },
+  };
+}
+
+async function onFolder(): Promise<Running> {
+  const deployment = await folderDeployment();
+  const { store } = deployment.gateways[0]!;
+  const registry = new Registry();
+  const operator = startOperator({
+    store,
+    metrics: prometheusMetrics(registry),
+    log: pino({ level: 'silent' }),
+    pruneExpiredAfterMs: PRUNE_MS,
+  });
+  observeExpiries(registry, () => store.list('RoleAssignment'), systemClock);
+  return {
+    deployment,
+    registry,
+    kubectl: undefined,
+    async stop() {
+      await operator.stop();
+      await deployment.stop();
+    },
+  };
+}
+
+describe.each([
+  ['a kube-apiserver', onKubernetes],
+  ['a folder', onFolder],
+] as const)('an assignment that expires, on %s', (_name, start) => {
+  let running: Running;
+  let gateways: readonly Gateway[];
+  const mayQuery = () =>
+    gateways.map(({ directory }) => directory.isAllowed(PRINCIPAL, 'Query', tableResource(tableNameOf('events'))));
+
+  beforeAll(async () => {
+    running = await start();
+    ({ gateways } = running.deployment);
+    const call: Gateway['call'] = (...request) => gateways[0]!.call(...request);
+    const document = {
+      version: 'v1',
+      statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#*'] }],
+    };
+    await call('POST', '/policies', { name: 'read', policyDocument: document });
+    await call('POST', '/roles', { name: 'visitors' });
+    await call('POST', `/roles/${inPath('role', 'visitors')}/attach-policy`, { policySrn: 'srn2:policy#read' });
+  }, 60_000);
+  afterAll(() => running.stop());
+
+  const assign = (expiresAt: string) =>
+    gateways[0]!.call('POST', `/roles/${inPath('role', 'visitors')}/create-assignment`, { ...ADA, expiresAt });
+  const listed = async () =>
+    (await gateways.at(-1)!.call('GET', `/roles/${inPath('role', 'visitors')}/assignments`)).body as object[];
+  const metric = async (name: string): Promise<number | undefined> => {
+    const found = await running.registry.getSingleMetric(`olap_warden_role_assignment_subjects_${name}`)?.get();
+    return found?.values[0]?.value;
+  };
+
+  it(
+    'gives the role on every gateway until that moment, is reported, and is removed',
+    { timeout: 60_000 },
+    async () => {
+      const { kubectl } = running;
+      const expiry = Date.now() + LIFETIME_MS;
+      const expiresAt = new Date(expiry).toISOString();
+      expect((await assign(expiresAt)).body).toMatchObject({ expiresAt, status: 'ACTIVE' });
+      await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => true)));
+      await within(5000, async () => expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'ACTIVE' }]));
+      expect(await metric('expiring')).toBe(1);
+      if (kubectl) {
+        await eventually(
+          () => kubectl('get', 'events', '-o', 'jsonpath={.items[*].reason}'),
+          (reasons) => reasons.includes('AssignmentExpiring'),
+        );
+        const until = new Date(Math.floor(expiry / 1000) * 1000).toISOString().replace('.000', '');
+        expect(await kubectl('get', 'roleassignments.olapwarden.io')).toContain(until);
+      }
+      // No gateway decides otherwise before the expiry or after it.
+      while (Date.now() < expiry + 300) {
+        const [before, decided] = [Date.now(), mayQuery()];
+        const after = Date.now();
+        if (after < expiry) expect(decided).toEqual(gateways.map(() => true));
+        else if (before >= expiry) expect(decided).toEqual(gateways.map(() => false));
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'EXPIRED' }]);
+      expect(await metric('expired')).toBe(1);
+      await within(15_000, async () => expect(await listed()).toEqual([]));
+      expect(Date.now()).toBeGreaterThanOrEqual(expiry + PRUNE_MS);
+      if (!kubectl) return;
+      const reasons = await eventually(
+        async () => (await kubectl('get', 'events', '-o', 'jsonpath={.items[*].reason}')).split(' '),
+        (seen) => seen.includes('ExpiredSubjectsRemoved'),
+      );
+      const ours = reasons.filter((reason) => /^(Assignment|ExpiredSubjects)/.test(reason));
+      expect(ours.sort()).toEqual(['AssignmentExpired', 'AssignmentExpiring', 'ExpiredSubjectsRemoved']);
+    },
+  );
+
+  it('is renewed by another assignment, also after its expiry', { timeout: 60_000 }, async () => {
+    await assign(new Date(Date.now() + 1500).toISOString());
+    await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => true)));
+    await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => false)));
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    expect((await assign(expiresAt)).body).toMatchObject({ expiresAt, status: 'ACTIVE' });
+    await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => true)));
+    // Longer than the time after which the first expiry would have been removed.
+    await new Promise((resolve) => setTimeout(resolve, PRUNE_MS + 2000));
+    expect(mayQuery()).toEqual(gateways.map(() => true));
+    expect(await listed()).toMatchObject([{ expiresAt }]);
+  });
+});

@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formatsModule from 'ajv-formats';
+import { describe, expect, it } from 'vitest';
+import { OPERATION_DOCS } from '../../../../src/api/docs/operations/complete.ts';
+
+interface Media {
+  readonly schema: object;
+  readonly example?: unknown;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly description?: string;
+  readonly example?: unknown;
+  readonly schema: { readonly description?: string; readonly enum?: unknown[]; readonly type?: string };
+}
+interface Response {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, Media>>;
+  readonly links?: Readonly<Record<string, { operationId: string; parameters?: Record<string, string> }>>;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+const document = JSON.parse(await readFile(join(import.meta.dirname, '../../../../openapi.json'), 'utf8')) as Document;
+const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+const byId = new Map(operations.map((operation) => [operation.operationId, operation]));
+
+function problemOf(schema: object, value: unknown): string | undefined {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formatsModule.default(ajv);
+  const validate = ajv.compile({ ...schema, components: document.components });
+  return validate(value) ? undefined : JSON.stringify(validate.errors);
+}
+
+/** The OpenAPI document is generated (`make generate`): it is what a gateway serves. */
+describe.each(operations.map((operation) => [operation.operationId, operation] as const))(
+  'operation %s',
+  (_id, operation) => {
+    const { parameters = [], requestBody, responses, summary } = operation;
+    const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+
+    it('has a summary and a description of each response', () => {
+      expect(summary).toMatch(/\w\.$/);
+      expect(successes).not.toEqual([]);
+      for (const { description } of Object.values(responses)) {
+        expect(description).not.toBe('Default Response');
+      }
+      for (const [, { description }] of successes) expect(description).toMatch(/^[A-Z`].*\.$/s);
+    });
+
+    it('has a valid example of the request body and of each response with a body', () => {
+      const messages = [requestBody, ...successes.map(([, response]) => response)];
+      for (const media of messages.flatMap((message) => Object.values(message?.content ?? {}))) {
+        expect(media.example).toBeDefined();
+        expect(problemOf(media.schema, media.example)).toBeUndefined();
+      }
+    });
+
+    it('has a description or an enumeration, and a valid example, of each required parameter', () => {
+      for (const { name, description, schema, example, in: place } of parameters) {
+        expect(description ?? schema.description ?? schema.enum ?? schema.type, name).toBeDefined();
+        if (place === 'path') expect(example, name).toBeDefined();
+        if (example !== undefined) expect(problemOf(schema, example), name).toBeUndefined();
+      }
+    });
+
+    it('links to operations that exist, with parameters that they have', () => {
+      for (const [, { links = {} }] of successes) {
+        for (const link of Object.values(links)) {
+          const target = byId.get(link.operationId);
+          expect(target, link.operationId).toBeDefined();
+          const names = (target?.parameters ?? []).map(({ name }) => name);
+          for (const name of Object.keys(link.parameters ?? {})) expect(names).toContain(name);
+        }
+      }
+    });
+  },
+);
+
+describe('the OpenAPI document', () => {
+  it('has documentation for no operation that does not exist', () => {
+    for (const id of Object.keys(OPERATION_DOCS)) expect(byId.has(id), id).toBe(true);
+  });
+
+  it('has a typed policy document', () => {
+    const { PolicyDocumentInput: schema = {} } = document.components.schemas;
+    const statement = { effect: 'allow', actions: 'Query', resources: ['srn2:table#events'] };
+    expect(problemOf(schema, { version: 'v1', statements: [statement] })).toBeUndefined();
+    for (const wrong of [
+      { version: 'v1', statements: [] },
+      { version: 'v1', statements: [{ ...statement, conditions: {} }] },
+      { version: 'v1', statements: [{ ...statement, resources: 'events' }] },
+      { statements: [statement] },
+    ]) {
+      expect(problemOf(schema, wrong)).toBeDefined();
+    }
+  });
+});
