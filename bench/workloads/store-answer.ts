@@ -1,4 +1,4 @@
-import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../src/platform/setting-schema.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { requestPieces } from '../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineRequest } from '../../src/pinot/types.ts';

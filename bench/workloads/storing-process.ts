@@ -1,6 +1,6 @@
 // Stores a large result in a separate process and prints by how many bytes its resident memory grew since its warm state, and how many bytes
 // the result has. Arguments: JSON of the store's properties, URL of the engine, rows. Run it with --expose-gc.
-import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../src/platform/setting-schema.ts';
 import { createEngine } from '../../src/pinot/connection.ts';
 import { openStore, storeOnce } from './store-answer.ts';
 

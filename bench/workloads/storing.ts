@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileProperties, gcsProperties, s3Properties, storeProperties } from '../../test/support/result-stores.ts';
 import { protocolOf } from '../../src/results/stores/result-stores.ts';
-import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../src/platform/setting-schema.ts';
 import { createEngine } from '../../src/pinot/connection.ts';
 import { startGcs } from '../../test/support/gcs.ts';
 import { startPinot } from '../../test/support/pinot.ts';

@@ -123,6 +123,17 @@ export class Directory implements Authorizer {
     return last;
   }
 
+  /**
+   * The grants of the roles that the principal keeps until then; undefined if it keeps all of its present roles.
+   * @param until milliseconds since the epoch, or Infinity
+   */
+  grantsLasting(principal: Principal, until: number): GrantSet | undefined {
+    const { roles, validUntil } = this.heldRoles(principal);
+    if (validUntil >= until) return undefined;
+    const lasting = roles.filter((role) => this.roleExpiry(principal, role) >= until);
+    return this.#engine.simulatedGrants(lasting, undefined);
+  }
+
   /** The subjects by which the principal has its roles. */
   subjectsOf(principal: Principal): readonly Subject[] {
     if (principal.kind !== 'service-token') return userSubjects(principal);

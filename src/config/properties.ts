@@ -1,6 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { duration, flag, integer, text, texts } from '../platform/setting-schema.ts';
-import type { PropertyGroup } from './property-set.ts';
+import { duration, flag, integer, text, texts, type PropertyGroup } from '../platform/setting-schema.ts';
 
 const HOUR_MS = 3_600_000;
 

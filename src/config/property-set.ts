@@ -1,21 +1,5 @@
-import type { TProperties } from 'typebox';
-import type { SettingSchema } from '../platform/setting-schema.ts';
+import type { PropertyGroup, SettingSchema } from '../platform/setting-schema.ts';
 import { keysOf, resolve, type Resolution, type Written } from './keys.ts';
-
-/** Properties by key, such as `olap.broker.pagination.expiration`; only those that are set or have a default. */
-export type PropertyValues = Readonly<Record<string, unknown>>;
-
-/** The properties that one part of the program declares. */
-export interface PropertyGroup {
-  /** Schemas by key. See platform/setting-schema.ts. */
-  readonly properties: TProperties;
-  /**
-   * Checks rules that a schema cannot express.
-   * @param values valid values of all groups
-   * @returns one sentence for each problem
-   */
-  readonly problems?: (values: PropertyValues) => readonly string[];
-}
 
 /** All `olap.*` and `controller.*` keys of the program. */
 export class PropertySet {

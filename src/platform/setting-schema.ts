@@ -1,4 +1,4 @@
-import { Type, type TArray, type TBoolean, type TInteger, type TSchema, type TString } from 'typebox';
+import { Type, type TArray, type TBoolean, type TInteger, type TProperties, type TSchema, type TString } from 'typebox';
 
 /** How the text of a setting is parsed, in addition to its JSON schema. */
 export type Unit = 'duration' | 'bytes' | 'path' | 'url' | 'secret';
@@ -56,3 +56,18 @@ export const settingSchema = (schema: TSchema): SettingSchema => schema as unkno
 
 /** Upper limit of a duration. */
 const MAX_DURATION_MS = 365 * 86_400_000;
+
+/** Properties by key, such as `olap.broker.pagination.expiration`; only those that are set or have a default. */
+export type PropertyValues = Readonly<Record<string, unknown>>;
+
+/** The properties that one part of the program declares. */
+export interface PropertyGroup {
+  /** Schemas by key. */
+  readonly properties: TProperties;
+  /**
+   * Checks rules that a schema cannot express.
+   * @param values valid values of all groups
+   * @returns one sentence for each problem
+   */
+  readonly problems?: (values: PropertyValues) => readonly string[];
+}

@@ -15,7 +15,7 @@ import type { ServiceTokenSpec } from '../../src/resources/service-token.ts';
 
 /**
  * Builders of valid objects: `role('analysts', { policies: ['read'] }, stored({ generation: 2 }))`.
- * What is not given has a plain, valid value; modifiers change the finished object from left to right.
+ * Fields that are not given have valid defaults; modifiers change the object from left to right.
  */
 export type Modifier<T> = (object: T) => T;
 
@@ -94,7 +94,7 @@ export function withMeta<T extends HasMeta>(metadata: Partial<ObjectMeta>): Modi
   return (object) => ({ ...object, metadata: { ...object.metadata, ...metadata } });
 }
 
-/** As the object looks once a store has taken it: uid, resourceVersion, generation, creationTimestamp. */
+/** Sets the fields of a stored object: uid, resourceVersion, generation, creationTimestamp. */
 export function stored<T extends HasMeta>(metadata: Partial<ObjectMeta> = {}): Modifier<T> {
   return (object) =>
     withMeta<T>({
@@ -120,7 +120,7 @@ export function withStatus<S extends object, T extends { readonly status?: S }>(
   return (object) => ({ ...object, status: { ...object.status, ...status } });
 }
 
-/** An owner reference to an object that a store has taken. */
+/** An owner reference to a stored object. */
 export function ownedBy<T extends HasMeta>(owner: {
   readonly apiVersion: string;
   readonly kind: string;

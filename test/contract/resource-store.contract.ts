@@ -36,7 +36,7 @@ async function refusal(promise: Promise<unknown>): Promise<{ code: StoreErrorCod
   throw new Error('the store accepted what it must reject');
 }
 
-/** What every ResourceStore does. */
+/** The contract of every ResourceStore. */
 export function describeResourceStore(name: string, start: () => Promise<StoreFixture>): void {
   describe(`${name} as a ResourceStore`, () => {
     let fixture: StoreFixture;
@@ -81,7 +81,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       const { code, message } = await refusal(store.create('Role', role('analysts')));
       expect(code).toBe('already-exists');
       expect(message).toContain('analysts');
-      // Another kind may have it.
+      // An object of another kind may have the name.
       await store.create('Policy', policy('analysts'));
     });
 
@@ -171,7 +171,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(brief(events)).toEqual(['added analysts']);
     });
 
-    test('updateStatus replaces status and nothing else', async () => {
+    test('updateStatus replaces only status', async () => {
       const created = await store.create('Role', role('analysts', ['a']));
       const updated = await store.updateStatus('Role', {
         ...created,
@@ -219,7 +219,7 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.get('Role', 'analysts')).toEqual(won[0]?.value);
     });
 
-    test('delete removes, and a second delete is not-found', async () => {
+    test('delete removes the object, and a second delete is not-found', async () => {
       await store.create('Role', role('analysts'));
       await store.delete('Role', 'analysts');
       expect(store.get('Role', 'analysts')).toBeUndefined();

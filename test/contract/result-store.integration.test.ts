@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { ResultStore } from '../../src/results/result-store.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../src/platform/setting-schema.ts';
 import { createResultStore } from '../../src/results/stores/result-stores.ts';
 import { type GcsServer, startGcs } from '../support/gcs.ts';
 import { fileInGcsProperties, fileInS3Properties, gcsProperties, s3Properties } from '../support/result-stores.ts';

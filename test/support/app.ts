@@ -17,7 +17,7 @@ import { createLogger } from '../../src/platform/logging.ts';
 const ALLOWED: Decision = { allowed: true, reason: 'allowed', matchedStatements: [] };
 const DENIED: Decision = { allowed: false, reason: 'implicitDeny', matchedStatements: [] };
 
-/** Allows what `rule` allows, with no statements to show for it. */
+/** Allows what `rule` allows, without matching statements. */
 export function authorizerBy(rule: (principal: Principal, action: string, resource: Srn) => boolean): Authorizer {
   return {
     isAllowed: rule,
@@ -36,11 +36,11 @@ export const ALICE: Principal = {
   authenticator: 'token-file',
 };
 
-/** The bearer token that `testApp` takes; `inject` of the app that it returns sends it by itself. */
+/** The bearer token that `testApp` accepts; `inject` of the returned app sends it. */
 export const TEST_TOKEN = 'test-token';
 export const TEST_HEADERS = { authorization: `Bearer ${TEST_TOKEN}` };
 
-/** Knows `TEST_TOKEN` alone. */
+/** Accepts only `TEST_TOKEN`. */
 export function fixedAuthenticator(principal: Principal): Authenticator {
   const check = (credential: Credential): AuthenticationResult =>
     credential.scheme === 'bearer' && credential.token === TEST_TOKEN
@@ -49,7 +49,7 @@ export function fixedAuthenticator(principal: Principal): Authenticator {
   return { name: 'fixed', authenticate: async (credential) => check(credential) };
 }
 
-/** What serves queries of an engine; results are kept in memory. */
+/** The parts that serve queries of an engine, with results in memory. */
 export function dataPlaneOf(engine: Engine & KnownTables): DataPlaneParts {
   const settings = () => DEFAULT_PAGINATION_SETTINGS;
   const queries = new PaginatedQueries({
@@ -63,9 +63,9 @@ export function dataPlaneOf(engine: Engine & KnownTables): DataPlaneParts {
 }
 
 export interface TestAppOptions {
-  /** Allows everything where absent. */
+  /** Allows everything by default. */
   readonly authorizer?: Authorizer;
-  /** Alice where absent. */
+  /** Alice by default. */
   readonly principal?: Principal;
   readonly register: RegisterRoutes | readonly RegisterRoutes[];
   /** Anything else of the app, such as `clock`, `limits`, `audit` or a logger. */
@@ -87,7 +87,7 @@ export async function testApp(options: TestAppOptions): Promise<FastifyInstance>
     ...options.parts,
   });
   await app.ready();
-  // As `app.inject`, but through all of the server.
+  // Like `app.inject`, but through the whole server.
   const inject = (request: InjectOptions) =>
     lightMyRequest((incoming, response) => void app.server.emit('request', incoming, response), request);
   app.inject = ((request: string | InjectOptions) =>

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
 
-/** Nothing that calls home, and what a container lacks. */
+/** No requests to the vendor, and no features that a container lacks. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -22,11 +22,11 @@ export async function startBrowser(): Promise<Browser> {
 
 export interface Visit {
   readonly page: Page;
-  /** What must not happen on any page: requests to another origin, breaches of the content security policy, errors of scripts. */
+  /** Problems on any page: requests to another origin, violations of the content security policy, errors of scripts. */
   readonly problems: readonly string[];
 }
 
-/** @returns what must not happen on the page, as it happens */
+/** @returns the problems on the page, filled while they occur */
 export function watch(page: Page, gatewayUrl: string): readonly string[] {
   const problems: string[] = [];
   page.on('request', (request) => {
@@ -41,7 +41,7 @@ export function watch(page: Page, gatewayUrl: string): readonly string[] {
   return problems;
 }
 
-/** A window of its own, with cookies of its own, at a path of the gateway. */
+/** A separate window with its own cookies, at a path of the gateway. */
 export async function visit(
   browser: Browser,
   gatewayUrl: string,
@@ -50,21 +50,21 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  // Long enough for a machine with other work.
+  // Long enough for a busy machine.
   page.setDefaultTimeout(45_000);
   const problems = watch(page, gatewayUrl);
   await page.goto(gatewayUrl + path);
   return { page, problems };
 }
 
-/** Signs in with a token on the page that asks for one; resolves when the dashboard is there. */
+/** Signs in with a token on the sign-in page; resolves when the dashboard is shown. */
 export async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-/** Replaces the text of an editor as a person does: everything marked, then typed over. */
+/** Replaces the text of an editor like a user: selects all, then types. */
 export async function typeInto(editor: Locator, text: string): Promise<void> {
   await editor.click();
   await editor.press('ControlOrMeta+a');

@@ -35,7 +35,7 @@ export interface ControlPlaneOptions {
 
 export type { CommandResult };
 
-/** What another process needs to talk to a running control plane; plain data, for tests that share one. */
+/** What another process needs to use a running control plane; plain data, for tests that share one. */
 export interface ControlPlaneDescription {
   readonly directory: string;
   readonly binaries: string;
@@ -43,7 +43,7 @@ export interface ControlPlaneDescription {
   readonly etcdUrl: string;
 }
 
-/** A running control plane, as far as any process may use it. */
+/** A running control plane, with the operations that any process may use. */
 export class ControlPlaneClient {
   readonly description: ControlPlaneDescription;
   /** Credentials of a cluster administrator (group system:masters). */
@@ -69,13 +69,13 @@ export class ControlPlaneClient {
     return this.#writeKubeconfig(name, await certificateUser(this.#pki, name), options.namespace);
   }
 
-  /** Path of a new kubeconfig with a token of the service account, which is made if it does not exist. Rights are yours to grant. */
+  /** Path of a new kubeconfig with a token of the service account, which is created if it does not exist. The caller grants its rights. */
   async serviceAccountKubeconfig(namespace: string, name: string): Promise<string> {
     const token = await this.serviceAccountToken(namespace, name);
     return this.#writeKubeconfig(`sa-${randomBytes(6).toString('hex')}`, { token }, namespace);
   }
 
-  /** A token of the service account, which is made if it does not exist. */
+  /** A token of the service account, which is created if it does not exist. */
   async serviceAccountToken(
     namespace: string,
     name: string,
@@ -120,7 +120,7 @@ export class ControlPlaneClient {
     await this.#untilServed();
   }
 
-  /** A kind that is called established is not served by every part of an API server for a moment more. */
+  /** An established kind is not immediately served by every part of an API server. */
   async #untilServed(): Promise<void> {
     const args = ['apply', '--dry-run=server', '-f', join(root, 'manifests/samples')];
     const deadline = Date.now() + SERVED_LIMIT_MS;
@@ -131,7 +131,7 @@ export class ControlPlaneClient {
     }
   }
 
-  /** Makes a namespace with a name nobody else has. */
+  /** Creates a namespace with a unique name. */
   async createNamespace(prefix = 'test'): Promise<string> {
     const name = `${prefix}-${randomBytes(5).toString('hex')}`;
     await this.mustKubectl(['create', 'namespace', name]);
@@ -172,7 +172,7 @@ export class ControlPlane extends ControlPlaneClient {
     return this.#processes.logTail(name, lines);
   }
 
-  /** Freezes kube-apiserver: its connections stay open and say nothing. */
+  /** Freezes kube-apiserver: its connections stay open without data. */
   pause(): void {
     this.#processes.get('kube-apiserver').kill('SIGSTOP');
   }
@@ -222,7 +222,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 /**
- * The control plane that all tests of a run share, started by the first that asks. Keep to namespaces of your own; what restarts or pauses
+ * The control plane that all tests of a run share, started by the first request. Use your own namespaces; a test that restarts or pauses
  * the API server starts its own.
  */
 export async function sharedControlPlane(): Promise<ControlPlaneClient> {

@@ -5,7 +5,7 @@ import { readRecording } from './replay-engine.ts';
 
 const recorded = (name: string) => readRecording('1.5.1', `cursor/${name}`);
 
-/** What one broker, or several that share a place, keep: by the engine's id. */
+/** The results of one broker, or of several with a shared store, by the engine's id. */
 export type Disk = Map<string, KeptResult>;
 
 interface KeptResult {
@@ -22,7 +22,7 @@ export const FAILING_SQL = (JSON.parse(recorded('fail').requestBody ?? '{}') as 
 /** Between the brackets of `rows`. */
 export const CURSOR_ROWS: readonly string[] = rowsIn(recorded('page_huge').body);
 
-/** The rows of a recording: none of them holds what stands between two rows here. */
+/** The rows of a recording: none of them contains the separator of two rows. */
 function rowsIn(body: string): readonly string[] {
   const from = body.indexOf('"rows":[[') + '"rows":['.length;
   return body
@@ -32,8 +32,8 @@ function rowsIn(body: string): readonly string[] {
 }
 
 /**
- * A broker of Pinot 1.5.1 that keeps results, made of what one was recorded to answer: other pages than those that were recorded are its rows in its
- * envelope. A request that no such broker was seen to take is an error of the code under test: it is remembered in `unknown` and answered by 501.
+ * A broker of Pinot 1.5.1 with cursors, made of recorded responses: pages that were not recorded are its rows in its
+ * envelope. A request that was never recorded is an error of the code under test: it is added to `unknown` and gets 501.
  */
 export class CursorBroker {
   readonly engine = new FakeEngine();
@@ -44,9 +44,9 @@ export class CursorBroker {
   /** The rows of `CURSOR_SQL`. */
   rows: readonly string[] = CURSOR_ROWS;
   lifetimeMs = 3_600_000;
-  /** What the broker takes as `Authorization`; anything where absent. */
+  /** The `Authorization` that the broker accepts; any by default. */
   credential: string | undefined;
-  /** Takes the answer away from the broker where it returns true. */
+  /** Handles the request instead of the broker if it returns true. */
   intercept: (call: string, response: ServerResponse) => boolean = () => false;
   /** Changes the text of an answer to a query or for a page. */
   garble: (text: string) => string = (text) => text;
@@ -64,7 +64,7 @@ export class CursorBroker {
     return this.engine.url;
   }
 
-  /** Old versions count their queries from the same number again after a restart; what they keep is still there. */
+  /** Old versions restart their query counter after a restart, with their results kept. */
   restart(): void {
     this.#queries = 0n;
     this.#now += 60_000;
@@ -104,7 +104,7 @@ export class CursorBroker {
     const { getCursor, numRows, ...others } = parameters;
     if (Object.keys(others).length > 0) return undefined;
     if (getCursor === undefined && numRows === undefined && sql === NO_ROWS_SQL) {
-      // Without a cursor the columns are told, rows or not.
+      // Without a cursor the response has the columns, with or without rows.
       const { body } = recorded('getCursorFalse');
       return { status: 200, body: replaceRows(body, []).replace(/"numRowsResultSet":\d+/u, '"numRowsResultSet":0') };
     }
@@ -145,7 +145,7 @@ function pageText(kept: KeptResult, offset: number, asked: number): string {
   return replaceRows(envelope('submit', kept, { offset, numRows: rows.length }), rows);
 }
 
-/** A recorded answer as if about another result. */
+/** A recorded response, changed to another result. */
 function envelope(name: string, kept: KeptResult, page: { offset?: number; numRows?: number }): string {
   const bytes = kept.rows.reduce((sum, row) => sum + row.length, 0);
   const values: Record<string, string | number | undefined> = {
@@ -175,7 +175,7 @@ function fieldOf(body: string, field: string): string {
   return found;
 }
 
-/** What a gateway makes of the recorded queries. */
+/** The canonical texts of the recorded queries. */
 const ORIGINALS = new Map([CURSOR_SQL, NO_ROWS_SQL, FAILING_SQL].map((sql) => [printed(sql), sql]));
 
 /** @returns the canonical text of a query that the SQL check accepts */
@@ -193,7 +193,7 @@ function sqlOf(body: string): string {
   return sql;
 }
 
-/** Brokers and a controller that tells where they are. */
+/** Brokers and a controller that lists them. */
 export class CursorCluster {
   readonly controller = new FakeEngine();
   readonly brokers: CursorBroker[] = [];
@@ -211,7 +211,7 @@ export class CursorCluster {
     return cluster;
   }
 
-  /** These are live, as far as the controller knows, and serve the table of the recordings. */
+  /** The live brokers in the controller's list, which serve the table of the recordings. */
   tell(brokers: readonly CursorBroker[]): void {
     const list = brokers.map(({ engine }) => ({ host: '127.0.0.1', port: engine.port, instanceName: 'Broker' }));
     this.controller.json('GET /tables/livebrokers', { orders_OFFLINE: list });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /**
- * How far a request comes when its sender dies: not at all, half of its body, to its end with an answer that nobody gets, or on its way and delivered
+ * How far a request gets when its sender is killed: not at all, half of its body, completely without reading the response, or delayed and delivered
  * later, when `deliver` is called.
  */
 export type Cut = 'before' | 'midway' | 'after' | 'late';
@@ -18,7 +18,7 @@ export interface SeenRequest {
   answerBytes: number;
 }
 
-/** Passes requests on to a server, and cuts off whoever sends the one it was told of. */
+/** Forwards requests to a server, and kills the sender of a selected one. */
 export class CutProxy {
   readonly #target: URL;
   readonly #server: Server;
@@ -29,7 +29,7 @@ export class CutProxy {
   constructor(target: string) {
     this.#target = new URL(target);
     this.#server = createServer((incoming, outgoing) => {
-      // Whoever sent it may be dead already.
+      // The sender may have ended already.
       this.#handle(incoming, outgoing).catch(() => outgoing.destroy());
     });
   }
@@ -58,11 +58,11 @@ export class CutProxy {
     this.#cut = undefined;
   }
 
-  /** Lets the request that was under way arrive. @returns false where there is none */
+  /** Delivers the delayed request. @returns false if there is none */
   async deliver(): Promise<boolean> {
     const late = this.#late;
     this.#late = undefined;
-    // What it was about may be gone: then the server refuses, or hangs up.
+    // Its object may be deleted: then the server rejects the request, or closes the connection.
     await late?.().catch(() => undefined);
     return late !== undefined;
   }
@@ -91,7 +91,7 @@ export class CutProxy {
   }
 
   #request(incoming: IncomingMessage): ReturnType<typeof request> {
-    // The host stays the proxy's: it is signed.
+    // The host stays that of the proxy, because it is signed.
     const { hostname: host, port } = this.#target;
     const { method, url: path } = incoming;
     const { expect: _, ...headers } = incoming.headers;
@@ -103,7 +103,7 @@ export class CutProxy {
     body: Buffer,
   ): Promise<{ status: number; headers: IncomingMessage['headers']; content: Buffer }> {
     const passed = this.#request(incoming);
-    // A server that refuses may hang up before it has read everything.
+    // A server that rejects a request may close the connection before it has read everything.
     passed.on('error', () => undefined).end(body);
     const [answer] = (await once(passed, 'response')) as [IncomingMessage];
     const { location, ...headers } = answer.headers;

@@ -10,7 +10,7 @@ export interface SeenRequest {
 
 export type Responder = (request: SeenRequest, response: ServerResponse) => void;
 
-/** An HTTP server of 127.0.0.1 that stands for a controller and a broker at once and remembers what it was asked. */
+/** An HTTP server on 127.0.0.1 that is controller and broker at once and records its requests. */
 export class FakeEngine {
   readonly seen: SeenRequest[] = [];
   /** Answers by `METHOD /path`; else `otherwise`. */
@@ -58,7 +58,7 @@ export class FakeEngine {
   }
 
   /**
-   * Tells that every one of `tables` (with types) is served here.
+   * Lists all `tables` (with types) as served by this broker.
    * @param answer JSON, to every query; as before where absent
    */
   serve(tables: readonly string[], answer?: string): void {

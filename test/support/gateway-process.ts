@@ -7,17 +7,17 @@ import { RawClient, type RawRequest } from './raw-client.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const START_LIMIT_MS = 60_000;
 const CALL_LIMIT_MS = 60_000;
-/** Limits that would refuse a test that asks as fast as it can. */
+/** Limits that would reject a test with many fast requests. */
 const NO_LIMITS = { 'max-requests-per-second': 0, 'max-concurrent-queries': 0, 'max-failed-attempts': 1_000_000 };
 
 export interface GatewayProcessOptions {
   /** The engine's controller. */
   readonly controllers: string;
-  /** Settings by their names; limits of requests are off unless they stand here. */
+  /** Settings by name; limits of requests are off unless set here. */
   readonly flags?: Readonly<Record<string, string | number>>;
   /** `olap.broker.…=value` */
   readonly properties?: readonly string[];
-  /** A gateway whose tokens this one accepts too. */
+  /** Another gateway whose tokens this one accepts, too. */
   readonly tokensOf?: GatewayProcess;
 }
 
@@ -29,7 +29,7 @@ export interface ServiceToken {
 
 type Statement = Readonly<Record<string, unknown>>;
 
-/** The whole gateway as a process of its own over a folder of its own: its event loop and its memory are not the test's. */
+/** The whole gateway as a separate process with its own folder: it does not share event loop and memory with the test. */
 export class GatewayProcess {
   readonly program: Program;
   readonly port: number;
@@ -103,7 +103,7 @@ export class GatewayProcess {
     return token;
   }
 
-  /** One request on a connection of its own. */
+  /** One request on a new connection. */
   async once(request: RawRequest): Promise<Awaited<ReturnType<RawClient['request']>>> {
     const client = await RawClient.open(this.port);
     try {

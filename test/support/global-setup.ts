@@ -12,7 +12,7 @@ import { describeCluster } from './foreign-pinot.ts';
 import { testedBuild } from './pinot-version.ts';
 import type { SharedParts } from './shared-parts.ts';
 
-/** A part that runs: what tests are told of it, and how it ends. */
+/** A running part: its description for tests, and how to end it. */
 interface Started<T> {
   readonly description: T;
   stop(): Promise<void>;
@@ -86,7 +86,7 @@ class PartsServer {
   }
 }
 
-/** The projects of one run share the parts; this module is loaded once for each of them, hence the process-wide place. */
+/** The projects of one run share the parts. This module is loaded once for each of them, so the state is process-wide. */
 interface Shared {
   readonly server: PartsServer;
   readonly url: Promise<string>;

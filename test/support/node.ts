@@ -93,7 +93,7 @@ export class KubernetesNode {
   async importImage(archive: string): Promise<void> {
     const command = ['ctr', '--namespace', 'k8s.io', 'images', 'import', '--local', archive];
     const result = await this.inside(command, { timeoutMs: 120_000 });
-    if (result.code !== 0) throw new Error(`containerd does not take the image \`${archive}\`: ${result.stderr}`);
+    if (result.code !== 0) throw new Error(`containerd rejected the image \`${archive}\`: ${result.stderr}`);
   }
 
   /**
@@ -160,7 +160,7 @@ export async function startNode(options: NodeOptions = {}): Promise<KubernetesNo
   const folders = [nodeParts, binaries, ...(dns ? [await installed('coredns')] : []), dirname(process.execPath)];
   const path = [...folders, process.env['PATH'], '/usr/sbin', '/sbin'].join(delimiter);
   const directory = await mkdtemp(join(tmpdir(), 'olap-warden-node-'));
-  // First of all, so that the folder goes with this process from now on.
+  // First, so that the folder is removed with this process from now on.
   const launcher = launch(directory, { NODE_PARTS: nodeParts, PATH: path });
   try {
     await writeConfiguration({ directory, nodeParts }, dns);
@@ -238,7 +238,9 @@ async function endLauncher(launcher: ChildProcess): Promise<void> {
   const ended = await Promise.race([exited, late]);
   limit.abort();
   if (!ended)
-    throw new Error(`the node (${basename(launcher.spawnargs.at(-1) ?? '')}) has not ended in ${STOP_LIMIT_MS} ms`);
+    throw new Error(
+      `the node (${basename(launcher.spawnargs.at(-1) ?? '')}) has not exited within ${STOP_LIMIT_MS} ms`,
+    );
 }
 
 function portOf(url: URL): number {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider, { type TokenBeingSigned } from 'oidc-provider';
 
-/** A key that an issuer signs with, private part included. */
+/** A signing key of an issuer, with its private part. */
 export async function signingKey(kid: string): Promise<JWK> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   return { ...(await exportJWK(privateKey)), kid, alg: 'RS256', use: 'sig' };
@@ -36,7 +36,7 @@ export class OidcIssuer {
     return issuer;
   }
 
-  /** Other keys from now on, as after a rotation. */
+  /** Replaces the keys, as in a rotation. */
   async rotate(keys: readonly JWK[]): Promise<void> {
     await this.stop();
     this.#server = createServer().listen(this.#port, '127.0.0.1');
@@ -76,7 +76,7 @@ export class OidcIssuer {
   }
 }
 
-/** What a test asks for stands in the resource that it names: the audience, the validity and the user's claims. */
+/** The requested resource encodes the audience, the validity and the user's claims. */
 function configuration(keys: readonly JWK[]): object {
   const parameters = (resource: string): URLSearchParams => new URL(resource).searchParams;
   return {

@@ -1,7 +1,7 @@
-// An operator as a process of its own, for tests that stop and continue it:
+// An operator as a separate process, for tests that stop and continue it:
 //   node test/support/operator-process.ts KUBECONFIG NAMESPACE IDENTITY
 // While it leads it writes its identity into the description of the Role `journal`, every 20 ms, through the store that is
-// fenced by its lease; that is the write that the test watches. Says `leading` and `following` on stdout. SIGTERM ends it well.
+// fenced by its lease; the test observes these writes. Prints `leading` and `following` to stdout. SIGTERM stops it gracefully.
 import { runOperator } from './operator.ts';
 import { StoreError } from '../../src/store/resource-store.ts';
 import type { LeaderTask } from '../../src/operator/operator.ts';
@@ -19,7 +19,7 @@ const journal: LeaderTask = {
         if (role)
           await store.update('Role', { ...role, spec: { ...role.spec, description: `${identity} ${Date.now()}` } });
       } catch (error) {
-        // A write of a version that another leader has changed, or after the lease: refused, which is the point.
+        // A write of a version that another leader has changed, or after the lease, is rejected as expected.
         if (!(error instanceof StoreError) && !(error instanceof NotLeaderError)) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, 20));

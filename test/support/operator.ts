@@ -10,7 +10,7 @@ import { KubernetesTransport } from '../../src/kubernetes/transport.ts';
 export interface Connection {
   readonly transport: KubernetesTransport;
   readonly store: KubernetesStore;
-  /** What the store got over by itself, such as a refused list. */
+  /** Errors from which the store recovered, such as a failed list. */
   readonly errors: Error[];
   close(): Promise<void>;
 }
@@ -68,17 +68,18 @@ export function runOperator(
   };
 }
 
-/** Asks until the answer is what is wanted. @throws with the last answer when it does not come in time */
+/** Repeats a request until its response is as expected. @throws with the last response after the time limit */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   wanted: (answer: T) => boolean,
-  timeoutMs = 20_000,
+  timeoutMs = 50_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (wanted(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`did not come within ${timeoutMs} ms; last: ${JSON.stringify(answer)}`);
+    if (Date.now() > deadline)
+      throw new Error(`not as expected within ${timeoutMs} ms; last: ${JSON.stringify(answer)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

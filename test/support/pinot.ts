@@ -9,14 +9,14 @@ import { sharedPart } from './shared-parts.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Where a Pinot cluster listens; plain data, so that another process can be told. URLs have no trailing slash. */
+/** The addresses of a Pinot cluster; plain data, for other processes. URLs have no trailing slash. */
 export interface PinotDescription {
   readonly controllerUrl: string;
   readonly brokerUrls: readonly string[];
   readonly serverAdminUrls: readonly string[];
 }
 
-/** A Pinot cluster, as far as every test may use it. */
+/** A Pinot cluster, with the operations that every test may use. */
 export class PinotClient implements PinotDescription {
   readonly controllerUrl: string;
   readonly brokerUrls: readonly string[];
@@ -64,7 +64,7 @@ export class PinotClient implements PinotDescription {
   }
 }
 
-/** A Pinot cluster of this process, free to be broken; it ends with the process at the latest. */
+/** A Pinot cluster of this process, which a test may break; it ends with the process at the latest. */
 export class Pinot extends PinotClient {
   readonly #cluster: RunningCluster;
   readonly #directory: string;
@@ -75,7 +75,7 @@ export class Pinot extends PinotClient {
     this.#directory = directory;
   }
 
-  /** Takes the server out in order: it leaves ZooKeeper at once. Numbers are indexes of `serverAdminUrls`. */
+  /** Stops the server gracefully: it leaves ZooKeeper at once. Numbers are indexes of `serverAdminUrls`. */
   async stopServer(index: number): Promise<void> {
     await this.#cluster.command(`stop-server ${index}`);
   }
@@ -98,7 +98,7 @@ export class Pinot extends PinotClient {
     return String(await this.#cluster.command('add-controller'));
   }
 
-  /** Freezes the whole cluster: connections stay open and say nothing. */
+  /** Freezes the whole cluster: connections stay open without data. */
   pause(): void {
     process.kill(this.#cluster.pid, 'SIGSTOP');
   }
@@ -143,8 +143,8 @@ export interface PinotOptions {
 }
 
 /**
- * Starts a Pinot of one's own on free ports of 127.0.0.1, to be broken at will; about ten seconds, 400 MB.
- * For reading alone {@link sharedPinot} costs nothing.
+ * Starts a separate Pinot on free ports of 127.0.0.1, which a test may break; about ten seconds, 400 MB.
+ * For tests that only read use {@link sharedPinot}.
  */
 export async function startPinot(options: PinotOptions = {}): Promise<Pinot> {
   const directory = await mkdtemp(join(tmpdir(), 'olap-warden-pinot-'));
@@ -171,7 +171,7 @@ async function loadTables(pinot: Pinot, names: readonly string[]): Promise<void>
 
 /**
  * The Pinot that all tests of a run share: two brokers, three servers, the sample tables. It starts on the first call.
- * Make tables of your own under names of your own; what stops servers starts a cluster of its own. `TEST_CONTROLLER=URL` names another cluster.
+ * Create your own tables with unique names; a test that stops servers starts its own cluster. `TEST_CONTROLLER=URL` names another cluster.
  */
 export async function sharedPinot(): Promise<PinotClient> {
   return new PinotClient(await sharedPart('pinot'));

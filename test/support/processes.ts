@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A program that a test runs, with all that it printed. It is the leader of a process group of its own. */
+/** A program that a test runs, with its output. It is the leader of a new process group. */
 export class Program {
   readonly #child: ChildProcess;
   readonly #exited: Promise<number>;
@@ -26,7 +26,7 @@ export class Program {
     return this.#output;
   }
 
-  /** Resolves with the exit code (1 when a signal ended it) once it and all that hold its output are gone. */
+  /** Resolves with the exit code (1 after a signal) when it and all holders of its output have exited. */
   get exited(): Promise<number> {
     return this.#exited;
   }

@@ -19,7 +19,7 @@ export interface FiringAlert {
 /** A real Prometheus that scrapes every second, on a free port of 127.0.0.1. */
 export interface Prometheus {
   readonly url: string;
-  /** The instant value of an expression. @throws {Error} with Prometheus' words where the expression is wrong */
+  /** The instant value of an expression. @throws {Error} with the message of Prometheus if the expression is invalid */
   query(expression: string): Promise<readonly Sample[]>;
   alerts(): Promise<readonly FiringAlert[]>;
   stop(): Promise<void>;

@@ -62,8 +62,8 @@ export function tableStats(names: readonly string[], czxid: number): object {
 type Answer = Recorded | ((request: EngineRequest) => Recorded);
 
 /**
- * A stand-in for the engine that answers what was recorded from a real one. A request that was never recorded, and that no test supplied, is
- * an error of the code under test: it is remembered in `unknown` and answered by 501.
+ * A stand-in for the engine that responds as recorded from a real one. A request that was never recorded, and that no test defined, is
+ * an error of the code under test: it is added to `unknown` and gets 501.
  */
 export class ReplayEngine implements Engine {
   /** Every request, `METHOD role path`. */
@@ -92,7 +92,7 @@ export class ReplayEngine implements Engine {
     return this.on(recording.method, role, recording.path + normalised(sql), recording);
   }
 
-  /** Answers one request in a way of the test's own. `path` is decoded; for queries `/query/sql {"sql":"…"}`. */
+  /** Defines the response to one request. `path` is decoded; for queries `/query/sql {"sql":"…"}`. */
   on(method: string, role: string, path: string, answer: Answer): this {
     this.#answers.set(`${method} ${role} ${path}`, answer);
     return this;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { PROPERTIES } from '../../src/app/parts/properties.ts';
-import type { PropertyValues } from '../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../src/platform/setting-schema.ts';
 
 /** A bucket of a test server, and the access to it. */
 export interface TestBucket {

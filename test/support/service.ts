@@ -38,13 +38,13 @@ export interface Standalone extends TestService {
   readonly dataDir: string;
   /** The first administrator's. */
   readonly token: string;
-  /** As the first administrator, unless the headers say otherwise. A body that is no text is sent as JSON. */
+  /** As the first administrator, unless the headers have another credential. A body that is not a string is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** Also removes its folder. */
   stop(): Promise<void>;
 }
 
-/** Standalone over a folder of its own. The engine is none, unless `controllers` says otherwise. */
+/** Standalone with its own folder. Without an engine, unless `controllers` is set. */
 export async function startStandalone(flags: Readonly<Record<string, string | number>> = {}): Promise<Standalone> {
   const dataDir = await mkdtemp(join(tmpdir(), 'olap-warden-standalone-'));
   const service = await startTestService(standalone, {

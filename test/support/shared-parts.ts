@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import type { ControlPlaneDescription } from './control-plane.ts';
 import type { PinotDescription } from './pinot.ts';
 
-/** What the real parts that a run's tests share tell of themselves. */
+/** Descriptions of the shared real parts of a run. */
 export interface SharedParts {
   readonly pinot: PinotDescription;
   readonly controlPlane: ControlPlaneDescription;
@@ -17,7 +17,7 @@ declare module 'vitest' {
   }
 }
 
-/** Asks the global set-up for a part. Starting it may take minutes on a new machine, so there is no time-out but the test's own. */
+/** Requests a part from the global set-up. Its start may take minutes on a new machine, so only the time-out of the test applies. */
 export async function sharedPart<K extends keyof SharedParts>(name: K): Promise<SharedParts[K]> {
   const answer = await get(`${inject('sharedParts')}/${name}`);
   if (answer.status !== 200) throw new Error(`the shared ${name} did not start: ${answer.body}`);

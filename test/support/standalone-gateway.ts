@@ -10,7 +10,7 @@ export interface Listed {
   readonly responseMetadata: readonly { readonly numRows: number }[];
 }
 
-/** The product as one process, with the administrator's token that it made. */
+/** The product as one process, with the token of its administrator. */
 export class StandaloneGateway {
   readonly program: Program;
   readonly #dataDir: string;

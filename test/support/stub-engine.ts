@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { BodyFraming } from './raw-client.ts';
 
-/** A request as its bytes say, without interpretation. */
+/** A request, parsed without interpretation. */
 export interface EngineRequest {
   readonly method: string;
   readonly target: string;
@@ -24,7 +24,7 @@ export interface StubAnswer {
   readonly framing?: Exclude<BodyFraming, 'none'>;
 }
 
-/** Answers one request: with an answer, with bytes of its own on the socket, or (undefined) not at all. */
+/** Handles one request: returns a response, or undefined if it writes to the socket itself or does not respond. */
 export type StubResponder = (request: EngineRequest, socket: Socket) => StubAnswer | undefined;
 
 const JSON_TYPE = [['Content-Type', 'application/json']] as const;
@@ -67,9 +67,9 @@ function chunked(body: Buffer): Buffer[] {
  * `responder`.
  */
 export class StubEngine {
-  /** Every request but those for the lists of tables and brokers. */
+  /** Every request except those for the lists of tables and brokers. */
   readonly requests: EngineRequest[] = [];
-  /** What is wrong with requests as HTTP messages. */
+  /** Violations of HTTP in requests. */
   readonly malformed: string[] = [];
   responder: StubResponder = () => ({ body: '{"exceptions":[]}' });
   readonly #server: Server;

@@ -80,7 +80,7 @@ export class AssignmentManager {
     const subject = this.#canonical(sent);
     this.#requireSubject(subject);
     requireFuture(subject.expiresAt, this.#editor.now());
-    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? []);
+    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
     if (existing.length > 0) {
       // An earlier end takes the role away from then on.
@@ -150,12 +150,15 @@ export class AssignmentManager {
 
   /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
   async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
+    const written: RoleAssignment[] = [];
     for (const { metadata, spec } of existing) {
       const renew = (old: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(old, subject);
       try {
-        if (spec.role === SYSTEM_ADMIN && this.#endsEarlier([{ spec }], subject))
-          await this.#administrators.takeAway(caller, metadata.name, subject, renew);
-        else await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
+        const made =
+          spec.role === SYSTEM_ADMIN && this.#endsEarlier([{ spec }], subject)
+            ? await this.#administrators.takeAway(caller, metadata.name, subject, renew)
+            : await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
+        if (made) written.push(made);
       } catch (error) {
         // Deleted meanwhile: the result is that of this request followed by the deletion.
         if (!isStoreError(error, 'not-found')) throw error;

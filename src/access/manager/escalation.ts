@@ -120,8 +120,11 @@ export class EscalationGuard {
     this.#require(caller, attempt, { gained: denies(lifted), denied: denies(readable(others, contents)) });
   }
 
-  /** @throws {ManagerError} forbidden; conflict if the role changes meanwhile */
-  async requireMayAssign(caller: Principal, role: string, policies: readonly string[]): Promise<void> {
+  /**
+   * @param until expiry of the assignment, milliseconds since the epoch; Infinity for none
+   * @throws {ManagerError} forbidden; conflict if the role changes meanwhile
+   */
+  async requireMayAssign(caller: Principal, role: string, policies: readonly string[], until: number): Promise<void> {
     const attempt = { what: `assign role \`${role}\``, right: 'AssignRole', on: roleResource(role) } as const;
     if (this.#has(caller, attempt)) return;
     // The policies first: each deny that counts was in its policy before the policy is seen in the role.
@@ -131,7 +134,7 @@ export class EscalationGuard {
       throw new ManagerError('conflict', `role \`${role}\` was changed by another writer: try again`);
     }
     const gained = this.#statements(caller, attempt, policies, contents);
-    this.#require(caller, attempt, { gained: allows(gained), denied: denies(gained) });
+    this.#require(caller, attempt, { gained: allows(gained), denied: denies(gained) }, until);
   }
 
   /** @throws {ManagerError} forbidden */
@@ -159,11 +162,15 @@ export class EscalationGuard {
     return this.#directory.isAllowed(caller, right, on);
   }
 
-  #require(caller: Principal, attempt: Attempt, gain: Gain): void {
+  /** @param until when the gain ends: the caller must hold it now, and by roles that last as long */
+  #require(caller: Principal, attempt: Attempt, gain: Gain, until = Infinity): void {
     if (gain.gained.length === 0 || this.#has(caller, attempt)) return;
     try {
       const missing = findMissingGrant(this.#directory.grantsOf(caller), gain);
       if (missing) throw refused(attempt, describe(missing));
+      const lasting = this.#directory.grantsLasting(caller, until);
+      const ending = lasting && findMissingGrant(lasting, gain);
+      if (ending) throw refused(attempt, describe(ending, 'which you hold only for a shorter time'));
     } catch (error) {
       if (!(error instanceof TooManyComparisons)) throw error;
       throw refused(attempt, 'it has too many statements to compare with your own: split the policy');
@@ -214,10 +221,10 @@ function refused({ what, right, on }: Attempt, reason: string): ManagerError {
   );
 }
 
-function describe({ statement, action, resource, deniedBy }: MissingGrant): string {
+function describe({ statement, action, resource, deniedBy }: MissingGrant, notHeld = 'which you do not hold'): string {
   const grant = `\`${action}\` on \`${resource}\``;
   const gives = statement.effect === 'allow' ? `gives ${grant}` : `lifts the deny of ${grant}`;
-  const lacks = deniedBy ? `which ${placeOf(deniedBy)} denies to you` : 'which you do not hold';
+  const lacks = deniedBy ? `which ${placeOf(deniedBy)} denies to you` : notHeld;
   return `${placeOf(statement)} ${gives}, ${lacks}`;
 }
 

@@ -10,7 +10,7 @@ import { type GatewayAddress, type Peer, PeerDirectory } from '../../results/pee
 import { Retention } from '../../results/retention/retention.ts';
 import { startRetention } from '../../results/retention/retention-loop.ts';
 import type { PaginationSettings } from '../../results/settings.ts';
-import type { PropertyValues } from '../../results/stores/definition.ts';
+import type { PropertyValues } from '../../platform/setting-schema.ts';
 import { createResultStore } from '../../results/stores/result-stores.ts';
 import { measuredStore } from '../../results/stores/measured.ts';
 import type { RegisterRoutes } from '../server/app.ts';

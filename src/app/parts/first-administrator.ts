@@ -12,7 +12,7 @@ import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
 import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
-import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
+import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../../store/resource-store.ts';
 
 export const ADMINISTRATOR_ROLE = 'system-admin';
 /** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */
@@ -32,6 +32,7 @@ export function parseSubject(text: string): Subject {
   return { type, name: text.slice(colon + 1) };
 }
 
+const MAX_CONFLICTS = 10;
 const RETRY_INTERVAL = { baseMs: 2000, maxMs: 2000, jitter: 'none' } as const;
 
 /** Assigns the role `system-admin` to the subjects; retries until it succeeds. */
@@ -149,22 +150,31 @@ export async function recoverLocalAdministrator(
   dataDir: string,
   signal: AbortSignal,
 ): Promise<string> {
-  for (const assignment of store.list('RoleAssignment')) {
-    const { role, subjects } = assignment.spec;
-    const others = subjects.filter((subject) => !LOCAL_SUBJECTS.some((own) => sameSubject(own, subject)));
-    if (others.length === subjects.length) continue;
-    if (others.length === 0) await store.delete('RoleAssignment', assignment.metadata.name, { signal });
-    else await store.update('RoleAssignment', { ...assignment, spec: { role, subjects: others } }, { signal });
-  }
-  const found = store.get('RoleAssignment', LOCAL);
-  const spec = { role: ADMINISTRATOR_ROLE, subjects: [LOCAL_ADMINISTRATOR] };
-  // An assignment of that name to another role cannot get this role, because the role is immutable.
-  if (found) await store.delete('RoleAssignment', LOCAL, { signal });
-  await store.create('RoleAssignment', newAssignment(LOCAL, spec), { signal });
+  await retry(() => reassignLocalAdministrator(store, signal), {
+    // The operator writes the status of assignments meanwhile.
+    attempts: MAX_CONFLICTS,
+    backoff: { baseMs: 20, maxMs: 500 },
+    clock: systemClock,
+    signal,
+    retryAfterMs: conflictRetryAfterMs,
+  });
   await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, TOKEN_FILE);
   const kept = (await exists(file)) ? (await readFile(file, 'utf8')).split('\n').filter(isOfOthers) : [];
   return writeNewToken(dataDir, kept);
+}
+
+async function reassignLocalAdministrator(store: ResourceStore, signal: AbortSignal): Promise<void> {
+  for (const assignment of await store.readAll('RoleAssignment')) {
+    const { name } = assignment.metadata;
+    const { role, subjects } = assignment.spec;
+    const others = subjects.filter((subject) => !LOCAL_SUBJECTS.some((own) => sameSubject(own, subject)));
+    if (name === LOCAL || others.length === 0) await store.delete('RoleAssignment', name, { signal });
+    else if (others.length < subjects.length)
+      await store.update('RoleAssignment', { ...assignment, spec: { role, subjects: others } }, { signal });
+  }
+  const spec = { role: ADMINISTRATOR_ROLE, subjects: [LOCAL_ADMINISTRATOR] };
+  await store.create('RoleAssignment', newAssignment(LOCAL, spec), { signal });
 }
 
 /** Whether a line of the token file is not of the local administrator. */

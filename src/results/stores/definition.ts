@@ -1,9 +1,7 @@
 import type { Static, TObject, TProperties } from 'typebox';
 import type { Clock } from '../../platform/clock.ts';
+import type { PropertyValues } from '../../platform/setting-schema.ts';
 import type { ResultStore } from '../result-store.ts';
-
-/** Properties by key; those of the schemas, valid and with defaults. */
-export type PropertyValues = Readonly<Record<string, unknown>>;
 
 /** What a store needs from its process. */
 export interface StoreContext {

@@ -1,7 +1,6 @@
-import type { TProperties } from 'typebox';
-import { choice } from '../../platform/setting-schema.ts';
+import { choice, type PropertyGroup, type PropertyValues } from '../../platform/setting-schema.ts';
 import type { ResultStore } from '../result-store.ts';
-import type { PropertyValues, StoreContext, StoreDefinition } from './definition.ts';
+import type { StoreContext, StoreDefinition } from './definition.ts';
 import { FILE_STORE } from './file/definition.ts';
 import { GCS_STORE } from './gcs/definition.ts';
 import { MEMORY_STORE } from './memory/definition.ts';
@@ -12,26 +11,29 @@ export const RESULT_STORES: readonly StoreDefinition[] = [MEMORY_STORE, FILE_STO
 
 const PROTOCOL = 'olap.broker.pagination.protocol';
 
-const PROPERTIES: TProperties = {
-  [PROTOCOL]: choice(
-    RESULT_STORES.map(({ protocol }) => protocol),
-    {
-      description:
-        'Result store. `memory` is not for production. With `memory`, and with `file` on a local disk, each request must reach the gateway that stores the result; clients set `FORWARD_HOST` and `FORWARD_PORT` for that.',
-      default: MEMORY_STORE.protocol,
-    },
-  ),
-};
-
-/** The properties of all stores, and the rule that the configured store has what it requires. */
-export const RESULT_STORE_PROPERTIES = {
-  properties: Object.assign(PROPERTIES, ...RESULT_STORES.map(({ properties }) => properties)) as TProperties,
-  problems(values: PropertyValues): readonly string[] {
+const SELECTION: PropertyGroup = {
+  properties: {
+    [PROTOCOL]: choice(
+      RESULT_STORES.map(({ protocol }) => protocol),
+      {
+        description:
+          'Result store. `memory` is not for production. With `memory`, and with `file` on a local disk, each request must reach the gateway that stores the result; clients set `FORWARD_HOST` and `FORWARD_PORT` for that.',
+        default: MEMORY_STORE.protocol,
+      },
+    ),
+  },
+  problems(values) {
     const { protocol, required } = definitionOf(values);
     if (required === undefined || values[required] !== undefined) return [];
     return [`missing \`${required}\`: it is required with \`${PROTOCOL}\` \`${protocol}\``];
   },
 };
+
+/** The property that selects the store, and those of each store. */
+export const RESULT_STORE_PROPERTIES: readonly PropertyGroup[] = [
+  SELECTION,
+  ...RESULT_STORES.map(({ properties }) => ({ properties })),
+];
 
 /** Value of `olap.broker.pagination.protocol`. */
 export function protocolOf(properties: PropertyValues): string {

@@ -2,28 +2,28 @@ import { MUTATIONS } from './mutations.ts';
 import { Random } from './random.ts';
 import { type FuzzContext, printRequest, validRequest } from './requests.ts';
 
-/** How the client ends its side: after all bytes, or (early) wherever it is. */
+/** When the client ends its side: after all bytes, or earlier. */
 export type Ending = 'half-close' | 'early half-close' | 'early close' | 'early reset';
 
 export interface FuzzCase {
   readonly number: number;
   readonly id: string;
-  /** What was done to the requests. */
+  /** The mutation of the requests. */
   readonly kind: string;
   readonly bytes: Buffer;
-  /** Places where the bytes are cut into writes of their own, ascending. */
+  /** Offsets at which the bytes are split into separate writes, ascending. */
   readonly cuts: readonly number[];
   readonly ending: Ending;
   /**
-   * Markers of the answers that must come, in their order; an undefined one is a page. Undefined as a whole where requests are spoilt
-   * or cut off.
+   * Markers of the expected responses, in order; an undefined one is a page. Undefined as a whole if requests are mutated
+   * or truncated.
    */
   readonly expected: readonly (string | undefined)[] | undefined;
-  /** The place of a HEAD among the requests; its answer has no body. */
+  /** The index of a HEAD request; its response has no body. */
   readonly head?: number | undefined;
 }
 
-/** The case of a number: the same for the same seed. */
+/** The case with a number, determined by the seed. */
 export function fuzzCase(seed: number, number: number, context: FuzzContext): FuzzCase {
   const random = new Random(seed ^ Math.imul(number + 1, 0x9e3779b1));
   const id = random.hex(12);
@@ -51,7 +51,7 @@ function randomCuts(random: Random, length: number): number[] {
   return Array.from({ length: most }, () => random.below(length)).sort((a, b) => a - b);
 }
 
-/** Two requests, cut once at a place that moves on with the number of the case; now and then at every byte. */
+/** Two requests, split once at an offset that depends on the number of the case; sometimes at every byte. */
 function splitCase(random: Random, of: Of): FuzzCase {
   const sent = requests(random, of, 2);
   const { length } = sent.bytes;
@@ -88,7 +88,7 @@ function cutOffCase(random: Random, of: Of): FuzzCase {
   };
 }
 
-/** Requests before and after one that is spoilt. */
+/** Requests before and after a mutated one. */
 function spoiltCase(random: Random, of: Of): FuzzCase {
   const before = Array.from({ length: random.below(3) }, (_, place) => validRequest(random, of.context, of.id, place));
   const mutation = random.pick(MUTATIONS);

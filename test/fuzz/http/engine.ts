@@ -2,7 +2,7 @@ import { type EngineRequest, headerOf, StubEngine } from '../../support/stub-eng
 import { engineBody, engineFraming, markersIn, UNMARKED_BODY } from './markers.ts';
 
 const SQL_PATHS = new Set(['/query/sql', '/query', '/sql']);
-/** Of those that the clients of the fuzzer may reach. */
+/** Paths that the clients of the fuzzer may reach. */
 const CONTROLLER_PATHS = [
   /^\/tables\/[^/?]+\/schema$/,
   /^\/tables$/,
@@ -33,7 +33,7 @@ const HEADERS = new Set([
   ],
 ]);
 
-/** @returns what is not as the gateway itself would write a request */
+/** @returns the differences from a request in the gateway's own form */
 export function notCanonical(request: EngineRequest): string[] {
   const wrong: string[] = [];
   const names = request.headers.map(([name]) => name.toLowerCase());
@@ -57,7 +57,7 @@ function bodyWrongs(bytes: Buffer): string[] {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const body = JSON.parse(text) as Record<string, unknown>;
-    // What is printed from an object has no key twice, and no white space or escapes that a second reader could take otherwise.
+    // JSON printed from an object has no repeated key, and no white space or escapes that parsers interpret differently.
     if (JSON.stringify(body) !== text) return ['a body that is not printed canonically'];
     return Object.keys(body).flatMap((field) => (BODY_FIELDS.has(field) ? [] : [`field \`${field}\``]));
   } catch (error) {
@@ -74,10 +74,10 @@ function controllerWrongs({ method, target, path, body }: EngineRequest): string
   return wrong;
 }
 
-/** What is wrong with requests is reported once each, and so often at most. */
+/** Each problem of requests is reported once, up to this number. */
 const MAX_WRONGS = 40;
 
-/** An engine that answers each marker with its body, and looks at every request. */
+/** An engine that responds to each marker with its body, and checks every request. */
 export function fuzzEngine(): { readonly engine: StubEngine; readonly takeWrongs: () => string[] } {
   const engine = new StubEngine(['orders_OFFLINE']);
   const wrongs = new Set<string>();

@@ -2,10 +2,10 @@ import { AnswerStalled, ConnectionEnded, MalformedAnswer, type RawAnswer } from 
 import type { FuzzCase } from './cases.ts';
 import { engineBody, markersIn } from './markers.ts';
 
-/** What came back on the connection of a case. */
+/** The responses on the connection of a case. */
 export interface Outcome {
   readonly answers: readonly RawAnswer[];
-  /** Why there are no more: undefined where the gateway closed the connection after a whole answer. */
+  /** Why there are no more: undefined if the gateway closed the connection after a complete response. */
   readonly failure: unknown;
 }
 
@@ -17,10 +17,10 @@ export interface JudgeContext {
 }
 
 const ERROR_FIELDS = ['error', 'message', 'path', 'status', 'timestamp'];
-/** Refused for the sake of the gateway itself. */
+/** Statuses that protect the gateway itself. */
 const OVERLOADED = 503;
 
-/** @returns the invariants that do not hold */
+/** @returns the violated invariants */
 export function judge(fuzz: FuzzCase, outcome: Outcome, context: JudgeContext): string[] {
   const wrong = outcome.answers.flatMap((answer) => answerWrongs(fuzz, answer, context));
   wrong.push(...failureWrongs(fuzz, outcome));
@@ -28,7 +28,7 @@ export function judge(fuzz: FuzzCase, outcome: Outcome, context: JudgeContext): 
   return wrong;
 }
 
-/** An answer that broke off is no answer, unless the client left first. */
+/** An incomplete response is an error, unless the client has disconnected first. */
 function failureWrongs({ ending }: FuzzCase, { failure }: Outcome): string[] {
   if (failure === undefined) return [];
   if (failure instanceof MalformedAnswer) return [`malformed answer: ${failure.message}`];
@@ -64,7 +64,7 @@ function errorWrongs({ status }: RawAnswer, text: string): string[] {
   }
 }
 
-/** The whole answer of the engine, where it is one of the engine. */
+/** The complete response of the engine, if it is one of the engine. */
 function successWrongs(text: string, page: string): string[] {
   const [marker] = markersIn(text);
   if (marker === undefined || text === page || text === engineBody(marker)) return [];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Names a request: a random id of its case, and its place. A mutation of it names no other case. */
+/** Identifies a request by a random id of its case and its index. A mutation of it is not the marker of another case. */
 export const MARKER = /fz([0-9a-f]{12})q([0-9]+)z/g;
 
 export function markerOf(id: string, place: number): string {
@@ -17,7 +17,7 @@ function hashOf(marker: string): Buffer {
   return createHash('sha256').update(marker).digest();
 }
 
-/** The engine's body for a marker; its size depends on the marker alone. */
+/** The engine's body for a marker; its size depends only on the marker. */
 export function engineBody(marker: string): string {
   const hash = hashOf(marker);
   const pad = hash.toString('hex').repeat(Math.ceil((SIZES[(hash[0] ?? 0) % SIZES.length] ?? 0) / 64));

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts';
 import { type Header, type Parts, printRequest } from './requests.ts';
 
-/** Spoils a request in one way. What the gateway must do with it is not said: many readings are allowed, but not all. */
+/** Mutates a request in one way. The expected reaction of the gateway is not fixed: several interpretations are allowed, but not all. */
 export interface Mutation {
   readonly name: string;
   apply(random: Random, parts: Parts): string;
@@ -13,7 +13,7 @@ const without = (headers: readonly Header[], name: string): readonly Header[] =>
   headers.filter(([key]) => key.toLowerCase() !== name);
 const lengthOf = (parts: Parts): number => parts.body.length;
 
-/** Headers that frame a body in a way that readers disagree about. */
+/** Headers that frame a body in a way that servers interpret differently. */
 const FRAMINGS: readonly ((length: number) => readonly Header[])[] = [
   () => [],
   (n) => [
@@ -163,7 +163,7 @@ const METHODS = [
 ];
 const VERSIONS = ['1.0', '0.9', '1.2', '2.0', '2', '1', '11', '1.1 ', '1.1x', ' 1.1', '9.9'];
 
-/** Bytes that mean something in HTTP, and some that do not. */
+/** Bytes with a meaning in HTTP, and some without. */
 const BYTES = ['\r', '\n', '\r\n', '\0', ' ', '\t', ':', ',', ';', '"', '%', '/', '\xff', '0', 'a', '\r\n\r\n'];
 
 function edit(random: Random, text: string): string {

@@ -3,13 +3,13 @@ import type { Random } from './random.ts';
 
 export type Header = readonly [name: string, value: string];
 
-/** A request in its parts, so that each can be spoilt. */
+/** A request in parts, so that each can be mutated. */
 export interface Parts {
   readonly method: string;
   readonly target: string;
   readonly version: string;
   readonly headers: readonly Header[];
-  /** As it is sent, in the framing that the headers name. */
+  /** The body as sent, in the framing of the headers. */
   readonly body: string;
 }
 
@@ -41,7 +41,7 @@ const spaced = (random: Random, value: string): string =>
   `${random.pick([' ', '', '  ', '\t', ' \t '])}${value}${random.pick(['', '', ' ', '\t'])}`;
 const cased = (random: Random, name: string): string => random.pick([name, name.toLowerCase(), name.toUpperCase()]);
 
-/** A header that every client may send and that means nothing to the query. */
+/** A header that every client may send and that does not affect the query. */
 const HARMLESS: readonly Header[] = [
   ['Accept', '*/*'],
   ['Accept-Language', 'de, en;q=0.5'],
@@ -62,7 +62,7 @@ const HARMLESS: readonly Header[] = [
 type Kind = 'post' | 'post-chunked' | 'get' | 'schema' | 'page';
 const KINDS: readonly Kind[] = ['post', 'post', 'post-chunked', 'get', 'schema', 'page'];
 
-/** A request that must be answered. @returns its parts, and the marker that its answer has; none for a page */
+/** A request that must succeed. @returns its parts, and the marker of its response; none for a page */
 export function validRequest(
   random: Random,
   context: FuzzContext,
@@ -76,7 +76,7 @@ export function validRequest(
   const extra = random.chance(0.5)
     ? [random.pick(HARMLESS), ...(random.chance(0.3) ? [random.pick(HARMLESS)] : [])]
     : [];
-  // A harmless header twice may be a list or a contradiction.
+  // A repeated harmless header may be a list or a contradiction.
   const once = new Map(extra.map((header) => [header[0], header]));
   const headers = [
     ['Host', 'gateway'],
@@ -84,7 +84,7 @@ export function validRequest(
     ...once.values(),
     ...parts.headers,
   ] as const;
-  // Node's parser takes no tab behind `chunked`.
+  // Node's parser rejects a tab after `chunked`.
   const printed = headers.map(([name, value]): Header => {
     const padded = spaced(random, value);
     return [cased(random, name), name === 'Transfer-Encoding' ? padded.trimEnd() : padded];

@@ -19,19 +19,19 @@ export interface FuzzReport {
   readonly cases: number;
   /** How many answers had each status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Each with the number and kind of its case. */
+  /** Each with the number and the kind of its case. */
   readonly violations: readonly string[];
 }
 
 const BATCH = 250;
 const AT_ONCE = 16;
-/** Where a spoilt request leaves the gateway waiting for more, nothing comes. A shorter time makes other cases end early, none fail. */
+/** Limit for a mutated request after which the gateway waits for more bytes. A shorter time ends other cases early, but fails none. */
 const IDLE_MS = 500;
 const MAX_VIOLATIONS = 200;
 
 /**
- * Sends raw requests to a gateway process with an engine that answers everything, and judges what comes back. The cases depend on the seed
- * and their numbers alone.
+ * Sends raw requests to a gateway process with an engine that responds to everything, and checks the responses. The cases depend only on the seed
+ * and their numbers.
  */
 export async function fuzzHttp(options: FuzzOptions): Promise<FuzzReport> {
   const { engine, takeWrongs } = fuzzEngine();
@@ -68,7 +68,7 @@ export async function fuzzHttp(options: FuzzOptions): Promise<FuzzReport> {
   }
 }
 
-/** The marker of what is no case. */
+/** The marker of requests outside of cases. */
 const PLAIN = markerOf('000000000000', 0);
 const RESOURCES = ['srn2:table#orders', 'srn2:table#fz*'];
 
@@ -93,7 +93,7 @@ async function prepare(gateway: GatewayProcess): Promise<{ fuzz: FuzzContext; pa
   return { fuzz: { authorization, pageTarget }, page: page.body.toString() };
 }
 
-/** Runs some at once. */
+/** Runs several at a time. */
 async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const worker = async () => {
@@ -115,7 +115,7 @@ async function play(port: number, fuzz: FuzzCase): Promise<Outcome> {
     const places = [0, ...fuzz.cuts, fuzz.bytes.length];
     for (let i = 1; i < places.length && !client.ended; i++) {
       client.send(fuzz.bytes.subarray(places[i - 1], places[i]));
-      // A write of its own for each piece.
+      // A separate write for each piece.
       await new Promise(setImmediate);
     }
     if (fuzz.ending === 'early close') return { answers, failure: undefined };
@@ -124,7 +124,7 @@ async function play(port: number, fuzz: FuzzCase): Promise<Outcome> {
       return { answers, failure: undefined };
     }
     const next = () => client.answer(answers.length === fuzz.head ? 'HEAD' : 'GET');
-    // An HTTP server may drop answers when a client ends its side, so that comes last.
+    // An HTTP server may drop responses when a client ends its side, so this is the last step.
     const wanted = fuzz.expected?.length ?? Number.POSITIVE_INFINITY;
     while (
       fuzz.ending === 'half-close' &&
@@ -143,7 +143,7 @@ async function play(port: number, fuzz: FuzzCase): Promise<Outcome> {
   }
 }
 
-/** The gateway goes on: a plain query is answered. */
+/** Checks that the gateway still works: a plain query succeeds. */
 async function plainQuery(gateway: GatewayProcess, { authorization }: FuzzContext): Promise<string[]> {
   const deadline = Date.now() + 30_000;
   for (;;) {

@@ -31,7 +31,7 @@ async function whoAmI(token: string): Promise<{ status: number; body: { message?
 }
 
 describe('tokens of an OpenID Connect issuer', () => {
-  it('are taken with their verified e-mail, groups and domain', async () => {
+  it('are accepted with their verified e-mail, groups and domain', async () => {
     const { status, body } = await whoAmI(await issuer.token({ user: ANN }));
     expect(status, JSON.stringify(body)).toBe(200);
     expect(body).toMatchObject({
@@ -58,7 +58,7 @@ describe('tokens of an OpenID Connect issuer', () => {
     expect(await created.json()).toMatchObject({ createdBy: 'srn2:user#ann@example.com' });
   });
 
-  it('are refused when they have expired, also while they are in the cache', async () => {
+  it('are rejected when they have expired, also while they are cached', async () => {
     const token = await issuer.token({ user: ANN, seconds: 1 });
     expect((await whoAmI(token)).status).toBe(200);
     // The clocks of issuer and gateway may differ by five seconds.
@@ -66,7 +66,7 @@ describe('tokens of an OpenID Connect issuer', () => {
     expect((await whoAmI(token)).body.message).toBe('the token has expired');
   });
 
-  it('are refused for another audience, another issuer, and an e-mail that nobody verified', async () => {
+  it('are rejected for another audience, another issuer, and an unverified e-mail address', async () => {
     expect(await whoAmI(await issuer.token({ user: ANN, audience: 'other' }))).toMatchObject({
       status: 401,
       body: { message: 'the token is for another audience: it must have `olap-warden`' },
@@ -79,7 +79,7 @@ describe('tokens of an OpenID Connect issuer', () => {
     expect((await whoAmI(await issuer.token())).status).toBe(401);
   });
 
-  it('are refused without a signature, and with that of another key of the same name', async () => {
+  it('are rejected without a signature, and with that of another key with the same id', async () => {
     const claims = decodeJwt(await issuer.token({ user: ANN }));
     expect((await whoAmI(new UnsecuredJWT(claims).encode())).status).toBe(401);
     const forged = await new SignJWT(claims)
@@ -88,7 +88,7 @@ describe('tokens of an OpenID Connect issuer', () => {
     expect((await whoAmI(forged)).body.message).toBe('the signature of the token is invalid');
   });
 
-  it('follow the issuer to a new key, and are refused with one that it does not have', async () => {
+  it('are accepted with a new key of the issuer, and rejected with an unknown key', async () => {
     const second = await signingKey('second');
     const old = await issuer.token({ user: ANN });
     const early = await new SignJWT(decodeJwt(old))
@@ -96,13 +96,13 @@ describe('tokens of an OpenID Connect issuer', () => {
       .sign(await importJWK(second, 'RS256'));
     expect((await whoAmI(early)).body.message).toBe('the token is signed with a key that the issuer does not have');
     await issuer.rotate([second]);
-    // Unknown keys make the gateway ask again, but not for every such token.
+    // For an unknown key the gateway requests the keys again, but not for every such token.
     await expect
       .poll(async () => (await whoAmI(await issuer.token({ user: ANN }))).status, { timeout: 15_000, interval: 500 })
       .toBe(200);
   });
 
-  it('cannot be checked while the issuer is away: 503, not 401', async () => {
+  it('cannot be checked while the issuer is unavailable: 503, not 401', async () => {
     const away = await startStandalone({ 'oidc-issuer': 'http://127.0.0.1:9', 'oidc-audiences': 'olap-warden' });
     const token = new UnsecuredJWT({ iss: 'http://127.0.0.1:9' }).encode();
     const signed = await new SignJWT({ iss: 'http://127.0.0.1:9', aud: 'olap-warden', sub: 'x' })

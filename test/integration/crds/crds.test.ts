@@ -82,8 +82,8 @@ const table = (resource: string): object => ({
 const subject = (name: unknown, type = 'group'): object => ({ role: 'r', subjects: [{ type, name }] });
 
 /**
- * Specs that both the kube-apiserver and validateResource() are asked about. Third: undefined where it is allowed, else what the
- * kube-apiserver's refusal has to say.
+ * Specs that both the kube-apiserver and validateResource() validate. Third: undefined if it is valid, otherwise a part of the
+ * kube-apiserver's error.
  */
 const TABLE: [CustomKind, object, string | undefined][] = [
   ['Policy', table('*'), undefined],

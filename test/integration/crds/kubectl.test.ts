@@ -14,7 +14,7 @@ function condition(type: string, status: string, reason: string, message: string
   return { type, status, observedGeneration: 1, lastTransitionTime: TIME, reason, message };
 }
 
-/** What a health task would have written; there is no engine here. */
+/** The status that a health task would write; there is no engine here. */
 const HEALTH = {
   observedGeneration: 1,
   lastRunTime: TIME,
@@ -77,7 +77,7 @@ async function kubectl(...args: string[]): Promise<string> {
   return (await api.mustKubectl(['-n', namespace, ...args])).stdout;
 }
 
-/** The same from run to run: without times, ages and what is drawn by lot; columns one blank wide. */
+/** Normalized output: without times, ages and random values; columns separated by one blank. */
 function masked(text: string): string {
   return text
     .replaceAll(namespace, 'NAMESPACE')
@@ -88,7 +88,7 @@ function masked(text: string): string {
     .replaceAll(/ +$/gm, '');
 }
 
-// One object of each kind, which says most.
+// One object of each kind, with most fields.
 const SAMPLES = {
   Policy: 'no-personal-data',
   Role: 'analysts',

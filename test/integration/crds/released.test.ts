@@ -18,7 +18,7 @@ it('the released definitions are unchanged', () => {
 
 describe.each(RELEASES)('a cluster with the objects of %s', (release) => {
   const folder = join(RELEASED, release);
-  // Its own control plane: the definitions hold for a whole cluster.
+  // Its own control plane, because the definitions are cluster-scoped.
   let api: ControlPlane;
 
   beforeAll(async () => {

@@ -86,7 +86,7 @@ async function kubectlApply(name: string, policies: string[] = []): Promise<void
   await plane.mustKubectl(['apply', '-n', namespace, '-f', '-'], { input: JSON.stringify(role(name, { policies })) });
 }
 
-async function until(what: string, holds: () => boolean, timeoutMs = 20_000): Promise<void> {
+async function until(what: string, holds: () => boolean, timeoutMs = 50_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!holds()) {
     if (Date.now() > deadline)

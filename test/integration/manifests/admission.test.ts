@@ -17,7 +17,7 @@ const CREATED = 'olapwarden.io/created-by';
 const UPDATED = 'olapwarden.io/last-updated-by';
 const UPDATED_AT = 'olapwarden.io/last-updated-at';
 
-// Its own control plane: the rules hold for the whole cluster, and the tests of others would run into them.
+// Its own control plane, because the rules are cluster-scoped and would affect other tests.
 let api: ControlPlane;
 let alice: string;
 let bob: string;
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const delegation = '--clusterrole=olap-warden-delegation';
   const users = ['--user=alice', '--user=bob'];
   await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', 'delegation', delegation, ...users]);
-  // Rules and aggregated roles reach the API server's memory a moment after they are stored.
+  // The API server applies rules and aggregated roles shortly after they are stored.
   await eventually(
     () => admitted(alice, role('probe'), '--dry-run=server'),
     (text) => text.includes(CREATED),
@@ -63,7 +63,7 @@ function kubectl(as: string, ...args: string[]): Promise<CommandResult> {
   return api.kubectl(['-n', namespace, ...args], { kubeconfig: as });
 }
 
-/** What became of an object that somebody applied: its JSON, or the refusal. The gateway may not read what it does not list. */
+/** The result of applying an object: its JSON, or the error. The gateway may only read kinds that it lists. */
 async function admitted(as: string, object: object, ...args: string[]): Promise<string> {
   const verb = as === gateway ? 'create' : 'apply';
   const { code, stdout, stderr } = await api.kubectl(['-n', namespace, verb, '-o', 'json', ...args, '-f', '-'], {
@@ -166,7 +166,7 @@ describe('an object in use', () => {
     }
     for (const object of ['roleassignments/giver', 'roles/holder', 'policies/held']) {
       const [resource, name] = object.split('/') as [string, string];
-      // The parameters are a moment behind what was just deleted.
+      // The parameters lag slightly behind the deletion.
       await eventually(
         () => kubectl(alice, 'delete', `${resource}.olapwarden.io`, name),
         ({ code }) => code === 0,
@@ -286,7 +286,7 @@ describe('the verbs bind, assign and escalate', () => {
       roleAssignment('given', { role: 'wanted', subjects: people('a') }),
       roleAssignment('given', {
         role: 'wanted',
-        subjects: people('a', 'b').map((subject) => ({ ...subject, expiresAt: '2030-01-01T00:00:00Z' })),
+        subjects: people('a', 'b').map((subject) => Object.assign(subject, { expiresAt: '2030-01-01T00:00:00Z' })),
       }),
     ];
     for (const change of changes) {
@@ -395,7 +395,7 @@ describe('the last administrator', () => {
   });
 });
 
-// Last: it is the namespace that the rules hold in.
+// Last, because it deletes the namespace of the rules.
 describe('the deletion of a namespace', () => {
   it('is never blocked', async () => {
     const objects = [

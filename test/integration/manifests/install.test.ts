@@ -7,7 +7,7 @@ import { eventually } from '../../support/operator.ts';
 import { INSTALL_MANIFEST, renderInstallManifest } from '../../../tools/generate/install-manifest.ts';
 import { helmTools } from '../../../tools/helm/render.ts';
 
-// Its own control plane: the manifest installs things for the whole cluster.
+// Its own control plane, because the manifest installs cluster-scoped objects.
 let api: ControlPlane;
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => api.stop());
 describe('manifests/install.yaml', () => {
   it('is equal to the rendered chart', { timeout: 600_000 }, async () => {
     const content = await renderInstallManifest(join(await helmTools(), 'helm'));
-    // Compared as a whole: a difference of a thousand lines helps nobody.
+    // Compared as a whole, because a diff of a thousand lines does not help.
     expect((await readFile(INSTALL_MANIFEST, 'utf8')) === content, 'run `make manifests`').toBe(true);
   });
 
@@ -32,7 +32,7 @@ describe('manifests/install.yaml', () => {
       'crd',
       '-l=app.kubernetes.io/part-of=olap-warden',
     ]);
-    // An API server may need a moment more for a kind that it calls established.
+    // An API server may not serve an established kind immediately.
     await eventually(
       () => api.kubectl(['-n', 'olap', 'apply', '-f', '-'], { input: JSON.stringify(policy('mine')) }),
       ({ code }) => code === 0,

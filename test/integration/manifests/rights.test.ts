@@ -10,7 +10,7 @@ import { Program } from '../../support/processes.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const namespace = 'olap';
-/** Several programs start and end in one test, on a machine that others use too. */
+/** Several programs start and end in one test, on a shared machine. */
 const TIMEOUT_MS = 240_000;
 
 let api: ControlPlane;
@@ -48,7 +48,7 @@ interface Running {
   end(): Promise<void>;
 }
 
-/** The program itself, with the rights of its own service account and an engine that is not there. */
+/** The program, with the rights of its service account and without an engine. */
 async function start(name: 'operator' | 'gateway', ...flags: string[]): Promise<Running> {
   const [port, metricsPort] = (await freePorts(2)) as [number, number];
   const ports = ['--host', '127.0.0.1', '--port', String(port), '--metrics-port', String(metricsPort)];

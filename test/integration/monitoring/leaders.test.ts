@@ -8,7 +8,7 @@ import { startProduct, type RunningProduct } from '../../support/product-process
 import { startPrometheus, type Prometheus } from '../../support/prometheus.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
-/** Two operators and a gateway, each a process with rights of its own, beside a real Pinot; a real Prometheus scrapes them all. */
+/** Two operators and a gateway, each a process with its own rights, with a real Pinot; a real Prometheus scrapes them. */
 
 const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
@@ -44,7 +44,7 @@ beforeAll(async () => {
   standby = await start('operator');
   gateway = await start('gateway');
   const rules = await readFile(join(ROOT, 'charts/olap-warden/files/alerts.yaml'), 'utf8');
-  // The same alerts without their waiting times, which promtool tests by a clock of its own.
+  // The same alerts without their `for` durations, which promtool tests with a simulated clock.
   prometheus = await startPrometheus(
     [leader, standby, gateway].map(({ metricsUrl }) => new URL(metricsUrl).host),
     rules.replaceAll(/^( +for: ).*$/gm, '$10s'),
@@ -79,10 +79,10 @@ const states = async (): Promise<string[]> => (await alerts()).map(({ state }) =
 
 it('the gateway shows the checks evaluated so far, then the complete report', async () => {
   await expect.poll(async () => (await run()).status, SLOW).toBe(200);
-  // With a server away the run looks twice, some seconds apart, so that it can be watched.
+  // With a stopped server the run reads twice, some seconds apart, so that it can be observed.
   await pinot.stopServer(1);
   let seen: Health['running'] = null;
-  // One after another: a quick one may be over between two looks.
+  // Several requests, because a fast run may finish between two of them.
   const watching = new AbortController();
   const runs = (async () => {
     while (!watching.signal.aborted) await run();
@@ -129,7 +129,7 @@ it('one alert fires, and continues after another operator became leader', async 
       { timeout: 60_000, interval: 500 },
     )
     .toBe(true);
-  // Until the new leader was scraped for a while.
+  // Until the new leader has been scraped several times.
   const told = async () => (await prometheus.query('olap_warden_health_check_status')).length;
   await expect.poll(told, SLOW).toBe(CATALOGUE.length);
   seen.add((await states()).join(' '));
@@ -138,7 +138,7 @@ it('one alert fires, and continues after another operator became leader', async 
     { value: [expect.anything(), '0'] },
   ]);
   await pinot.startServer(1);
-  // What the last leader said counts for five minutes beside what this one says.
+  // The values of the last leader count for five minutes in addition.
   await expect
     .poll(
       async () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
     join(resolve(import.meta.dirname, '../../..'), 'charts/olap-warden/files/alerts.yaml'),
     'utf8',
   );
-  // The same alerts without their waiting times, which promtool tests by a clock of its own.
+  // The same alerts without their `for` durations, which promtool tests with a simulated clock.
   prometheus = await startPrometheus([new URL(service.metricsUrl).host], rules.replaceAll(/^( +for: ).*$/gm, '$10s'));
 }, 240_000);
 

@@ -6,7 +6,7 @@ const CLIENTS = 50;
 const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Query","resources":"srn2:table#events"}]}';
 const role = (name: string): string => `/roles/${inPath('role', name)}`;
 
-/** Fifty clients at once, every second one at the other gateway of one real kube-apiserver. */
+/** Fifty concurrent clients, alternating between two gateways of one real kube-apiserver. */
 describe('fifty clients on two gateways', () => {
   let deployment: Deployment;
 
@@ -32,7 +32,7 @@ describe('fifty clients on two gateways', () => {
   };
   const policies = (gateway: Gateway): readonly string[] => gateway.store.get('Role', 'shared')?.spec.policies ?? [];
 
-  it('make one role of one name', async () => {
+  it('create one role with one name', async () => {
     const answers = await atOnce((gateway) => gateway.call('POST', '/roles', { name: 'contested' }));
     expect(counts(answers)).toEqual({ 200: 1, 409: CLIENTS - 1 });
   });
@@ -87,7 +87,7 @@ describe('fifty clients on two gateways', () => {
     }
   });
 
-  it('each get a true answer when they replace one description', async () => {
+  it('each get a correct response when they replace one description', async () => {
     const answers = await atOnce((gateway, client) =>
       gateway.call('PUT', role('shared'), { description: `by ${client}` }),
     );
@@ -101,7 +101,7 @@ describe('fifty clients on two gateways', () => {
     }
   });
 
-  it('leave no role that names a policy which was deleted at the same time, nor a subject of a deleted role', async () => {
+  it('leave no role with a concurrently deleted policy, and no subject of a deleted role', async () => {
     const answers = await atOnce((gateway, client) =>
       client < CLIENTS / 2
         ? gateway.call('POST', `${role('shared')}/attach-policy`, { policySrn: `srn2:policy#p${client % 10}` })

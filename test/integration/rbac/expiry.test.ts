@@ -83,7 +83,7 @@ describe.each([
   beforeAll(async () => {
     running = await start();
     ({ gateways } = running.deployment);
-    const { call } = gateways[0]!;
+    const call: Gateway['call'] = (...request) => gateways[0]!.call(...request);
     const document = {
       version: 'v1',
       statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#*'] }],

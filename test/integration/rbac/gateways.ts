@@ -19,7 +19,7 @@ import { checkAnswer } from './openapi-answers.ts';
 
 export interface Answer {
   readonly status: number;
-  // The shape is the OpenAPI document's, and every answer is held to that.
+  // Every response is validated by the OpenAPI document.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ export interface Gateway {
   readonly store: ResourceStore;
   readonly directory: Directory;
   readonly serviceTokens: ServiceTokenAuthenticator;
-  /** Calls a path under the RBAC manager's; the answer has been held to the OpenAPI document. */
+  /** Calls a path of the RBAC manager and validates the response by the OpenAPI document. */
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Answer>;
 }
 
@@ -40,7 +40,7 @@ export interface Deployment {
 
 const BASE = '/api/v1/rbac-manager';
 
-/** Makes what the operator makes at start, and Alice an administrator. */
+/** Creates the objects that the operator creates at its start, and makes Alice an administrator. */
 async function prepare(store: ResourceStore): Promise<void> {
   await store.synced(AbortSignal.timeout(30_000));
   for (const policy of PREDEFINED_POLICIES) await store.create('Policy', policy);
@@ -92,7 +92,7 @@ export async function folderDeployment(): Promise<Deployment> {
   };
 }
 
-/** Several gateways over one namespace of a real kube-apiserver, each with a watch of its own. */
+/** Several gateways over one namespace of a real kube-apiserver, each with its own watch. */
 export async function kubernetesDeployment(count = 2): Promise<Deployment & { readonly namespace: string }> {
   const plane = await sharedControlPlane();
   await plane.applyCrds();
@@ -127,12 +127,12 @@ export async function kubernetesDeployment(count = 2): Promise<Deployment & { re
   };
 }
 
-/** `srn2:<kind>#<name>` as it stands in a path. */
+/** `srn2:<kind>#<name>`, encoded for a path. */
 export function inPath(kind: string, name: string): string {
   return `srn2:${kind}%23${name}`;
 }
 
-/** Asks again until the answer is as it should be. @throws {Error} the last failure, when the time is over */
+/** Repeats a request until its response is as expected. @throws {Error} the last failure after the time limit */
 export async function within(ms: number, check: () => void | Promise<void>): Promise<void> {
   const end = Date.now() + ms;
   for (;;) {

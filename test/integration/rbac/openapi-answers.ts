@@ -23,7 +23,7 @@ export interface Answered {
 const documents = new WeakMap<FastifyInstance, Document>();
 const validators = new Map<string, ValidateFunction>();
 
-/** @throws {Error} where the published OpenAPI document does not know this answer, or promises another body */
+/** @throws {Error} if the OpenAPI document does not have this response, or another body */
 export function checkAnswer(app: FastifyInstance, { method, path, status, body }: Answered): void {
   let document = documents.get(app);
   if (!document) documents.set(app, (document = openApiDocument(app) as unknown as Document));
@@ -41,7 +41,7 @@ export function checkAnswer(app: FastifyInstance, { method, path, status, body }
   if (!validate) {
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     formatsModule.default(ajv);
-    // The references of the schema point into the document: it comes along.
+    // The references of the schema point into the document, so it is included.
     validators.set(key, (validate = ajv.compile({ ...schema, components: document.components })));
   }
   if (!validate(body)) throw new Error(`${key}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`);

@@ -36,7 +36,7 @@ describe.each([
   const role = `/roles/${inPath('role', 'analysts')}`;
   const policy = `/policies/${inPath('policy', 'readers')}`;
 
-  it('walks through the whole table of calls, and enforces each change in the next call', async () => {
+  it('serves the whole table of calls, and enforces each change in the next call', async () => {
     const ok = async (...args: Parameters<Gateway['call']>): Promise<unknown> => {
       const answer = await first.call(...args);
       expect([answer.status, answer.body]).toEqual([200, answer.body]);
@@ -88,7 +88,7 @@ describe.each([
     }
   });
 
-  it('issues, shows, lets in and revokes service tokens', async () => {
+  it('creates, lists, accepts and revokes service tokens', async () => {
     const { body } = await first.call('POST', '/service-tokens', { description: 'ci' });
     const credential = { scheme: 'bearer', token: body.bearerToken } as const;
     const path = `/service-tokens/${inPath('service-token', body.accessKey)}`;
@@ -112,9 +112,9 @@ describe.each([
     await within(1000, async () => expect(first.store.list('Secret')).toEqual([]));
   });
 
-  it('tells of a role that kubectl manages', async () => {
+  it('names kubectl as a manager of a role', async () => {
     if (!('namespace' in deployment)) {
-      // A folder of manifests has no field managers: whoever edits a file is the author.
+      // A folder of manifests has no field managers.
       await first.call('POST', '/roles', { name: 'by-hand' });
       expect((await first.call('GET', `/roles/${inPath('role', 'by-hand')}`)).body).not.toHaveProperty('managedBy');
       return;
@@ -137,7 +137,7 @@ describe.each([
     expect((await first.call('GET', `/roles/${inPath('role', 'made-here')}`)).body).not.toHaveProperty('managedBy');
   });
 
-  it('answers what is wrong by the document, too', async () => {
+  it('returns errors that match the OpenAPI document, too', async () => {
     const statuses = [
       await first.call('POST', '/roles', { name: 'Data Engineers' }),
       await first.call('POST', '/roles', {}),

@@ -1,7 +1,7 @@
 // Stores results in a bucket like a gateway, one step per line of its standard input, until it is killed. Argument: `BucketProgram` as JSON.
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';

@@ -7,7 +7,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileInS3Properties, gcsProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultReader, ResultStore } from '../../../src/results/result-store.ts';
@@ -256,7 +256,7 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     return listed;
   }
 
-  it('leaves only complete results, at whichever request it is killed', { timeout: 120_000 }, async () => {
+  it('leaves only complete results, at whichever request it is killed', { timeout: 600_000 }, async () => {
     const { dead: unharmed } = await killAt(-1, 'before');
     const requests = [...proxy.seen];
     expect(await afterRestart(unharmed)).toEqual(sorted(unharmed.stored.slice(0, 1)));

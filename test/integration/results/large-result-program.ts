@@ -2,7 +2,7 @@
 // Arguments: the store's properties as JSON, megabytes. Requires --expose-gc: the amount of uncollected garbage depends on the load of the machine
 // and is not counted.
 import { Readable } from 'node:stream';
-import type { PropertyValues } from '../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';

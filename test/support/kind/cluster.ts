@@ -3,7 +3,7 @@ import { canHoldNode } from '../node/machine.ts';
 import { chooseCluster, dockerWorks, type Choice } from './choice.ts';
 import { startKindCluster } from './kind-cluster.ts';
 
-/** A real cluster, whatever it is made of; its members mean what they mean at KubernetesNode. `directory` holds the API server's audit log. */
+/** A real cluster; its members have the meaning of those of KubernetesNode. `directory` contains the API server's audit log. */
 export type Cluster = Pick<
   KubernetesNode,
   'directory' | 'kubeconfigPath' | 'kubectl' | 'mustKubectl' | 'inside' | 'importImage' | 'expose' | 'reach' | 'stop'
@@ -19,7 +19,7 @@ export function canHoldCluster(): string | undefined {
   return choice.cluster === 'none' ? choice.obstacle : undefined;
 }
 
-/** Starts the cluster that suits this machine: see chooseCluster(). @throws {Error} when it does not come up; nothing is left running then */
+/** Starts the cluster for this machine, see chooseCluster(). @throws {Error} if it does not start; nothing is left running then */
 export async function startCluster(): Promise<Cluster> {
   const choice = choiceHere();
   if (choice.cluster === 'none') throw new Error(choice.obstacle);

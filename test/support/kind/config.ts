@@ -36,7 +36,7 @@ export function kindConfig(directory: string, audit: Flags): string {
   });
 }
 
-/** CommonJS, for `node -e`: forwards what comes at a port to `host:target`. */
+/** CommonJS, for `node -e`: forwards connections of a port to `host:target`. */
 const RELAY = `
 const { connect, createServer } = require('node:net');
 const { pipeline } = require('node:stream');

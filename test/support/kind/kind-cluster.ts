@@ -15,7 +15,7 @@ const CREATE_LIMIT_MS = 900_000;
 const DELETE_LIMIT_MS = 120_000;
 const IMPORT_LIMIT_MS = 300_000;
 
-/** What startKindCluster() has found; `name` is drawn anew for each, so that another cluster of this machine is never touched. */
+/** The result of startKindCluster(); `name` is random, so that other clusters of this machine are not touched. */
 interface Layout {
   readonly name: string;
   readonly directory: string;
@@ -81,7 +81,7 @@ export class KindCluster implements Cluster {
     const reached = new URL(url);
     const port = this.#freePorts.shift();
     if (port === undefined) throw new Error(`no more than ${RELAY_PORTS.length} servers of the cluster can be reached`);
-    if (this.#image === undefined) throw new Error('importImage() comes before reach(): its image forwards');
+    if (this.#image === undefined) throw new Error('call importImage() before reach(), which uses its image');
     const pod = relayPod({ port, host: reached.hostname, target: portOf(reached), image: this.#image });
     await this.mustKubectl(['apply', '-f', '-'], { input: JSON.stringify(pod) });
     const ready = ['wait', '-n', 'default', '--for=condition=Ready', '--timeout=60s', `pod/relay-${port}`];
@@ -105,7 +105,7 @@ export class KindCluster implements Cluster {
 
 /**
  * Makes a cluster of its own; one to three minutes, more where the image of kind's node has to come first. Ask dockerWorks() first.
- * @throws {Error} with what kind said; nothing of it is left then
+ * @throws {Error} with the output of kind; nothing of it is left then
  */
 export async function startKindCluster(): Promise<KindCluster> {
   const kind = join(await installed('kind'), 'kind');

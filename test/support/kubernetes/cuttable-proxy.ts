@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy that a test can cut, as a network does: what is open is reset, what is new is refused until mend(). */
+/** A TCP proxy that a test can cut like a network: open connections are reset, new ones are refused until mend(). */
 export class CuttableProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

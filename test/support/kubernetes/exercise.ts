@@ -1,14 +1,14 @@
 import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { eventually } from '../operator.ts';
 
-/** What both exercises need of a cluster that an operator works in. */
+/** The cluster of both exercises, in which an operator runs. */
 export interface Hands {
   /** kubectl in the namespace. @throws when it fails */
   readonly kubectl: (...args: string[]) => Promise<string>;
   readonly apply: (...objects: object[]) => Promise<void>;
 }
 
-/** Has an operator do all that it does in its life, but for what follows from its settings. */
+/** Makes an operator use all its functions, except those that depend on its settings. */
 export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void> {
   await kubectl('wait', '--for=create', '--timeout=20s', 'roles.olapwarden.io/system-admin');
   await apply(policy('read'), role('analysts', { policies: ['read'] }));
@@ -17,7 +17,7 @@ export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void>
   await kubectl('annotate', 'otoken', 'exercised', 'olapwarden.io/rotate-at=1');
   await kubectl('wait', '--for=jsonpath={.status.observedRotateAt}=1', '--timeout=20s', 'otoken/exercised');
   await kubectl('delete', 'otoken', 'exercised');
-  // With a garbage collector or without one: the operator takes them away by itself.
+  // Also without a garbage collector: the operator deletes them itself.
   await eventually(
     () => kubectl('get', 'secrets', '-o', 'name'),
     (names) => !names.includes('exercised'),
@@ -35,7 +35,7 @@ export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void>
 /** A call of a gateway's REST interface that is answered 200: its answer, as JSON where it is an object. */
 export type Call = <T = unknown>(method: string, path: string, body?: object) => Promise<T>;
 
-/** Has a gateway write everything that its REST interface writes. */
+/** Makes a gateway write everything that its REST interface can write. */
 export async function exerciseGateway({ apply }: Pick<Hands, 'apply'>, call: Call): Promise<void> {
   const rbac = '/api/v1/rbac-manager';
   const srn = (kind: string, name: string): string => encodeURIComponent(`srn2:${kind}#${name}`);
@@ -49,7 +49,7 @@ export async function exerciseGateway({ apply }: Pick<Hands, 'apply'>, call: Cal
   await call('PUT', `${rbac}/policies/${srn('policy', 'p')}`, { description: 'changed', policyDocument });
   await call('POST', `${rbac}/roles`, { name: 'r' });
   await call('POST', `${rbac}/roles/${srn('role', 'r')}/attach-policy`, { policySrn: 'srn2:policy#p' });
-  const made = await call<{ srn: string }>('POST', `${rbac}/service-tokens`, { description: 'x' });
+  const made = await call<{ srn: string; accessKey: string }>('POST', `${rbac}/service-tokens`, { description: 'x' });
   const people = ['ada@example.com', 'grace@example.com'].map((name) => ({ type: 'user-email' as const, name }));
   await apply(roleAssignment('by-kubectl', { role: 'r', subjects: people }));
   await eventually(
@@ -61,6 +61,11 @@ export async function exerciseGateway({ apply }: Pick<Hands, 'apply'>, call: Cal
   for (const subject of ['ada@example.com', 'grace@example.com', 'alan@example.com']) {
     await call('POST', `${rbac}/roles/${srn('role', 'r')}/delete-assignment`, { subjectType: 'user-email', subject });
   }
+  // A second administrator: what is left is read without a cache.
+  const administrators = `${rbac}/roles/${srn('role', 'system-admin')}`;
+  const token = { subjectType: 'service-token', subject: made.accessKey };
+  await call('POST', `${administrators}/create-assignment`, token);
+  await call('POST', `${administrators}/delete-assignment`, token);
   await call('DELETE', `${rbac}/service-tokens/${encodeURIComponent(made.srn)}`);
   await call('DELETE', `${rbac}/roles/${srn('role', 'r')}`);
   await call('DELETE', `${rbac}/policies/${srn('policy', 'p')}`);

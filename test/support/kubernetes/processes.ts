@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Kills what it was last told of, and removes the folder, as soon as its standard input ends: which the kernel sees to when this
+ * Kills the processes of the last list, and removes the folder, as soon as its standard input ends, which the kernel does when this
  * process dies in any way, by SIGKILL too. A shell of its own process group, so that Ctrl-C in a terminal does not reach it first.
  */
 const WATCHDOG =
   'pids=; while read -r line; do pids=$line; done; [ -z "$pids" ] || kill -9 $pids; sleep 0.2; rm -rf "$1"';
 
-/** Programs that live no longer than this process. Each writes `<name>.log` in the folder; the folder goes when they go. */
+/** Programs that end with this process. Each writes `<name>.log` in the folder, which is removed with them. */
 export class Processes {
   readonly directory: string;
   readonly #children = new Map<string, ChildProcess>();
@@ -26,7 +26,7 @@ export class Processes {
       detached: true,
     });
     this.#watchdog.unref();
-    // The shell may be gone already when the last list is written; that is not this process's trouble.
+    // The shell may have ended already when the last list is written.
     this.#watchdog.stdin?.on('error', () => {});
   }
 
@@ -60,7 +60,7 @@ export class Processes {
     await exited;
   }
 
-  /** Waits until `ready` answers true. @throws with the end of the log when the program ends or the time is over. */
+  /** Waits until `ready` returns true. @throws with the end of the log if the program exits or the time is over. */
   async waitUntil(name: string, ready: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     while (!(await ready())) {

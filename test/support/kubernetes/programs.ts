@@ -4,7 +4,7 @@ import type { Pki } from './pki.ts';
 
 export type Flags = Readonly<Record<string, string | number | boolean>>;
 
-/** A network plan that everything here keeps to. */
+/** The network plan of all parts. */
 export const SERVICE_NETWORK = '10.96.0.0/16';
 
 /** `--name=value` of each. */
@@ -12,7 +12,7 @@ export function argumentsOf(flags: Flags): string[] {
   return Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
 }
 
-/** An etcd that forgets everything when its machine does: quick. */
+/** An etcd without fsync: fast, and not durable. */
 export function etcdFlags(directory: string, url: string, peerUrl: string): Flags {
   return {
     name: 'test',

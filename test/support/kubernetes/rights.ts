@@ -14,7 +14,7 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code: number };
 }
 
-/** What service accounts of a namespace may do and what they did, each as `verb resource/subresource.group`, sorted. */
+/** The rights of service accounts in a namespace and their requests, each as `verb resource/subresource.group`, sorted. */
 export class Rights {
   readonly #directory: string;
   readonly #namespace: string;
@@ -46,7 +46,7 @@ export class Rights {
     return Array.from(new Set((await this.#events(account)).map(right))).sort();
   }
 
-  /** What the API server forbade. */
+  /** Requests that the API server denied. */
   async refused(account: string): Promise<string[]> {
     const events = await this.#events(account);
     return events.filter(({ responseStatus }) => responseStatus?.code === 403).map(right);

@@ -17,7 +17,7 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a program to its end. One that fails is a result. @throws {Error} when it cannot be started */
+/** Runs a program to its end. A failure is a result. @throws {Error} if it cannot be started */
 export async function runCommand(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const [file, ...args] = command;
   if (file === undefined) throw new Error('the command is empty');

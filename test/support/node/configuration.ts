@@ -154,7 +154,7 @@ function kubeletConfiguration(directory: string, pki: Pki): object {
       'nodefs.inodesFree': '1%',
       'imagefs.available': '1%',
     },
-    // Images come by hand and from nowhere else: none may be collected.
+    // Images are imported only by tests, so none may be collected.
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
     nodeStatusUpdateFrequency: '5s',
@@ -172,7 +172,7 @@ function proxyConfiguration(directory: string): object {
     bindAddress: NODE_ADDRESS,
     healthzBindAddress: `${NODE_ADDRESS}:10256`,
     metricsBindAddress: '127.0.0.1:10249',
-    // Zero leaves the machine's own limits as they are.
+    // Zero keeps the limits of the machine.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
   };
 }
@@ -215,7 +215,7 @@ state = '/run/containerd/state'
 
 /** CoreDNS is a process of the node, as the control plane's parts are; its Service has the address that the kubelet gives to pods. */
 async function writeDns(directory: string): Promise<void> {
-  // Names of elsewhere do not exist, said at once: nothing of this network could ask for them.
+  // External names get NXDOMAIN at once, because this network has no upstream server.
   const corefile = `cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {
   bind ${NODE_ADDRESS}
   errors

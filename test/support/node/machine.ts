@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 const MIN_MEMORY_GB = 6;
 const CONTROLLERS = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids'];
 const COMMANDS = ['bash', 'awk', 'unshare', 'nsenter', 'mount', 'openssl', 'curl'];
-/** What `tools/install.sh node-parts` installs from Debian where it may. */
+/** Packages that `tools/install.sh node-parts` installs from Debian, as root. */
 const INSTALLED = { runc: 'runc', nft: 'nftables', conntrack: 'conntrack', ip: 'iproute2' };
 
 /**
@@ -74,7 +74,7 @@ function isCommand(name: string): boolean {
 function forbiddenNamespaces(): string | undefined {
   const namespaces = ['--cgroup', '--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc'];
   try {
-    // A sysfs of one's own is what containers without all rights are refused even where namespaces are allowed.
+    // Containers without all privileges cannot mount sysfs, even if namespaces are allowed.
     execFileSync('unshare', [...namespaces, 'mount', '-t', 'sysfs', 'sysfs', '/sys'], {
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: 10_000,

@@ -66,7 +66,7 @@ export class NodeBridge {
   }
 
   #ask(request: Omit<BridgeRequest, 'id'>): Promise<void> {
-    // Several may be under way: none may take the number of another.
+    // Several requests may be pending, each with its own number.
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });

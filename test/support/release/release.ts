@@ -26,7 +26,7 @@ export function releasedChart(): string {
   return join(RELEASED, newest, 'chart.tgz');
 }
 
-/** What a test knows of a pod. */
+/** The fields of a pod that tests use. */
 export interface PodState {
   readonly name: string;
   readonly uid: string;
@@ -35,7 +35,7 @@ export interface PodState {
   readonly restarts: number;
 }
 
-/** The chart on a real cluster, as a platform engineer handles it: by helm and kubectl. */
+/** The chart on a real cluster, used by helm and kubectl. */
 export class Release {
   readonly node: Cluster;
   readonly namespace: string;
@@ -97,7 +97,7 @@ export class Release {
     }));
   }
 
-  /** Kills a pod as a node that dies does: without a word. */
+  /** Kills a pod without a grace period, like a failed node. */
   async kill(pod: string): Promise<void> {
     await this.kubectl('delete', 'pod', pod, '--grace-period=0', '--force', '--wait=false');
   }
@@ -117,7 +117,7 @@ export class Release {
     if (code !== 0) throw new Error(`the process of \`${pod}\` could not be killed: ${stderr}`);
   }
 
-  /** Who leads, and how often that has changed. */
+  /** The leader, and the number of changes. */
   async lease(): Promise<{ readonly holderIdentity: string; readonly leaseTransitions: number }> {
     const { spec } = JSON.parse(await this.kubectl('get', 'lease', `${this.name}-operator`, '-o', 'json')) as {
       spec: { holderIdentity: string; leaseTransitions: number };
@@ -132,7 +132,7 @@ export class Release {
     return pods.find(({ name }) => holder.startsWith(name))?.name ?? holder;
   }
 
-  /** What there is to know when something did not come up. */
+  /** Diagnostics for a failed start. */
   async describePods(): Promise<string> {
     const parts = await Promise.all([
       this.node.kubectl(['-n', this.namespace, 'get', 'pods', '-o', 'wide']),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 
-/** What the requests of a while came to. */
+/** The results of the requests in a period. */
 export interface TrafficResult {
   readonly answered: number;
   /** Statuses other than 200, and errors of connections, with their times. */

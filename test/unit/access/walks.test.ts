@@ -37,7 +37,7 @@ describe('random changes by random administrators', () => {
     'requireMayAssign',
     'requireMayUnassign',
   ] as const)('would give more without %s()', async (method) => {
-    vi.spyOn(EscalationGuard.prototype, method).mockImplementation((() => undefined) as never);
+    vi.spyOn(EscalationGuard.prototype, method).mockImplementation(() => undefined as never);
     expect((await walks(300)).violations).toHaveLength(1);
   });
 });

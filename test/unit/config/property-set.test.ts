@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { PropertySet, type PropertyGroup } from '../../../src/config/property-set.ts';
-import { integer, text } from '../../../src/platform/setting-schema.ts';
+import { PropertySet } from '../../../src/config/property-set.ts';
+import { integer, type PropertyGroup, text } from '../../../src/platform/setting-schema.ts';
 
 const first: PropertyGroup = {
   properties: { 'a.size': integer({ description: 'A.', default: 1 }) },

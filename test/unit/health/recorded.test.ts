@@ -161,6 +161,23 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(outcome.findings[0]?.message).toContain('error 425: Connection refused');
   });
 
+  it('queries each table at its brokers, with its database', async () => {
+    const nodesPath = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
+    const nodes = (engine.body(nodesPath) as { id: string }[]).filter(({ id }) => id === 'orders_OFFLINE');
+    engine.json(nodesPath, [...nodes, ...nodes.map((node) => ({ ...node, id: `sales.${node.id}` }))]);
+    engine.tables(['orders_OFFLINE', 'sales.orders_OFFLINE']);
+    const queried = '/query/sql {"sql":"SELECT $docId FROM sales.orders LIMIT 1"}';
+    engine.on('POST', 'broker', queried, readRecording('1.5.1', 'sql_docid'));
+    const asked: (readonly string[])[] = [];
+    engine.brokerFor = async (tables: readonly string[] = []) => {
+      asked.push(tables);
+      return engine.endpoint('http://127.0.0.1:18100');
+    };
+    const outcome = await outcomeOf(engine, 'QUERY_HEALTH_CHECK');
+    expect(outcome).toMatchObject({ status: 'PASS', couldNotEvaluate: false });
+    expect(asked.toSorted()).toEqual([['orders'], ['sales.orders']]);
+  });
+
   it('finds a needed rebalance, and none if only instances would be assigned again', async () => {
     const path = '/tables/orders/rebalance?type=OFFLINE&dryRun=true&summary=true';
     engine.on('POST', 'controller', path, readRecording('1.5.1', 'scen/rebal_needed'));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const LIMIT_MS = 10_000;
 
-// A server that sends a body and closes; a caller that looks at the status only.
+// A server that sends a body and closes the connection; a caller that reads only the status.
 const UNREAD = `
 import { createServer } from 'node:net';
 const server = createServer((socket) => {

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
-import { text } from '../../../platform/setting-schema.ts';
+import { type PropertyValues, text } from '../../../platform/setting-schema.ts';
 import { holderTag } from '../../request-id.ts';
-import { defineStore, type PropertyValues, type StoreDefinition } from '../definition.ts';
+import { defineStore, type StoreDefinition } from '../definition.ts';
 import { GCS_STORE } from '../gcs/definition.ts';
 import { S3_STORE } from '../s3/definition.ts';
 import { FileStore } from './file-store.ts';

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compilePolicy, type CompiledStatement } from '../../../../src/access/policy/compiled-policy.ts';
 import { findMissingGrant, TooManyComparisons } from '../../../../src/access/policy/containment.ts';
+import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { compileGlob, globIncludes, globMatches, globsIntersect } from '../../../../src/access/policy/glob.ts';
 import { GrantSet } from '../../../../src/access/policy/grant-set.ts';
+import { parseSrn } from '../../../../src/access/policy/srn.ts';
 import type { Statement } from '../../../../src/resources/policy.ts';
 import { anyStatement } from '../arbitraries.ts';
 import { naiveDecision, type NaiveStatement } from '../naive.ts';
@@ -284,5 +286,41 @@ describe('containment', () => {
       { numRuns: 600 },
     );
     expect(contained).toBeGreaterThan(50);
+  });
+
+  it('is the decision itself where the grant is one action on one resource', () => {
+    const questions = [
+      ['Query', 'srn2:environment#olap:cluster#pinot:table#prod_events'],
+      ['GetSchema', 'srn2:environment#olap:cluster#other:table#events'],
+      ['DeleteTable', 'srn2:environment#prod:cluster#pinot:table#p'],
+      ['GetTable', 'srn2:environment#olap:cluster#prod'],
+      ['UpdateRole', 'srn2:environment#olap:role#prod'],
+      ['GetRole', 'srn2:environment#other:policy#p'],
+      ['GetTable', 'srn2:environment#olap'],
+    ] as const;
+    const caller = { kind: 'user', srn: '', id: '', groups: ['r'], domain: undefined, authenticator: 'test' } as const;
+    const seen = new Set<boolean>();
+    fc.assert(
+      fc.property(fc.array(anyStatement, { minLength: 1, maxLength: 4 }), (own) => {
+        const engine = new DecisionEngine(
+          { environment: 'olap', cluster: 'pinot' },
+          { heldRoles: () => ({ roles: ['r'], validFrom: -Infinity, validUntil: Infinity }) },
+        );
+        engine.setPolicy('p', { statements: own });
+        engine.setRole('r', ['p']);
+        for (const [action, resource] of questions) {
+          const parsed = parseSrn(resource);
+          const allowed = parsed.ok && engine.isAllowed(caller, action, parsed.value);
+          seen.add(allowed);
+          expect([action, resource, check(own, [allow([action], resource)]) === 'contained']).toEqual([
+            action,
+            resource,
+            allowed,
+          ]);
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(seen.size).toBe(2);
   });
 });

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
-import type { PropertyValues } from '../../../../src/results/stores/definition.ts';
+import type { PropertyValues } from '../../../../src/platform/setting-schema.ts';
 import { RETENTION_PERIOD_MS } from '../../../../src/results/retention/retention-loop.ts';
 import { type Clock, systemClock } from '../../../../src/platform/clock.ts';
 import type { Authenticator } from '../../../../src/access/authenticators/authenticator.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { tableResource } from '../../../../src/access/policy/srn.ts';
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
-import { policy, role, roleAssignment } from '../../../builders/resources.ts';
-import { inPath, NOW, testGateway } from './gateway.ts';
+import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
+import { inPath, NOW, testGateway, type TestGateway } from './gateway.ts';
 
 const AT = (seconds: number): string => new Date(NOW.getTime() + seconds * 1000).toISOString();
 const ASSIGN = `/roles/${inPath('role', 'analysts')}/create-assignment`;
@@ -90,5 +90,51 @@ describe('an assignment with an expiry', () => {
     const { call } = await withAnalysts();
     const path = `/roles/${inPath('role', 'analysts')}/delete-assignment`;
     expect((await call('POST', path, { ...ADA, expiresAt: AT(10) })).status).toBe(400);
+  });
+});
+
+describe('a caller whose own role expires', () => {
+  const MINE = { subject: 'visitor@example.com', subjectType: 'user-email' };
+  const VISITOR = { ...PRINCIPAL, id: MINE.subject, srn: `srn2:user#${MINE.subject}` };
+  const manage = statement({
+    actions: ['*Role', '*Policy', '*Assignment', 'Query'],
+    resources: ['srn2:role#team-*', 'srn2:policy#team-*', 'srn2:table#events'],
+  });
+
+  async function asVisitor(expiresAt: string | undefined) {
+    const gateway = await testGateway({ roles: [], principal: VISITOR });
+    const visitor = { type: 'user-email', name: MINE.subject } as const;
+    gateway.store.seed(
+      policy('team-all', { statements: [manage] }),
+      role('team-a', { policies: ['team-all'] }),
+      roleAssignment('mine', {
+        role: 'team-a',
+        subjects: [expiresAt === undefined ? visitor : { ...visitor, expiresAt }],
+      }),
+    );
+    return gateway;
+  }
+  const assign = (gateway: TestGateway, who: object) =>
+    gateway.call('POST', `/roles/${inPath('role', 'team-a')}/create-assignment`, who);
+
+  it('can hand it on until its own end, but not beyond, and cannot extend it', async () => {
+    const gateway = await asVisitor(AT(3600));
+    expect((await assign(gateway, { ...ADA, expiresAt: AT(3600) })).status).toBe(200);
+    for (const beyond of [{ ...ADA, expiresAt: AT(3601) }, ADA, { ...MINE, expiresAt: AT(7200) }, MINE]) {
+      const { status, body } = await assign(gateway, beyond);
+      expect(status).toBe(403);
+      expect(body.message).toContain('which you hold only for a shorter time');
+    }
+    const document = {
+      version: 'v1',
+      statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'] }],
+    };
+    const made = await gateway.call('POST', '/policies', { name: 'team-own', policyDocument: document });
+    expect(made.status).toBe(403);
+  });
+
+  it('can do all of it with a role that does not expire', async () => {
+    const gateway = await asVisitor(undefined);
+    expect((await assign(gateway, ADA)).status).toBe(200);
   });
 });
