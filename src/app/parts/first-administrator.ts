@@ -12,7 +12,7 @@ import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
 import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
-import { conflictRetryAfterMs, type ResourceStore } from '../../store/resource-store.ts';
+import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../../store/resource-store.ts';
 
 export const ADMINISTRATOR_ROLE = 'system-admin';
 /** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */
