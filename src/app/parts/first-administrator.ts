@@ -156,7 +156,7 @@ export async function recoverLocalAdministrator(
     backoff: { baseMs: 20, maxMs: 500 },
     clock: systemClock,
     signal,
-    retryAfterMs: (error) => (error instanceof StoreError && error.code === 'conflict' ? 0 : undefined),
+    retryAfterMs: conflictRetryAfterMs,
   });
   await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, TOKEN_FILE);
