@@ -21,6 +21,7 @@ export default defineConfig({
           isolate: false,
           // Limits for a busy machine. A test that passes does not wait for them.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
           // By itself it leaves a core unused, of the two that small machines have.
           maxWorkers: '100%',

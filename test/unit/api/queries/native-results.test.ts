@@ -577,7 +577,7 @@ describe('results in the engine’s cursors', () => {
       const id = await submitted(gateway);
       const headers = { authorization: 'Bearer any', 'content-type': 'application/json' };
       await Promise.all(
-        Array.from({ length: 20 }, async () => {
+        Array.from({ length: 8 }, async () => {
           const controller = new AbortController();
           const url = `${gateway.url}/query/${id}/results?offset=0&numRows=20000`;
           const answer = await fetch(url, { headers, signal: controller.signal });
