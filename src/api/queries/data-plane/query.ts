@@ -170,7 +170,7 @@ function canonicalDebugOptions(text: string | undefined): string | undefined {
     return judgeDebugOptions(text);
   } catch (error) {
     if (!(error instanceof SqlRefusal)) throw error;
-    throw new HttpError(400, `the query is refused: ${error.message}`, { cause: error });
+    throw new HttpError(400, `query rejected: ${error.message}`, { cause: error });
   }
 }
 
