@@ -81,7 +81,7 @@ function judgeTexts(exchange: Exchange, query: WrittenQuery, multistage: boolean
   const judge = (text: string, index?: number): JudgedSql => {
     const judged = texts.judge(text, { database, queryOptions, multistage });
     const which = index === undefined ? 'the query' : `\`sqls[${index}]\``;
-    if (!judged.ok) throw new HttpError(400, `${which} is refused: ${judged.reason}`);
+    if (!judged.ok) throw new HttpError(400, `${which} is rejected: ${judged.reason}`);
     requireBoundedRows(exchange, judged);
     return judged;
   };
@@ -170,7 +170,7 @@ function canonicalDebugOptions(text: string | undefined): string | undefined {
     return judgeDebugOptions(text);
   } catch (error) {
     if (!(error instanceof SqlRefusal)) throw error;
-    throw new HttpError(400, `the query is refused: ${error.message}`, { cause: error });
+    throw new HttpError(400, `query rejected: ${error.message}`, { cause: error });
   }
 }
 

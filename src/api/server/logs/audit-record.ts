@@ -71,7 +71,9 @@ export const AuditRecord = Type.Object(
         description: 'Of a denied call: number of equal calls (caller, action, resource) in this record.',
       }),
     ),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'Of a denied call: time of the first of them.' })),
+    since: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Of a denied call: time of the first of them.' }),
+    ),
   },
   { additionalProperties: false, title: 'olap-warden audit record' },
 );

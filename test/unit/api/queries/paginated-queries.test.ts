@@ -218,7 +218,7 @@ describe('paginated queries over HTTP', () => {
   it('rejects an unparsable query', async () => {
     const answer = await submit('doPaginate=true', 'SELECT * FROM orders WHERE (');
     expect(answer.statusCode).toBe(400);
-    expect(answer.json<{ message: string }>().message).toContain('query rejected');
+    expect(answer.json<{ message: string }>().message).toContain('is rejected: line');
     expect(endpoint.requests).toHaveLength(0);
   });
 

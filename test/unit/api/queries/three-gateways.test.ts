@@ -65,7 +65,7 @@ describe('three gateways with stores of their own', () => {
     const headers = { FORWARD_HOST: 'metadata.internal', FORWARD_PORT: '80' };
     const answer = await call(second, `/query/${requestId}/results?offset=0`, { headers });
     expect(answer.status).toBe(400);
-    expect(answer.text).toContain('no gateway of this deployment');
+    expect(answer.text).toContain('not a gateway of this deployment');
   });
 
   it('forwards a request only once', async () => {

@@ -81,8 +81,8 @@ describe('a validation', () => {
   });
 
   it.each([
-    [{ sqls: ['SELECT 1', 'SELECT FROM'] }, '`sqls[1]` is refused: line 1, column 8'],
-    [{ sqls: ['SET colour=1; SELECT 1'] }, '`sqls[0]` is refused: line 1, column 5: unknown query option `colour`'],
+    [{ sqls: ['SELECT 1', 'SELECT FROM'] }, '`sqls[1]` is rejected: line 1, column 8'],
+    [{ sqls: ['SET colour=1; SELECT 1'] }, '`sqls[0]` is rejected: line 1, column 5: unknown query option `colour`'],
     [{}, 'the body must have the field `sql`, or a list of texts in `sqls`'],
     [{ sqls: [] }, 'sqls'],
     [{ sqls: ['SELECT 1', 5] }, 'sqls'],
