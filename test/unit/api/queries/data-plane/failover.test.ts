@@ -36,6 +36,18 @@ const STOPPING_1_5 = JSON.stringify({
   ],
 });
 
+/** As recorded from a broker of 1.5.1 while it was being stopped. */
+const LOST_CHANNEL_1_5 = JSON.stringify({
+  resultTable: { dataSchema: { columnNames: ['count(*)'], columnDataTypes: ['LONG'] }, rows: [[10_000]] },
+  partialResult: true,
+  exceptions: [
+    { errorCode: 425, message: 'Channel for server: 127.0.0.1_O is inactive' },
+    { errorCode: 427, message: '1 servers [127.0.0.1_O] not responded' },
+  ],
+  numServersQueried: 2,
+  numServersResponded: 1,
+});
+
 let controller: FakeEngine;
 let brokers: [KillableBroker, KillableBroker];
 let engine: Engine & KnownTables;
@@ -159,7 +171,9 @@ describe('an answer of a broker that is stopping', () => {
     ['of 1.5', send(STOPPING_1_5, { 'x-pinot-error-code': '200' })],
     ['of 1.5, compressed', send(gzipSync(STOPPING_1_5), { 'x-pinot-error-code': '200', 'content-encoding': 'gzip' })],
     ['of 1.5, by its status', send(STOPPING_1_5, { 'x-pinot-error-code': '200' }, 500)],
+    ['of 1.5, where one server had answered already', send(LOST_CHANNEL_1_5, { 'x-pinot-error-code': '425' })],
     ['503 without a cause', send('', {}, 503)],
+    ['500 with a page', send('<html>', { 'content-type': 'text/html' }, 500)],
     [
       'that breaks off',
       ((_, response) => {
@@ -210,12 +224,13 @@ describe('an answer that no other broker is asked for', () => {
     JSON.stringify({ exceptions: [{ errorCode, message }], numServersResponded: 1, ...more });
 
   it.each([
-    ['one of two servers is away', error(425, 'Channel for server is inactive')],
     ['the query timed out', error(250, 'ExecutionTimeoutError', { numServersResponded: 0 })],
     ['a server has no memory left', error(245, 'ServerResourceLimitExceededError', { numServersResponded: 0 })],
     ['a full queue', error(200, 'rejected from java.util.concurrent.ThreadPoolExecutor@1f[Running, pool size = 8]')],
     ['an error of the query', error(150, 'SQLParsingError')],
     ['rows with the words of an error', JSON.stringify({ rows: [[STOPPING_0_11]], exceptions: [] })],
+    ['exceptions of another form', '{"exceptions":[{}],"exceptions":"425"}'],
+    ['an exception that is no object', '{"exceptions":[{"errorCode":150},5]}'],
     ['no JSON', `"exceptions":[{ ${STOPPING_0_11.slice(5)}`],
   ])('%s', async (_, body) => {
     for (const broker of brokers) broker.answer = send(body);

@@ -1,0 +1,133 @@
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
+import { createEngine } from '../../../../src/pinot/connection.ts';
+import { engineProxy } from '../../../../src/api/proxy/index.ts';
+import { dataPlaneOf, testApp } from '../../../support/app.ts';
+import { type DatabasesEngine, databasesEngine } from '../../../support/databases-engine.ts';
+
+// Paths that only Pinot 1.x has, on the recorded cluster: logical tables, other query languages, and the brokers' stored responses.
+let fake: DatabasesEngine;
+let app: FastifyInstance;
+let decisions: DecisionEngine;
+
+/** Gives the caller these actions on these resources. */
+function grant(...statements: readonly (readonly [actions: string, resource: string])[]): void {
+  decisions.setPolicy('p', {
+    statements: statements.map(([actions, resource]) => ({
+      effect: 'allow',
+      actions: actions.split(' '),
+      resources: [resource],
+    })),
+  });
+  decisions.setRole('r', ['p']);
+}
+
+beforeEach(async () => {
+  fake = databasesEngine();
+  await fake.listen();
+  decisions = new DecisionEngine(
+    { environment: 'e', cluster: 'pinot15' },
+    { heldRoles: () => ({ roles: ['r'], validFrom: -Infinity, validUntil: Infinity }) },
+  );
+  const engine = createEngine({ controllerUrls: [fake.url] });
+  app = await testApp({
+    authorizer: decisions,
+    parts: { dataPlane: dataPlaneOf(engine) },
+    register: async (scope) => {
+      scope.addHook('onClose', () => engine.close());
+      await engineProxy(scope, { engine });
+    },
+  });
+});
+
+afterEach(async () => {
+  await app.close();
+  await fake.close();
+});
+
+const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) =>
+  app.inject({ method, url, ...(payload && { headers: { 'content-type': 'application/json' }, payload }) });
+const query = (sql: string) => call('POST', '/query/sql', { sql });
+/** Requests other than those for the lists of tables and brokers. */
+const passed = () =>
+  fake.seen
+    .map(({ method, url }) => `${method} ${url}`)
+    .filter((line) => !/^GET \/(?:databases|tables|tables\/livebrokers|logicalTables)$/.test(line));
+
+describe('a logical table', () => {
+  it('is read with the right to it, whatever the rights to its physical tables', async () => {
+    grant(['Query', 'srn2:table#alllog']);
+    const answer = await query('SELECT * FROM alllog LIMIT 2');
+    expect([answer.statusCode, answer.json<{ tablesQueried: string[] }>().tablesQueried]).toEqual([200, ['alllog']]);
+    grant(['Query', 'srn2:table#customers']);
+    expect((await query('SELECT * FROM alllog LIMIT 2')).statusCode).toBe(403);
+    expect(fake.unknown).toEqual([]);
+  });
+
+  it('is listed to those who may see it', async () => {
+    grant(['Query', 'srn2:table#alllog']);
+    expect((await call('GET', '/logicalTables')).json()).toEqual(['alllog']);
+    grant(['Query', 'srn2:table#customers']);
+    expect((await call('GET', '/logicalTables')).json()).toEqual([]);
+    expect(fake.unknown).toEqual([]);
+  });
+
+  const created = { tableName: 'both', physicalTableConfigMap: { customers_OFFLINE: {}, secret_OFFLINE: {} } };
+
+  it.each([
+    ['POST', '/logicalTables', 'CreateTable'],
+    ['PUT', '/logicalTables/both', 'UpdateTableConfig'],
+  ] as const)('is written by %s %s with `Query` on each of its physical tables', async (method, url, action) => {
+    grant([action, 'srn2:table#both'], ['Query', 'srn2:table#customers']);
+    const refused = await call(method, url, created);
+    expect([refused.statusCode, refused.body]).toEqual([403, expect.stringContaining('secret')]);
+    expect(passed()).toEqual([]);
+    grant([action, 'srn2:table#both'], ['Query', 'srn2:table#customers'], ['Query', 'srn2:table#secret']);
+    await call(method, url, created);
+    expect(passed()).toEqual([`${method} ${url}`]);
+  });
+
+  it.each([
+    ['GET', 'GetTableConfig'],
+    ['DELETE', 'DeleteTable'],
+  ] as const)('needs for %s the action on it', async (method, action) => {
+    grant([action, 'srn2:table#customers'], ['*', 'srn2:table#secret']);
+    expect((await call(method, '/logicalTables/alllog')).statusCode).toBe(403);
+    expect(passed()).toEqual([]);
+    grant([action, 'srn2:table#alllog']);
+    await call(method, '/logicalTables/alllog');
+    expect(passed()).toEqual([`${method} /logicalTables/alllog`]);
+  });
+});
+
+describe('a call that the gateway cannot judge by tables', () => {
+  it.each([
+    // Their language is not parsed.
+    ['GET', '/timeseries/api/v1/query_range?language=m3ql&query=fetch&start=1&end=2'],
+    ['GET', '/timeseries/api/v1/query?language=promql&query=up'],
+    ['POST', '/query/timeseries'],
+    // SQL that the gateway does not read.
+    ['POST', '/query/compare'],
+    ['POST', '/query/tableNames'],
+    // Responses that brokers store; those of the gateway are below `/query`.
+    ['GET', '/responseStore'],
+    ['GET', '/responseStore/1/results'],
+    ['DELETE', '/responseStore/1'],
+    ['GET', '/resultStore'],
+    ['GET', '/queryLog'],
+    ['GET', '/systemTables'],
+  ] as const)('%s %s needs every action on everything', async (method, url) => {
+    const payload = method === 'POST' ? { language: 'm3ql', query: 'fetch' } : undefined;
+    grant(
+      ['Query GetTable GetTableConfig DownloadSegment', 'srn2:table#*'],
+      ['Query GetResponseStore GetTable', 'srn2:cluster#*'],
+    );
+    const refused = await call(method, url, payload);
+    expect(refused.statusCode).toBe(403);
+    expect(passed()).toEqual([]);
+    grant(['*', '*']);
+    await call(method, url, payload);
+    expect(passed()).toHaveLength(1);
+  });
+});
