@@ -66,20 +66,24 @@ export const STEPS: readonly Step[] = [
   },
   {
     run: (manager, name) => manager.assignments.delete(A, name, tokenOf(manager, name)),
-    after: ({ tokenAssigned: _, ...state }) => state,
+    after: (state) => without(state, 'tokenAssigned'),
   },
   {
     run: (manager, name) => manager.serviceTokens.remove(A, tokenOf(manager, name).name),
-    after: ({ token: _, ...state }) => state,
+    after: (state) => without(state, 'token'),
   },
   {
     run: ({ assignments }, name) => assignments.delete(A, name, GROUP),
-    after: ({ assigned: _, ...state }) => state,
+    after: (state) => without(state, 'assigned'),
   },
-  { run: ({ roles }, name) => roles.detach(A, name, name), after: ({ attached: _, ...state }) => state },
-  { run: ({ roles }, name) => roles.remove(name), after: ({ role: _, ...state }) => state },
-  { run: ({ policies }, name) => policies.remove(name), after: ({ policy: _, ...state }) => state },
+  { run: ({ roles }, name) => roles.detach(A, name, name), after: (state) => without(state, 'attached') },
+  { run: ({ roles }, name) => roles.remove(name), after: (state) => without(state, 'role') },
+  { run: ({ policies }, name) => policies.remove(name), after: (state) => without(state, 'policy') },
 ];
+
+function without(state: ItemState, field: keyof ItemState): ItemState {
+  return Object.fromEntries(Object.entries(state).filter(([name]) => name !== field));
+}
 
 /** The state after a number of steps. */
 export function stateAfter(steps: number): ItemState {

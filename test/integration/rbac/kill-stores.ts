@@ -7,7 +7,7 @@ import type { ResourceStore } from '../../../src/store/resource-store.ts';
 /** Opens a store of its own. @param where `folder <path>` or `kubernetes <kubeconfig> <namespace>` */
 export async function openStore([kind, path = '', namespace]: readonly string[]): Promise<{
   readonly store: ResourceStore;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }> {
   if (kind === 'folder') {
     const store = await FolderStore.open(path);
