@@ -108,6 +108,8 @@ export class AnswerWriter implements AnswerSink {
   }
 
   onEnd(): void {
+    // A response that was held back ends although this writer refused it.
+    if (this.#failed) return;
     if (this.#guard === undefined) return this.#finish([]);
     this.#guard.finish((unexpected, rest) => {
       if (unexpected === undefined) this.#finish(rest);

@@ -163,8 +163,8 @@ describe('a recorded cluster of 1.5.1', () => {
 
   it('queries each table at its brokers, with its database', async () => {
     const nodesPath = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
-    const nodes = (engine.body(nodesPath) as { id: string }[]).filter(({ id }) => id === 'orders_OFFLINE');
-    engine.json(nodesPath, [...nodes, ...nodes.map((node) => ({ ...node, id: `sales.${node.id}` }))]);
+    const orders = (engine.body(nodesPath) as { id: string }[]).find(({ id }) => id === 'orders_OFFLINE');
+    engine.json(nodesPath, [orders, { ...orders, id: 'sales.orders_OFFLINE' }]);
     engine.tables(['orders_OFFLINE', 'sales.orders_OFFLINE']);
     const queried = '/query/sql {"sql":"SELECT $docId FROM sales.orders LIMIT 1"}';
     engine.on('POST', 'broker', queried, readRecording('1.5.1', 'sql_docid'));
