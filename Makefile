@@ -42,6 +42,10 @@ fuzz-sql: deps ## random SQL texts through the SQL check and the parsers of five
 	@tools/install.sh pinot-parsers >/dev/null
 	@$(NODE) && SQL_TEXTS=$(TEXTS) SQL_SEED=$(SEED) $(BIN)/vitest run --project integration test/integration/engine
 
+.PHONY: test-races
+test-races: deps parts ## 1,000 races of each kind between deletions and references, and 150 gateways killed during writes
+	@$(NODE) && RACES=1000 KILLS=100 $(BIN)/vitest run --project integration test/integration/rbac/races.test.ts test/integration/rbac/kill.test.ts
+
 .PHONY: fuzz-http
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)
 	@$(NODE) && exec node test/fuzz/http/main.ts

@@ -19,7 +19,7 @@ import { retry } from '../platform/retry.ts';
 import { REPORT_NAME, type ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
-import { StoreError, type ResourceStore } from '../store/resource-store.ts';
+import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { ProgressWriter } from './health-progress.ts';
 import { healthSchedule, type HealthSchedule } from './health-schedule.ts';
 
@@ -253,8 +253,7 @@ class Loop {
       backoff: WRITE_BACKOFF,
       clock,
       signal,
-      retryAfterMs: (error) =>
-        error instanceof StoreError && error.code === 'conflict' ? (error.retryAfterMs ?? 0) : undefined,
+      retryAfterMs: conflictRetryAfterMs,
     });
   }
 }

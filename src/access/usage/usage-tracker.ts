@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import { retry } from '../../platform/retry.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
-import { StoreError } from '../../store/resource-store.ts';
+import { conflictRetryAfterMs } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
 import {
   boundUsage,
@@ -116,7 +116,7 @@ export class UsageTracker {
       attempts: ATTEMPTS,
       backoff: BACKOFF,
       clock,
-      retryAfterMs: (error) => (error instanceof StoreError && error.code === 'conflict' ? 0 : undefined),
+      retryAfterMs: conflictRetryAfterMs,
       signal,
     });
   }

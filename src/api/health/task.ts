@@ -4,7 +4,7 @@ import { retry } from '../../platform/retry.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
-import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
+import { conflictRetryAfterMs, type ResourceStore } from '../../store/resource-store.ts';
 import { HttpError } from '../server/errors.ts';
 
 export const TASK_NAME = 'ClusterHealthCheckTask';
@@ -63,8 +63,7 @@ async function withReport<T>(
     backoff: BACKOFF,
     clock,
     signal,
-    retryAfterMs: (error) =>
-      error instanceof StoreError && error.code === 'conflict' ? (error.retryAfterMs ?? 0) : undefined,
+    retryAfterMs: conflictRetryAfterMs,
   });
 }
 

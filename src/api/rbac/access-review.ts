@@ -21,7 +21,7 @@ const ReviewQuery = Type.Object({
       minimum: 1,
       maximum: MAX_DAYS,
       default: DEFAULT_DAYS,
-      description: 'Lists what nobody used for at least this number of days.',
+      description: 'Minimum number of days without use.',
     }),
   ),
 });
@@ -70,7 +70,7 @@ export function accessReviewRoutes(app: FastifyInstance, manager: RbacManager): 
         operationId: 'accessReview',
         tags: ['access'],
         summary:
-          'Lists roles, statements, assignments and service tokens that nobody used for a time, of those that the caller may read.',
+          'Lists roles, statements, assignments and service tokens without recent use, of those that the caller may read.',
         querystring: ReviewQuery,
         response: {
           ...answers(

@@ -113,7 +113,7 @@ export const CreateAssignmentRequest = Type.Object(
     expiresAt: Type.Optional(
       Nullable(
         Time(
-          'Time to come from which the subject no longer has the role; never where it is missing or null. It replaces the expiry of an assignment that exists',
+          'Expiry time of the assignment, in the future; none if absent or null. It replaces the expiry of an existing assignment',
         ),
       ),
     ),
@@ -126,7 +126,7 @@ export const Assignment = Type.Object(
     subjectType: StringEnum(SUBJECT_TYPES),
     createdAt: Type.Optional(Time('Time of the assignment; absent if there was none to delete')),
     createdBy: Type.Optional(Type.String({ description: 'Creator, as of a role.' })),
-    expiresAt: Type.Optional(Nullable(Time('From when on the subject no longer has the role; null for never'))),
+    expiresAt: Type.Optional(Nullable(Time('Expiry time of the assignment; null if it does not expire'))),
     status: Type.Optional(
       StringEnum(['ACTIVE', 'EXPIRED'], { description: 'EXPIRED: the subject no longer has the role.' }),
     ),

@@ -57,7 +57,7 @@ const WhoCanAnswer = Type.Object(
         ),
         ...deciding,
         expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-          description: 'When the subject loses the role, ISO 8601 with offset; null for never.',
+          description: 'Expiry time of the assignment, ISO 8601 with offset; null if it does not expire.',
         }),
       }),
       {
@@ -65,10 +65,12 @@ const WhoCanAnswer = Type.Object(
           'One entry for each subject and each role whose assignments the caller may read. At most `limit` subjects, and the first 100 allowing statements of each.',
       },
     ),
-    totalRoles: Type.Integer({ description: 'How many of the roles that the caller may read allow it, exact.' }),
+    totalRoles: Type.Integer({
+      description: 'Exact number of roles that allow it, of those that the caller may read.',
+    }),
     roles: Type.Array(Type.Object(deciding), {
       description:
-        'The roles that allow it, assigned or not, of those that the caller may read; by name, cut at `limit`. A deny in another role of a subject can still forbid it.',
+        'The roles that allow it, assigned or not, of those that the caller may read; by name, at most `limit`. A deny in another role of a subject can still forbid it.',
     }),
   },
   { $id: 'WhoCan' },
@@ -83,7 +85,7 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
       schema: {
         operationId: 'whoCan',
         tags: ['access'],
-        summary: 'Which roles allow an action on a resource, and which subjects may do it by them.',
+        summary: 'Which roles allow an action on a resource, and which subjects have it by them.',
         querystring: WhoCanQuery,
         response: answers(WhoCanAnswer, 400),
       },

@@ -12,7 +12,7 @@ import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
 import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
-import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
+import { conflictRetryAfterMs, type ResourceStore } from '../../store/resource-store.ts';
 
 export const ADMINISTRATOR_ROLE = 'system-admin';
 /** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */
@@ -156,7 +156,7 @@ export async function recoverLocalAdministrator(
     backoff: { baseMs: 20, maxMs: 500 },
     clock: systemClock,
     signal,
-    retryAfterMs: (error) => (error instanceof StoreError && error.code === 'conflict' ? 0 : undefined),
+    retryAfterMs: conflictRetryAfterMs,
   });
   await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, TOKEN_FILE);

@@ -20,7 +20,9 @@ describe('a generated client', () => {
     gateway = await startStandalone();
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-clients-'));
     document = join(folder, 'openapi.json');
-    await writeFile(document, await (await gateway.call('GET', '/openapi.json')).text());
+    const answer = await gateway.call('GET', '/openapi.json');
+    expect(answer.status).toBe(200);
+    await writeFile(document, await answer.text());
   });
   afterAll(async () => {
     await gateway?.stop();
@@ -35,7 +37,7 @@ describe('a generated client', () => {
     await node([cli, document, '--output', join(folder, 'schema.d.ts')]);
     await copyFile(join(HERE, 'typescript/access.ts.txt'), join(folder, 'access.mts'));
     const strict = ['--strict', '--target', 'es2024', '--lib', 'es2024,dom,dom.iterable', '--skipLibCheck'];
-    const modules = ['--module', 'nodenext', '--moduleResolution', 'nodenext', '--types', ''];
+    const modules = ['--module', 'nodenext', '--moduleResolution', 'nodenext'];
     await writeFile(join(folder, 'globals.d.ts'), 'declare const process: any;\n');
     const tsc = join(folder, 'node_modules/typescript/bin/tsc');
     await node([tsc, ...strict, ...modules, '--outDir', folder, 'access.mts', 'globals.d.ts']);

@@ -286,7 +286,7 @@ describe('the verbs bind, assign and escalate', () => {
       roleAssignment('given', { role: 'wanted', subjects: people('a') }),
       roleAssignment('given', {
         role: 'wanted',
-        subjects: people('a', 'b').map((subject) => ({ ...subject, expiresAt: '2030-01-01T00:00:00Z' })),
+        subjects: people('a', 'b').map((subject) => Object.assign(subject, { expiresAt: '2030-01-01T00:00:00Z' })),
       }),
     ];
     for (const change of changes) {

@@ -256,7 +256,7 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     return listed;
   }
 
-  it('leaves only complete results, at whichever request it is killed', { timeout: 120_000 }, async () => {
+  it('leaves only complete results, at whichever request it is killed', { timeout: 600_000 }, async () => {
     const { dead: unharmed } = await killAt(-1, 'before');
     const requests = [...proxy.seen];
     expect(await afterRestart(unharmed)).toEqual(sorted(unharmed.stored.slice(0, 1)));

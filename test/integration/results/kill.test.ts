@@ -27,7 +27,7 @@ describe('a gateway that is killed while it stores and deletes results', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('leaves only complete results, whenever it is killed', async () => {
+  it('leaves only complete results, whenever it is killed', { timeout: 300_000 }, async () => {
     let results = 0;
     for (let round = 0; round < ROUNDS; round++) {
       child = spawn(process.execPath, [PROGRAM, folder], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -82,15 +82,29 @@ async function messageOf(response: Response): Promise<string> {
   return text.slice(0, 300) || `${response.status} ${response.statusText}`;
 }
 
-/** The text of the response, unparsed, so that numbers keep every digit. @throws {ApiError} */
-export async function callText(path: string, options: CallOptions = {}): Promise<string> {
+/** @throws {ApiError} for a response other than 2xx */
+async function receive(path: string, options: CallOptions): Promise<Response> {
   const response = await send(path, options);
   if (!response.ok) {
     const message = await messageOf(response);
     if (response.status === 401 && !options.ignore401) for (const listener of expired) listener();
     throw new ApiError(response.status, message);
   }
-  return response.text();
+  return response;
+}
+
+/** The text of the response, unparsed, so that numbers keep every digit. @throws {ApiError} */
+export async function callText(path: string, options: CallOptions = {}): Promise<string> {
+  return (await receive(path, options)).text();
+}
+
+/** A resource with its version. */
+export type Tagged<T> = T & { readonly etag: string };
+
+/** Reads a resource with its version, for `If-Match` of a later change. @throws {ApiError} */
+export async function callTagged<T extends object>(path: string, options: CallOptions = {}): Promise<Tagged<T>> {
+  const response = await receive(path, options);
+  return { ...((await response.json()) as T), etag: response.headers.get('etag') ?? '*' };
 }
 
 /** The response as JSON; undefined for an empty body. @throws {ApiError} */

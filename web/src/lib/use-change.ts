@@ -6,7 +6,12 @@ export interface Change {
   readonly error: string | undefined;
   /** Runs a change and stores its error. @returns whether it succeeded */
   readonly attempt: (work: () => Promise<unknown>) => Promise<boolean>;
-  readonly send: (path: string, method: 'POST' | 'PUT' | 'DELETE', body?: unknown) => Promise<boolean>;
+  readonly send: (
+    path: string,
+    method: 'POST' | 'PUT' | 'DELETE',
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => Promise<boolean>;
   readonly clearError: () => void;
 }
 
@@ -28,7 +33,8 @@ export function useChange(after?: () => void): Change {
   return {
     error,
     attempt,
-    send: (path, method, body) => attempt(() => call(path, { method, ...(body !== undefined && { body }) })),
+    send: (path, method, body, headers = {}) =>
+      attempt(() => call(path, { method, headers, ...(body !== undefined && { body }) })),
     clearError: () => setError(undefined),
   };
 }

@@ -190,6 +190,16 @@ export const RBAC_DOCS: DocsByOperation = {
       ],
     },
   },
+  accessReview: {
+    ok: 'What nobody used.',
+    response: {
+      trackedSince: '2026-01-01',
+      unusedDays: 90,
+      complete: true,
+      total: 1,
+      unused: [{ kind: 'role', role: 'analysts', lastUsedAt: null, unusedSince: '2026-01-01' }],
+    },
+  },
   whoCan: {
     ok: 'Who may do the action, by their roles.',
     response: { total: 0, subjects: [], totalRoles: 0, roles: [] },

@@ -11,8 +11,8 @@ const Statement = Type.Object({
 const Difference = Type.Object(
   {
     path: Type.String({ description: 'JSON Pointer into the spec of the resource; empty for the whole spec.' }),
-    before: Type.Optional(Type.Unknown({ description: 'Absent where there was no value.' })),
-    after: Type.Optional(Type.Unknown({ description: 'Absent where there is no value any more.' })),
+    before: Type.Optional(Type.Unknown({ description: 'Absent if there was no value.' })),
+    after: Type.Optional(Type.Unknown({ description: 'Absent if there is no new value.' })),
   },
   { additionalProperties: false },
 );
@@ -24,7 +24,7 @@ const Change = Type.Object(
     operation: StringEnum(['create', 'update', 'delete']),
     differences: Type.Array(Difference),
     truncated: Type.Optional(
-      Type.Literal(true, { description: 'Not all differences are listed, or a value was cut.' }),
+      Type.Literal(true, { description: 'True if not all differences are listed, or a value is truncated.' }),
     ),
   },
   { additionalProperties: false },
@@ -37,10 +37,10 @@ export const AuditRecord = Type.Object(
     type: StringEnum(['write', 'denied'], {
       description: 'A write with its outcome, or a call that was denied.',
     }),
-    time: Type.String({ format: 'date-time', description: 'When the outcome was known.' }),
+    time: Type.String({ format: 'date-time', description: 'Time of the outcome.' }),
     requestId: Type.String({ description: 'The `X-Request-Id` of the response.' }),
     principal: Type.String({ description: 'SRN of the caller.' }),
-    authenticator: Type.String({ description: 'What verified the credential.' }),
+    authenticator: Type.String({ description: 'The authenticator that accepted the credential.' }),
     clientAddress: Type.String({ description: 'From `X-Forwarded-For` where the proxy is trusted.' }),
     method: Type.String(),
     route: Type.String({ description: 'Pattern of the path.' }),
@@ -52,7 +52,10 @@ export const AuditRecord = Type.Object(
     }),
     status: Type.Integer({ description: 'HTTP status of the response.' }),
     decision: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
-    statements: Type.Array(Statement, { maxItems: 10, description: 'The first statements that decided.' }),
+    statements: Type.Array(Statement, {
+      maxItems: 10,
+      description: 'The first statements that determined the decision.',
+    }),
     message: Type.Optional(Type.String({ description: 'Error message of the response.' })),
     role: Type.Optional(Type.String({ description: 'Name of the role that the write is about.' })),
     policy: Type.Optional(Type.String({ description: 'Name of the policy that the write is about.' })),
@@ -60,15 +63,15 @@ export const AuditRecord = Type.Object(
     subject: Type.Optional(
       Type.Object({ type: Type.String(), name: Type.String() }, { description: 'Subject of an assignment.' }),
     ),
-    asked: Type.Optional(Type.Unknown({ description: 'Body of the request; cut to a string where it is long.' })),
+    asked: Type.Optional(Type.Unknown({ description: 'Body of the request; a truncated string if it is long.' })),
     changes: Type.Optional(Type.Array(Change, { description: 'What was written, also by a write that failed later.' })),
     count: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'Of a denied call: equal calls (caller, action, resource) that this record stands for.',
+        description: 'Of a denied call: number of equal calls (caller, action, resource) in this record.',
       }),
     ),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'Of a denied call: the first of them.' })),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Of a denied call: time of the first of them.' })),
   },
   { additionalProperties: false, title: 'olap-warden audit record' },
 );

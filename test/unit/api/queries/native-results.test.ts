@@ -569,7 +569,7 @@ describe('results in the engine’s cursors', () => {
 
   it(
     'leave nothing when the client aborts before the response, or during a large page',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
       for (const broker of cluster.brokers) broker.rows = rows;
@@ -612,7 +612,7 @@ describe('results in the engine’s cursors', () => {
 
   it(
     'are deleted for the quota by their size at the engine, also after a failed deletion',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const rows = Array.from({ length: 1200 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
       for (const broker of cluster.brokers) broker.rows = rows;

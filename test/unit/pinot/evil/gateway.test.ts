@@ -32,7 +32,9 @@ async function gatewayOf(scenario: Scenario): Promise<FastifyInstance> {
   await controller.listen();
   closers.push(() => controller.close());
   controller.serve(['events_OFFLINE']);
-  const limits = { headersTimeoutMs: 300, bodyTimeoutMs: 300 };
+  // Short only where the time-out is the expected failure: on a busy machine it could come before another one.
+  const timeoutMs = timesOut(scenario) ? 300 : 30_000;
+  const limits = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
   const engine: Engine = createEngine({ controllerUrls: [controller.url], brokerUrls: [broker.url], limits });
   closers.push(() => engine.close());
   const service = await serviceOf(engine);
@@ -59,6 +61,8 @@ function serviceOf(engine: Engine): Promise<QueryService> {
   });
 }
 
+const timesOut = ({ sees }: Scenario): boolean => 'error' in sees && sees.error === 'timeout';
+
 /** Larger responses have already started when they fail: the gateway then closes the connection to its client. */
 const MAX_HELD_BYTES = 1000;
 
@@ -81,8 +85,7 @@ describe.each(['', '?doPaginate=true'])(
         headers: TEST_HEADERS,
         payload: SQL,
       });
-      const timeout = 'error' in scenario.sees && scenario.sees.error === 'timeout';
-      expect(timeout ? [502, 504] : [502]).toContain(answer.statusCode);
+      expect(timesOut(scenario) ? [502, 504] : [502]).toContain(answer.statusCode);
       expect(answer.json()).toMatchObject({ message: expect.stringMatching(/\w+/) });
     });
   },

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { BusyButton, DangerButton, ErrorNote, Loaded, Prose } from '../../components/basics.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { TextField } from '../../components/fields.tsx';
-import { call, encodeSrn, rbac } from '../../lib/api.ts';
+import { call, callTagged, encodeSrn, rbac, type Tagged } from '../../lib/api.ts';
 import { prettyJson } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
@@ -73,22 +73,26 @@ function pretty(text: string): string {
 
 function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const path = rbac(`/policies/${encodeSrn(`srn2:policy#${props.name}`)}`);
-  const data = useData(path, (signal) => call<Policy>(path, { signal }));
+  const data = useData(path, (signal) => callTagged<Policy>(path, { signal }));
   const [text, setText] = useDraft(`policy/${props.name}/document`);
   const [description, setDescription] = useDraft(`policy/${props.name}/description`);
+  /** The version on which the unsaved input is based. */
+  const [version, setVersion] = useDraft(`policy/${props.name}/version`);
   const { error, attempt, send, clearError } = useChange(props.onChanged);
   const [warnings, setWarnings] = useState<readonly string[]>([]);
-  const save = async (policy: Policy): Promise<void> => {
+  const save = async (policy: Tagged<Policy>): Promise<void> => {
     const body = {
       description: description ?? policy.description ?? '',
       policyDocumentJson: text ?? policy.policyDocumentJson,
     };
+    const headers = { 'if-match': version ?? policy.etag };
     const saved = await attempt(async () => {
-      setWarnings((await call<Policy>(path, { method: 'PUT', body })).warnings ?? []);
+      setWarnings((await call<Policy>(path, { method: 'PUT', body, headers })).warnings ?? []);
     });
     if (!saved) return;
     setText(undefined);
     setDescription(undefined);
+    setVersion(undefined);
     data.reload();
   };
   return (
@@ -99,11 +103,19 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
           <article class="card">
             <h2>{props.name}</h2>
             <Authorship resource={policy} />
-            <TextField label="Description" value={description ?? policy.description ?? ''} onChange={setDescription} />
+            <TextField
+              label="Description"
+              value={description ?? policy.description ?? ''}
+              onChange={(value) => {
+                setDescription(value);
+                setVersion(version ?? policy.etag);
+              }}
+            />
             <DocumentEditor
               value={text ?? pretty(policy.policyDocumentJson)}
               onChange={(value) => {
                 setText(value);
+                setVersion(version ?? policy.etag);
                 clearError();
               }}
               serverError={error}
@@ -132,6 +144,8 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
                   onClick={() => {
                     setText(undefined);
                     setDescription(undefined);
+                    setVersion(undefined);
+                    data.reload();
                     clearError();
                   }}
                 >

@@ -12,7 +12,7 @@ import {
   When,
 } from '../../components/basics.tsx';
 import { expiryOf, NO_SUBJECT, Picker, SubjectFields, UntilField } from '../../components/fields.tsx';
-import { call, encodeSrn, rbac } from '../../lib/api.ts';
+import { call, callTagged, encodeSrn, rbac } from '../../lib/api.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
@@ -113,14 +113,19 @@ function RoleSubjects(props: { base: string }): JSX.Element {
 
 function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const base = rbac(`/roles/${encodeSrn(`srn2:role#${props.name}`)}`);
-  const data = useData(base, (signal) => call<Role>(base, { signal }));
+  const data = useData(base, (signal) => callTagged<Role>(base, { signal }));
   const { error, send } = useChange(() => {
     data.reload();
     props.onChanged();
   });
   const [description, setDescription] = useDraft(`role/${props.name}/description`);
+  /** The version on which the unsaved input is based. */
+  const [version, setVersion] = useDraft(`role/${props.name}/version`);
   const save = async (): Promise<void> => {
-    if (await send(base, 'PUT', { description: description ?? '' })) setDescription(undefined);
+    const headers = { 'if-match': version ?? data.value?.etag ?? '*' };
+    if (!(await send(base, 'PUT', { description: description ?? '' }, headers))) return;
+    setDescription(undefined);
+    setVersion(undefined);
   };
   return (
     <Loaded data={data} what="the role">
@@ -140,12 +145,27 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
                 <span>Description</span>
                 <input
                   value={description ?? role.description ?? ''}
-                  onInput={(event) => setDescription(event.currentTarget.value)}
+                  onInput={(event) => {
+                    setDescription(event.currentTarget.value);
+                    setVersion(version ?? role.etag);
+                  }}
                 />
               </label>
               <BusyButton type="submit" onPress={save} disabled={fixed || description === undefined}>
                 Save
               </BusyButton>
+              {description !== undefined && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    setDescription(undefined);
+                    setVersion(undefined);
+                    data.reload();
+                  }}
+                >
+                  Discard changes
+                </button>
+              )}
             </Form>
             <ErrorNote message={error} />
             <RolePolicies base={base} fixed={fixed} />
