@@ -76,15 +76,13 @@ export class Attempt implements AnswerSink {
       this.#outcome.reject(new EndpointError('unreachable', `the broker ${this.#url} is stopping`, { reached: true }));
       return;
     }
-    this.#release();
-    this.#sink.onEnd();
+    this.#end();
   }
 
   /** Passes on the answer of a broker that is stopping, if there is one. Call it if no other broker can be asked. @returns whether there is one */
   releaseAnyway(): boolean {
     if (!this.#complete) return false;
-    this.#release();
-    this.#sink.onEnd();
+    this.#end();
     return true;
   }
 
@@ -93,6 +91,13 @@ export class Attempt implements AnswerSink {
     if (this.#abortReason === undefined) return this.#fail(asUnreachable(error));
     const message = `the request to ${this.#url} was given up`;
     this.#fail(new EndpointError('aborted', message, { reached: true, cause: this.#abortReason }));
+  }
+
+  #end(): void {
+    this.#release();
+    // The sink can refuse the response while it gets what was held. The exchange is over by then and reports nothing more.
+    if (this.#abortReason === undefined) this.#sink.onEnd();
+    else this.#sink.onBroken(this.#abortReason);
   }
 
   #fail(error: Error): void {
@@ -106,7 +111,10 @@ export class Attempt implements AnswerSink {
     this.#released = true;
     this.#sink.onHeaders(this.#head as AnswerHead);
     let goOn = true;
-    for (const chunk of this.#held.splice(0)) goOn = this.#sink.onData(chunk);
+    for (const chunk of this.#held.splice(0)) {
+      if (this.#abortReason !== undefined) break;
+      goOn = this.#sink.onData(chunk);
+    }
     this.#outcome.resolve();
     return goOn;
   }
