@@ -30,7 +30,7 @@ test: deps ## lint, verify and all tests, on real parts
 test-unit: deps ## the tests that require only Node (less than a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
-test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; TEST_PINOT=newer; TEST_CONTROLLER=URL)
+test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; TEST_CONTROLLER=URL)
 	@$(NODE) $(BIN)/vitest run --project integration $(ONLY)
 
 test-e2e: deps parts web ## the tests of whole programs (ONLY=path)

@@ -9,7 +9,6 @@ import { startCluster } from '../../tools/pinot/cluster.ts';
 import { loadSampleTables } from '../../tools/pinot/tables.ts';
 import { startControlPlane } from './control-plane.ts';
 import { describeCluster } from './foreign-pinot.ts';
-import { testedBuild } from './pinot-version.ts';
 import type { SharedParts } from './shared-parts.ts';
 
 /** A running part: its description for tests, and how to end it. */
@@ -29,7 +28,7 @@ const STARTERS: Starters = {
       return { description, stop: async () => undefined };
     }
     const directory = await mkdtemp(join(tmpdir(), 'olap-warden-pinot-'));
-    const cluster = await startCluster({ directory, brokers: 2, servers: 3, build: testedBuild() });
+    const cluster = await startCluster({ directory, brokers: 2, servers: 3 });
     await loadSampleTables(cluster, say);
     const { controllerUrl, brokerUrls, serverAdminUrls } = cluster;
     return {

@@ -1,28 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PinotBuild } from '../../tools/pinot/jvm.ts';
 
 const INSTALLER = join(import.meta.dirname, '../../tools/install.sh');
 
-/** The Pinot that tests start: `TEST_PINOT=newer` selects the second one. @throws {Error} for another value */
-export function testedBuild(): PinotBuild {
-  const asked = process.env['TEST_PINOT'] || 'default';
-  if (asked === 'default' || asked === 'newer') return asked;
-  throw new Error(`TEST_PINOT=\`${asked}\` is unknown; known: default, newer`);
-}
-
-/** Version of the Pinot that `tools/install.sh` installs, such as `1.5.1`. */
-export function versionOf(build: PinotBuild): string {
-  const name = build === 'newer' ? 'pinot_newer_version' : 'pinot_version';
-  const version = new RegExp(`^${name}=([\\d.]+)$`, 'm').exec(readFileSync(INSTALLER, 'utf8'))?.[1];
-  if (version === undefined) throw new Error(`${INSTALLER} has no \`${name}\``);
+/** Version of the Pinot that `tools/install.sh` installs, such as `0.11.0`. */
+export function installedVersion(): string {
+  const version = /^pinot_version=([\d.]+)$/m.exec(readFileSync(INSTALLER, 'utf8'))?.[1];
+  if (version === undefined) throw new Error(`${INSTALLER} has no \`pinot_version\``);
   return version;
 }
 
 /** Version of the shared Pinot, known before it is started. */
 export async function sharedVersion(): Promise<string> {
   const foreign = process.env['TEST_CONTROLLER'];
-  if (foreign === undefined) return versionOf(testedBuild());
+  if (foreign === undefined) return installedVersion();
   const url = `${foreign.replace(/\/+$/, '')}/version`;
   const answer = await fetch(url, { signal: AbortSignal.timeout(30_000) });
   const versions = (await answer.json()) as Record<string, string>;

@@ -3,8 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startCluster, type ClusterOptions, type RunningCluster } from '../../tools/pinot/cluster.ts';
 import { awaitRows, createTable, deleteTable, loadSampleTables, uploadRows } from '../../tools/pinot/tables.ts';
-import type { PinotBuild } from '../../tools/pinot/jvm.ts';
-import { testedBuild } from './pinot-version.ts';
 import { sharedPart } from './shared-parts.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -138,8 +136,6 @@ export interface PinotOptions {
   /** Names of sample tables to load (`orders`, `customers`, `types`); none by default. */
   readonly tables?: readonly string[];
   readonly properties?: ClusterOptions['properties'];
-  /** Default: that of `TEST_PINOT`. */
-  readonly build?: PinotBuild;
 }
 
 /**
@@ -149,8 +145,8 @@ export interface PinotOptions {
 export async function startPinot(options: PinotOptions = {}): Promise<Pinot> {
   const directory = await mkdtemp(join(tmpdir(), 'olap-warden-pinot-'));
   try {
-    const { brokers = 1, servers = 2, properties = {}, build = testedBuild() } = options;
-    const cluster = await startCluster({ directory, brokers, servers, properties, build });
+    const { brokers = 1, servers = 2, properties = {} } = options;
+    const cluster = await startCluster({ directory, brokers, servers, properties });
     const pinot = new Pinot(cluster, directory);
     if (options.tables !== undefined) await loadTables(pinot, options.tables);
     return pinot;

@@ -19,9 +19,18 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import kafka.server.KafkaConfig;
+import kafka.server.KafkaServer;
+import org.apache.kafka.clients.admin.AdminClient;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.common.utils.Time;
 import org.apache.pinot.broker.broker.helix.HelixBrokerStarter;
 import org.apache.pinot.controller.ControllerStarter;
 import org.apache.pinot.server.starter.helix.HelixServerStarter;
@@ -29,6 +38,7 @@ import org.apache.pinot.spi.env.PinotConfiguration;
 import org.apache.pinot.spi.services.ServiceStartable;
 import org.apache.zookeeper.server.ServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
+import scala.Option;
 
 /**
  * A whole Apache Pinot in one JVM: ZooKeeper, a controller, brokers, servers and, when asked for, Kafka.
@@ -55,7 +65,7 @@ public final class Cluster {
   private final ServiceStartable[] servers;
   private final List<ServiceStartable> otherControllers = new ArrayList<>();
   private ServiceStartable controller;
-  private Streams kafka;
+  private KafkaServer kafka;
 
   private Cluster(Options options, PrintStream answers) throws Exception {
     this.answers = answers;
@@ -187,10 +197,10 @@ public final class Cluster {
         startKafka();
         return HOST + ":" + ports.get("kafka");
       case "create-topic":
-        kafka.createTopic(words[1], Integer.parseInt(words[2]));
+        createTopic(words[1], Integer.parseInt(words[2]));
         return null;
       case "produce":
-        return kafka.produce(words[1], Path.of(words[2]));
+        return produce(words[1], Path.of(words[2]));
       default:
         throw new IllegalArgumentException("unknown command `" + words[0]
             + "`; known: stop-server N, start-server N, stop-broker N, start-broker N, add-controller, start-kafka, create-topic NAME PARTITIONS, produce TOPIC FILE");
@@ -253,9 +263,6 @@ public final class Cluster {
     properties.put("pinot.broker.client.access.protocols.http.port", port);
     properties.put("pinot.broker.timeoutMs", "60000");
     properties.put("pinot.broker.delayShutdownTimeMs", "0");
-    // Ports of the multi-stage engine, whose defaults are the same for all instances.
-    properties.put("pinot.query.runner.hostname", HOST);
-    properties.put("pinot.query.runner.port", ports.get("broker-" + i + "-runner").toString());
     properties.putAll(extra.getOrDefault("broker", Map.of()));
     return properties;
   }
@@ -273,9 +280,6 @@ public final class Cluster {
     properties.put("pinot.server.adminapi.access.protocols.http.host", HOST);
     properties.put("pinot.server.adminapi.access.protocols.http.port", admin);
     properties.put("pinot.server.grpc.enable", "false");
-    properties.put("pinot.query.runner.hostname", HOST);
-    properties.put("pinot.query.runner.port", ports.get("server-" + i + "-runner").toString());
-    properties.put("pinot.query.server.port", ports.get("server-" + i + "-stages").toString());
     properties.put("pinot.server.shutdown.enableQueryCheck", "false");
     // The default interval of 10 s for checking loaded segments delays every restart.
     properties.put("pinot.server.startup.serviceStatusCheckIntervalMs", "50");
@@ -286,23 +290,41 @@ public final class Cluster {
     return properties;
   }
 
-  /** Kafka, which only the class path of some versions has. */
-  interface Streams {
-    void start(String zookeeper, String host, int port, Path directory) throws Exception;
-
-    void createTopic(String name, int partitions) throws Exception;
-
-    /** Sends each line of the file, {@code key<TAB>value}, and returns the number of lines. */
-    int produce(String topic, Path file) throws Exception;
-  }
-
   private void startKafka() throws Exception {
     if (kafka != null) {
       return;
     }
-    Streams streams = (Streams) Class.forName("KafkaStreams").getDeclaredConstructor().newInstance();
-    streams.start(zookeeper() + "/kafka", HOST, ports.get("kafka"), directory.resolve("kafka"));
-    kafka = streams;
+    Map<String, String> properties = new HashMap<>();
+    properties.put("broker.id", "0");
+    properties.put("zookeeper.connect", zookeeper() + "/kafka");
+    properties.put("listeners", "PLAINTEXT://" + HOST + ":" + ports.get("kafka"));
+    properties.put("log.dirs", directory.resolve("kafka").toString());
+    properties.put("offsets.topic.replication.factor", "1");
+    properties.put("group.initial.rebalance.delay.ms", "0");
+    kafka = new KafkaServer(new KafkaConfig(properties), Time.SYSTEM, Option.empty(), false);
+    kafka.startup();
+  }
+
+  private void createTopic(String name, int partitions) throws Exception {
+    try (AdminClient admin = AdminClient.create(Map.of("bootstrap.servers", HOST + ":" + ports.get("kafka")))) {
+      admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all().get();
+    }
+  }
+
+  /** Sends each line of the file, {@code key<TAB>value}, and returns the number of lines. */
+  private int produce(String topic, Path file) throws Exception {
+    Properties properties = new Properties();
+    properties.put("bootstrap.servers", HOST + ":" + ports.get("kafka"));
+    properties.put("acks", "all");
+    List<String> lines = Files.readAllLines(file);
+    try (KafkaProducer<String, String> producer = new KafkaProducer<>(properties, new StringSerializer(), new StringSerializer())) {
+      for (String line : lines) {
+        int tab = line.indexOf('\t');
+        producer.send(new ProducerRecord<>(topic, line.substring(0, tab), line.substring(tab + 1)));
+      }
+      producer.flush();
+    }
+    return lines.size();
   }
 
   private static ServiceStartable begin(ServiceStartable service, Map<String, Object> properties) throws Exception {
@@ -442,7 +464,7 @@ public final class Cluster {
         if (kept == null) {
           ports.put(name, free(ports));
         } else if (!isFree(kept)) {
-          throw new IllegalStateException("port " + kept + ", kept for " + name + " in " + file + ", is in use by another program");
+          throw new IllegalStateException("port " + kept + ", kept for " + name + " in " + file + ", is taken by another program");
         }
       }
       JSON.writeValue(file, ports);
@@ -453,13 +475,10 @@ public final class Cluster {
       List<String> names = new ArrayList<>(List.of("zookeeper", "controller", "kafka"));
       for (int i = 0; i < options.brokers; i++) {
         names.add("broker-" + i);
-        names.add("broker-" + i + "-runner");
       }
       for (int i = 0; i < options.servers; i++) {
         names.add("server-" + i);
         names.add("server-" + i + "-admin");
-        names.add("server-" + i + "-runner");
-        names.add("server-" + i + "-stages");
       }
       return names;
     }

@@ -4,15 +4,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { javaArguments, type PinotBuild } from './jvm.ts';
+import { javaArguments } from './jvm.ts';
 
 export interface ClusterOptions {
   /** Folder for state and log. A start with the same folder continues the same cluster. */
   readonly directory: string;
   readonly brokers: number;
   readonly servers: number;
-  /** Default: `default`. */
-  readonly build?: PinotBuild;
   /** Extra Pinot properties for every instance of a role. */
   readonly properties?: Partial<Record<'controller' | 'broker' | 'server', Readonly<Record<string, string>>>>;
   /** Listen address and host name of all instances; 127.0.0.1 by default. */
@@ -106,8 +104,7 @@ class Answers {
 export async function startCluster(options: ClusterOptions): Promise<RunningCluster> {
   await mkdir(options.directory, { recursive: true });
   const logFile = join(options.directory, 'pinot.log');
-  const { build } = options;
-  const java = await javaArguments({ mainClass: 'Cluster', heap: '1g', logFile, build }, options.signal);
+  const java = await javaArguments({ mainClass: 'Cluster', heap: '1g', logFile }, options.signal);
   options.signal?.throwIfAborted();
   // A separate process group: Ctrl-C in a terminal reaches only the parent, which stops the cluster last.
   const [file, ...prefix] = [...(options.commandPrefix ?? []), 'java', `-Dcluster.host=${options.host ?? '127.0.0.1'}`];

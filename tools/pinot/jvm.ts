@@ -17,12 +17,7 @@ export async function installed(part: string, signal?: AbortSignal): Promise<str
 /** From Pinot's start script, for JDK 17. */
 const OPENED = ['java.nio', 'sun.nio.ch', 'java.lang', 'java.util', 'java.lang.reflect', 'jdk.internal.misc'];
 
-/** `newer`: the second version that tests can run on. */
-export type PinotBuild = 'default' | 'newer';
-
 export interface JvmOptions {
-  /** Default: `default`. */
-  readonly build?: PinotBuild | undefined;
   readonly mainClass: string;
   readonly heap: string;
   /** Path of Pinot's log. */
@@ -31,7 +26,8 @@ export interface JvmOptions {
 
 /** The arguments of `java` to run a class of this folder with Pinot's class path. */
 export async function javaArguments(options: JvmOptions, signal?: AbortSignal): Promise<string[]> {
-  const classPath = await CLASS_PATHS[options.build ?? 'default'](signal);
+  const pinot = await installed('pinot', signal);
+  const classes = await installed('pinot-tools', signal);
   return [
     ...OPENED.map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`),
     // For a fast start and a small footprint.
@@ -42,18 +38,7 @@ export async function javaArguments(options: JvmOptions, signal?: AbortSignal): 
     `-Dpinot.log.file=${options.logFile}`,
     '-Dpinot.log.level=WARN',
     '-cp',
-    classPath,
+    `${classes}:${join(pinot, 'lib')}/*`,
     options.mainClass,
   ];
 }
-
-const CLASS_PATHS: Readonly<Record<PinotBuild, (signal?: AbortSignal) => Promise<string>>> = {
-  async default(signal) {
-    const pinot = await installed('pinot', signal);
-    return `${await installed('pinot-tools', signal)}:${join(pinot, 'lib')}/*`;
-  },
-  async newer(signal) {
-    const pinot = await installed('pinot-newer', signal);
-    return `${join(pinot, 'classes/other')}:${join(pinot, 'classes/planner')}:${join(pinot, 'lib')}/*`;
-  },
-};

@@ -8,7 +8,7 @@ import { dataPlaneOf, testApp } from '../../support/app.ts';
 import { forVersions } from '../../support/for-versions.ts';
 import { sharedPinot } from '../../support/pinot.ts';
 
-// What only Pinot 1.x has, live: `TEST_PINOT=newer`, or a cluster of that version in TEST_CONTROLLER.
+// What only Pinot 1.x has, live: on a cluster of that version in TEST_CONTROLLER.
 const from1 = await forVersions('>=1.0');
 const from13 = await forVersions('>=1.3');
 const from15 = await forVersions('>=1.5');

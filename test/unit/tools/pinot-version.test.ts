@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inRange, versionOf } from '../../support/pinot-version.ts';
+import { inRange, installedVersion } from '../../support/pinot-version.ts';
 
 it.each([
   ['1.0.0', '>=1.0', true],
@@ -16,6 +16,6 @@ it('refuses a range of another form', () => {
   expect(() => inRange('1.0.0', '~1.0')).toThrow('is not a range of versions');
 });
 
-it('reads the versions from the installer', () => {
-  expect([versionOf('default'), versionOf('newer')].map((version) => inRange(version, '>=1.0'))).toEqual([false, true]);
+it('reads the version from the installer', () => {
+  expect(inRange(installedVersion(), '>=0.11')).toBe(true);
 });
