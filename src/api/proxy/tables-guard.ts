@@ -1,3 +1,4 @@
+import { LruCache } from '../../platform/lru.ts';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import type { TableName } from '../../pinot/table-name.ts';
 import { tableNames } from '../../access/sql/table-names.ts';
@@ -28,7 +29,7 @@ export function unexpectedTables(tail: Buffer, allowed: readonly TableName[]): s
 const MAX_LISTS = 500;
 const MAX_LIST_LENGTH = 4096;
 /** Cache of parsed lists: many responses have the same one. */
-const parsedLists = new Map<string, readonly string[]>();
+const parsedLists = new LruCache<string, readonly string[]>({ maxWeight: MAX_LISTS });
 
 /** The strings of a JSON array. Empty for anything else, such as row data that contains the field name. */
 function namesIn(text: string): readonly string[] {
@@ -41,9 +42,7 @@ function namesIn(text: string): readonly string[] {
     return [];
   }
   const names = (Array.isArray(read) ? read : []).filter((name) => typeof name === 'string');
-  if (text.length > MAX_LIST_LENGTH) return names;
-  if (parsedLists.size >= MAX_LISTS) parsedLists.clear();
-  parsedLists.set(text, names);
+  if (text.length <= MAX_LIST_LENGTH) parsedLists.set(text, names);
   return names;
 }
 

@@ -1,7 +1,7 @@
 import { judgeSql, type JudgedSql, type RefusedSql, type SqlContext } from '../../../access/sql/judge.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../../access/sql/limits.ts';
+import { LruCache } from '../../../platform/lru.ts';
 
-/** Cache size; the least recently used text is removed first. */
 const MAX_TEXTS = 1_000;
 /** Longer texts are rarely repeated, so they are not cached. */
 const MAX_LENGTH = 8 * 1024;
@@ -13,7 +13,7 @@ const MAX_FOUND_LENGTH = 16 * 1024;
  * Authorization is not cached.
  */
 export class JudgedTexts {
-  readonly #known = new Map<string, JudgedSql | RefusedSql>();
+  readonly #known = new LruCache<string, JudgedSql | RefusedSql>({ maxWeight: MAX_TEXTS });
   readonly #limits: SqlLimits;
 
   constructor(limits: SqlLimits = SQL_LIMITS) {
@@ -25,16 +25,10 @@ export class JudgedTexts {
     const context = { database, queryOptions, multistage, limits: this.#limits };
     if (sql.length + (queryOptions?.length ?? 0) > MAX_LENGTH) return judgeSql(sql, context);
     const key = JSON.stringify([sql, database, queryOptions, multistage]);
-    const known = this.#known;
-    let judged = known.get(key);
-    if (judged === undefined) judged = judgeSql(sql, context);
-    else known.delete(key);
-    if (lengthOf(judged) > MAX_FOUND_LENGTH) return judged;
-    known.set(key, judged);
-    if (known.size > MAX_TEXTS) {
-      const [oldest] = known.keys();
-      known.delete(oldest as string);
-    }
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const judged = judgeSql(sql, context);
+    if (lengthOf(judged) <= MAX_FOUND_LENGTH) this.#known.set(key, judged);
     return judged;
   }
 }
