@@ -7,7 +7,7 @@ import { DecisionEngine, type HeldRoles } from './policy/decision.ts';
 import type { GrantSet } from './policy/grant-set.ts';
 import type { Principal } from './principal.ts';
 import { srnText, type Deployment, type Srn } from './policy/srn.ts';
-import { SubjectIndex, userSubjects } from './subjects.ts';
+import { expiryOf, SubjectIndex, userSubjects } from './subjects.ts';
 import { DecisionRecorder } from './usage/decision-recorder.ts';
 import type { UsageTracker } from './usage/usage-tracker.ts';
 import { TokenIndex, type KnownToken } from './authenticators/token-index.ts';
@@ -129,8 +129,10 @@ export class Directory implements Authorizer {
    */
   grantsLasting(principal: Principal, until: number): GrantSet | undefined {
     const { roles, validUntil } = this.heldRoles(principal);
-    if (validUntil >= until) return undefined;
-    const lasting = roles.filter((role) => this.roleExpiry(principal, role) >= until);
+    const spec = principal.kind === 'service-token' ? this.#store.get('ServiceToken', principal.id)?.spec : undefined;
+    const ends = spec === undefined ? Infinity : expiryOf(spec);
+    if (Math.min(validUntil, ends) >= until) return undefined;
+    const lasting = ends < until ? [] : roles.filter((role) => this.roleExpiry(principal, role) >= until);
     return this.#engine.simulatedGrants(lasting, undefined);
   }
 

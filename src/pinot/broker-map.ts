@@ -1,5 +1,12 @@
 import { getJson, requestJson } from './controller.ts';
-import { DEFAULT_DATABASE, isDefaultDatabase, partsOf, tableNameOf, type TableName } from './table-name.ts';
+import {
+  DEFAULT_DATABASE,
+  isDefaultDatabase,
+  partsOf,
+  tableNameOf,
+  type TableName,
+  isDatabaseName,
+} from './table-name.ts';
 import { EngineError, type EngineEndpoint } from './types.ts';
 
 /** Which brokers serve which tables of all databases, as reported by the controller. */
@@ -33,8 +40,6 @@ interface Listing {
 
 /** Databases that are read at the same time, with two requests each. */
 const CONCURRENCY = 4;
-/** Names that the engine accepts in the `Database` header. Tables of another database count as unknown. */
-const HEADER_NAME = /^[\w-]{1,128}$/;
 
 /**
  * Reads the tables and brokers of every database: without the header `Database`, the lists have the default database only.
@@ -46,14 +51,21 @@ export async function readBrokerMap(
   signal: AbortSignal,
 ): Promise<BrokerMap> {
   const databases = await listDatabases(controller, signal);
-  const others = (databases ?? []).filter((name) => !isDefaultDatabase(name) && HEADER_NAME.test(name));
+  const others = (databases ?? []).filter((name) => !isDefaultDatabase(name) && isDatabaseName(name));
   // The default database has tables that the list does not count, such as logical ones.
   const waiting = [DEFAULT_DATABASE, ...others].values();
   const listings: Listing[] = [];
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
   const readNext = async () => {
-    for (const database of waiting) listings.push(await readListing(controller, database, signal));
+    for (const database of waiting) listings.push(await readListing(controller, database, either));
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, readNext));
+  try {
+    await Promise.all(Array.from({ length: CONCURRENCY }, readNext));
+  } finally {
+    // After an error the other requests would be in the way of the next attempt.
+    stop.abort(new Error('the list of tables is not needed any more'));
+  }
   return joinListings(listings, addressing, databases !== undefined);
 }
 

@@ -10,7 +10,10 @@ import type { AnswerHead } from './types.ts';
 /** `BrokerRequestSend`: a connection to a server was lost or refused. The cause can also be the server; another broker may then choose another replica. */
 const REQUEST_SEND = 425;
 /** A task for a thread pool that is shut down; a full pool is `[Running, …`. */
-const POOL_SHUT_DOWN = /rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutting down|Terminated)/;
+const POOL_SHUT_DOWN =
+  /^(?:QueryExecutionError:\s*)?(?:java\.util\.concurrent\.RejectedExecutionException:\s*)?Task .*rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutting down|Terminated)/;
+/** `QueryExecution`. Other errors may quote names and literals of the query. */
+const QUERY_EXECUTION = 200;
 /** A service that is being shut down (1.5.1 answers 500 with a page in HTML then), or a proxy without a service behind it. */
 const SERVER_ERROR = 500;
 
@@ -40,7 +43,8 @@ export function isStoppingAnswer(head: AnswerHead, chunks: readonly Buffer[]): b
   const exceptions = exceptionsOf(body);
   return exceptions.some(
     ({ errorCode, message }) =>
-      errorCode === REQUEST_SEND || (typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
+      errorCode === REQUEST_SEND ||
+      (errorCode === QUERY_EXECUTION && typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
   );
 }
 

@@ -9,6 +9,14 @@ declare const TABLE_NAME: unique symbol;
  */
 export type TableName = string & { readonly [TABLE_NAME]: true };
 
+/** What the engine accepts in the `Database` header. */
+const DATABASE = /^[\w-]{1,128}$/;
+
+/** Whether a database of this name can be asked for. Tables of others cannot be listed, so their names cannot be resolved. */
+export function isDatabaseName(name: string): boolean {
+  return DATABASE.test(name);
+}
+
 /** Whether the engine takes the database for the default one: it ignores the case of this name only. */
 export function isDefaultDatabase(database: string): boolean {
   return database.toLowerCase() === DEFAULT_DATABASE;

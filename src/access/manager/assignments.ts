@@ -152,10 +152,16 @@ export class AssignmentManager {
   async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
     const written: RoleAssignment[] = [];
     for (const { metadata, spec } of existing) {
-      const renew = (old: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(old, subject);
+      const endsEarlier = this.#endsEarlier([{ spec }], subject);
+      const renew = (old: RoleAssignment['spec']): RoleAssignment['spec'] => {
+        // Whether the caller may take it away was not checked, because the view did not show it.
+        if (!endsEarlier && this.#endsEarlier([{ spec: old }], subject))
+          throw keepsChanging('RoleAssignment', metadata.name);
+        return this.#renewed(old, subject);
+      };
       try {
         const made =
-          spec.role === SYSTEM_ADMIN && this.#endsEarlier([{ spec }], subject)
+          spec.role === SYSTEM_ADMIN && endsEarlier
             ? await this.#administrators.takeAway(caller, metadata.name, subject, renew)
             : await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
         if (made) written.push(made);

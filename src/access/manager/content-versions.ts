@@ -12,6 +12,7 @@ type Versioned = (typeof VERSIONED)[number];
 
 interface Epoch {
   readonly uid: string | undefined;
+  readonly generation: number | undefined;
   /** The first resource version with the current content. */
   readonly from: string;
 }
@@ -42,10 +43,12 @@ export class ContentVersions {
     );
   }
 
-  #isCurrent(kind: string, { name, uid, resourceVersion }: Readonly<ObjectMeta>, version: string): boolean {
+  #isCurrent(kind: string, { name, uid, generation, resourceVersion }: Readonly<ObjectMeta>, version: string): boolean {
     if (version === resourceVersion) return true;
     const epoch = this.#epochs.get(`${kind}/${name}`);
     if (epoch === undefined || epoch.uid !== uid || !/^[1-9][0-9]{0,30}$/.test(version)) return false;
+    // The object may come from the store, which is ahead of the view that the epochs follow.
+    if (generation === undefined || generation !== epoch.generation) return false;
     return !isNewer(epoch.from, version) && isNewer(resourceVersion, version);
   }
 
@@ -57,7 +60,7 @@ export class ContentVersions {
       return;
     }
     const same = generation !== undefined && isSame(object, previous);
-    if (!same || !this.#epochs.has(key)) this.#epochs.set(key, { uid, from: resourceVersion });
+    if (!same || !this.#epochs.has(key)) this.#epochs.set(key, { uid, generation, from: resourceVersion });
   }
 }
 

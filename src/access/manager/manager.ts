@@ -15,6 +15,8 @@ import {
   type KnownNames,
   type Statements,
 } from '../policy/policy-warnings.ts';
+import { TABLE_VISIBILITY_ACTIONS } from '../policy/actions.ts';
+import type { SrnKind } from '../policy/srn.ts';
 import { simulate, type SimulatedRequest, type Simulation } from '../policy/simulate.ts';
 import { userSubjects } from '../subjects.ts';
 import { reviewPorts, type ReviewPorts } from '../usage/access-review.ts';
@@ -45,6 +47,14 @@ export interface WhoAmI {
   readonly roles: readonly Reference[];
   readonly policies: readonly Reference[];
 }
+
+/** Each of these actions on a resource makes its name visible. */
+const READ_ACTIONS: Readonly<Partial<Record<SrnKind, readonly string[]>>> = {
+  table: TABLE_VISIBILITY_ACTIONS,
+  role: ['GetRole'],
+  policy: ['GetPolicy'],
+  'service-token': ['GetServiceToken'],
+};
 
 /** A write of a policy is not delayed by more than this. */
 const TABLES_TIMEOUT_MS = 2000;
@@ -88,12 +98,24 @@ export class RbacManager {
     return this.usage ? { ...view, lastUsedAt: this.usage.lastUsedAt(key) } : view;
   }
 
-  /** Names in a valid policy that do not exist. Tables count as existing while the engine cannot be asked within two seconds. */
-  async policyWarnings(spec: Statements): Promise<string[]> {
+  /**
+   * Names in a valid policy that do not exist, or that the caller may not read: the answer is the same for both. Tables count as existing while
+   * the engine cannot be asked within two seconds.
+   */
+  async policyWarnings(caller: Principal, spec: Statements): Promise<string[]> {
     const { deployment } = this.directory;
     const named = namedTables(spec, deployment);
     const tables = named.length === 0 ? undefined : await this.#tableNames(named);
-    return policyWarnings(spec, { deployment, tables, namesOf: this.#namesOf });
+    const readable = (kind: SrnKind, names: readonly string[]): readonly string[] =>
+      names.filter((id) =>
+        READ_ACTIONS[kind]?.some((action) => this.directory.isAllowed(caller, action, { levels: [{ kind, id }] })),
+      );
+    return policyWarnings(spec, {
+      deployment,
+      tables: tables && readable('table', tables),
+      namesOf: (kind) => readable(kind, this.#namesOf(kind)),
+      filtered: true,
+    });
   }
 
   async #tableNames(named: readonly string[]): Promise<readonly string[] | undefined> {

@@ -109,8 +109,10 @@ export class RoleManager {
     const { uid } = this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
     const contents = await this.#escalation.read([policy, ...this.#escalation.withDenies(spec.policies ?? [])]);
+    let attached = false;
     const add = (current: Role['spec']): Role['spec'] => {
       const changed = withPolicy(name, current, policy);
+      attached = changed !== current;
       // Checked with the policies that the role has in this write.
       if (changed !== current)
         this.#escalation.requireMayAttach(caller, name, current.policies ?? [], policy, contents);
@@ -118,7 +120,8 @@ export class RoleManager {
     };
     const role = await this.#editor.edit('Role', name, caller, add, { replaces: 'nothing', ifMatch });
     if (await confirmTarget(this.#editor, 'Policy', policy, uid)) return roleView(role);
-    await this.#editor.edit('Role', name, caller, (spec) => withoutPolicy(spec, policy), { replaces: 'nothing' });
+    const undo = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
+    if (attached) await this.#editor.edit('Role', name, caller, undo, { replaces: 'nothing' });
     throw missingPolicy(policy);
   }
 

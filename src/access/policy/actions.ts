@@ -2,6 +2,9 @@ import { CLUSTER_ACTIONS, TABLE_ACTIONS } from '../../pinot/action-names.ts';
 import { nearest } from '../../resources/nearest.ts';
 import { compileGlob, globMatches } from './glob.ts';
 
+/** Each of these actions on a table makes it visible in lists. */
+export const TABLE_VISIBILITY_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
+
 /** Actions of the RBAC manager, on `role`, `policy` and `service-token` resources; `SimulateAccess` on the cluster. */
 export const RBAC_ACTIONS = [
   'CreateRole',

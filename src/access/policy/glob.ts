@@ -84,6 +84,8 @@ const ANYTHING = '\0';
 /** Whether every text that `inner` matches is matched by `outer`, too. Exact, and linear in the length of both. */
 export function globIncludes(outer: Glob, inner: Glob): boolean {
   if (outer.form === 'any') return true;
+  // A name that contains the placeholder itself would match the stars of `inner`.
+  if (outer.source.includes(ANYTHING)) return outer.source === inner.source;
   // A star of `outer` that matches the placeholder also matches every text in its place.
   return globMatches(outer, inner.form === 'exact' ? inner.source : inner.source.replaceAll('*', ANYTHING));
 }

@@ -16,6 +16,8 @@ export interface KnownNames {
   readonly tables: readonly string[] | undefined;
   /** Names of all roles, policies or service tokens. */
   readonly namesOf: (kind: RbacKind) => readonly string[];
+  /** Whether the names are those that a caller may read, so that others can exist. False by default. */
+  readonly filtered?: boolean;
 }
 
 const RBAC_KINDS = ['role', 'policy', 'service-token'] as const;
@@ -32,8 +34,12 @@ export function storedNames(store: Pick<ResourceStore, 'list'>): KnownNames['nam
   return (kind) => store.list(KIND_OF[kind]).map(({ metadata }) => metadata.name);
 }
 
-/** More warnings are only counted, and each requires a search for a suggestion. */
+/** More warnings are only counted. */
 const MAX_WARNINGS = 20;
+/** Limits of the searches for suggestions, which take time with the number and the square of the length of names. */
+const MAX_SUGGESTIONS = 3;
+const MAX_SUGGESTED_LENGTH = 48;
+const MAX_SEARCHED = 2000;
 
 /**
  * Names of tables, roles, policies and service tokens in a policy that do not exist in this deployment, each with the nearest existing name.
@@ -51,7 +57,10 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
       if (!names || names.has(named.id)) continue;
       existing.set(named.kind, names);
       if (warnings.length >= MAX_WARNINGS) more++;
-      else warnings.push(`\`statements[${index}].resources[${at}]\`: ${describe(named, names)}`);
+      else {
+        const meant = warnings.length < MAX_SUGGESTIONS ? suggestion(named.id, names) : undefined;
+        warnings.push(`\`statements[${index}].resources[${at}]\`: ${describe(named, known.filtered ?? false, meant)}`);
+      }
     }
   }
   return more > 0 ? [...warnings, `and ${more} more`] : warnings;
@@ -88,8 +97,12 @@ function namesOfKind(kind: string, { tables, namesOf }: KnownNames): ReadonlySet
   return rbacKind && new Set(namesOf(rbacKind));
 }
 
-function describe({ kind, id }: Named, names: ReadonlySet<string>): string {
-  const meant = nearest(id, names);
-  const what = `${kind === 'service-token' ? 'service token' : kind} \`${id}\` does not exist`;
+function suggestion(id: string, names: ReadonlySet<string>): string | undefined {
+  return id.length > MAX_SUGGESTED_LENGTH || names.size > MAX_SEARCHED ? undefined : nearest(id, names);
+}
+
+function describe({ kind, id }: Named, filtered: boolean, meant: string | undefined): string {
+  const missing = filtered ? 'does not exist or is not visible to you' : 'does not exist';
+  const what = `${kind === 'service-token' ? 'service token' : kind} \`${id}\` ${missing}`;
   return meant === undefined ? what : `${what}; did you mean \`${meant}\`?`;
 }

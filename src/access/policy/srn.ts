@@ -195,10 +195,10 @@ function parseLevels(text: string): SrnParseResult<SrnLevel[]> {
   const levels: SrnLevel[] = [];
   for (const part of parts) {
     const [kind, id, ...more] = part.split('#');
-    if (!kind || !id || more.length > 0 || /\s/.test(part)) {
+    if (!kind || !id || more.length > 0 || /[\s\p{Cc}]/u.test(part)) {
       return {
         ok: false,
-        message: `\`${text}\` is not a resource name: the level \`${part}\` must be \`<kind>#<id>\` without spaces`,
+        message: `\`${text}\` is not a resource name: the level \`${part}\` must be \`<kind>#<id>\` without spaces and control characters`,
       };
     }
     levels.push({ kind, id });

@@ -1,4 +1,11 @@
-import { DEFAULT_DATABASE, isDefaultDatabase, qualified, type TableName } from '../../pinot/table-name.ts';
+import {
+  DEFAULT_DATABASE,
+  isDatabaseName,
+  isDefaultDatabase,
+  qualified,
+  tableName,
+  type TableName,
+} from '../../pinot/table-name.ts';
 import { isSameDatabase, meaningsOf, writtenName, type WrittenName } from './names.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Option, TableReference } from './tree.ts';
@@ -64,10 +71,10 @@ function databaseOf(table: TableReference, prefix: string | undefined, asked: As
   return isDefaultDatabase(database) ? DEFAULT_DATABASE : database;
 }
 
-/** The servers resolve the first argument of `LOOKUP`; they get neither header nor option. */
+/** The servers resolve the first argument of `LOOKUP`; they get neither header nor option. They append `_OFFLINE` unless the name ends with it. */
 function lookupMeanings(table: TableReference): readonly TableName[] {
   const { database = DEFAULT_DATABASE, table: name } = written(table);
-  return meaningsOf(database, name);
+  return [tableName(database, name.replace(/_OFFLINE$/, ''))];
 }
 
 function lookupOf(table: TableReference): string {
@@ -105,14 +112,11 @@ function askedDatabase({ header, multistage }: DatabaseContext, option: string |
   return multistage && option !== undefined ? { name: option, source: 'the option `database`' } : undefined;
 }
 
-/** The same names as in the `Database` header. */
-const DATABASE = /^[\w-]{1,128}$/;
-
 function optionValue(options: readonly Option[]): string | undefined {
   let found: string | undefined;
   for (const { key, value, at } of options) {
     if (key.toLowerCase() !== 'database') continue;
-    if (!DATABASE.test(value)) {
+    if (!isDatabaseName(value)) {
       throw new SqlRefusal(
         'the option `database` must hold one name of at most 128 letters, digits, `_` and `-`, such as `sales`',
         at,

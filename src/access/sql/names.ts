@@ -1,4 +1,4 @@
-import { isDefaultDatabase, tableName, type TableName } from '../../pinot/table-name.ts';
+import { isDatabaseName, isDefaultDatabase, tableName, type TableName } from '../../pinot/table-name.ts';
 
 const TYPE_SUFFIX = /^(.+)_(OFFLINE|REALTIME)$/i;
 
@@ -17,6 +17,7 @@ export interface WrittenName {
 export function writtenName(name: string): WrittenName | undefined {
   const parts = name.split('.', 3);
   if (parts.length > 2 || parts.some((part) => part === '' || part.trim() !== part)) return undefined;
+  if (parts.length === 2 && !isDatabaseName(parts[0] as string)) return undefined;
   return parts.length === 2
     ? { database: parts[0], table: parts[1] as string }
     : { database: undefined, table: parts[0] as string };

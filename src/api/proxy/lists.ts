@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { tableNames } from '../../access/sql/table-names.ts';
 import { tableNameOf } from '../../pinot/table-name.ts';
+import { TABLE_VISIBILITY_ACTIONS } from '../../access/policy/actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 
 /** Address under which the client reaches the gateway as a broker. */
@@ -24,11 +25,18 @@ type Json = Readonly<Record<string, unknown>>;
 const names: Rewrite = (answer, { visible }) =>
   Array.isArray(answer) ? answer.filter((name) => typeof name === 'string' && visible(name)) : [];
 
-/** `{tables: [name, …], …}` */
-const tablesField: Rewrite = (answer, context) => ({
-  ...object(answer),
-  tables: names(object(answer)['tables'], context),
-});
+/** `{tables: [name, …]}`, and for a tenant from 1.4 on `tablesWithProperties: [{tableNameWithType, …}, …]`. Other fields could name tables. */
+const tablesField: Rewrite = (answer, context) => {
+  const { tables, tablesWithProperties } = object(answer);
+  if (!Array.isArray(tablesWithProperties)) return { tables: names(tables, context) };
+  const isVisible = (entry: unknown): boolean => {
+    const { tableName, tableNameWithType = tableName } = object(entry);
+    return [tableName ?? tableNameWithType, tableNameWithType].every(
+      (name) => typeof name === 'string' && context.visible(name),
+    );
+  };
+  return { tables: names(tables, context), tablesWithProperties: tablesWithProperties.filter(isVisible) };
+};
 
 /** `{<table>: brokers, …}` */
 const byTable: Rewrite = (answer, context) =>
@@ -57,9 +65,10 @@ const brokers: Rewrite = (answer, { broker }) => {
   return typeof first === 'string' ? [instanceName] : [{ ...broker, instanceName, grpcPort: -1 }];
 };
 
-/** `{schemasInfo: [{schemaName, …}, …]}` */
-const schemasInfo: Rewrite = (answer, { visible }) => {
-  const { schemasInfo } = object(answer);
+/** `{schemasInfo: [{schemaName, …}, …], uncachedSchemas: [name, …]}` */
+const schemasInfo: Rewrite = (answer, context) => {
+  const { visible } = context;
+  const { schemasInfo, uncachedSchemas } = object(answer);
   const list = Array.isArray(schemasInfo) ? (schemasInfo as unknown[]) : [];
   return {
     ...object(answer),
@@ -67,6 +76,7 @@ const schemasInfo: Rewrite = (answer, { visible }) => {
       const { schemaName } = object(info);
       return typeof schemaName === 'string' && visible(schemaName);
     }),
+    ...(uncachedSchemas === undefined ? {} : { uncachedSchemas: names(uncachedSchemas, context) }),
   };
 };
 
@@ -113,9 +123,6 @@ export function rewriteOf(method: string, segments: readonly string[]): Rewrite 
   return parent ?? REWRITES[`/${[segments[0], '*', ...segments.slice(2)].join('/')}`];
 }
 
-/** Each of these actions on a table makes it visible in lists. */
-const VISIBILITY_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
-
 /** Tables that the caller may see in lists: all with `GetTable` on the cluster, otherwise those with a visibility action. */
 export function visibleTo(request: FastifyRequest): (table: string) => boolean {
   const { principal, server } = request;
@@ -124,7 +131,7 @@ export function visibleTo(request: FastifyRequest): (table: string) => boolean {
   return (table) =>
     all ||
     (tableNames(table) ?? [tableNameOf(table)]).every((name) =>
-      VISIBILITY_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))),
+      TABLE_VISIBILITY_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))),
     );
 }
 

@@ -1,5 +1,5 @@
 /// <reference types="@fastify/swagger" />
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import type { PolicyView } from '../../access/manager/views.ts';
@@ -19,8 +19,8 @@ const describe = (operationId: string, summary: string) => ({ operationId, summa
 
 export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
   const { policies } = manager;
-  const withWarnings = async (view: PolicyView) => {
-    const warnings = await manager.policyWarnings(view.policyDocument);
+  const withWarnings = async ({ principal }: FastifyRequest, view: PolicyView) => {
+    const warnings = await manager.policyWarnings(principal, view.policyDocument);
     return warnings.length === 0 ? view : { ...view, warnings };
   };
   app.get<{ Querystring: ListQuery }>(
@@ -49,7 +49,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
       const created = await write(request, 'CreatePolicy', policyResource(request.body.name), () =>
         policies.create(request.principal, request.body),
       );
-      return sendTagged(request, reply, await withWarnings(created));
+      return sendTagged(request, reply, await withWarnings(request, created));
     },
   );
 
@@ -91,7 +91,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
       const updated = await write(request, 'UpdatePolicy', policyResource(name), () =>
         policies.update(request.principal, name, request.body, ifMatch),
       );
-      return sendTagged(request, reply, await withWarnings(updated));
+      return sendTagged(request, reply, await withWarnings(request, updated));
     },
   );
 

@@ -114,7 +114,7 @@ export class Authentication {
     const wait = this.#attempts.wasValid(text) ? 0 : this.#attempts.retryAfterSeconds({ address: request.ip });
     if (wait > 0) throw tooManyFailures(wait);
     const result = await this.#authenticator.authenticate(credential);
-    if (result.outcome === 'authenticated') this.#attempts.succeeded(request.ip, text);
+    if (result.outcome === 'authenticated') this.#attempts.succeeded(text);
     return result;
   }
 

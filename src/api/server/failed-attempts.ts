@@ -65,10 +65,9 @@ export class FailedAttempts {
     }
   }
 
-  /** Remembers a credential that an authority accepted, where its address has failures. */
-  succeeded(address: string, credential: string): void {
-    if (this.#windows.get(addressKey(address)) === undefined) return;
-    this.#validCredentials.set(this.#hash(credential), true, this.#options.windowMs);
+  /** Remembers a credential that an authority accepted: for longer than the results of the authority are cached. */
+  succeeded(credential: string): void {
+    this.#validCredentials.set(this.#hash(credential), true, 10 * this.#options.windowMs);
   }
 
   /** Whether an authority accepted the credential within the window. */

@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../../../platform/credentials-in-text.ts';
 import type { Decision, MatchedStatement } from '../../../access/authorizer.ts';
 import type { Change } from '../../../access/manager/changes.ts';
 import { formatSrn, type Srn } from '../../../access/policy/srn.ts';
@@ -68,14 +69,14 @@ export class AuditLog {
       return;
     }
     const record = { ...this.#record(request, { action, resource, decision, status: 403 }), type: 'denied' as const };
-    this.#options.write({ ...record, count: 1, since: record.time });
+    this.#write({ ...record, count: 1, since: record.time });
     this.#denied.set(key, { record, since: this.#options.clock.now(), repeated: 0 });
     this.#cancel ??= this.#options.clock.schedule(() => this.close(), DENIED_WINDOW_MS);
   }
 
   /** Records a write with its outcome. */
   written(request: RequestContext, outcome: WriteOutcome): void {
-    this.#options.write(this.#record(request, outcome));
+    this.#write(this.#record(request, outcome));
   }
 
   /** Ends the window: records the denied calls that were only counted. */
@@ -112,10 +113,15 @@ export class AuditLog {
     };
   }
 
+  /** A token that was sent in place of a name must not get into the log. */
+  #write(record: AuditRecord): void {
+    this.#options.write(JSON.parse(withoutCredentials(JSON.stringify(record))) as AuditRecord);
+  }
+
   #summarize({ record, repeated, since }: Denied): void {
     if (repeated === 0) return;
     const time = new Date(this.#options.clock.now()).toISOString();
-    this.#options.write({ ...record, time, count: repeated, since: new Date(since).toISOString() });
+    this.#write({ ...record, time, count: repeated, since: new Date(since).toISOString() });
   }
 }
 

@@ -203,3 +203,19 @@ describe('the option database', () => {
     expect(judge(sql, context)).toContain(reason);
   });
 });
+
+describe('the first argument of LOOKUP', () => {
+  it.each([
+    ['dim', 'dim'],
+    ['dim_OFFLINE', 'dim'],
+    // The servers append `_OFFLINE`.
+    ['dim_REALTIME', 'dim_REALTIME'],
+    ['dim_offline', 'dim_offline'],
+  ])('%s is the table %s', (written, table) => {
+    expect(judgeSql(`SELECT lookUp('${written}', 'a', 'b', c) FROM deals`)).toMatchObject({ tables: ['deals', table] });
+  });
+});
+
+it.each(['"ſales".x', '"a+b".x', '"a b".x'])('a database that cannot be asked for is rejected: %s', (name) => {
+  expect(judgeSql(`SELECT 1 FROM ${name}`)).toMatchObject({ ok: false, reason: expect.stringContaining('table name') });
+});

@@ -342,7 +342,14 @@ describe('rights', () => {
     await call('GET', '/roles');
     await call('POST', '/policies', { name: 'p', policyDocument: all });
     const { body } = await call('POST', '/service-tokens', { description: 'x' });
-    expect(records.map(({ action, resource, outcome, status }) => [action, resource, outcome, status])).toEqual([
+    const subject = `svc-${body.accessKey}-${body.secretKey}`;
+    await call('POST', `/roles/${inPath('role', subject)}/create-assignment`, {
+      subject,
+      subjectType: 'service-token',
+    });
+    const writes = records.slice(0, 3);
+    expect(records.length).toBeGreaterThan(3);
+    expect(writes.map(({ action, resource, outcome, status }) => [action, resource, outcome, status])).toEqual([
       ['CreateRole', 'srn2:role#a', 'succeeded', 200],
       ['CreatePolicy', 'srn2:policy#p', 'denied', 403],
       ['CreateServiceToken', 'srn2:service-token#*', 'succeeded', 200],

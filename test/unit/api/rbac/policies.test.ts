@@ -119,8 +119,8 @@ describe('a policy that names what does not exist', () => {
     const made = await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#evnets', 'srn2:role#x') });
     expect(made.status).toBe(200);
     expect(made.body.warnings).toEqual([
-      '`statements[0].resources[0]`: table `evnets` does not exist; did you mean `events`?',
-      '`statements[0].resources[1]`: role `x` does not exist',
+      '`statements[0].resources[0]`: table `evnets` does not exist or is not visible to you; did you mean `events`?',
+      '`statements[0].resources[1]`: role `x` does not exist or is not visible to you',
     ]);
     const changed = await call('PUT', `/policies/${inPath('policy', 'read')}`, documentOn('srn2:table#events'));
     expect(changed.body).not.toHaveProperty('warnings');

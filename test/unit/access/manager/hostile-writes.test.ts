@@ -1,0 +1,120 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Directory, tokenPrincipal } from '../../../../src/access/directory.ts';
+import { RbacManager } from '../../../../src/access/manager/manager.ts';
+import { policyResource, tableResource } from '../../../../src/access/policy/srn.ts';
+import type { Principal } from '../../../../src/access/principal.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
+import { policy, role, roleAssignment, serviceToken } from '../../../builders/resources.ts';
+import { MemoryStore, SharedBackend } from '../memory-store.ts';
+
+// Requests of a caller who tries to gain something by unusual names, or by a gateway whose local view is behind the store.
+const NOW = Date.parse('2026-11-01T12:00:00Z');
+const EVE = user('eve@example.com');
+const ADMIN = user('admin@example.com');
+const EVERYTHING = { statements: [{ effect: 'allow' as const, actions: ['*'], resources: ['*'] }] };
+
+function user(id: string): Principal {
+  return { kind: 'user', srn: `srn2:user#${id}`, id, groups: [], domain: undefined, authenticator: 'test' };
+}
+
+function gateway(backend = new SharedBackend()) {
+  const store = new MemoryStore(backend);
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock: { now: () => NOW } });
+  const schedule = (callback: () => void) => {
+    const timer = setImmediate(callback);
+    return () => clearImmediate(timer);
+  };
+  const manager = new RbacManager({ store, directory, clock: { now: () => NOW, random: () => 0.5, schedule } });
+  return { store, directory, manager };
+}
+
+function twoGateways() {
+  const backend = new SharedBackend();
+  return [gateway(backend), gateway(backend)] as const;
+}
+
+/** Waits until the views follow the store. */
+const settle = async (): Promise<void> => {
+  for (let count = 0; count < 5; count++) await turn();
+};
+
+it('a resource name with a control character gives nothing', async () => {
+  const { store, directory, manager } = gateway();
+  store.seed(role('team'));
+  const policyDocument = {
+    version: 'v1',
+    statements: [
+      { effect: 'allow', actions: ['*'], resources: ['srn2:*#*'] },
+      { effect: 'deny', actions: ['*'], resources: ['srn2:*#\0'] },
+    ],
+  };
+  await expect(manager.policies.create(EVE, { name: 'team-x', policyDocument })).rejects.toThrow('control characters');
+  expect(directory.isAllowed(EVE, 'Query', tableResource(tableNameOf('salaries')))).toBe(false);
+  expect(directory.isAllowed(EVE, 'EscalatePolicy', policyResource('any'))).toBe(false);
+});
+
+it('`If-Match` with an outdated version is rejected while the view is behind the store', async () => {
+  const [one, two] = twoGateways();
+  const deny = (resource: string) => [{ effect: 'deny' as const, actions: ['Query'], resources: [resource] }];
+  one.store.seed(policy('p', { statements: deny('srn2:table#a') }));
+  await settle();
+  const { version } = two.manager.policies.get('p');
+  const policyDocument = { version: 'v1', statements: deny('srn2:table#*') };
+  await one.manager.policies.update(EVE, 'p', { policyDocument });
+  expect(two.manager.policies.get('p').version).toBe(version);
+  await expect(two.manager.policies.remove('p', [version])).rejects.toMatchObject({ code: 'conflict' });
+});
+
+it('attaching a policy that is attached already does not detach it', async () => {
+  const [one, two] = twoGateways();
+  const deny = { statements: [{ effect: 'deny' as const, actions: ['Query'], resources: ['srn2:table#salaries'] }] };
+  one.store.seed(policy('d', deny), role('r', { policies: ['d'] }));
+  await settle();
+  await one.store.delete('Policy', 'd');
+  one.store.seed(policy('d', deny));
+  await expect(two.manager.roles.attach(EVE, 'r', 'd')).rejects.toThrow('`d`');
+  expect(one.store.truth('Role').find(({ metadata }) => metadata.name === 'r')?.spec.policies).toEqual(['d']);
+});
+
+it('a service token that expires cannot assign its role without an end', async () => {
+  const { store, manager } = gateway();
+  const query = { statements: [{ effect: 'allow' as const, actions: ['Query'], resources: ['srn2:table#a'] }] };
+  store.seed(
+    policy('q', query),
+    role('r', { policies: ['q'] }),
+    serviceToken('tok', { expiresAt: '2026-11-01T13:00:00Z' }),
+    roleAssignment('a', { role: 'r', subjects: [{ type: 'service-token', name: 'tok' }] }),
+  );
+  const subject = { type: 'user-email' as const, name: 'mallory@example.com' };
+  await expect(manager.assignments.create(tokenPrincipal('tok'), 'r', subject)).rejects.toThrow('shorter time');
+});
+
+it('a renewal by a gateway behind the store does not shorten an assignment without an end', async () => {
+  const [one, two] = twoGateways();
+  const admin = { type: 'user-email' as const, name: ADMIN.id };
+  one.store.seed(
+    policy('system-admin', EVERYTHING),
+    role('system-admin', { policies: ['system-admin'] }),
+    roleAssignment('adm', { role: 'system-admin', subjects: [{ ...admin, expiresAt: '2026-11-01T13:00:00Z' }] }),
+  );
+  await settle();
+  await one.manager.assignments.create(ADMIN, 'system-admin', admin);
+  const shorter = { ...admin, expiresAt: '2026-11-01T14:00:00Z' };
+  await expect(two.manager.assignments.create(ADMIN, 'system-admin', shorter)).rejects.toMatchObject({
+    code: 'conflict',
+  });
+  expect(one.store.truth('RoleAssignment')[0]?.spec.subjects[0]?.expiresAt).toBeUndefined();
+});
+
+it('warnings do not tell whether a name exists that the caller may not read', async () => {
+  const { store, manager } = gateway();
+  store.seed(role('team'), policy('secret-project-x'));
+  const warningsFor = (name: string) =>
+    manager.policyWarnings(EVE, { statements: [{ resources: [`srn2:policy#${name}`] }] });
+  const text = (name: string) => [
+    `\`statements[0].resources[0]\`: policy \`${name}\` does not exist or is not visible to you`,
+  ];
+  expect(await warningsFor('secret-project-x')).toEqual(text('secret-project-x'));
+  expect(await warningsFor('secret-projectx')).toEqual(text('secret-projectx'));
+});

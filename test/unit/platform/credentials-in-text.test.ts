@@ -1,0 +1,26 @@
+import { Writable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { formatBearerToken, generateTokenKeys } from '../../../src/access/service-token.ts';
+import { withoutCredentials } from '../../../src/platform/credentials-in-text.ts';
+import { createLogger } from '../../../src/platform/logging.ts';
+
+const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl';
+
+it('a service token keeps only its access key', () => {
+  const keys = generateTokenKeys();
+  const text = withoutCredentials(`GET /roles/srn2:role#${formatBearerToken(keys)}?x`);
+  expect(text).toBe(`GET /roles/srn2:role#svc-${keys.accessKey}-[redacted]?x`);
+});
+
+it('a JSON Web Token is removed', () => {
+  expect(withoutCredentials(`{"subject":"${JWT}"}`)).toBe('{"subject":"[redacted]"}');
+});
+
+it('log records contain neither', () => {
+  let log = '';
+  const sink = new Writable({ write: (chunk, _encoding, done) => ((log += String(chunk)), done()) });
+  const keys = generateTokenKeys();
+  createLogger('info', sink).info({ path: `/roles/${formatBearerToken(keys)}` }, `unknown subject ${JWT}`);
+  expect(log).toContain('unknown subject [redacted]');
+  expect(log).not.toContain(keys.secretKey);
+});
