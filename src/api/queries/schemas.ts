@@ -101,6 +101,14 @@ export const CursorResponse = Type.Object(
   { $id: 'CursorResponse', description: "One page of a result. The engine's statistics follow as further fields." },
 );
 
+export const QueryResponse = Type.Object(
+  { resultTable: Type.Optional(ResultTable), exceptions: Type.Array(Type.Unknown()) },
+  {
+    $id: 'QueryResponse',
+    description: "The engine's response, as it is: without `doPaginate=true`, and to a query that failed.",
+  },
+);
+
 const EXAMPLES: Readonly<Record<string, TSchema>> = {
   '""': Type.String(),
   '[]': Type.Array(Type.Unknown()),

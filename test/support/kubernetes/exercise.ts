@@ -22,6 +22,12 @@ export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void>
     () => kubectl('get', 'secrets', '-o', 'name'),
     (names) => !names.includes('exercised'),
   );
+  const expired = { type: 'user-email' as const, name: 'gone@example.com', expiresAt: '2020-01-01T00:00:00Z' };
+  await apply(roleAssignment('expired', { role: 'analysts', subjects: [expired] }));
+  await eventually(
+    () => kubectl('get', 'orolebinding', '-o', 'name'),
+    (names) => !names.includes('/expired'),
+  );
   for (const description of ['a', 'b']) {
     const patch = JSON.stringify({ spec: { description } });
     await kubectl('patch', 'policies.olapwarden.io', 'table-reader', '--type=merge', '-p', patch);

@@ -456,6 +456,17 @@ export type CursorResponse = {
   readonly brokerPort?: number;
 };
 
+export type QueryResponse = {
+  readonly resultTable?: {
+    readonly dataSchema: {
+      readonly columnNames: ReadonlyArray<string>;
+      readonly columnDataTypes: ReadonlyArray<string>;
+    };
+    readonly rows: ReadonlyArray<ReadonlyArray<unknown>>;
+  };
+  readonly exceptions: ReadonlyArray<unknown>;
+};
+
 export type StatementInput = {
   readonly description?: string;
   readonly effect?: 'allow' | 'deny';

@@ -25,7 +25,8 @@ const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly 
   limit: { example: 100 },
   offset: { example: 0 },
   numRows: { example: 100 },
-  sql: { example: 'SELECT count(*) FROM events' },
+  sql: { example: 'SELECT count(*) FROM orders' },
+  doPaginate: { example: true },
   taskName: { example: 'ClusterHealthCheckTask' },
   state: { example: 'ENABLE' },
 };

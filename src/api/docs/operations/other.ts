@@ -72,7 +72,7 @@ export const OTHER_DOCS: DocsByOperation = {
     ok: 'The run that was started or joined.',
     response: { taskId: 'api-0a1b2c3d', isSuccessful: true, message: 'the task was started' },
   },
-  submitQuery: { ...SUBMIT, request: { sql: 'SELECT city, count(*) AS orders FROM events GROUP BY city' } },
+  submitQuery: { ...SUBMIT, request: { sql: 'SELECT city, count(*) AS orders FROM orders GROUP BY city LIMIT 10' } },
   submitQueryByGet: SUBMIT,
   getQueryResults: { ok: 'One page of the result.', response: PAGE },
   getQueryMetadata: { ok: 'The metadata of the result.', response: [{ ...METADATA, requestId: REQUEST_ID }] },

@@ -8,6 +8,7 @@ import {
   ForwardHeaders,
   NoQuerystring,
   PageQuerystring,
+  QueryResponse,
   RequestIdParams,
   SqlBody,
   SqlQuerystring,
@@ -38,7 +39,7 @@ export const READ_ERRORS = {
 };
 
 const SUBMIT_RESPONSES = {
-  200: CursorResponse,
+  200: Type.Union([CursorResponse, QueryResponse]),
   400: ErrorBody,
   401: ErrorBody,
   403: ErrorBody,
