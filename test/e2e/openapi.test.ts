@@ -76,8 +76,9 @@ describe.skipIf(!python)('a running gateway, tested from its own OpenAPI documen
   );
 
   it('answers sequences of calls that follow its links without an error of its own', { timeout: 600_000 }, async () => {
-    const output = await run('--phases=stateful', '--max-examples=30');
+    const output = await run('--phases=stateful', '--max-examples=100');
     const [, covered] = /API Links: +(\d+) covered/.exec(output) ?? [];
-    expect(Number(covered), output).toBeGreaterThanOrEqual(10);
+    // Which links are followed depends on the random calls; without working links there are none.
+    expect(Number(covered), output).toBeGreaterThanOrEqual(5);
   });
 });

@@ -101,7 +101,10 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
         summary: 'Deletes a stored result.',
         params: RequestIdParams,
         headers: ForwardHeaders,
-        response: { 200: Type.String(), ...READ_ERRORS },
+        response: {
+          200: { description: 'Deleted.', content: { 'text/plain': { schema: Type.String() } } },
+          ...READ_ERRORS,
+        },
       },
     },
     async (request, reply) => {
