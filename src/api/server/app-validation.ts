@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formatsModule from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import { toValidationError } from '../../resources/validation-message.ts';
@@ -21,9 +21,24 @@ function compiler(coerceTypes: false | 'array'): Ajv {
   return ajv;
 }
 
+type Compile = (schema: object) => ValidateFunction;
+
+/** Compiles each schema once, also for several servers in one process. */
+function compileOnce(ajv: Ajv): Compile {
+  const known = new WeakMap<object, ValidateFunction>();
+  return (schema) => {
+    let validate = known.get(schema);
+    if (validate === undefined) {
+      validate = ajv.compile(withoutIds(schema) as object);
+      known.set(schema, validate);
+    }
+    return validate;
+  };
+}
+
 /** Values in paths and query strings are text and need coercion; JSON values have types. */
-const coercingAjv = compiler('array');
-const strictAjv = compiler(false);
+const compileCoercing = compileOnce(compiler('array'));
+const compileStrict = compileOnce(compiler(false));
 
 const PLACES: Readonly<Record<string, string>> = {
   body: 'the body',
@@ -45,7 +60,7 @@ function withoutIds(schema: unknown): unknown {
 
 /** Compiles the schemas of a route. Errors name the field, the problem and the allowed values. */
 export const validatorCompiler: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
-  const validate = (httpPart === 'body' ? strictAjv : coercingAjv).compile(withoutIds(schema) as object);
+  const validate = (httpPart === 'body' ? compileStrict : compileCoercing)(schema as object);
   const place = PLACES[httpPart ?? ''] ?? 'the request';
   return (data: unknown) => {
     if (validate(data)) return { value: data };

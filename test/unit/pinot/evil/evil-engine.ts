@@ -13,7 +13,7 @@ export class EvilEngine {
   /** Requested paths in order. */
   readonly asked: string[] = [];
   readonly #server: Server;
-  readonly #play: Play;
+  #play: Play;
   readonly #moment: Moment;
   #played = false;
 
@@ -38,6 +38,11 @@ export class EvilEngine {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return this;
+  }
+
+  /** Sets the response to later requests. */
+  set play(play: Play) {
+    this.#play = play;
   }
 
   close(): void {

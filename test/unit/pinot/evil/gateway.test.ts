@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryProperties } from '../../../support/result-stores.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
@@ -17,34 +17,35 @@ import { HEADS } from './heads.ts';
 import type { Scenario } from './scenario.ts';
 import { STAGES } from './stages.ts';
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 const SQL = { sql: 'SELECT * FROM events' };
 
-/** A gateway whose only broker misbehaves. */
-async function gatewayOf(scenario: Scenario): Promise<FastifyInstance> {
-  const broker = await new EvilEngine(scenario.play).listen();
-  closers.push(() => broker.close());
+interface Gateway {
+  readonly app: FastifyInstance;
+  readonly broker: EvilEngine;
+  readonly close: () => Promise<void>;
+}
+
+/** A gateway whose only broker misbehaves. @param timeoutMs of waiting for the broker */
+async function startGateway(timeoutMs: number): Promise<Gateway> {
+  const broker = await new EvilEngine(() => undefined).listen();
   const controller = new FakeEngine();
   await controller.listen();
-  closers.push(() => controller.close());
   controller.serve(['events_OFFLINE']);
-  // Short only where the time-out is the expected failure: on a busy machine it could come before another one.
-  const timeoutMs = timesOut(scenario) ? 300 : 30_000;
   const limits = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
   const engine: Engine = createEngine({ controllerUrls: [controller.url], brokerUrls: [broker.url], limits });
-  closers.push(() => engine.close());
   const service = await serviceOf(engine);
-  closers.push(() => service.close());
   const app = await testApp({
     register: service.register,
     parts: { dataPlane: { ...service.data, budget: new ByteBudget() } },
   });
-  closers.push(() => app.close());
-  return app;
+  const close = async (): Promise<void> => {
+    await app.close();
+    await service.close();
+    await engine.close();
+    await controller.close();
+    broker.close();
+  };
+  return { app, broker, close };
 }
 
 function serviceOf(engine: Engine): Promise<QueryService> {
@@ -74,12 +75,24 @@ function failsInTime({ sees, moment }: Scenario): boolean {
 
 const SCENARIOS = [...HEADS, ...BODIES, ...STAGES].filter(failsInTime);
 
-describe.each(['', '?doPaginate=true'])(
-  '/query/sql%s of a gateway is 502 or 504 with the reason when its broker sends',
-  (query) => {
-    it.each(SCENARIOS)('$name', async (scenario) => {
-      const app = await gatewayOf(scenario);
-      const answer = await app.inject({
+describe.each([
+  // Short only where the time-out is the expected failure: on a busy machine it could come before another one.
+  { query: '', scenarios: SCENARIOS.filter(timesOut), timeoutMs: 100 },
+  { query: '', scenarios: SCENARIOS.filter((scenario) => !timesOut(scenario)), timeoutMs: 30_000 },
+  { query: '?doPaginate=true', scenarios: SCENARIOS.filter(timesOut), timeoutMs: 100 },
+  { query: '?doPaginate=true', scenarios: SCENARIOS.filter((scenario) => !timesOut(scenario)), timeoutMs: 30_000 },
+])(
+  '/query/sql$query of a gateway (time-out $timeoutMs ms) is 502 or 504 with the reason when its broker sends',
+  ({ query, scenarios, timeoutMs }) => {
+    let gateway: Gateway;
+    beforeAll(async () => {
+      gateway = await startGateway(timeoutMs);
+    });
+    afterAll(() => gateway?.close());
+
+    it.each(scenarios)('$name', async (scenario) => {
+      gateway.broker.play = scenario.play;
+      const answer = await gateway.app.inject({
         method: 'POST',
         url: `/query/sql${query}`,
         headers: TEST_HEADERS,
