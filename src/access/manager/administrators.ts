@@ -11,7 +11,7 @@ import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.
 
 type Spec = RoleAssignment['spec'];
 
-/** Whoever loses the role sooner than this no longer counts as an administrator. */
+/** A subject that loses the role sooner than this does not count as an administrator. */
 const LASTING_MS = 24 * 3_600_000;
 
 /**

@@ -24,7 +24,7 @@ export type PolicyContents = ReadonlyMap<string, CompiledPolicy>;
 const MAX_SINGLE_READS = 8;
 
 /**
- * Prevents privilege escalation: whoever writes a policy, attaches, detaches, assigns or unassigns must hold every grant that somebody
+ * Prevents privilege escalation: a caller who writes a policy, attaches, detaches, assigns or unassigns must hold every grant that somebody
  * gains by it, or the right to hand on that policy or role. A deny that no longer applies counts as a grant of what it denied.
  *
  * Every method compares only what its change adds, so that any order of concurrent changes by several callers gives nobody more than
