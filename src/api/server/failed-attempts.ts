@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { WallClock } from '../../platform/clock.ts';
 import { ExpiringLruCache } from '../../platform/lru.ts';
+import { clientNetwork } from './client-network.ts';
 
 /** Counters of addresses and access keys. */
 const MAX_COUNTERS = 20_000;
@@ -29,7 +30,7 @@ interface Window {
 }
 
 /**
- * Counts failed logins by client address and by access key: the second bounds what many addresses try with one key.
+ * Counts failed logins by client address (of IPv6, by its /64) and by access key: the second bounds what many addresses try with one key.
  *
  * A credential that an authority has accepted within the window may be checked again despite the failures of its address, because clients behind a
  * proxy share one. Such credentials are kept as keyed hashes, and only while their address has failures.
@@ -87,5 +88,5 @@ function keysOf({ address, accessKey }: Attempt): string[] {
 }
 
 function addressKey(address: string): string {
-  return `address ${address}`;
+  return `address ${clientNetwork(address)}`;
 }
