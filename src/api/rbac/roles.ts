@@ -11,19 +11,10 @@ import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import {
-  Assignment,
-  AssignmentOfRole,
-  AssignmentRequest,
-  AttachPolicyRequest,
-  CreateAssignmentRequest,
-  CreateRoleRequest,
-  ListQuery,
-  PolicySummary,
-  Role,
-  RoleParams,
-  UpdateRoleRequest,
-} from './schemas.ts';
+import { Assignment, AssignmentOfRole, AssignmentRequest, CreateAssignmentRequest } from './schemas/assignments.ts';
+import { PolicySummary } from './schemas/policies.ts';
+import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleRequest } from './schemas/roles.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, Empty, listOf, nameFrom, nameFromPath, page, requireSameSrn, write } from './support.ts';
 
 interface ByRole {
