@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
-import { roleSortKey, sortKey } from '../../access/manager/assignments.ts';
+import { roleSortKey, sortKey } from '../../access/manager/assignment-list.ts';
 import type { AssignmentView } from '../../access/manager/views.ts';
 import { assignmentUsageKey, roleUsageKey } from '../../access/usage/usage-keys.ts';
 import { subjectTypeOf } from '../../access/policy/simulate.ts';
