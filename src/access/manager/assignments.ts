@@ -3,7 +3,9 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
+import { expiryOf } from '../subjects.ts';
+import { AssignedSubjects, type Spec } from './assigned-subjects.ts';
+import { AssignmentList } from './assignment-list.ts';
 import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
@@ -13,7 +15,7 @@ import { Administrators } from './administrators.ts';
 import type { EscalationGuard } from './escalation.ts';
 import { requireFuture } from './expiry.ts';
 import { confirmTarget } from './references.ts';
-import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
+import type { AssignmentView, RoleAssignmentView } from './views.ts';
 
 /**
  * Assigns roles to subjects. REST creates one object per assignment, with a name derived from role and subject, so that concurrent creation
@@ -22,6 +24,8 @@ import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignme
 export class AssignmentManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
+  readonly #subjects: AssignedSubjects;
+  readonly #list: AssignmentList;
   readonly #escalation: EscalationGuard;
   readonly #administrators: Administrators;
 
@@ -29,61 +33,34 @@ export class AssignmentManager {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
-    this.#administrators = new Administrators(editor, (subject) => this.#canonical(subject));
+    this.#subjects = new AssignedSubjects(directory);
+    this.#list = new AssignmentList(editor, directory, this.#subjects);
+    this.#administrators = new Administrators(editor, (subject) => this.#subjects.canonical(subject));
   }
 
   /** Each subject once, in a stable order. @throws {StoreError} not-found */
   list(role: string): AssignmentView[] {
-    this.#editor.mustGet('Role', role);
-    return this.#views((other) => other === role)
-      .map(({ view }) => view)
-      .sort(compareBy(sortKey));
+    return this.#list.ofRole(role);
   }
 
   /** Each subject of each role once, by role; only roles for which `readable` returns true. */
   listAll(readable: (role: string) => boolean): RoleAssignmentView[] {
-    const known = new Map<string, boolean>();
-    const views = this.#views((role) => {
-      const answer = known.get(role) ?? readable(role);
-      known.set(role, answer);
-      return answer;
-    });
-    return views
-      .map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view))
-      .sort(compareBy(roleSortKey));
-  }
-
-  /** Each subject of each wanted role once. */
-  #views(wanted: (role: string) => boolean): SubjectOfRole[] {
-    const views = new Map<string, SubjectOfRole>();
-    for (const assignment of this.#editor.store.list('RoleAssignment')) {
-      const { role, subjects } = assignment.spec;
-      if (!wanted(role)) continue;
-      for (const subject of subjects) {
-        const canonical = this.#canonical(subject);
-        const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
-        const known = views.get(key);
-        // A subject in several objects has the role until the last of its expiry times.
-        if (known && expiryOf(known.subject) >= expiryOf(canonical)) continue;
-        views.set(key, { role, subject: canonical, view: this.#view(canonical, assignment) });
-      }
-    }
-    return [...views.values()];
+    return this.#list.ofRoles(readable);
   }
 
   /**
-   * Assigning an assigned role is not an error: the expiry of the request replaces the present one, also by none.
+   * Assigning an assigned role is not an error. The expiry of the request replaces the current expiry, also if the request has none.
    * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden
    */
   async create(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
     const { metadata, spec } = this.#editor.mustGet('Role', role);
-    const subject = this.#canonical(sent);
+    const subject = this.#subjects.canonical(sent);
     this.#requireSubject(subject);
     requireFuture(subject.expiresAt, this.#editor.now());
     await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
     if (existing.length > 0) {
-      // An earlier end takes the role away from then on.
+      // With an earlier expiry the subject loses the role at that time.
       if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
       const renewed = await this.#renew(caller, existing, subject);
       if (await confirmTarget(this.#editor, 'Role', role, metadata.uid)) return renewed;
@@ -98,7 +75,7 @@ export class AssignmentManager {
     };
     const made = await this.#createOrJoin(caller, object, subject);
     const problem = await this.#missingReference(role, metadata.uid, subject);
-    if (problem === undefined) return this.#view(subject, made);
+    if (problem === undefined) return this.#list.view(subject, made);
     await this.#removeSubject(caller, name, subject);
     throw problem;
   }
@@ -114,12 +91,12 @@ export class AssignmentManager {
 
   /** Removing a missing assignment is not an error. @throws {StoreError} conflict, unavailable */
   async delete(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
-    const subject = this.#canonical(sent);
+    const subject = this.#subjects.canonical(sent);
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
     else await this.#escalation.requireMayUnassign(caller, role);
     for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
-    return this.#view(subject, assignments[0]);
+    return this.#list.view(subject, assignments[0]);
   }
 
   /**
@@ -131,33 +108,30 @@ export class AssignmentManager {
     sent: Subject,
     assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
   ): Promise<void> {
-    const subject = this.#canonical(sent);
-    // Assignments that may have to stay come first, so that a refusal changes nothing.
+    const subject = this.#subjects.canonical(sent);
+    // Assignments of administrators come first: their removal can be rejected, and then nothing has changed yet.
     const isAdministrator = ({ spec }: RoleAssignment): number => (spec.role === SYSTEM_ADMIN ? 0 : 1);
     for (const assignment of assignments.toSorted((a, b) => isAdministrator(a) - isAdministrator(b))) {
-      if (this.#names(assignment, subject)) await this.#removeSubject(caller, assignment.metadata.name, subject);
+      if (this.#subjects.has(assignment.spec, subject))
+        await this.#removeSubject(caller, assignment.metadata.name, subject);
     }
   }
 
   /** Whether one of the assignments gives the subject its role for longer than the subject's expiry. */
-  #endsEarlier(existing: readonly Pick<RoleAssignment, 'spec'>[], subject: Subject): boolean {
-    return existing.some(({ spec }) =>
-      spec.subjects.some(
-        (other) => sameSubject(this.#canonical(other), subject) && expiryOf(other) > expiryOf(subject),
-      ),
-    );
+  #endsEarlier(existing: readonly RoleAssignment[], subject: Subject): boolean {
+    return existing.some(({ spec }) => this.#subjects.hasForLonger(spec, subject));
   }
 
   /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
   async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
     const written: RoleAssignment[] = [];
     for (const { metadata, spec } of existing) {
-      const endsEarlier = this.#endsEarlier([{ spec }], subject);
-      const renew = (old: RoleAssignment['spec']): RoleAssignment['spec'] => {
-        // Whether the caller may take it away was not checked, because the view did not show it.
-        if (!endsEarlier && this.#endsEarlier([{ spec: old }], subject))
+      const endsEarlier = this.#subjects.hasForLonger(spec, subject);
+      const renew = (old: Spec): Spec => {
+        // The right to remove the assignment was not checked, because the view did not show the later expiry.
+        if (!endsEarlier && this.#subjects.hasForLonger(old, subject))
           throw keepsChanging('RoleAssignment', metadata.name);
-        return this.#renewed(old, subject);
+        return this.#subjects.renewed(old, subject);
       };
       try {
         const made =
@@ -170,21 +144,7 @@ export class AssignmentManager {
         if (!isStoreError(error, 'not-found')) throw error;
       }
     }
-    return this.#view(subject, written[0] ?? existing[0]);
-  }
-
-  /** The spec with the subject's new expiry; the same object if it has that expiry already. */
-  #renewed(spec: RoleAssignment['spec'], subject: Subject): RoleAssignment['spec'] {
-    const isStale = (other: Subject): boolean =>
-      sameSubject(this.#canonical(other), subject) && other.expiresAt !== subject.expiresAt;
-    if (!spec.subjects.some(isStale)) return spec;
-    const { expiresAt } = subject;
-    const renewed = spec.subjects.map((other) =>
-      isStale(other)
-        ? { type: other.type, name: other.name, ...(expiresAt === undefined ? {} : { expiresAt }) }
-        : other,
-    );
-    return { ...spec, subjects: renewed };
+    return this.#list.view(subject, written[0] ?? existing[0]);
   }
 
   async #createOrJoin(caller: Principal, object: RoleAssignment, subject: Subject): Promise<RoleAssignment> {
@@ -195,14 +155,15 @@ export class AssignmentManager {
     }
     // Created concurrently by another gateway, or by kubectl under this name with other subjects.
     const { name } = object.metadata;
-    const join = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => {
+    const join = (spec: Spec): Spec => {
       if (spec.role !== object.spec.role) {
         throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
       }
-      const present = spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
-      // Whether the caller may take it away was not checked, because the view did not show it.
-      if (this.#endsEarlier([{ spec }], subject)) throw keepsChanging('RoleAssignment', name);
-      return present ? this.#renewed(spec, subject) : { ...spec, subjects: [...spec.subjects, subject] };
+      // The right to remove the assignment was not checked, because the view did not show the later expiry.
+      if (this.#subjects.hasForLonger(spec, subject)) throw keepsChanging('RoleAssignment', name);
+      return this.#subjects.has(spec, subject)
+        ? this.#subjects.renewed(spec, subject)
+        : { ...spec, subjects: [...spec.subjects, subject] };
     };
     try {
       return await this.#editor.edit('RoleAssignment', name, caller, join, { replaces: 'nothing' });
@@ -214,18 +175,17 @@ export class AssignmentManager {
 
   /** Removes the subject, and the object with its last subject. */
   async #removeSubject(caller: Principal, name: string, subject: Subject): Promise<void> {
-    const others = (spec: RoleAssignment['spec']): Subject[] =>
-      spec.subjects.filter((other) => !sameSubject(this.#canonical(other), subject));
+    const others = (spec: Spec): Subject[] => this.#subjects.others(spec, subject);
     const { store } = this.#editor;
     const remove = async (): Promise<void> => {
       const current = store.get('RoleAssignment', name) ?? (await store.read('RoleAssignment', name));
-      if (!current || !this.#names(current, subject)) return;
+      if (!current || !this.#subjects.has(current.spec, subject)) return;
       if (current.spec.role === SYSTEM_ADMIN) {
         await this.#administrators.takeAway(caller, name, subject, (spec) => {
-          return this.#names({ spec }, subject) ? { ...spec, subjects: others(spec) } : spec;
+          return this.#subjects.has(spec, subject) ? { ...spec, subjects: others(spec) } : spec;
         });
       } else if (others(current.spec).length > 0) {
-        const change = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => withSubjects(spec, others(spec));
+        const change = (spec: Spec): Spec => withSubjects(spec, others(spec));
         await this.#editor.edit('RoleAssignment', name, caller, change, { replaces: 'nothing' });
       } else {
         await this.#editor.remove('RoleAssignment', name, ({ spec }) => {
@@ -245,46 +205,13 @@ export class AssignmentManager {
   }
 
   #find(role: string, subject: Subject): RoleAssignment[] {
-    return this.#assignmentsOf(role).filter((assignment) => this.#names(assignment, subject));
-  }
-
-  #names(assignment: Pick<RoleAssignment, 'spec'>, subject: Subject): boolean {
-    return assignment.spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
-  }
-
-  /** Normalizes a subject: a token is named by its object, even if the request used its access key. */
-  #canonical(subject: Subject): Subject {
-    const { type, name } = subject;
-    if (type === 'service-token') return { ...subject, name: this.#directory.tokenNameOf(name) ?? name };
-    return type === 'group' ? subject : { ...subject, name: foldCase(name) };
+    return this.#assignmentsOf(role).filter(({ spec }) => this.#subjects.has(spec, subject));
   }
 
   #requireSubject({ type, name }: Subject): void {
     if (type !== 'service-token' || this.#directory.tokenNameOf(name) !== undefined) return;
     throw noSuchToken(name);
   }
-
-  #view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
-    const { type, name, expiresAt } = canonical;
-    const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
-    if (!assignment) return { subject, subjectType: type };
-    const { metadata } = assignment;
-    return {
-      subject,
-      subjectType: type,
-      createdAt: createdAt(metadata),
-      createdBy: createdBy(metadata),
-      expiresAt: expiresAt ?? null,
-      status: expiryOf(canonical) > this.#editor.now() ? 'ACTIVE' : 'EXPIRED',
-      ...managedBy(metadata),
-    };
-  }
-}
-
-interface SubjectOfRole {
-  readonly role: string;
-  readonly subject: Subject;
-  readonly view: AssignmentView;
 }
 
 /** A subject was added while the last one was being removed, or the other subjects were removed. Ends the edit; the removal starts again. */
@@ -303,22 +230,8 @@ function noSuchToken(name: string): ManagerError {
   return new ManagerError('invalid', `\`subject\`: there is no service token with the access key \`${name}\``);
 }
 
-function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAssignment['spec'] {
+function withSubjects(spec: Spec, subjects: Subject[]): Spec {
   if (subjects.length === spec.subjects.length) return spec;
   if (subjects.length === 0) throw new SubjectsChanged();
   return { ...spec, subjects };
-}
-
-/** Sort key of assignment lists. */
-export function sortKey({ subject, subjectType }: AssignmentView): string {
-  return `${subjectType} ${subject}`;
-}
-
-function compareBy<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
-  return (a, b) => (keyOf(a) < keyOf(b) ? -1 : 1);
-}
-
-/** Sort key of the list of all assignments. */
-export function roleSortKey(view: RoleAssignmentView): string {
-  return `${view.role} ${sortKey(view)}`;
 }

@@ -8,7 +8,7 @@ import { formatDay } from '../../access/usage/usage-record.ts';
 import { SUBJECT_TYPES } from '../../resources/role-assignment.ts';
 import { StringEnum } from '../../resources/schema.ts';
 import { HttpError } from '../server/errors.ts';
-import { ListQuery } from './schemas.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, page } from './support.ts';
 
 const DEFAULT_DAYS = 90;

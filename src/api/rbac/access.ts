@@ -12,7 +12,12 @@ import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
-import { SimulateAccessRequest, SimulateAccessResponse, WhoAmI, type MatchedStatement as Matched } from './schemas.ts';
+import {
+  SimulateAccessRequest,
+  SimulateAccessResponse,
+  WhoAmI,
+  type MatchedStatement as Matched,
+} from './schemas/access.ts';
 import { answers } from './support.ts';
 
 interface Question {

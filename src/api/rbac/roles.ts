@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
-import { roleSortKey, sortKey } from '../../access/manager/assignments.ts';
+import { roleSortKey, sortKey } from '../../access/manager/assignment-list.ts';
 import type { AssignmentView } from '../../access/manager/views.ts';
 import { assignmentUsageKey, roleUsageKey } from '../../access/usage/usage-keys.ts';
 import { subjectTypeOf } from '../../access/policy/simulate.ts';
@@ -11,19 +11,10 @@ import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import {
-  Assignment,
-  AssignmentOfRole,
-  AssignmentRequest,
-  AttachPolicyRequest,
-  CreateAssignmentRequest,
-  CreateRoleRequest,
-  ListQuery,
-  PolicySummary,
-  Role,
-  RoleParams,
-  UpdateRoleRequest,
-} from './schemas.ts';
+import { Assignment, AssignmentOfRole, AssignmentRequest, CreateAssignmentRequest } from './schemas/assignments.ts';
+import { PolicySummary } from './schemas/policies.ts';
+import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleRequest } from './schemas/roles.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, Empty, listOf, nameFrom, nameFromPath, page, requireSameSrn, write } from './support.ts';
 
 interface ByRole {

@@ -1,0 +1,96 @@
+import type { RoleAssignment } from '../../resources/kinds.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { Directory } from '../directory.ts';
+import { expiryOf, subjectKey } from '../subjects.ts';
+import type { AssignedSubjects } from './assigned-subjects.ts';
+import type { ResourceEditor } from './editor.ts';
+import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
+
+interface SubjectOfRole {
+  readonly role: string;
+  readonly subject: Subject;
+  readonly view: AssignmentView;
+}
+
+/** Lists role assignments by subject. A subject in several objects is listed once. */
+export class AssignmentList {
+  readonly #editor: ResourceEditor;
+  readonly #directory: Directory;
+  readonly #subjects: AssignedSubjects;
+
+  constructor(editor: ResourceEditor, directory: Directory, subjects: AssignedSubjects) {
+    this.#editor = editor;
+    this.#directory = directory;
+    this.#subjects = subjects;
+  }
+
+  /** Each subject once, in a stable order. @throws {StoreError} not-found */
+  ofRole(role: string): AssignmentView[] {
+    this.#editor.mustGet('Role', role);
+    return this.#views((other) => other === role)
+      .map(({ view }) => view)
+      .sort(compareBy(sortKey));
+  }
+
+  /** Each subject of each role once, by role; only roles for which `readable` returns true. */
+  ofRoles(readable: (role: string) => boolean): RoleAssignmentView[] {
+    const known = new Map<string, boolean>();
+    const views = this.#views((role) => {
+      const isReadable = known.get(role) ?? readable(role);
+      known.set(role, isReadable);
+      return isReadable;
+    });
+    return views
+      .map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view))
+      .sort(compareBy(roleSortKey));
+  }
+
+  /** Each subject of each wanted role once. */
+  #views(wanted: (role: string) => boolean): SubjectOfRole[] {
+    const views = new Map<string, SubjectOfRole>();
+    for (const assignment of this.#editor.store.list('RoleAssignment')) {
+      const { role, subjects } = assignment.spec;
+      if (!wanted(role)) continue;
+      for (const subject of subjects) {
+        const canonical = this.#subjects.canonical(subject);
+        const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
+        const known = views.get(key);
+        // A subject in several objects has the role until the last of its expiry times.
+        if (known && expiryOf(known.subject) >= expiryOf(canonical)) continue;
+        views.set(key, { role, subject: canonical, view: this.view(canonical, assignment) });
+      }
+    }
+    return [...views.values()];
+  }
+
+  /** @param assignment undefined if there is none, as after a deletion of a missing assignment */
+  view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+    const { type, name, expiresAt } = canonical;
+    const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
+    if (!assignment) return { subject, subjectType: type };
+    const { metadata } = assignment;
+    return {
+      subject,
+      subjectType: type,
+      createdAt: createdAt(metadata),
+      createdBy: createdBy(metadata),
+      expiresAt: expiresAt ?? null,
+      status: expiryOf(canonical) > this.#editor.now() ? 'ACTIVE' : 'EXPIRED',
+      ...managedBy(metadata),
+    };
+  }
+}
+
+/** Sort key of assignment lists. */
+export function sortKey({ subject, subjectType }: AssignmentView): string {
+  return `${subjectType} ${subject}`;
+}
+
+function compareBy<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
+  return (a, b) => (keyOf(a) < keyOf(b) ? -1 : 1);
+}
+
+/** Sort key of the list of all assignments. */
+export function roleSortKey(view: RoleAssignmentView): string {
+  return `${view.role} ${sortKey(view)}`;
+}
