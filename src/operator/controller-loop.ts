@@ -6,6 +6,7 @@ import type { CustomKind, ResourceByKind } from '../resources/kinds.ts';
 import type { Condition } from '../resources/meta.ts';
 import { StoreError, type ResourceStore, type StoreEvent } from '../store/resource-store.ts';
 import type { Clock } from '../platform/clock.ts';
+import { LOG_LIMITS, RateLimiter } from '../platform/rate-limiter.ts';
 import type { EventRecorder } from '../kubernetes/events.ts';
 import { execute } from './executor.ts';
 import { NotLeaderError } from './fenced-store.ts';
@@ -49,6 +50,7 @@ export class Controller<K extends CustomKind, Observed> {
   readonly #ports: ControllerPorts;
   readonly #queue: WorkQueue;
   readonly #metrics: ControllerMetrics;
+  readonly #logLines: RateLimiter;
   readonly #abort = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   readonly #workers: Promise<void>[] = [];
@@ -60,6 +62,7 @@ export class Controller<K extends CustomKind, Observed> {
     const name = reconciler.kind.toLowerCase();
     this.#metrics = ports.metrics.controller(name);
     this.#queue = new WorkQueue(ports.clock, ports.metrics.queue(name));
+    this.#logLines = new RateLimiter(ports.clock, LOG_LIMITS);
   }
 
   start(): void {
@@ -134,9 +137,12 @@ export class Controller<K extends CustomKind, Observed> {
     const context = { kind: this.#reconciler.kind, name: key, failures: this.#queue.requeues(key) };
     if (error instanceof StoreError && error.code === 'conflict')
       log.debug(context, 'object was changed concurrently; retrying');
-    else if (error instanceof StoreError)
-      log.warn({ ...context, code: error.code, error: error.message }, 'reconciliation failed; retrying');
-    else log.error({ ...context, err: error }, 'reconciler failed unexpectedly; retrying');
+    else if (error instanceof StoreError) {
+      // An API server that rejects the writes of one object often rejects those of all.
+      const suppressed = this.#logLines.admit(error.code);
+      if (suppressed !== undefined)
+        log.warn({ ...context, code: error.code, error: error.message, suppressed }, 'reconciliation failed; retrying');
+    } else log.error({ ...context, err: error }, 'reconciler failed unexpectedly; retrying');
     this.#queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);
   }
 
@@ -183,9 +189,10 @@ export class Controller<K extends CustomKind, Observed> {
       this.#ports.recorder.record(object, type, reason, message);
   }
 
-  /** Records an Event if the reason or the message has changed. */
+  /** Records an Event if the reason or the message has changed. A new object that is ready at once is no news. */
   #recordEvent(object: ResourceByKind[K], outcome: Outcome, before: readonly Condition[]): void {
     const ready = before.find(({ type }) => type === 'Ready');
+    if (ready === undefined && outcome.class === 'ready') return;
     if (ready?.reason === outcome.reason && ready.message === outcome.message) return;
     const type = outcome.class === 'stalled' ? 'Warning' : 'Normal';
     this.#ports.recorder.record(object, type, outcome.reason, outcome.message);
