@@ -99,8 +99,16 @@ export class AssignmentManager {
     return this.#list.view(subject, assignments[0]);
   }
 
+  /** Takes the role `system-admin` from a subject. @throws {ManagerError} conflict if no lasting administrator would be left */
+  async takeAdministration(caller: Principal, subject: Subject): Promise<void> {
+    const assignments = await this.#editor.store.readAll('RoleAssignment');
+    const administrators = assignments.filter(({ spec }) => spec.role === SYSTEM_ADMIN);
+    await this.deleteAll(caller, subject, administrators);
+  }
+
   /**
-   * Removes a subject from all assignments, for example when it is deleted.
+   * Removes a subject from all assignments, for example when it is deleted. Roles with denies come last: another gateway may see the first of
+   * these writes before it sees that the subject itself has been disabled.
    * @param assignments those of the local view by default
    */
   async deleteAll(
@@ -109,12 +117,15 @@ export class AssignmentManager {
     assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
   ): Promise<void> {
     const subject = this.#subjects.canonical(sent);
-    // Assignments of administrators come first: their removal can be rejected, and then nothing has changed yet.
-    const isAdministrator = ({ spec }: RoleAssignment): number => (spec.role === SYSTEM_ADMIN ? 0 : 1);
-    for (const assignment of assignments.toSorted((a, b) => isAdministrator(a) - isAdministrator(b))) {
-      if (this.#subjects.has(assignment.spec, subject))
-        await this.#removeSubject(caller, assignment.metadata.name, subject);
-    }
+    const named = assignments.filter(({ spec }) => this.#subjects.has(spec, subject));
+    const denying = named.filter(({ spec }) => this.#mayDeny(spec.role));
+    const allowing = named.filter((assignment) => !denying.includes(assignment));
+    for (const { metadata } of [...allowing, ...denying]) await this.#removeSubject(caller, metadata.name, subject);
+  }
+
+  #mayDeny(role: string): boolean {
+    const policies = this.#editor.store.get('Role', role)?.spec.policies ?? [];
+    return this.#escalation.withDenies(policies).length > 0;
   }
 
   /** Whether one of the assignments gives the subject its role for longer than the subject's expiry. */

@@ -45,6 +45,9 @@ export interface IssuedToken extends Versioned {
   readonly expiresAt: string | null;
 }
 
+/** Expiry of a token that is being deleted: it has passed by the clock of every gateway. */
+const DELETED_AT = '1970-01-01T00:00:00Z';
+
 export class ServiceTokenManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
@@ -105,19 +108,36 @@ export class ServiceTokenManager {
 
   /**
    * Revokes the token immediately and removes it from all assignments, so that a new token with this name does not inherit its roles.
+   *
+   * The token expires before the first assignment is removed, because a role may contain a deny: without it the token would have more access
+   * until the end. When the deletion is interrupted, the token stays expired, and the call can be repeated.
    * @throws {StoreError} not-found, conflict
+   * @throws {PreconditionFailed}
    */
   async remove(caller: Principal, nameOrKey: string, ifMatch?: IfMatch): Promise<void> {
     const name = this.objectName(nameOrKey);
-    const token = this.#editor.mustGet('ServiceToken', name);
-    this.#editor.versions.require('ServiceToken', token, ifMatch);
+    this.#editor.versions.require('ServiceToken', this.#editor.mustGet('ServiceToken', name), ifMatch);
     const subject: Subject = { type: 'service-token', name };
+    // May be refused, and an expired token would not count as an administrator. This role has no deny.
+    await this.#assignments.takeAdministration(caller, subject);
+    await this.#expire(caller, name, ifMatch);
     // Before the token is deleted, because its access key must still resolve to its name.
     await this.#assignments.deleteAll(caller, subject);
-    await this.#editor.remove('ServiceToken', token.metadata.name, () => undefined);
+    await this.#editor.remove('ServiceToken', name, () => undefined);
     await this.#removeIfThere('Secret', hashSecretName(name));
     // Those that were created meanwhile. One that is written after this read finds the token missing, and is undone by its writer.
     await this.#assignments.deleteAll(caller, subject, await this.#editor.store.readAll('RoleAssignment'));
+  }
+
+  async #expire(caller: Principal, name: string, ifMatch: IfMatch | undefined): Promise<void> {
+    const expire = (spec: ServiceToken['spec']): ServiceToken['spec'] =>
+      spec.expiresAt === DELETED_AT ? spec : { ...spec, expiresAt: DELETED_AT };
+    try {
+      await this.#editor.edit('ServiceToken', name, caller, expire, { replaces: 'nothing', ifMatch });
+    } catch (error) {
+      // Manifests of an earlier version do not grant `update`. Revoking the token is more important than the order.
+      if (!isStoreError(error, 'forbidden')) throw error;
+    }
   }
 
   /** The object name for a name or an access key. */

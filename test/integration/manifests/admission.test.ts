@@ -73,6 +73,13 @@ async function admitted(as: string, object: object, ...args: string[]): Promise<
   return code === 0 ? stdout : stderr;
 }
 
+/** Like admitted(), with the whole object: what it does not have is removed. */
+async function kubectlReplace(as: string, object: object): Promise<string> {
+  const args = ['-n', namespace, 'replace', '-o', 'json', '-f', '-'];
+  const { code, stdout, stderr } = await api.kubectl(args, { kubeconfig: as, input: JSON.stringify(object) });
+  return code === 0 ? stdout : stderr;
+}
+
 async function annotations(kind: CustomKind, name: string): Promise<Record<string, string>> {
   const resource = `${KINDS[kind].plural}.olapwarden.io`;
   const { stdout } = await kubectl(alice, 'get', resource, name, '-o', 'jsonpath={.metadata.annotations}');
@@ -301,6 +308,45 @@ describe('the verbs bind, assign and escalate', () => {
     await grant('assign', 'roles', 'wanted');
     await eventuallyAdmitted(carol, more);
     expect((await kubectl(carol, 'delete', 'roleassignments.olapwarden.io', 'given')).stderr).toBe('');
+  });
+
+  it('assign: a service token that a role assignment names is created, or lives longer', async () => {
+    const subjects = ['again', 'ending', 'ending-key'].map((name) => ({ type: 'service-token' as const, name }));
+    await admitted(gateway, roleAssignment('left-over', { role: 'lasting', subjects }));
+    const needs = 'gives it role `lasting`, and you need the verb assign on roles.olapwarden.io `lasting`';
+    const refusal = (what: string): string => `you may not ${what}: role assignment \`left-over\` ${needs}`;
+    // The parameters of the rule lag slightly behind the assignment.
+    await eventually(
+      () => admitted(carol, serviceToken('again'), '--dry-run=server'),
+      (text) => text.includes(refusal('create service token `again`')),
+    );
+    // A user's name is no token's name.
+    await admitted(gateway, roleAssignment('user', { role: 'lasting', subjects: people('free') }));
+    expect(await admitted(carol, serviceToken('free'))).toContain('"kind": "ServiceToken"');
+
+    await admitted(gateway, serviceToken('ending', { expiresAt: '2030-01-01T00:00:00Z' }));
+    await admitted(gateway, serviceToken('by-key', { expiresAt: '2030-01-01T00:00:00Z' }));
+    const key = JSON.stringify({ status: { accessKey: 'ending-key' } });
+    const where = ['-n', namespace, 'patch', 'servicetokens.olapwarden.io', 'by-key', '--subresource=status'];
+    await api.mustKubectl([...where, '--type=merge', '-p', key]);
+    for (const name of ['ending', 'by-key']) {
+      for (const expiresAt of ['2030-01-01T00:00:01Z', '2030-01-01T00:00:00-01:00', undefined]) {
+        const longer = serviceToken(name, expiresAt === undefined ? {} : { expiresAt });
+        const result = await kubectlReplace(carol, longer);
+        expect(result, expiresAt).toContain(refusal(`extend \`expiresAt\` of service token \`${name}\``));
+      }
+      const described = serviceToken(name, { expiresAt: '2030-01-01T00:00:00Z', description: 'x' });
+      expect(await kubectlReplace(carol, described)).toContain('"kind": "ServiceToken"');
+      const shorter = serviceToken(name, { expiresAt: '2029-01-01T00:00:00Z' });
+      expect(await kubectlReplace(carol, shorter)).toContain('"kind": "ServiceToken"');
+    }
+    await grant('assign', 'roles', 'lasting');
+    await eventuallyAdmitted(carol, serviceToken('again'));
+    expect(await kubectlReplace(carol, serviceToken('ending'))).toContain('"kind": "ServiceToken"');
+    // Others may still extend tokens without a role.
+    const unassigned = serviceToken('unassigned', { expiresAt: '2030-01-01T00:00:00Z' });
+    expect(await admitted(carol, unassigned)).toContain('"kind": "ServiceToken"');
+    expect(await kubectlReplace(carol, serviceToken('unassigned'))).toContain('"kind": "ServiceToken"');
   });
 
   it('escalate: an allow is written only with it, in any spelling, in a policy that a role has or names already', async () => {

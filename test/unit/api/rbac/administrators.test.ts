@@ -76,6 +76,7 @@ describe('the last administrator', () => {
     await expect(gateway.manager.serviceTokens.remove(ALICE, token.name)).rejects.toThrow(REFUSED);
     const roles = gateway.store.truth('RoleAssignment').map(({ spec }) => spec.role);
     expect(roles.sort()).toEqual(['system-admin', 'table-reader']);
+    expect(gateway.manager.serviceTokens.get(token.name)).toMatchObject({ status: 'ACTIVE', expiresAt: null });
   });
 
   it('is left where two take the role from each other at two gateways', async () => {
