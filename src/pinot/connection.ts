@@ -87,8 +87,12 @@ class PinotEngine implements Engine, KnownTables {
     return this.#routing.tableNames();
   }
 
-  actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]> {
-    return rejectOnAbort(this.#routing.actualTables(names), signal);
+  currentTables(signal?: AbortSignal): Promise<readonly TableName[]> {
+    return rejectOnAbort(this.#routing.currentTables(), signal);
+  }
+
+  actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]> {
+    return rejectOnAbort(this.#routing.actualTables(names, caller), signal);
   }
 
   endpoint(url: string): EngineEndpoint {

@@ -45,3 +45,8 @@ export function partsOf(name: TableName): readonly [database: string, table: str
   const dot = name.indexOf('.');
   return dot < 0 ? [DEFAULT_DATABASE, name] : [name.slice(0, dot), name.slice(dot + 1)];
 }
+
+/** The database of a table: `default` in lower case, others as they are written. */
+export function databaseOfTable(name: TableName): string {
+  return partsOf(name)[0];
+}

@@ -4,6 +4,7 @@ import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
 import { dataPlaneOf, testApp } from '../../../support/app.ts';
+import { isListing } from '../../../support/fake-engine.ts';
 import { type DatabasesEngine, databasesEngine } from '../../../support/databases-engine.ts';
 
 // Paths that only Pinot 1.x has, on the recorded cluster: logical tables, other query languages, and the brokers' stored responses.
@@ -50,10 +51,7 @@ const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: 
   app.inject({ method, url, ...(payload && { headers: { 'content-type': 'application/json' }, payload }) });
 const query = (sql: string) => call('POST', '/query/sql', { sql });
 /** Requests other than those for the lists of tables and brokers. */
-const passed = () =>
-  fake.seen
-    .map(({ method, url }) => `${method} ${url}`)
-    .filter((line) => !/^GET \/(?:databases|tables|tables\/livebrokers|logicalTables)$/.test(line));
+const passed = () => fake.seen.filter((request) => !isListing(request)).map(({ method, url }) => `${method} ${url}`);
 
 describe('a logical table', () => {
   it('is read with the right to it, whatever the rights to its physical tables', async () => {
