@@ -17,7 +17,7 @@ export interface DirectoryOptions {
   readonly ownersByName?: boolean;
   /** Decides which assignments have expired. */
   readonly clock?: WallClock;
-  /** Records what decides. */
+  /** Records the statements, roles and tokens that determine decisions. */
   readonly usage?: UsageTracker | undefined;
 }
 
@@ -97,7 +97,7 @@ export class Directory implements Authorizer {
     return this.heldRoles(principal).roles;
   }
 
-  /** The roles that the principal has now, and for how long this answer is right if no assignment changes. */
+  /** The roles that the principal has now, and until when they stay the same if no assignment changes. */
   heldRoles(principal: Principal): HeldRoles {
     const now = this.#clock.now();
     const roles = new Set<string>();

@@ -3,7 +3,7 @@ import type { ClusterHealthReportStatus } from '../resources/cluster-health-repo
 import { CATALOGUE } from './catalogue.ts';
 
 /**
- * `success`: the report covers the whole cluster. `unreachable`: no controller answered. `deadline`: the deadline of the run aborted
+ * `success`: the report covers the whole cluster. `unreachable`: no controller responded. `deadline`: the deadline of the run aborted
  * reads. `error`: the run failed without a report.
  */
 export type RunOutcome = 'success' | 'unreachable' | 'deadline' | 'error';

@@ -17,7 +17,7 @@ export interface ReportInput {
   readonly result: RunResult;
   readonly previous: ClusterHealthReportStatus | undefined;
   readonly generation: number | undefined;
-  /** Value of the run-at annotation that this run answers. */
+  /** Value of the run-at annotation that requested this run. */
   readonly runAt: string | undefined;
   readonly maxFindings: number;
   /** Messages about invalid settings. */

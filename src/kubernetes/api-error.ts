@@ -77,9 +77,13 @@ export function errorFromStatus(
 
 /** No response: connection refused or reset, time-out, untrusted certificate. The message ends with the text of the operating system or of TLS. */
 export function connectionError(request: string, cause: unknown): KubernetesApiError {
-  return new KubernetesApiError('unavailable', `the Kubernetes API did not answer ${request}: ${rootMessage(cause)}`, {
-    cause,
-  });
+  return new KubernetesApiError(
+    'unavailable',
+    `the Kubernetes API did not respond to ${request}: ${rootMessage(cause)}`,
+    {
+      cause,
+    },
+  );
 }
 
 function codeOf(status: number, reason: string): StoreErrorCode {
@@ -100,7 +104,7 @@ function messageOf(code: number, status: ApiStatus, request: string): string {
   }
   if (code === 401) return `the Kubernetes API rejected the credentials of this process (401 for ${request})`;
   const text = status.message;
-  if (text === undefined || text === '') return `the Kubernetes API answered ${code} to ${request}`;
+  if (text === undefined || text === '') return `the Kubernetes API responded with ${code} to ${request}`;
   return text;
 }
 

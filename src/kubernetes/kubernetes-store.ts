@@ -108,7 +108,7 @@ export class KubernetesStore implements ResourceStore {
     return this.#views.list(kind);
   }
 
-  /** Without a resource version the API server answers with the most recent state (a quorum read). */
+  /** Without a resource version the API server returns the most recent state (a quorum read). */
   async read<K extends ResourceKind>(
     kind: K,
     name: string,

@@ -70,7 +70,7 @@ export function createHealthLoop(options: HealthLoopOptions): HealthLoop {
   return { start: () => loop.start(), stop: () => loop.stop() };
 }
 
-/** A run that is due: its id, and the value of the run-at annotation that it answers. */
+/** A run that is due: its id, and the value of the run-at annotation that requested it. */
 interface RunRequest {
   readonly id: string;
   readonly runAt: string | undefined;

@@ -11,13 +11,13 @@ import {
 } from './types.ts';
 
 /**
- * Bytes of a response that are held back while another broker could still be asked. The check of `tablesQueried` holds back as many from the client anyway.
+ * Maximum bytes of a response that are held back so that another broker can still be tried. The check of `tablesQueried` holds back as many bytes in any case.
  */
 const MAX_HELD_BYTES = 64 * 1024;
 
 /**
  * One of several attempts at a query. Holds the beginning of the response back until the response is complete or long enough; until then the query can be
- * sent to another broker, because the sink has got nothing.
+ * sent to another broker, because the sink has received nothing.
  */
 export class Attempt implements AnswerSink {
   readonly #sink: AnswerSink;
@@ -27,7 +27,7 @@ export class Attempt implements AnswerSink {
   #heldBytes = 0;
   #head: AnswerHead | undefined;
   #released = false;
-  /** Whether the whole answer of a broker that is stopping is held. */
+  /** Whether the held response is complete and that of a broker that is stopping. */
   #complete = false;
   #abortReason: Error | undefined;
 
@@ -41,7 +41,7 @@ export class Attempt implements AnswerSink {
 
   /**
    * Sends the query. Resolves when the sink gets the response.
-   * @throws {EngineError} where the sink got nothing; unreachable if another broker should be asked
+   * @throws {EngineError} where the sink got nothing; unreachable if another broker should be tried
    */
   async ask(endpoint: Required<Pick<EngineEndpoint, 'deliver'>>, request: EngineRequest): Promise<void> {
     await endpoint.deliver(request, this);
@@ -79,7 +79,7 @@ export class Attempt implements AnswerSink {
     this.#end();
   }
 
-  /** Passes on the answer of a broker that is stopping, if there is one. Call it if no other broker can be asked. @returns whether there is one */
+  /** Passes the held response of a broker that is stopping to the sink. Call it if there is no other broker to try. @returns whether there is one */
   releaseAnyway(): boolean {
     if (!this.#complete) return false;
     this.#end();
@@ -89,13 +89,13 @@ export class Attempt implements AnswerSink {
   onBroken(error: Error): void {
     if (this.#released) return this.#sink.onBroken(error);
     if (this.#abortReason === undefined) return this.#fail(asUnreachable(error));
-    const message = `the request to ${this.#url} was given up`;
+    const message = `the request to ${this.#url} was aborted`;
     this.#fail(new EndpointError('aborted', message, { reached: true, cause: this.#abortReason }));
   }
 
   #end(): void {
     this.#release();
-    // The sink can refuse the response while it gets what was held. The exchange is over by then and reports nothing more.
+    // The sink can reject the response while it receives the held part. The exchange has ended by then and reports nothing further.
     if (this.#abortReason === undefined) this.#sink.onEnd();
     else this.#sink.onBroken(this.#abortReason);
   }

@@ -3,7 +3,7 @@ import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
 import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
 
-/** How long an unreachable endpoint is tried last; a success ends this at once. */
+/** How long other endpoints are tried before an unreachable one; a successful request ends this at once. */
 const SUSPECT_MS = 10_000;
 
 /** Remembers recently failed endpoints, so that others are tried first. */
@@ -39,7 +39,7 @@ export class Suspects {
   }
 }
 
-/** Several interchangeable endpoints as one. After a failure the next one is tried if a second execution is not possible or does no harm. */
+/** Several interchangeable endpoints as one. After a failure the next one is tried if the first did not execute the request, or if the request is safe to repeat. */
 export class FailoverEndpoint implements EngineEndpoint {
   readonly #endpoints: readonly PooledEndpoint[];
   readonly #suspects: Suspects;
@@ -47,8 +47,8 @@ export class FailoverEndpoint implements EngineEndpoint {
 
   /**
    * @param endpoints at least one, in order of preference
-   * @param brokers for brokers: finds others when all of these failed. A delivered response whose connection breaks early, or that tells that
-   * the broker is stopping, is then a failure, too
+   * @param brokers for brokers: finds others when all of these failed. A response that ends early, or that shows that the broker is stopping, is then
+   * a failure, too
    */
   constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects, brokers?: MoreBrokers) {
     this.#endpoints = endpoints;
@@ -111,10 +111,10 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 }
 
-/** Brokers that could be asked when all known ones failed. */
+/** Further brokers to try when all known ones failed. */
 export type MoreBrokers = () => Promise<readonly PooledEndpoint[]>;
 
-/** How often a request may be sent that possibly arrived: one that made an endpoint fail may do the same to others. */
+/** Maximum endpoints that may receive one request: a request that causes one endpoint to fail may cause others to fail. */
 const MAX_SENT = 3;
 
 /** A request that was never sent may go to another endpoint; one that may have arrived only if it is repeatable. A stream body cannot be sent twice. */

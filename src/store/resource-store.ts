@@ -68,7 +68,7 @@ export interface ResourceStore {
   /** All objects of a kind, sorted by name. */
   list<K extends ResourceKind>(kind: K): readonly ResourceByKind[K][];
   /**
-   * Reads one object from the backing store, not from the local view: the result contains every write that was answered before this call, by any
+   * Reads one object from the backing store, not from the local view: the result contains every write that was acknowledged before this call, by any
    * process. For a decision that must not be wrong when another process writes at the same time.
    * @returns undefined if it does not exist
    * @throws {StoreError} forbidden, unavailable

@@ -13,7 +13,7 @@ export type AuthenticationResult =
   | { readonly outcome: 'rejected'; readonly message: string }
   /** The authority of the authenticator was unavailable: 503, never 401. */
   | { readonly outcome: 'unavailable'; readonly message: string }
-  /** Only with `local`: the credential may be valid, but only an authority can tell. */
+  /** Only with `local`: the credential may be valid, but only an authority can decide. */
   | { readonly outcome: 'unverified' };
 
 export interface AuthenticateOptions {

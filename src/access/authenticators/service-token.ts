@@ -53,7 +53,7 @@ export class ServiceTokenAuthenticator implements Authenticator {
     const token = this.#directory.tokenByAccessKey(keys.accessKey);
     if (!this.#secretMatches(keys.secretKey, token) || !token) return rejected(NO_SUCH_TOKEN);
     const { expiresAt } = token.token.spec;
-    // Checked after the secret, so that only its holder learns that the token has expired or has no role.
+    // Checked after the secret, so that only a caller with the secret gets the information that the token has expired or has no role.
     if (expiresAt !== undefined && !(Date.parse(expiresAt) > this.#clock.now())) {
       return rejected(`the service token \`${token.name}\` expired at ${expiresAt}`);
     }

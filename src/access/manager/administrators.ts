@@ -15,13 +15,16 @@ type Spec = RoleAssignment['spec'];
 const LASTING_MS = 24 * 3_600_000;
 
 /**
- * Changes assignments of the role `system-admin` so that a subject is left that holds it and will hold it for a day.
+ * Changes assignments of the role `system-admin`. Rejects a change after which no other subject holds the role for at least 24 hours.
  *
- * Two callers must not take the role from each other, also at two gateways. The version of the assignment to be changed is read first, then
- * the assignment that is left gets a new version, then exactly the version that was read is changed. Suppose A and B are each taken away because
- * the other is left. Each of the two has marked the other one's assignment after reading its own. The later of these marks came after both
- * reads, so the change of the assignment that it marked fails, because that has another version than was read; or it came after that
- * change, and found no assignment to mark. Either way one of them starts again.
+ * Two callers at two gateways must not remove the role from each other's subject at the same time. A change has three steps:
+ * 1. Read the assignment that is to be changed, with its version.
+ * 2. Mark the assignment of another administrator, which gives that assignment a new version.
+ * 3. Change the first assignment, only if it still has the version of step 1.
+ *
+ * Suppose two changes remove A and B, each because the other one remains. The change of A marks B, and the change of B marks A, each after it has
+ * read its own assignment. The later mark is set after both reads. If the marked assignment still exists, its change fails in step 3, because
+ * its version differs. If it has been removed, there is nothing to mark. In both cases one of the changes starts again and finds the other one's result.
  */
 export class Administrators {
   readonly #editor: ResourceEditor;
@@ -34,7 +37,7 @@ export class Administrators {
   }
 
   /**
-   * Takes the role from `subject`, now or later.
+   * Removes the role from `subject`, at once or by an earlier expiry.
    * @param change the new spec, without subjects to delete the assignment; the same object if nothing changes
    * @returns the assignment; undefined if it has been deleted
    * @throws {ManagerError} conflict if no lasting administrator would be left
@@ -62,7 +65,7 @@ export class Administrators {
     );
   }
 
-  /** Whether there is something to take away: an expired subject has lost the role already. */
+  /** Whether the subject has the role now; an expired subject does not. */
   async #holdsNow({ subjects }: Spec, subject: Subject): Promise<boolean> {
     const now = this.#editor.now();
     for (const own of subjects.map(this.#canonical)) {
@@ -101,7 +104,7 @@ export class Administrators {
     return token !== undefined && token.metadata.deletionTimestamp === undefined && expiryOf(token.spec) > time;
   }
 
-  /** Gives the assignment a new version. @throws {StoreError} conflict if it has changed or is gone */
+  /** Gives the assignment a new version. @throws {StoreError} conflict if it was changed or deleted */
   async #mark(assignment: RoleAssignment): Promise<void> {
     const annotations = { ...assignment.metadata.annotations, [ANNOTATIONS.reliedOn]: randomUUID() };
     try {

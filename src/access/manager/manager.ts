@@ -27,13 +27,13 @@ export interface ManagerOptions extends EditorOptions {
   readonly directory: Directory;
   /** For warnings about names that do not exist; absent: tables are not looked up. */
   readonly tables?: TableLookup;
-  /** The record of what decided; absent: it is not recorded. */
+  /** Record of the statements, roles and tokens that determine decisions; absent: nothing is recorded. */
   readonly usage?: UsageTracker | undefined;
 }
 
 /** The existing tables of the engine. */
 export interface TableLookup {
-  /** Looks for tables; lists them again where one is missing. @throws {Error} if the engine cannot be asked */
+  /** Looks for tables; lists them again where one is missing. @throws {Error} if the engine is unavailable */
   actualTables(names: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** Names of all tables as last listed; undefined if they were never listed. */
   tableNames(): readonly string[] | undefined;

@@ -146,7 +146,7 @@ export class RoleManager {
     return roleView(role);
   }
 
-  /** A deny that came into the policy during the edit may already be counted on by another writer: then it must stay. */
+  /** Another writer may rely on a deny that was added to the policy during the edit: the role then keeps the policy. */
   async #confirmDetached(caller: Principal, { metadata, spec }: Role, policy: string, names: string[]): Promise<void> {
     try {
       const contents = await this.#escalation.read(names);

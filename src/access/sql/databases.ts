@@ -10,7 +10,7 @@ import { isSameDatabase, meaningsOf, writtenName, type WrittenName } from './nam
 import { SqlRefusal } from './refusal.ts';
 import type { Option, TableReference } from './tree.ts';
 
-/** What a request says about databases, other than by the prefixes of its names. */
+/** The settings of a request that select a database, apart from prefixes of table names. */
 export interface DatabaseContext {
   /** From the `Database` header. */
   readonly header: string | undefined;

@@ -158,7 +158,7 @@ export class TableDocuments {
       const call = this.#document(entry, 'externalview');
       return await this.#reader.pieces(call, () => new ExternalViewReading(layout, entry.type));
     } catch (error) {
-      // The answer of some engine versions for a table without an external view.
+      // The response of some engine versions for a table without an external view.
       if (!(error instanceof StatusError && error.status === 404)) throw error;
       return { names: layout.expected(), missing: true };
     }

@@ -166,7 +166,7 @@ const EXPIRED: Outcome = {
   message: 'the token has expired: set a later spec.expiresAt, or delete the ServiceToken',
 };
 
-/** A rotation request is answered once a token exists. */
+/** A rotation request is fulfilled once a token exists. */
 function observedRotation(object: ServiceToken, hashes: TokenHashes | undefined): { observedRotateAt?: string } {
   const wanted = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
   const observed = hashes ? wanted : object.status?.observedRotateAt;

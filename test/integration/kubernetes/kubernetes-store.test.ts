@@ -116,7 +116,7 @@ describe('KubernetesStore on a real API server', () => {
     expect(store.get('Role', 'before')).toBeDefined();
     const lost = await store.create('Role', role('lost')).catch((error: unknown) => error);
     expect(lost).toBeInstanceOf(StoreError);
-    expect(lost).toMatchObject({ code: 'unavailable', message: expect.stringContaining('did not answer POST') });
+    expect(lost).toMatchObject({ code: 'unavailable', message: expect.stringContaining('did not respond to POST') });
     await plane.startApiserver();
     expect(plane.apiserverPid).not.toBe(pid);
     await kubectlApply('after');
