@@ -126,10 +126,12 @@ describe('listing', () => {
 
   test('a slow list is not an error', async () => {
     api.putSilently('a');
-    api.script('list', (response, request) => setTimeout(() => api.serveList(response, request), 100));
+    const answered = Promise.withResolvers<void>();
+    api.script('list', (response, request) => void answered.promise.then(() => api.serveList(response, request)));
     create();
-    await sleep(50);
+    await until('a list', () => api.count('list') === 1);
     expect(reflector.health().synced).toBe(false);
+    answered.resolve();
     await reflector.synced;
     expect(errors).toEqual([]);
   });

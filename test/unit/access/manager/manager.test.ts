@@ -7,6 +7,7 @@ import type { Principal } from '../../../../src/access/principal.ts';
 import { NAME_PATTERN } from '../../../../src/resources/meta.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
 import { policy, role, roleAssignment } from '../../../builders/resources.ts';
+import { settle } from '../../../support/fake-clock.ts';
 import { MemoryStore, SharedBackend } from '../memory-store.ts';
 
 const NOW = new Date('2026-11-01T12:00:00Z');
@@ -60,7 +61,7 @@ describe('concurrent edits of one role on two gateways', () => {
     const gateways = [setUp(backend), setUp(backend)];
     gateways[0]!.store.seed(role('shared'), ...Array.from({ length: 20 }, (_, index) => policy(`p${index}`)));
     seedAdministrator(gateways[0]!.store);
-    await new Promise((resolve) => void setTimeout(resolve, 5));
+    await settle();
     await Promise.all(
       Array.from({ length: 20 }, (_, index) => gateways[index % 2]!.manager.roles.attach(EVE, 'shared', `p${index}`)),
     );

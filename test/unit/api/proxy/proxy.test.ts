@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -285,11 +284,15 @@ describe('a client that disconnects during an upload', () => {
       },
     });
     await app.listen({ host: '127.0.0.1', port: 0 });
+    const begun = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<number>();
     fake.engine.server.prependListener('request', (incoming: IncomingMessage) => {
       if (incoming.method !== 'POST') return;
       let received = 0;
-      incoming.on('data', (chunk: Buffer) => (received += chunk.length));
+      incoming.on('data', (chunk: Buffer) => {
+        received += chunk.length;
+        begun.resolve();
+      });
       incoming.once('close', () => aborted.resolve(incoming.complete ? -1 : received));
       incoming.on('error', () => undefined);
     });
@@ -299,7 +302,7 @@ describe('a client that disconnects during an upload', () => {
         'content-type: application/octet-stream\r\ncontent-length: 10000000\r\n\r\n',
     );
     socket.write(Buffer.alloc(500_000));
-    await sleep(100);
+    await begun.promise;
     socket.destroy();
     expect(await aborted.promise).toBeGreaterThan(0);
     await expect
