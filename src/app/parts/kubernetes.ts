@@ -4,6 +4,8 @@ import { inClusterConfig, isInCluster } from '../../kubernetes/in-cluster.ts';
 import { KubernetesStore } from '../../kubernetes/kubernetes-store.ts';
 import type { SecretPart } from '../../store/secret-label.ts';
 import { KubernetesTransport } from '../../kubernetes/transport.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
 import { VERSION } from '../version.ts';
 import type { Boot } from './boot.ts';
 
@@ -35,10 +37,16 @@ export function openKubernetesStore(
   transport: KubernetesTransport,
   secretParts: readonly SecretPart[],
 ): KubernetesStore {
+  const logLines = new RateLimiter(systemClock, LOG_LIMITS);
   const store = new KubernetesStore({
     transport,
     secretParts,
-    onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'resource watch failed; retrying'),
+    onError: (error, { kind, during }) => {
+      // Each kind fails every few seconds during an outage.
+      const suppressed = logLines.admit(kind);
+      if (suppressed !== undefined)
+        log.warn({ err: error, kind, during, suppressed }, 'resource watch failed; retrying');
+    },
   });
   closers.defer('store', () => store.close());
   return store;
