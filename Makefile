@@ -51,7 +51,7 @@ fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number re
 	@$(NODE) && exec node test/fuzz/http/main.ts
 
 .PHONY: fuzz-access
-fuzz-access: deps ## 20,000 walks of random administrators through the RBAC manager (SEED=number repeats a run; FROM=number WALKS=number for some)
+fuzz-access: deps ## 20,000 walks of random administrators (STORE=memory|folder|kubernetes; SEED=number WALKS=number PARALLEL=number)
 	@$(NODE) && exec node test/fuzz/access/main.ts
 
 .PHONY: parts parts-built parts-pinot

@@ -4,9 +4,10 @@ import type { Statement } from '../../../src/resources/policy.ts';
 import type { Subject } from '../../../src/resources/role-assignment.ts';
 import type { Random } from '../../fuzz/http/random.ts';
 import { MISSPELT } from './oracle.ts';
+import { randomExpiry } from './times.ts';
 
-export const POLICIES = ['p0', 'p1', 'p2', 'p3'];
-export const ROLES = ['r0', 'r1', 'r2'];
+export const POLICIES = ['p0', 'p.1', 'p2-x', 'p3'];
+export const ROLES = ['r0', 'r.1', 'r2-x'];
 export const PREDEFINED = ['system-admin', 'rbac-admin', 'table-reader'];
 
 const ACTIONS: readonly (string[] | undefined)[] = [
@@ -21,6 +22,9 @@ const ACTIONS: readonly (string[] | undefined)[] = [
   ['UpdatePolicy', 'DetachPolicy', 'CreateAssignment'],
   ['BindPolicy'],
   ['AssignRole', 'Query'],
+  ['qUERY', '**'],
+  ['G*t*z*', '*Health'],
+  ['assignrole'],
 ];
 const RESOURCES = [
   'srn2:table#a*',
@@ -35,10 +39,27 @@ const RESOURCES = [
   'srn2:*#a1',
   'srn2:policy#p*',
   'srn2:policy#p0',
+  'srn2:policy#p.*',
   'srn2:role#r*',
-  'srn2:role#r1',
+  'srn2:role#r.1',
+  'srn2:role#system-admin',
+  'srn2:role#*',
+  'srn2:table#*a*1*',
+  'srn2:table#a**1',
+  'srn2:table#a.*',
+  'srn2:table#?1',
+  'srn2:table#ä*',
+  'srn2:table#*\u0308*',
+  'srn2:table#\u{1f4a5}*',
+  'srn2:table#a\u200b1',
+  'srn2:tab*#*',
+  'srn2:*#*',
+  'srn2:**#**',
   '*',
 ];
+/** What no policy and no name may contain. */
+const REFUSED_RESOURCES = ['srn2:table#a\u0000', 'srn2:table#a\u0085*', 'srn2:table#a\n', 'srn2:table#', '**', 'a1'];
+const REFUSED_NAMES = ['P0', 'p0\u0000', 'p0/../p3', '..', 'r0 ', '\u212a', 'ｐ0', ''];
 
 export function randomStatement(random: Random, denies = 0.3): Statement {
   const escalates = random.chance(0.01);
@@ -62,12 +83,12 @@ export interface Change {
 
 /** A random write of the manager. Documents are often made of what is stored, so that many of them are accepted. */
 export function randomChange(random: Random, stored: readonly Statement[], subjects: readonly Subject[]): Change {
-  const policy = random.chance(0.8) ? random.pick(POLICIES) : random.pick(PREDEFINED);
-  const role = random.chance(0.8) ? random.pick(ROLES) : random.pick(PREDEFINED);
-  const subject = random.pick(subjects);
+  const policy = randomName(random, POLICIES);
+  const role = randomName(random, ROLES);
+  const subject = { ...random.pick(subjects), ...randomExpiry(random, 0.2) };
   const statements = documentOf(random, stored);
   const policyDocument = { version: 'v1', statements };
-  const to = `${subject.type}:${subject.name}`;
+  const to = `${subject.type}:${subject.name}${subject.expiresAt === undefined ? '' : ` until ${subject.expiresAt}`}`;
   const choices: (() => Change)[] = [
     () => ({
       what: `create policy ${policy} ${JSON.stringify(statements)}`,
@@ -108,7 +129,13 @@ export function randomChange(random: Random, stored: readonly Statement[], subje
   return random.pick(weighted)();
 }
 
+function randomName(random: Random, names: readonly string[]): string {
+  if (random.chance(0.01)) return random.pick(REFUSED_NAMES);
+  return random.chance(0.8) ? random.pick(names) : random.pick(PREDEFINED);
+}
+
 function documentOf(random: Random, stored: readonly Statement[]): Statement[] {
+  if (random.chance(0.01)) return [{ ...randomStatement(random), resources: [random.pick(REFUSED_RESOURCES)] }];
   if (stored.length === 0 || random.chance(0.3)) return randomStatements(random);
   const statements = Array.from({ length: 1 + random.below(3) }, (): Statement => {
     const base = random.pick(stored);

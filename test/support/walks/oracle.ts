@@ -1,20 +1,9 @@
-import type { Policy, Role, RoleAssignment } from '../../../src/resources/kinds.ts';
+import type { Policy } from '../../../src/resources/kinds.ts';
 import type { Statement } from '../../../src/resources/policy.ts';
-import type { Subject } from '../../../src/resources/role-assignment.ts';
 import { naiveMatch } from '../../unit/access/naive.ts';
-
-/** What a store contains. */
-export interface State {
-  readonly policies: readonly Policy[];
-  readonly roles: readonly Role[];
-  readonly assignments: readonly RoleAssignment[];
-}
-
-/** Somebody with these subjects. */
-export interface Person {
-  readonly name: string;
-  readonly subjects: readonly Subject[];
-}
+import { isSame, type Person } from './people.ts';
+import type { State } from './start.ts';
+import { BEGIN } from './times.ts';
 
 type Level = readonly [kind: string, id: string];
 
@@ -31,7 +20,7 @@ const ACTIONS = [
   'GetNewThing',
   '*',
 ];
-const TABLES = ['a1', 'a2', 'b1'];
+const TABLES = ['a1', 'a2', 'b1', 'A1', 'a.1', 'ä1', 'a\u03081', '?1', '\u{1f4a5}1', 'a\u200b1'];
 const PLACE: readonly Level[] = [
   ['environment', 'olap'],
   ['cluster', 'pinot'],
@@ -50,6 +39,7 @@ export function triplesOf(policies: readonly string[], roles: readonly string[])
     ...TABLES.map((id) => PLACE.concat([['table', id]])),
     PLACE.slice(),
     ...roles.slice(0, 2).map((id): Level[] => [PLACE[0]!, ['role', id]]),
+    [PLACE[0]!, ['role', 'system-admin']],
     ...policies.slice(0, 2).map((id): Level[] => [PLACE[0]!, ['policy', id]]),
     [PLACE[0]!, ['service-token', 't']],
     [PLACE[0]!],
@@ -63,7 +53,7 @@ export function triplesOf(policies: readonly string[], roles: readonly string[])
   return {
     names: triples.map(([action, levels]) => `${action} on ${levels.at(-1)!.join('#')}`),
     covered(statement) {
-      const key = JSON.stringify([statement.effect, statement.actions, statement.resources]);
+      const key = `${statement.effect} ${statement.actions?.join()} ${statement.resources.join()}`;
       let known = cache.get(key);
       if (!known) {
         known = Uint8Array.from(triples, ([action, levels]) => (naiveMatch(statement, action, levels) ? 1 : 0));
@@ -86,11 +76,27 @@ function policiesOfRole(state: State, name: string): Policy[] {
   return state.policies.filter(({ metadata }) => names.includes(metadata.name));
 }
 
-/** What somebody may do, one number a triple. */
-export function allowedTo(person: Person, state: State, { names, covered }: Triples): Uint8Array {
-  const has = ({ spec }: RoleAssignment): boolean =>
-    spec.subjects.some(({ type, name }) => person.subjects.some((own) => own.type === type && own.name === name));
-  const roles = state.assignments.filter(has).map(({ spec }) => spec.role);
+function isOver(expiresAt: string | undefined, now: number): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now;
+}
+
+/** Names of the roles that somebody has at a time. An expired service token has none. */
+export function rolesOf(person: Person, { assignments, tokens }: State, now: number): string[] {
+  const [first] = person.subjects;
+  const token = tokens.find(({ metadata }) => first?.type === 'service-token' && metadata.name === first.name);
+  if (isOver(token?.spec.expiresAt, now)) return [];
+  return assignments
+    .filter(({ spec }) =>
+      spec.subjects.some(
+        (subject) => !isOver(subject.expiresAt, now) && person.subjects.some((own) => isSame(own, subject)),
+      ),
+    )
+    .map(({ spec }) => spec.role);
+}
+
+/** What somebody may do at a time, one number a triple. */
+export function allowedTo(person: Person, state: State, { names, covered }: Triples, now: number): Uint8Array {
+  const roles = rolesOf(person, state, now);
   const policies = roles.flatMap((role) => policiesOfRole(state, role));
   const allowed = new Uint8Array(names.length);
   if (policies.some(isInvalid)) return allowed;
@@ -98,19 +104,39 @@ export function allowedTo(person: Person, state: State, { names, covered }: Trip
   for (const statement of statements) if (statement.effect === 'allow') add(allowed, covered(statement));
   for (const statement of statements) {
     if (statement.effect === 'allow') continue;
-    for (const [at, denied] of covered(statement).entries()) if (denied === 1) allowed[at] = 0;
+    const denied = covered(statement);
+    for (let at = 0; at < denied.length; at++) if (denied[at] === 1) allowed[at] = 0;
   }
   return allowed;
 }
 
-/** What the actors may hand on: what they may do, and what their rights to bind, assign and escalate reach. `everything` if that has no end. */
-export function handedOnBy(actors: readonly Person[], state: State, triples: Triples): Uint8Array | 'everything' {
+/** The times at which somebody may gain or lose something without a change. */
+function momentsOf({ assignments, tokens }: State): number[] {
+  const expiries = [...assignments.flatMap(({ spec }) => spec.subjects), ...tokens.map(({ spec }) => spec)];
+  return [BEGIN, ...expiries.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [Date.parse(expiresAt)]))];
+}
+
+/**
+ * What the actors may hand on until a time: what they may do then, and what their rights to bind, assign and escalate have reached.
+ * `everything` if that has no end.
+ */
+export function handedOnBy(
+  actors: readonly Person[],
+  state: State,
+  triples: Triples,
+  now: number,
+): Uint8Array | 'everything' {
   const reached = new Uint8Array(triples.names.length);
-  for (const actor of actors) add(reached, allowedTo(actor, state, triples));
+  for (const actor of actors) add(reached, allowedTo(actor, state, triples, now));
+  // A right that has ended since may have been used.
+  for (const moment of momentsOf(state)) {
+    if (moment > now) continue;
+    for (const actor of actors) add(reached, onlyRights(allowedTo(actor, state, triples, moment), triples));
+  }
   for (let before = -1, count = total(reached); count > before; before = count, count = total(reached)) {
     for (const [at, name] of triples.names.entries()) {
       if (reached[at] === 0) continue;
-      const [, right, id = ''] = /^(BindPolicy|EscalatePolicy|AssignRole) on \w+#(.+)$/.exec(name) ?? [];
+      const [, right, id = ''] = RIGHT.exec(name) ?? [];
       if (right === undefined) continue;
       if (right === 'EscalatePolicy') return 'everything';
       const bound =
@@ -124,8 +150,18 @@ export function handedOnBy(actors: readonly Person[], state: State, triples: Tri
   return reached;
 }
 
+const RIGHT = /^(BindPolicy|EscalatePolicy|AssignRole) on \w+#(.+)$/;
+
+export function isRight(triple: string): boolean {
+  return RIGHT.test(triple);
+}
+
+function onlyRights(allowed: Uint8Array, { names }: Triples): Uint8Array {
+  return allowed.map((value, at) => (value === 1 && isRight(names[at]!) ? 1 : 0));
+}
+
 function add(to: Uint8Array, from: Uint8Array): void {
-  for (const [at, value] of from.entries()) if (value === 1) to[at] = 1;
+  for (let at = 0; at < from.length; at++) if (from[at] === 1) to[at] = 1;
 }
 
 function total(of: Uint8Array): number {

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { ResourceByKind } from '../../../src/resources/kinds.ts';
+import type { ResourceStore } from '../../../src/store/resource-store.ts';
+import { isStoreError } from '../../../src/access/errors.ts';
+import { objectsOf, type State } from './start.ts';
+
+/** One store for each gateway of a deployment. */
+export interface World {
+  readonly stores: readonly ResourceStore[];
+  /** Makes the store contain exactly these objects, and waits until every gateway sees that. */
+  readonly begin: (state: State) => Promise<void>;
+  /** Resolves when every gateway sees every write. */
+  readonly settled: () => Promise<void>;
+}
+
+type Kind = keyof ReturnType<typeof objectsOf>;
+const KINDS: readonly Kind[] = ['RoleAssignment', 'Role', 'Policy', 'ServiceToken', 'Secret'];
+const SETTLE_LIMIT_MS = 120_000;
+
+/** A world over real stores, which is used for one walk after the other. */
+export function storeWorld(stores: readonly ResourceStore[]): World {
+  const [first] = stores;
+  if (first === undefined) throw new Error('a world needs a store');
+  /** By kind and name: the version that begin() wrote, of an object that is as it wants it. */
+  const known = new Map<string, string | undefined>();
+  return {
+    stores,
+    settled: () => settled(stores),
+    async begin(state) {
+      for (const kind of KINDS) await makeExact(first, kind, objectsOf(state)[kind], known);
+      await settled(stores);
+    },
+  };
+}
+
+async function makeExact(
+  store: ResourceStore,
+  kind: Kind,
+  wanted: readonly ResourceByKind[Kind][],
+  known: Map<string, string | undefined>,
+): Promise<void> {
+  const present = new Map((await store.readAll(kind)).map((object) => [object.metadata.name, object]));
+  for (const object of wanted) {
+    const { name } = object.metadata;
+    const key = `${kind}/${name}`;
+    const current = present.get(name);
+    present.delete(name);
+    const same = current !== undefined && isDeepStrictEqual(specOf(current), specOf(object));
+    if (same && known.get(key) === current.metadata.resourceVersion) continue;
+    const resourceVersion = current?.metadata.resourceVersion;
+    const written =
+      resourceVersion === undefined
+        ? await store.create(kind, object)
+        : await store.update(kind, { ...object, metadata: { ...object.metadata, resourceVersion } });
+    known.set(key, written.metadata.resourceVersion);
+  }
+  for (const name of present.keys()) await removed(store, kind, name);
+}
+
+function specOf(object: object): unknown {
+  return 'spec' in object ? object.spec : undefined;
+}
+
+async function removed(store: ResourceStore, kind: Kind, name: string): Promise<void> {
+  // The garbage collector may be faster with a token's Secret.
+  await store.delete(kind, name).catch((error: unknown) => {
+    if (!isStoreError(error, 'not-found')) throw error;
+  });
+}
+
+/** Resolves when every gateway's view is what the store contains. */
+async function settled(stores: readonly ResourceStore[]): Promise<void> {
+  const deadline = Date.now() + SETTLE_LIMIT_MS;
+  for (const kind of KINDS) {
+    const current = versions(await stores[0]!.readAll(kind));
+    for (const store of stores) {
+      while (versions(store.list(kind)) !== current) {
+        if (Date.now() > deadline) throw new Error(`a gateway does not see what the store has of ${kind}`);
+        await delay(1);
+      }
+    }
+  }
+}
+
+function versions(objects: readonly { readonly metadata: { name: string; resourceVersion?: string } }[]): string {
+  return objects
+    .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+    .sort()
+    .join('\n');
+}
