@@ -60,7 +60,12 @@ export function resolveDatabases(
   return {
     header: headerFor(asked, [...used], ignored),
     tables: [...found],
-    partsOf: (table) => (written(table).database === undefined ? [...added, ...table.parts] : table.parts),
+    partsOf(table) {
+      const { database, table: name } = written(table);
+      if (database === undefined) return [...added, ...table.parts];
+      // The multi-stage engine finds `"sales"."orders"`, and not `"sales.orders"`.
+      return context.multistage ? [database, name] : table.parts;
+    },
     lookupOf,
   };
 }
