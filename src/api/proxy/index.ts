@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { engineCall, type EngineCall } from '../../pinot/call-actions.ts';
+import { DELETING_ACTIONS, engineCall, type EngineCall } from '../../pinot/call-actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import { readBody } from '../../pinot/controller.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
-import type { TableName } from '../../pinot/table-name.ts';
+import { databaseOfTable, type TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireAllowed, requireNotDenied } from '../server/context.ts';
@@ -15,7 +15,7 @@ import type { BodyTables } from './body-tables.ts';
 import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
 import { callHeaders, fetchesSegment } from './call-headers.ts';
 import { tableNames } from '../../access/sql/table-names.ts';
-import { canonicalPath, judgedTableNames } from './canonical-call.ts';
+import { canonicalPath, judgedTableNames, pathOfBody } from './canonical-call.ts';
 import { addressOf, rewriteOf, visibleTo, type Address, type Rewrite } from './lists.ts';
 import { singleParameter, type Target } from '../server/request/target.ts';
 
@@ -86,7 +86,9 @@ async function judge(
   if (body.kind === 'stream' || body.kind === 'unread') return { path, headers };
   if (body.kind === 'read') await requireBody(request, call, body.tables, options);
   else requirePartsNotDenied(request, call.onCluster, body.parts, options.engine);
-  return { path, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
+  const named = body.kind === 'read' && call.repeatsName ? body.tables.tableName : undefined;
+  const judgedPath = named === undefined ? path : pathOfBody(target, call, named, databaseOf(request.headers));
+  return { path: judgedPath, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
 }
 
 /** Authorizes path, parameters and headers. */
@@ -102,6 +104,15 @@ async function requireCall(request: FastifyRequest, call: EngineCall, options: E
     for (const table of tables) requireNoneDenied(request, call.onCluster, table);
   }
   requirePartsNotDenied(request, call.onCluster, call.parts, options.engine);
+  if (call.deletedDatabase !== undefined) await requireNoTableDenied(request, call.deletedDatabase, options.engine);
+}
+
+/** A statement that denies the deletion of a table stops that of its database. The lists are read again, because any table in it counts. */
+async function requireNoTableDenied(request: FastifyRequest, database: string, known: KnownTables): Promise<void> {
+  const deleted = database.toLowerCase();
+  for (const table of await known.currentTables()) {
+    if (databaseOfTable(table).toLowerCase() === deleted) requireNoneDenied(request, DELETING_ACTIONS, table);
+  }
 }
 
 function requireNoneDenied(request: FastifyRequest, actions: readonly string[], table: TableName): void {
@@ -139,7 +150,7 @@ function requirePartsNotDenied(
 async function requireBody(
   request: FastifyRequest,
   call: EngineCall,
-  { named, read, schemas, runsSql }: BodyTables,
+  { named, read, schemas, readsOthers }: BodyTables,
   options: EngineProxyOptions,
 ): Promise<void> {
   const rest = { changes: call.changes, known: options.engine, database: databaseOf(request.headers) };
@@ -150,8 +161,7 @@ async function requireBody(
   const ownNames = new Set([...call.tables, ...named].map(rawName));
   const otherSchemas = schemas.filter((name) => !ownNames.has(rawName(name)));
   await requireOnTables(request, ['GetSchema'], otherSchemas, rest);
-  // The SQL of tasks is not parsed, so it could read any table.
-  if (runsSql) requireOnCluster(request, ['Query'], call);
+  if (readsOthers) requireOnCluster(request, ['Query'], call);
 }
 
 function rawName(name: string): string {
