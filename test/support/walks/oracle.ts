@@ -103,7 +103,7 @@ export function allowedTo(person: Person, state: State, { names, covered }: Trip
   return allowed;
 }
 
-/** What the actors may hand on: what they may do, and what their rights to bind, assign and escalate reach. `everything` if that has no end. */
+/** What the actors may grant: what they hold, and what their rights to bind, assign and escalate allow. `everything` if that is unlimited. */
 export function handedOnBy(actors: readonly Person[], state: State, triples: Triples): Uint8Array | 'everything' {
   const reached = new Uint8Array(triples.names.length);
   for (const actor of actors) add(reached, allowedTo(actor, state, triples));

@@ -40,7 +40,7 @@ const TRIPLES = triplesOf([...POLICIES, ...PREDEFINED], [...ROLES, ...PREDEFINED
 
 /**
  * Some people make random changes, one after the other or at once and at several gateways. Nobody must be able to do what neither they
- * themselves could at the start, nor one of those who made changes, nor a right of theirs to hand on more.
+ * themselves could at the start, nor one of those who made changes, nor a delegation right of theirs.
  */
 export async function walk(world: World, seed: number, length = 14): Promise<WalkReport> {
   const random = new Random(seed);

@@ -19,7 +19,7 @@ async function walks(count: number): Promise<{ violations: string[]; outcomes: M
 describe('random changes by random administrators', () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  it('give nobody more than the administrators could hand on at the start', async () => {
+  it('give no subject more than the administrators could grant at the start', async () => {
     const { violations, outcomes } = await walks(200);
     expect(violations).toEqual([]);
     const least = ['create policy', 'update policy', 'attach', 'detach', 'assign', 'unassign'];
