@@ -115,7 +115,7 @@ export class Directory implements Authorizer {
     return { roles: [...roles].sort(), validFrom, validUntil };
   }
 
-  /** Milliseconds since the epoch until which the principal has the role: Infinity for ever, -Infinity if it does not have it. */
+  /** Milliseconds since the epoch until which the principal has the role: Infinity if the assignment does not expire, -Infinity if it does not have the role. */
   roleExpiry(principal: Principal, role: string): number {
     let last = -Infinity;
     for (const { type, name } of this.subjectsOf(principal))

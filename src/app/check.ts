@@ -47,7 +47,7 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
   try {
     const result = await readAndCheck(request, context);
     if (context.signal.aborted) {
-      context.stderr('error: interrupted before the checks had run\n');
+      context.stderr('error: interrupted before the checks were complete\n');
       return CHECK_EXIT.error;
     }
     if (result.unreachable !== undefined) {

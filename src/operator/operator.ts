@@ -67,7 +67,7 @@ export interface OperatorOptions {
   readonly policyNames?: PolicyOptions;
   /** How long the previous token stays valid after a rotation, in milliseconds; 24 hours by default. */
   readonly tokenGraceMs?: number;
-  /** How long an expired subject stays in its RoleAssignment, in milliseconds; 30 days by default, 0: for ever. */
+  /** How long an expired subject stays in its RoleAssignment, in milliseconds; 30 days by default, 0: they are never removed. */
   readonly pruneExpiredAfterMs?: number;
 }
 

@@ -14,7 +14,7 @@ export const ANNOTATIONS = {
   lastUpdatedAt: `${GROUP}/last-updated-at`,
   /** On a role or policy that a gateway is about to delete: the time, RFC 3339. It has no effect on access. */
   deleting: `${GROUP}/deleting`,
-  /** On an assignment of `system-admin`: changes when another one is taken away because this one is left. It has no effect on access. */
+  /** On an assignment of `system-admin`: changes when another one is removed because this one remains. It has no effect on access. */
   reliedOn: `${GROUP}/relied-on`,
   /** A new value starts a health run. */
   runAt: `${GROUP}/run-at`,

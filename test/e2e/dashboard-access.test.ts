@@ -55,7 +55,7 @@ describe('roles', () => {
     await dialog.getByLabel('Name').fill('Data Analysts');
     await dialog.getByLabel('Description').fill('Who reads');
     await button('Create', dialog).click();
-    expect(await dialog.getByRole('alert').textContent()).toContain('`data-analysts` would do');
+    expect(await dialog.getByRole('alert').textContent()).toContain('such as `data-analysts`');
     expect(await dialog.getByLabel('Description').inputValue()).toBe('Who reads');
     await dialog.getByLabel('Name').fill('data-analysts');
     await button('Create', dialog).click();

@@ -24,7 +24,7 @@ const LASTING_MS = 24 * 3_600_000;
  *
  * Suppose two changes remove A and B, each because the other one remains. The change of A marks B, and the change of B marks A, each after it has
  * read its own assignment. The later mark is set after both reads. If the marked assignment still exists, its change fails in step 3, because
- * its version differs. If it has been removed, there is nothing to mark. In both cases one of the changes starts again and finds the other one's result.
+ * its version differs. If that change was faster, there is no assignment left to mark. In both cases one of the changes starts again and finds the other one's result.
  */
 export class Administrators {
   readonly #editor: ResourceEditor;

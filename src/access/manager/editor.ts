@@ -210,7 +210,7 @@ export function requireName(name: string): void {
   const proposal = proposeName(name);
   throw new ManagerError(
     'invalid',
-    `\`name\`: \`${name.slice(0, 80)}\` is not allowed: a name is at most ${NAME_MAX_LENGTH} lower-case letters, digits, \`-\` and \`.\`, and begins and ends with a letter or digit; \`${proposal}\` would do`,
+    `\`name\`: \`${name.slice(0, 80)}\` is not allowed: a name is at most ${NAME_MAX_LENGTH} lower-case letters, digits, \`-\` and \`.\`, and begins and ends with a letter or digit, such as \`${proposal}\``,
   );
 }
 

@@ -139,7 +139,7 @@ export class EscalationGuard {
 
   /** @throws {ManagerError} forbidden */
   async requireMayUnassign(caller: Principal, role: string): Promise<void> {
-    const what = `take role \`${role}\` from a subject`;
+    const what = `remove role \`${role}\` from a subject`;
     const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
     const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
     const lifted = this.#statements(caller, attempt, policies, await this.read(policies));
@@ -223,7 +223,7 @@ function refused({ what, right, on }: Attempt, reason: string): ManagerError {
 
 function describe({ statement, action, resource, deniedBy }: MissingGrant, notHeld = 'which you do not hold'): string {
   const grant = `\`${action}\` on \`${resource}\``;
-  const gives = statement.effect === 'allow' ? `gives ${grant}` : `lifts the deny of ${grant}`;
+  const gives = statement.effect === 'allow' ? `gives ${grant}` : `removes the deny of ${grant}`;
   const lacks = deniedBy ? `which ${placeOf(deniedBy)} denies to you` : notHeld;
   return `${placeOf(statement)} ${gives}, ${lacks}`;
 }

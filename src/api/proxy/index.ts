@@ -124,8 +124,8 @@ const PARTITIONS_SUFFIX = /_(?:CONSUMING|COMPLETED)(?:__.*)?$/;
 const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
 
 /**
- * A statement that denies the actions on a table stops a call that names it, with or without the database of the header. Only names of existing
- * tables and names with a type suffix count, because the parts can be anything.
+ * Denies a call if a statement denies its actions on a table that the call names, with or without the database of the header. Only names of existing
+ * tables and names with a type suffix are checked, because the parts can be any text.
  */
 function requirePartsNotDenied(
   request: FastifyRequest,

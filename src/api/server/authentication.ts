@@ -69,8 +69,8 @@ function unauthorized(request: RequestContext, message: string): HttpError {
 /**
  * Authenticates requests.
  *
- * What this process can verify by itself is verified before any throttle, so that failures of others never lock out a valid credential, also
- * where all clients share the address of a proxy. The throttle answers failures, and bounds the calls of authorities.
+ * Credentials that this process can verify by itself are verified before any throttle. So failures of others never lock out such a valid
+ * credential, even if all clients share the address of a proxy. The throttle applies to failures, and limits the calls of authorities.
  */
 export class Authentication {
   readonly #authenticator: Authenticator;

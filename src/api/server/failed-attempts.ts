@@ -47,7 +47,7 @@ export class FailedAttempts {
     this.#validCredentials = new ExpiringLruCache(options.clock, MAX_VALID_CREDENTIALS);
   }
 
-  /** Seconds until a failure of this address or access key is answered again; 0 for now. */
+  /** Seconds until a failed login of this address or access key gets 401 again instead of 429; 0 if it gets 401 now. */
   retryAfterSeconds(attempt: Attempt): number {
     let endsAt = 0;
     for (const key of keysOf(attempt)) {
@@ -66,7 +66,7 @@ export class FailedAttempts {
     }
   }
 
-  /** Remembers a credential that an authority accepted: for longer than the results of the authority are cached. */
+  /** Records that an authority accepted the credential: for longer than the results of the authority are cached. */
   succeeded(credential: string): void {
     this.#validCredentials.set(this.#hash(credential), true, 10 * this.#options.windowMs);
   }

@@ -18,7 +18,7 @@ export interface DirectoryParts extends Pick<DirectoryOptions, 'ownersByName'> {
   readonly usageDocument: SharedDocument;
 }
 
-/** The directory that decides access, with the record of what decided. `boot.closers` closes both. */
+/** The directory that decides access, with the record of use. `boot.closers` closes both. */
 export function openDirectory(
   { log, closers }: Boot,
   parts: DirectoryParts,

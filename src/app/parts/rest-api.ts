@@ -39,7 +39,7 @@ export interface RestApiParts {
   readonly usageDocument: SharedDocument;
   /** Authenticators that recognise their tokens by form or content; called before OIDC. */
   readonly before?: readonly Authenticator[];
-  /** Authenticators that ask an authority about any token; called last. */
+  /** Authenticators that send any token to an authority; called last. */
   readonly after?: readonly Authenticator[];
   /** True when no operator deletes expired results. */
   readonly cleansResults?: boolean;

@@ -152,8 +152,8 @@ function reconcile(
 }
 
 /**
- * Whether a gateway ended between the two writes of `POST /service-tokens`. Its caller has got no answer, so nobody has the token, and nobody can get
- * it: only the gateway knew the secret key.
+ * Whether a gateway ended between the two writes of `POST /service-tokens`. Its caller has received no response, so no one has the token, and it is lost:
+ * the secret key was only in the memory of that gateway.
  */
 function isAbandoned({ object, hashSecret }: ServiceTokenObserved, now: number): boolean {
   if (!object || hashSecret || object.spec.secretName !== undefined) return false;

@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const user of ['alice', 'bob', 'carol']) {
     await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', user, '--clusterrole=admin', `--user=${user}`]);
   }
-  // Carol alone may not hand on access.
+  // Only Carol has no right to grant access.
   const delegation = '--clusterrole=olap-warden-delegation';
   const users = ['--user=alice', '--user=bob'];
   await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', 'delegation', delegation, ...users]);
@@ -266,7 +266,7 @@ describe('the verbs bind, assign and escalate', () => {
       (text) => text.includes(`"kind": "${object.kind}"`),
     );
 
-  it('bind: a policy comes into a role and out of it; those that the role keeps do not matter', async () => {
+  it('bind: adding a policy to a role and removing it; policies that the role keeps do not require it', async () => {
     await admitted(gateway, role('grown', { policies: ['there-before'] }));
     const refusal =
       'you may not attach all of `wanted`: you need the verb bind on each of these policies.olapwarden.io';
@@ -284,7 +284,7 @@ describe('the verbs bind, assign and escalate', () => {
     await eventuallyAdmitted(carol, role('grown', { policies: ['wanted'] }));
   });
 
-  it('assign: a role is given and taken', async () => {
+  it('assign: a role is assigned and unassigned', async () => {
     await admitted(gateway, roleAssignment('given', { role: 'wanted', subjects: people('a', 'b') }));
     const verb = 'you need the verb assign on roles.olapwarden.io `wanted`';
     const more = roleAssignment('given', { role: 'wanted', subjects: people('a', 'b', 'carol') });
@@ -417,7 +417,7 @@ describe('the last administrator', () => {
     await api.mustKubectl([...where, '--subresource=status', '--type=merge', '-p', patch]);
   };
 
-  it('is not taken away by who holds assign', async () => {
+  it('cannot be removed with the verb assign', async () => {
     await admitted(alice, role('system-admin', { policies: [] }));
     await admitted(alice, admin('first', ada));
     // The operator counts the subjects.

@@ -103,7 +103,7 @@ export const RBAC_DOCS: DocsByOperation = {
     links: {
       deleteAssignment: {
         operationId: 'deleteAssignment',
-        description: 'Takes the role from the subject.',
+        description: 'Removes the role from the subject.',
         parameters: { roleSrn: '$request.path.roleSrn' },
         requestBody: { subject: '$response.body#/subject', subjectType: '$response.body#/subjectType' },
       },
@@ -191,7 +191,7 @@ export const RBAC_DOCS: DocsByOperation = {
     },
   },
   accessReview: {
-    ok: 'What nobody used.',
+    ok: 'The roles, statements, assignments and service tokens without recent use.',
     response: {
       trackedSince: '2026-01-01',
       unusedDays: 90,
@@ -201,7 +201,7 @@ export const RBAC_DOCS: DocsByOperation = {
     },
   },
   whoCan: {
-    ok: 'Who may do the action, by their roles.',
+    ok: 'The subjects that may perform the action, and the roles that allow it.',
     response: { total: 0, subjects: [], totalRoles: 0, roles: [] },
   },
 };

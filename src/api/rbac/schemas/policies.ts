@@ -32,7 +32,7 @@ export const Policy = Type.Object(
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'In answers to writes: names of tables, roles, policies and service tokens in the document that do not exist, with the nearest name; absent where all exist.',
+          'In responses to writes: names of tables, roles, policies and service tokens in the document that do not exist, with the nearest name; absent where all exist.',
       }),
     ),
   },

@@ -224,7 +224,7 @@ export function registerLimits(app: FastifyInstance, limits: Limits | undefined)
     // Public routes have no principal, despite the type.
     if ((request.principal as Principal | null) === null) return;
     countRequest(limits, request, classOf(request.raw).kind, (call) => {
-      // The client may have left while its credential was checked.
+      // The client may have disconnected while its credential was checked.
       if (reply.raw.destroyed) call();
       else reply.raw.once('close', call);
     });

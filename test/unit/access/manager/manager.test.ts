@@ -40,7 +40,7 @@ function setUp(backend = new SharedBackend()) {
   return { store, directory, manager, pauses };
 }
 
-/** Makes EVE hold everything, so that she may hand on every policy. */
+/** Gives EVE all rights, so that she may grant every policy. */
 function seedAdministrator(store: MemoryStore): void {
   store.seed(
     policy('all', { statements: [{ effect: 'allow', resources: ['*'] }] }),

@@ -220,7 +220,7 @@ describe('calls of the controller', () => {
     expect((await get(url)).statusCode).toBe(403);
   });
 
-  it('are refused where the header and the prefix disagree', async () => {
+  it('are rejected if the header and the prefix differ', async () => {
     grant(EVERYTHING);
     expect((await get('/tables/default.customers', SALES)).statusCode).toBe(400);
     expect((await get('/tables/sales.deals', { database: 'other' })).json()).toMatchObject({
@@ -401,7 +401,7 @@ describe('calls on the cluster that name a table', () => {
     expect(await send('GET /tasks/tasktypes')).toBe(200);
   });
 
-  it('are not stopped by parts of their paths that are no tables', async () => {
+  it('are not denied because of parts of their paths that are not tables', async () => {
     grant(EVERYTHING, deny('*', 'srn2:table#*'));
     // The gateway lists the tables in the background.
     await expect.poll(() => send('GET /zk/get?path=/pinot15/CONFIGS/CLUSTER/pinot15')).toBe(200);

@@ -236,7 +236,7 @@ describe('a raw URL', () => {
 });
 
 describe('the gateway’s own credential', () => {
-  it('is not the caller’s problem: the engine’s 401 becomes 502', async () => {
+  it('is rejected with 401 by the engine: the caller gets 502', async () => {
     fake.engine.json('GET /tables/events/size', {}, 401);
     fake.engine.json('GET /tables', {}, 401);
     fake.engine.json('POST /query/sql', {}, 401);

@@ -40,7 +40,7 @@ async function start(roles: readonly string[] = ['system-admin']): Promise<void>
 }
 
 describe('the audit record of a write', () => {
-  it('tells who, from where, what was asked, about what, and the difference', async () => {
+  it('has caller, address, request, resource and the difference', async () => {
     await start();
     await gateway.call('POST', '/roles', { name: 'r', description: 'first' });
     await gateway.call('POST', '/policies', { name: 'p', policyDocument: DOCUMENT });

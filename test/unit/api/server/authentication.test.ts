@@ -112,7 +112,7 @@ describe('failed logins', () => {
     expect(await statusOf(VALID, other)).toBe(200);
   });
 
-  it('are forgotten after a minute', async () => {
+  it('are discarded after a minute', async () => {
     await start();
     await fail(LIMIT, (index) => `bad-${index}`);
     expect(await statusOf('bad-9')).toBe(429);

@@ -177,7 +177,7 @@ describe('a rotation', () => {
   });
 
   it.each([0, 1, 2, 3])(
-    'that is cut off after %i writes leaves a Secret that works, and is finished once',
+    'that is interrupted after %i writes leaves a valid Secret, and is completed once',
     async (done) => {
       const first = await run(job());
       const old = bearerOf(first.store);

@@ -162,7 +162,7 @@ const slowly: BrokerAnswer = async (_, response) => {
   response.end(ROWS.slice(60));
 };
 
-describe('an answer of a broker that is stopping', () => {
+describe('a response of a broker that is stopping', () => {
   it.each([
     ['of 0.11', send(STOPPING_0_11)],
     [
@@ -193,26 +193,26 @@ describe('an answer of a broker that is stopping', () => {
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 4]);
   });
 
-  it('is passed on where every broker answers so', async () => {
+  it('is forwarded if every broker responds so', async () => {
     for (const broker of brokers) broker.answer = send(STOPPING_0_11);
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 1]);
   });
 
-  it('is passed on where the other brokers cannot be reached', async () => {
+  it('is forwarded if the other brokers are unreachable', async () => {
     brokers[0].answer = send(STOPPING_0_11);
     await brokers[1].kill();
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
   });
 
-  it('is passed on where there is no other broker', async () => {
+  it('is forwarded if there is no other broker', async () => {
     brokers[0].answer = send(STOPPING_0_11);
     controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[0].address] });
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
   });
 });
 
-it('a broker that has started since the list was read is asked when all known ones failed', async () => {
+it('a broker that has started since the list was read is tried when all known ones failed', async () => {
   controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[0].address] });
   expect(await ask()).toEqual({ status: 200, body: ROWS });
   controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[1].address] });
@@ -224,7 +224,7 @@ it('a broker that has started since the list was read is asked when all known on
   expect(brokers[1].queries).toBe(3);
 });
 
-describe('an answer that no other broker is asked for', () => {
+describe('a response after which no other broker is tried', () => {
   const error = (errorCode: number, message: string, more: object = {}) =>
     JSON.stringify({ exceptions: [{ errorCode, message }], numServersResponded: 1, ...more });
 
@@ -261,7 +261,7 @@ describe('an answer that no other broker is asked for', () => {
   });
 });
 
-it('a client that disconnects while a broker answers is not asked for again', async () => {
+it('the query of a client that disconnects during the response is not repeated', async () => {
   const left = new AbortController();
   brokers[0].answer = (_, response) => {
     response.writeHead(200, JSON_TYPE);
