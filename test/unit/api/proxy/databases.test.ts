@@ -300,7 +300,7 @@ describe('calls of the controller', () => {
     );
   });
 
-  it('list the tables of the database that is asked for, filtered', async () => {
+  it('list the tables of the requested database, filtered', async () => {
     const lists = async (headers: Record<string, string>) => [
       (await get('/tables', headers)).json<{ tables: string[] }>().tables,
       (await get('/schemas', headers)).json<string[]>(),
