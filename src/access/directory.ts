@@ -13,8 +13,6 @@ import type { UsageTracker } from './usage/usage-tracker.ts';
 import { TokenIndex, type KnownToken } from './authenticators/token-index.ts';
 
 export interface DirectoryOptions {
-  /** Whether a service token's Secret is matched by the token's name only: see TokenIndex. */
-  readonly ownersByName?: boolean;
   /** Decides which assignments have expired. */
   readonly clock?: WallClock;
   /** Records the statements, roles and tokens that determine decisions. */
@@ -29,18 +27,17 @@ export class Directory implements Authorizer {
   readonly #store: ResourceStore;
   readonly #engine: DecisionEngine;
   readonly #subjects = new SubjectIndex();
-  readonly #tokens: TokenIndex;
+  readonly #tokens = new TokenIndex();
   readonly #clock: WallClock;
   readonly deployment: Deployment;
   readonly #unsubscribe: (() => void)[];
 
   /** Subscribes to the store; the existing objects are loaded when the constructor returns. */
   constructor(store: ResourceStore, deployment: Deployment, options: DirectoryOptions = {}) {
-    const { ownersByName = false, clock = systemClock, usage } = options;
+    const { clock = systemClock, usage } = options;
     this.#store = store;
     this.#clock = clock;
     this.deployment = deployment;
-    this.#tokens = new TokenIndex(ownersByName);
     this.#engine = new DecisionEngine(deployment, this, { clock, observer: usage && this.#recorder(usage) });
     this.#unsubscribe = [
       store.subscribe('Policy', (event) => {
@@ -59,11 +56,6 @@ export class Directory implements Authorizer {
       store.subscribe('ServiceToken', ({ type, object }) => {
         if (type === 'deleted') this.#tokens.removeToken(object.metadata.name);
         else this.#tokens.setToken(object);
-        this.#engine.rolesReassigned();
-      }),
-      store.subscribe('Secret', ({ type, object }) => {
-        if (type === 'deleted') this.#tokens.removeSecret(object.metadata.name);
-        else this.#tokens.setSecret(object);
         this.#engine.rolesReassigned();
       }),
     ];

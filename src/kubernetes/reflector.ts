@@ -57,7 +57,6 @@ export interface ReflectorOptions<T> {
   readonly name: string;
   /** Path of the collection. */
   readonly path: string;
-  readonly labelSelector?: string | undefined;
   readonly sink: ReflectorSink<T>;
   readonly convert: (raw: RawObject) => T;
   /** Called with every failure. The reflector continues on its own. */
@@ -150,11 +149,11 @@ export class Reflector<T> {
   }
 
   async #list(): Promise<string> {
-    const { sink, transport, path, labelSelector, convert } = this.#options;
+    const { sink, transport, path, convert } = this.#options;
     sink.listStarted();
     const { pageSize, listTimeoutMs: timeoutMs } = this.#tuning;
     const { signal } = this.#stop;
-    const { items, version } = await listAll(transport, path, { labelSelector, pageSize, timeoutMs, signal, convert });
+    const { items, version } = await listAll(transport, path, { pageSize, timeoutMs, signal, convert });
     signal.throwIfAborted();
     sink.replace(items, version);
     this.#recordContact();
@@ -182,7 +181,6 @@ export class Reflector<T> {
         allowWatchBookmarks: true,
         resourceVersion: from,
         timeoutSeconds,
-        labelSelector: this.#options.labelSelector,
       };
       const { idleMs, headersMs: headersTimeoutMs } = this.#tuning;
       const limits = { idleMs, headersTimeoutMs, signal: overdue.signal };

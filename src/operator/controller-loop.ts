@@ -149,13 +149,14 @@ export class Controller<K extends CustomKind, Observed> {
   /** @returns milliseconds until the key is reconciled again; undefined if only an event does that */
   async #reconcile(key: string): Promise<number | undefined> {
     const { store, clock, newTokenKeys = generateTokenKeys } = this.#ports;
-    const observed = this.#reconciler.observe(store, key);
+    const observed = await this.#reconciler.observe(store, key, this.#abort.signal);
     // Nothing may be created for an object that is being deleted.
     if (observed.object?.metadata.deletionTimestamp !== undefined) return undefined;
     const now = clock.now();
     const plan = this.#reconciler.reconcile(observed, { now, newTokenKeys: () => newTokenKeys() });
-    const stalled = await this.#execute(plan, observed.object);
-    const { object } = observed;
+    let { object } = observed;
+    if (object && plan.statusBefore) object = await this.#writeStatus(object, plan.statusBefore, now);
+    const stalled = await this.#execute(plan, object);
     if (object && plan.status)
       await this.#writeStatus(object, stalled ? { ...plan.status, outcome: stalled } : plan.status, now);
     return stalled ? Math.min(STALLED_RETRY_MS, plan.requeueAfterMs ?? STALLED_RETRY_MS) : plan.requeueAfterMs;
@@ -173,11 +174,16 @@ export class Controller<K extends CustomKind, Observed> {
     }
   }
 
-  async #writeStatus(object: ResourceByKind[K], planned: PlannedStatus<StatusOf<K>>, now: number): Promise<void> {
+  /** @returns the object with the status */
+  async #writeStatus(
+    object: ResourceByKind[K],
+    planned: PlannedStatus<StatusOf<K>>,
+    now: number,
+  ): Promise<ResourceByKind[K]> {
     const before: { conditions?: readonly Condition[] } | undefined = object.status;
     const status = statusOf(object, planned, before?.conditions ?? [], now);
-    if (isDeepStrictEqual(plain(before), plain(status))) return;
-    await this.#ports.store.updateStatus(
+    if (isDeepStrictEqual(plain(before), plain(status))) return object;
+    const written = await this.#ports.store.updateStatus(
       this.#reconciler.kind,
       { ...object, status },
       {
@@ -187,6 +193,7 @@ export class Controller<K extends CustomKind, Observed> {
     this.#recordEvent(object, planned.outcome, before?.conditions ?? []);
     for (const { type, reason, message } of planned.events ?? [])
       this.#ports.recorder.record(object, type, reason, message);
+    return written;
   }
 
   /** Records an Event if the reason or the message has changed. A new object that is ready at once is no news. */

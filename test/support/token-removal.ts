@@ -45,7 +45,7 @@ function failingStore(store: ResourceStore, failAt: number, afterWrite: () => Pr
  * @param store with the predefined roles and an administrator
  */
 export async function checkTokenRemoval(store: ResourceStore): Promise<void> {
-  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { ownersByName: true });
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
   const authenticator = new ServiceTokenAuthenticator(directory, systemClock);
   const managerOf = (over: ResourceStore) => new RbacManager({ store: over, directory, clock: systemClock });
   const healthy = managerOf(store);

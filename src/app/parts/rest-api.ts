@@ -48,13 +48,12 @@ export interface RestApiParts {
 /** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
 export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
   const { settings, log, registry } = boot;
-  const { store, storeKind, engine } = parts;
+  const { store, engine } = parts;
   const deployment = { environment: settings.environment, cluster: settings.cluster };
   const { directory, usage } = openDirectory(boot, {
     store,
     deployment,
     usageDocument: parts.usageDocument,
-    ownersByName: storeKind === 'folder',
   });
   observeStore(registry, () => store.health());
   const oidc = oidcAuthenticator(settings, log);

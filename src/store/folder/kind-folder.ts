@@ -7,7 +7,7 @@ import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { kubernetesTime } from '../../resources/time.ts';
 import { assertObjectName, assertVersion, isObjectName, notFound } from '../preconditions.ts';
 import { StoreError, type DeleteOptions } from '../resource-store.ts';
-import { withPartLabel } from '../secret-label.ts';
+import { requirePartLabel } from '../secret-label.ts';
 import type { View } from '../view.ts';
 import { removeFile, removeTemporaries, signatureOf, stemOf, writeAtomically } from './files.ts';
 import { desiredOf, fileModeOf, pluralOf, printManifest, without } from './manifest.ts';
@@ -187,8 +187,9 @@ export class KindFolder<K extends ResourceKind> {
 
   /** The validated user-written part of an object. */
   #accept(object: ResourceByKind[K], previous: ResourceByKind[K] | undefined): ResourceByKind[K] {
-    const desired = desiredOf(withPartLabel(this.kind, { ...object, kind: this.kind }));
-    return desiredOf(this.#context.validate(this.kind, desired, previous));
+    const given: ResourceByKind[K] = { ...object, kind: this.kind };
+    requirePartLabel(this.kind, given);
+    return desiredOf(this.#context.validate(this.kind, desiredOf(given), previous));
   }
 
   /** Adds the fields that a server sets. */

@@ -253,14 +253,20 @@ describe('KubernetesStore on a real API server', () => {
     await rm(directory, { recursive: true });
   });
 
-  test('does not see a Secret without the label', async () => {
+  test('does not return a Secret without the label, lists none, and changes none that it reads', async () => {
     await open();
     await plane.mustKubectl(['create', 'secret', 'generic', 'not-ours', '-n', namespace, '--from-literal=a=b']);
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ours' }, data: {} } as const;
-    await store.create('Secret', secret);
-    await kubectlApply('marker');
-    await until('the marker', () => store.get('Role', 'marker') !== undefined);
-    expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['ours']);
+    await expect(store.read('Secret', 'not-ours')).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'Secret `not-ours` exists and does not belong to olap-warden',
+    });
+    const labels = { 'olapwarden.io/part': 'service-token-secret' };
+    const metadata = { name: 'ours', labels };
+    const created = await store.create('Secret', { apiVersion: 'v1', kind: 'Secret', metadata, data: {} });
+    const read = await store.read('Secret', 'ours');
+    expect(read?.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
+    expect(store.list('Secret')).toEqual([]);
+    await expect(store.readAll('Secret')).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   test('reports missing rights to write', async () => {

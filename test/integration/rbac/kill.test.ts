@@ -9,6 +9,7 @@ import { Controller } from '../../../src/operator/controller-loop.ts';
 import { policyReconciler } from '../../../src/operator/reconcilers/policy.ts';
 import { roleReconciler } from '../../../src/operator/reconcilers/role.ts';
 import { serviceTokenReconciler } from '../../../src/operator/reconcilers/service-token.ts';
+import { hashesOf } from '../../../src/access/service-token.ts';
 import { isOwnedByName } from '../../../src/operator/token-secret.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
@@ -74,14 +75,14 @@ async function cleanUp(store: ResourceStore, folder: boolean): Promise<void> {
 }
 
 function leftovers(store: ResourceStore): string[] {
-  const tokens = store.list('ServiceToken').map(({ metadata }) => metadata.name);
-  const hashes = new Set(store.list('Secret').map(({ metadata }) => metadata.name));
   return [
     ...[...store.list('Role'), ...store.list('Policy')]
       .filter(({ metadata }) => metadata.annotations?.[ANNOTATIONS.deleting] !== undefined)
       .map(({ kind, metadata }) => `mark on ${kind} ${metadata.name}`),
-    ...tokens.filter((name) => !hashes.has(`${name}-hash`)).map((name) => `token ${name} without hash`),
-    ...[...hashes].filter((name) => !tokens.includes(name.replace(/-hash$/, ''))).map((name) => `hash ${name}`),
+    ...store
+      .list('ServiceToken')
+      .filter((token) => hashesOf(token) === undefined)
+      .map(({ metadata }) => `token ${metadata.name} without hash`),
     ...store
       .list('RoleAssignment')
       .filter(({ spec }) => store.get('Role', spec.role) === undefined)

@@ -106,7 +106,7 @@ function changesOf(random: Random, { state, actors, gateways, time, outcomes, do
 }
 
 function gatewayOf(store: ResourceStore, clock: Clock): Gateway {
-  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { ownersByName: true, clock });
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
   return { manager: new RbacManager({ store, directory, clock }), directory };
 }
 

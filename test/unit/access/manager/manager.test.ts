@@ -1,3 +1,4 @@
+import { hashSecretKey } from '../../../../src/access/service-token.ts';
 import { describe, expect, it } from 'vitest';
 import { Directory } from '../../../../src/access/directory.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
@@ -170,11 +171,28 @@ describe('assignments', () => {
 describe('service tokens', () => {
   it('leave no object if the hash could not be stored', async () => {
     const { store, manager } = setUp();
-    store.beforeWrite = (_verb, kind) => {
-      if (kind === 'Secret') throw new StoreError('unavailable', 'the API is away');
-    };
+    store.updateStatus = () => Promise.reject(new StoreError('unavailable', 'the API is away'));
     expect(await code(manager.serviceTokens.create(EVE, { description: 'x' }))).toBe('unavailable');
     expect(store.truth('ServiceToken')).toEqual([]);
+  });
+
+  it('get their hash also if the operator writes the status at the same time', async () => {
+    const { store, manager } = setUp();
+    const updateStatus = store.updateStatus.bind(store);
+    let first = true;
+    store.updateStatus = async (kind, object) => {
+      if (!first) return updateStatus(kind, object);
+      first = false;
+      const status = { state: 'Unassigned', conditions: [] };
+      await updateStatus(kind, { ...object, status });
+      throw new StoreError('conflict', 'the object was changed');
+    };
+    const issued = await manager.serviceTokens.create(EVE, { description: 'x' });
+    expect(store.truth('ServiceToken')).toMatchObject([
+      { status: { state: 'Unassigned', accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey) } },
+    ]);
+    expect(JSON.stringify(store.truth('ServiceToken'))).not.toContain(issued.secretKey);
+    expect(store.truth('Secret')).toEqual([]);
   });
 });
 
