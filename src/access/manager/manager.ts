@@ -1,3 +1,5 @@
+import type { Clock } from '../../platform/clock.ts';
+import { Deadline } from '../../platform/deadline.ts';
 import type { Directory } from '../directory.ts';
 import { AssignmentManager } from './assignments.ts';
 import { recordingStore } from './changes.ts';
@@ -71,6 +73,7 @@ export class RbacManager {
   /** For access reviews. */
   readonly reviewPorts: Omit<ReviewPorts, 'usage' | 'mayRead'>;
   readonly #tables: TableLookup | undefined;
+  readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
   readonly #namesOf: KnownNames['namesOf'];
 
   constructor(options: ManagerOptions) {
@@ -78,6 +81,8 @@ export class RbacManager {
     this.usage = options.usage;
     this.reviewPorts = reviewPorts(options.store, directory);
     this.#tables = options.tables;
+    const { clock } = options;
+    this.#clock = { monotonic: () => clock.now(), schedule: (callback, ms) => clock.schedule(callback, ms) };
     this.#namesOf = storedNames(options.store);
     const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
     const escalation = new EscalationGuard(directory, options.store);
@@ -119,10 +124,13 @@ export class RbacManager {
   }
 
   async #tableNames(named: readonly string[]): Promise<readonly string[] | undefined> {
+    const deadline = new Deadline(this.#clock, TABLES_TIMEOUT_MS);
     try {
-      await this.#tables?.actualTables(named, AbortSignal.timeout(TABLES_TIMEOUT_MS));
+      await this.#tables?.actualTables(named, deadline.signal);
     } catch {
       return undefined;
+    } finally {
+      deadline.clear();
     }
     return this.#tables?.tableNames();
   }

@@ -7,6 +7,7 @@ import { databaseOfTable, type TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireAllowed, requireNotDenied } from '../server/context.ts';
+import { writeForwardedAs } from '../server/pending-writes.ts';
 import type { JsonLimits } from '../server/request/json-bodies.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal, forwardToEngine } from './forward.ts';
@@ -51,6 +52,7 @@ async function forwardCall(
   const target = classOf(request.raw);
   const call = engineCall(request.method, target.segments, (name) => singleParameter(target.parameters, name));
   const judged = await judge(request, call, target, options);
+  writeForwardedAs(request, judged.path);
   const rewrite = rewriteOf(request.method, target.segments);
   if (rewrite !== undefined) return passRewritten(request, reply, { rewrite, judged }, options);
   return forwardToEngine(request, reply, options.engine.controller, judged);

@@ -9,6 +9,7 @@ import { NAME_PATTERN } from '../../../../src/resources/meta.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
 import { policy, role, roleAssignment } from '../../../builders/resources.ts';
 import { settle } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryStore, SharedBackend } from '../memory-store.ts';
 
 const NOW = new Date('2026-11-01T12:00:00Z');
@@ -193,6 +194,43 @@ describe('service tokens', () => {
     ]);
     expect(JSON.stringify(store.truth('ServiceToken'))).not.toContain(issued.secretKey);
     expect(store.truth('Secret')).toEqual([]);
+  });
+});
+
+describe('the warnings of a policy', () => {
+  it('end the reading of the tables after two seconds, and leave out tables then', async () => {
+    const clock = new FakeClock();
+    const store = new MemoryStore();
+    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
+    let reading: AbortSignal | undefined;
+    const tables = {
+      actualTables: (_names: readonly string[], signal: AbortSignal) => {
+        reading = signal;
+        return new Promise<never>((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        });
+      },
+      tableNames: () => [],
+    };
+    const manager = new RbacManager({ store, directory, clock, tables });
+    const statements = [{ resources: ['srn2:table#nosuch', 'srn2:role#nosuch'] }];
+    const warnings = manager.policyWarnings(EVE, { statements });
+    await clock.advance(1999);
+    expect(reading?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(reading?.aborted).toBe(true);
+    expect(await warnings).toEqual([expect.stringContaining('role `nosuch`')]);
+  });
+
+  it('leave no timer where the tables could be read', async () => {
+    const clock = new FakeClock();
+    const store = new MemoryStore();
+    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
+    const tables = { actualTables: async (names: readonly string[]) => names, tableNames: () => ['events'] };
+    const manager = new RbacManager({ store, directory, clock, tables });
+    const found = await manager.policyWarnings(EVE, { statements: [{ resources: ['srn2:table#nosuch'] }] });
+    expect(found).toHaveLength(1);
+    expect(clock.timers).toBe(0);
   });
 });
 
