@@ -70,7 +70,8 @@ export interface EngineEndpoint {
   /** Scheme, host and port, without trailing slash and credential. */
   readonly url: string;
   /**
-   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early.
+   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early; that of
+   * a query with `unreachable` if the connection to the broker was lost.
    * @throws {EngineError} unreachable, timeout, aborted, overloaded, bad-answer
    */
   request(request: EngineRequest): Promise<EngineResponse>;
