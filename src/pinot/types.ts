@@ -124,8 +124,12 @@ export interface KnownTables {
    * @throws {EngineError} if the tables of the database of a name were never listed successfully
    */
   actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]>;
-  /** All tables of all databases, listed now. @throws {EngineError} if a database cannot be listed */
-  currentTables(signal?: AbortSignal): Promise<readonly TableName[]>;
+  /**
+   * All tables of all databases.
+   * @param maxAgeMs maximum age of the list in milliseconds; 0 to list them now
+   * @throws {EngineError} if a database cannot be listed
+   */
+  currentTables(maxAgeMs: number, signal?: AbortSignal): Promise<readonly TableName[]>;
   /**
    * All tables of all databases as last listed; undefined if they were never listed successfully. Never waits: an old list is
    * refreshed in the background.
