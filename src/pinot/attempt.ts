@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 import { EndpointError } from './failures.ts';
-import { isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
+import { isServerError, isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
 import {
   EngineError,
   type AnswerFlow,
@@ -27,14 +27,19 @@ export class Attempt implements AnswerSink {
   #heldBytes = 0;
   #head: AnswerHead | undefined;
   #released = false;
-  /** Whether the held response is complete and that of a broker that is stopping. */
+  readonly #onLost: () => void;
+  /** Whether the held response is complete, and should be replaced by that of another broker. */
   #complete = false;
   #abortReason: Error | undefined;
 
-  /** @param url of the endpoint, for error messages */
-  constructor(sink: AnswerSink, url: string) {
+  /**
+   * @param url of the endpoint, for error messages
+   * @param onLost called if the connection is lost after the sink got a part of the response
+   */
+  constructor(sink: AnswerSink, url: string, onLost: () => void) {
     this.#sink = sink;
     this.#url = url;
+    this.#onLost = onLost;
     // Avoids an unhandled rejection where the exchange fails before this is awaited.
     this.#outcome.promise.catch(() => undefined);
   }
@@ -71,15 +76,20 @@ export class Attempt implements AnswerSink {
 
   onEnd(): void {
     const head = this.#head as AnswerHead;
-    if (!this.#released && !isUsableHead(head) && isStoppingAnswer(head, this.#held)) {
-      this.#complete = true;
-      this.#outcome.reject(new EndpointError('unreachable', `the broker ${this.#url} is stopping`, { reached: true }));
-      return;
-    }
+    if (this.#released || isUsableHead(head)) return this.#end();
+    if (isStoppingAnswer(head, this.#held)) return this.#replace('is stopping', false);
+    if (isServerError(head)) return this.#replace(`responded with status ${head.status}`, true);
     this.#end();
   }
 
-  /** Passes the held response of a broker that is stopping to the sink. Call it if there is no other broker to try. @returns whether there is one */
+  /** Rejects the attempt so that another broker is tried. @param answered whether this broker need not be avoided afterwards */
+  #replace(why: string, answered: boolean): void {
+    this.#complete = true;
+    const message = `the broker ${this.#url} ${why}`;
+    this.#outcome.reject(new EndpointError('unreachable', message, { reached: true, answered }));
+  }
+
+  /** Passes the held response that should be replaced to the sink. Call it if there is no other broker to try. @returns whether there is one */
   releaseAnyway(): boolean {
     if (!this.#complete) return false;
     this.#end();
@@ -87,10 +97,16 @@ export class Attempt implements AnswerSink {
   }
 
   onBroken(error: Error): void {
-    if (this.#released) return this.#sink.onBroken(error);
+    if (this.#released) return this.#breakSink(error);
     if (this.#abortReason === undefined) return this.#fail(asUnreachable(error));
     const message = `the request to ${this.#url} was aborted`;
     this.#fail(new EndpointError('aborted', message, { reached: true, cause: this.#abortReason }));
+  }
+
+  #breakSink(error: Error): void {
+    const mapped = this.#abortReason === undefined ? asUnreachable(error) : error;
+    if (mapped instanceof EngineError && mapped.code === 'unreachable') this.#onLost();
+    this.#sink.onBroken(mapped);
   }
 
   #end(): void {

@@ -49,7 +49,7 @@ export class BrokerRouting {
   #readAt = -Infinity;
   #readMs = 0;
   #reading: Promise<BrokerMap> | undefined;
-  /** Why the last read failed. */
+  /** Why the last read failed; undefined if it did not. */
   #failure: unknown;
 
   constructor(options: BrokerRoutingOptions) {
@@ -100,10 +100,11 @@ export class BrokerRouting {
   }
 
   /** See `KnownTables`. @throws {EngineError} if the lists cannot be read now, or not those of each database */
-  async currentTables(): Promise<readonly TableName[]> {
+  async currentTables(maxAgeMs: number): Promise<readonly TableName[]> {
     // A read that has begun already may have asked before the latest table was created.
     await this.#reading?.catch(() => undefined);
-    const map = await this.#read();
+    const map =
+      this.#map !== undefined && this.#age() < maxAgeMs && this.#failure === undefined ? this.#map : await this.#read();
     const [failure] = this.#listings?.failures.values() ?? [];
     if (failure !== undefined) throw failure;
     return allTables(map);
@@ -177,6 +178,7 @@ export class BrokerRouting {
       const listings = await readListings(controller, this.#listings, this.#closed.signal);
       this.#map = brokerMapOf(listings, this.#options);
       this.#listings = listings;
+      this.#failure = undefined;
       this.#reportFailures(listings);
       return this.#map;
     } catch (error) {

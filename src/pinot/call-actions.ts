@@ -81,8 +81,9 @@ const TENANT_STATE_ACTIONS = ['UpdateTenant', 'DeleteTenant'] as const;
 const READS = /^(?:Get|Download|Debug)/;
 
 /** An unknown call may do anything, including reading any table. Requiring these actions keeps policies that deny them effective. */
+export const UNKNOWN_CALL_ACTIONS = [ANY_ACTION, 'Query', 'DownloadSegment', 'GetResponseStore'] as const;
 const UNKNOWN_CALL: EngineCall = {
-  onCluster: [ANY_ACTION, 'Query', 'DownloadSegment', 'GetResponseStore'],
+  onCluster: UNKNOWN_CALL_ACTIONS,
   onTable: [],
   tables: [],
   tableSegments: [],

@@ -247,6 +247,7 @@ export const ON_CLUSTER = `
   DELETE /tenants/rebalance/*                                 RebalanceTenantTables
   GET    /tenants/rebalanceStatus/*                           GetRebalanceStatus
   POST   /upsert/estimateHeapUsage                            EstimateUpsertMemory
+  GET    /timeseries/languages                                GetClusterConfig
   GET    /uptime                                              GetHealth
   GET    /users                                               GetUser
   POST   /users                                               CreateUser

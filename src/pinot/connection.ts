@@ -87,8 +87,8 @@ class PinotEngine implements Engine, KnownTables {
     return this.#routing.tableNames();
   }
 
-  currentTables(signal?: AbortSignal): Promise<readonly TableName[]> {
-    return rejectOnAbort(this.#routing.currentTables(), signal);
+  currentTables(maxAgeMs: number, signal?: AbortSignal): Promise<readonly TableName[]> {
+    return rejectOnAbort(this.#routing.currentTables(maxAgeMs), signal);
   }
 
   actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]> {

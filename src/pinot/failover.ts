@@ -1,3 +1,4 @@
+import { ExpiringLruCache } from '../platform/lru.ts';
 import { Attempt } from './attempt.ts';
 import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
@@ -6,36 +7,33 @@ import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, 
 /** How long other endpoints are tried before an unreachable one; a successful request ends this at once. */
 const SUSPECT_MS = 10_000;
 
+/** Endpoints that are remembered; with more failing ones the order of attempts hardly matters. */
+const MAX_SUSPECTS = 1_000;
+
 /** Remembers recently failed endpoints, so that others are tried first. */
 export class Suspects {
-  readonly #until = new Map<string, number>();
-  readonly #now: () => number;
+  readonly #failed: ExpiringLruCache<string, true>;
 
   /** @param now monotonic clock in milliseconds */
   constructor(now: () => number) {
-    this.#now = now;
+    this.#failed = new ExpiringLruCache({ now }, MAX_SUSPECTS);
   }
 
   suspect(url: string): void {
-    this.#until.set(url, this.#now() + SUSPECT_MS);
+    this.#failed.set(url, true, SUSPECT_MS);
   }
 
   clear(url: string): void {
-    if (this.#until.size > 0) this.#until.delete(url);
+    if (this.#failed.size > 0) this.#failed.delete(url);
   }
 
   /** Whether an endpoint failed recently. */
   get any(): boolean {
-    if (this.#until.size === 0) return false;
-    const now = this.#now();
-    for (const [url, until] of this.#until) if (until <= now) this.#until.delete(url);
-    return this.#until.size > 0;
+    return this.#failed.size > 0 && this.#failed.dropExpired() > 0;
   }
 
   has(url: string): boolean {
-    if (this.#until.size === 0) return false;
-    const until = this.#until.get(url);
-    return until !== undefined && until > this.#now();
+    return this.#failed.size > 0 && this.#failed.get(url) === true;
   }
 }
 
@@ -72,7 +70,7 @@ export class FailoverEndpoint implements EngineEndpoint {
     const attempts: Attempt[] = [];
     try {
       await this.#first(request, (endpoint) => {
-        const attempt = new Attempt(sink, endpoint.url);
+        const attempt = new Attempt(sink, endpoint.url, () => this.#suspects.suspect(endpoint.url));
         attempts.push(attempt);
         return attempt.ask(endpoint, request);
       });
@@ -94,7 +92,7 @@ export class FailoverEndpoint implements EngineEndpoint {
         this.#suspects.clear(endpoint.url);
         return answer;
       } catch (error) {
-        if (error instanceof EngineError && error.code === 'unreachable') this.#suspects.suspect(endpoint.url);
+        if (isLost(error)) this.#suspects.suspect(endpoint.url);
         if (!mayTryNext(error, request)) throw error;
         if (error.reached && ++sent >= MAX_SENT) throw error;
         if (tried.size >= endpoints.length) endpoints = (await this.#brokers?.()) ?? endpoints;
@@ -109,6 +107,12 @@ export class FailoverEndpoint implements EngineEndpoint {
     const suspect = (endpoint: PooledEndpoint) => Number(this.#suspects.has(endpoint.url));
     return this.#endpoints.toSorted((a, b) => suspect(a) - suspect(b));
   }
+}
+
+/** Whether the endpoint cannot be reached, or soon will not be. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof EngineError) || error.code !== 'unreachable') return false;
+  return !(error instanceof EndpointError && error.answered);
 }
 
 /** Further brokers to try when all known ones failed. */

@@ -70,7 +70,8 @@ export interface EngineEndpoint {
   /** Scheme, host and port, without trailing slash and credential. */
   readonly url: string;
   /**
-   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early.
+   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early; that of
+   * a query with `unreachable` if the connection to the broker was lost.
    * @throws {EngineError} unreachable, timeout, aborted, overloaded, bad-answer
    */
   request(request: EngineRequest): Promise<EngineResponse>;
@@ -123,8 +124,12 @@ export interface KnownTables {
    * @throws {EngineError} if the tables of the database of a name were never listed successfully
    */
   actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]>;
-  /** All tables of all databases, listed now. @throws {EngineError} if a database cannot be listed */
-  currentTables(signal?: AbortSignal): Promise<readonly TableName[]>;
+  /**
+   * All tables of all databases.
+   * @param maxAgeMs maximum age of the list in milliseconds; 0 to list them now
+   * @throws {EngineError} if a database cannot be listed
+   */
+  currentTables(maxAgeMs: number, signal?: AbortSignal): Promise<readonly TableName[]>;
   /**
    * All tables of all databases as last listed; undefined if they were never listed successfully. Never waits: an old list is
    * refreshed in the background.

@@ -1,6 +1,6 @@
 import type { TableName } from '../pinot/table-name.ts';
 import type { WallClock } from '../platform/clock.ts';
-import type { EngineResponse } from '../pinot/types.ts';
+import { EngineError, type EngineResponse } from '../pinot/types.ts';
 import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
 import { readCursorPage } from './cursors/page.ts';
 import type { Spool } from './cursors/spool.ts';
@@ -139,7 +139,7 @@ export class PaginatedQueries {
     let outcome: SubmissionOutcome = 'failed';
     try {
       const kept = this.#cursors?.native === true ? await this.#submitCursor(run, origin, signal, inspect) : undefined;
-      const submitted = kept ?? (await this.#submitStored(run, origin, signal, inspect));
+      const submitted = kept ?? (await repeatBroken(() => this.#submitStored(run, origin, signal, inspect)));
       outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
       return submitted;
     } finally {
@@ -295,6 +295,24 @@ export class PaginatedQueries {
   isBeingRead(requestId: string): boolean {
     return this.#readers.isBeingRead(requestId);
   }
+}
+
+/** How often a query is run whose response breaks off while it is stored. */
+const MAX_RESPONSES = 3;
+
+/** Runs a query again if the connection to the broker was lost within the response: the client has received nothing of it. */
+async function repeatBroken<T>(run: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (count >= MAX_RESPONSES || !(error instanceof QueryError) || !isConnectionLost(error.cause)) throw error;
+    }
+  }
+}
+
+function isConnectionLost(cause: unknown): boolean {
+  return cause instanceof EngineError && cause.code === 'unreachable';
 }
 
 function notFound(requestId: string): QueryError {

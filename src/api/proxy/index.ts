@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DELETING_ACTIONS, engineCall, type EngineCall } from '../../pinot/call-actions.ts';
+import { engineCall, type EngineCall } from '../../pinot/call-actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import { readBody } from '../../pinot/controller.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
-import { databaseOfTable, type TableName } from '../../pinot/table-name.ts';
+import type { TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { classOf } from '../server/request/classify.ts';
-import { requireAllowed, requireNotDenied } from '../server/context.ts';
+import { requireAllowed } from '../server/context.ts';
 import { writeForwardedAs } from '../server/pending-writes.ts';
 import type { JsonLimits } from '../server/request/json-bodies.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
@@ -15,8 +15,13 @@ import { databaseOf } from '../server/request/request-headers.ts';
 import type { BodyTables } from './body-tables.ts';
 import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
 import { callHeaders, fetchesSegment } from './call-headers.ts';
-import { tableNames } from '../../access/sql/table-names.ts';
 import { canonicalPath, judgedTableNames, pathOfBody } from './canonical-call.ts';
+import {
+  requireNoneDenied,
+  requireNoTableDenied,
+  requirePartsNotDenied,
+  requireQueryOnAnyTable,
+} from './denied-tables.ts';
 import { addressOf, rewriteOf, visibleTo, type Address, type Rewrite } from './lists.ts';
 import { singleParameter, type Target } from '../server/request/target.ts';
 
@@ -79,6 +84,7 @@ async function judge(
 ): Promise<JudgedCall> {
   const path = canonicalPath(target, call, databaseOf(request.headers));
   const headers = callHeaders(request.headers, { upload: call.upload, streamed: hasBody(request) });
+  if (classOf(request.raw).kind === 'other-query') await requireQueryOnAnyTable(request, options.engine);
   if (!call.filtered) await requireCall(request, call, options);
   const body = await judgedBody(request, call, {
     ...options.json,
@@ -107,46 +113,6 @@ async function requireCall(request: FastifyRequest, call: EngineCall, options: E
   }
   requirePartsNotDenied(request, call.onCluster, call.parts, options.engine);
   if (call.deletedDatabase !== undefined) await requireNoTableDenied(request, call.deletedDatabase, options.engine);
-}
-
-/** A statement that denies the deletion of a table stops that of its database. The lists are read again, because any table in it counts. */
-async function requireNoTableDenied(request: FastifyRequest, database: string, known: KnownTables): Promise<void> {
-  const deleted = database.toLowerCase();
-  for (const table of await known.currentTables()) {
-    if (databaseOfTable(table).toLowerCase() === deleted) requireNoneDenied(request, DELETING_ACTIONS, table);
-  }
-}
-
-function requireNoneDenied(request: FastifyRequest, actions: readonly string[], table: TableName): void {
-  for (const action of actions) requireNotDenied(request, action, tableResource(table));
-}
-
-/** Instance partitions are named after their table. */
-const PARTITIONS_SUFFIX = /_(?:CONSUMING|COMPLETED)(?:__.*)?$/;
-const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
-
-/**
- * Denies a call if a statement denies its actions on a table that the call names, with or without the database of the header. Only names of existing
- * tables and names with a type suffix are checked, because the parts can be any text.
- */
-function requirePartsNotDenied(
-  request: FastifyRequest,
-  actions: readonly string[],
-  parts: readonly string[],
-  known: KnownTables,
-): void {
-  if (parts.length === 0) return;
-  const database = databaseOf(request.headers);
-  const listed = known.tableNames();
-  const existing = listed && new Set(listed.map((name) => name.toLowerCase()));
-  for (const part of new Set(parts)) {
-    const name = part.replace(PARTITIONS_SUFFIX, '');
-    for (const table of new Set([...(tableNames(name) ?? []), ...(tableNames(name, database) ?? [])])) {
-      if (existing?.has(table.toLowerCase()) !== false || TYPE_SUFFIX.test(name)) {
-        requireNoneDenied(request, actions, table);
-      }
-    }
-  }
 }
 
 async function requireBody(

@@ -55,13 +55,14 @@ declare module 'fastify' {
  * Throws unless the caller's roles allow `action` on `resource`.
  * @param options.write true for requests that change something: they are recorded with the status of the response, once for all actions. A
  *   caller that knows more about the outcome uses audit.written() instead.
+ * @param options.why a sentence for the message: why the request needs this action
  * @throws {HttpError} 403
  */
 export function requireAllowed(
   request: RequestContext,
   action: string,
   resource: Srn,
-  options: { write?: boolean } = {},
+  options: { write?: boolean; why?: string } = {},
 ): void {
   const { authorizer, audit } = request.server;
   if (!options.write && authorizer.isAllowed(request.principal, action, resource)) return;
@@ -69,22 +70,27 @@ export function requireAllowed(
   if (!decision.allowed) {
     dropWrite(request);
     audit.denied(request, action, resource, decision);
-    throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+    throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), options.why));
   }
   if (options.write) addRequired(request, { action, resource, decision });
 }
 
 /**
  * Throws if a statement of the caller's roles denies `action` on `resource`; it need not be allowed.
+ * @param why as for `requireAllowed`
  * @throws {HttpError} 403
  */
-export function requireNotDenied(request: RequestContext, action: string, resource: Srn): void {
+export function requireNotDenied(request: RequestContext, action: string, resource: Srn, why?: string): void {
   const { authorizer, audit } = request.server;
   const decision = authorizer.decide(request.principal, action, resource);
   if (decision.reason !== 'explicitDeny') return;
   dropWrite(request);
   audit.denied(request, action, resource, decision);
-  throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+  throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), why));
+}
+
+function withReason(message: string, why: string | undefined): string {
+  return why === undefined ? message : `${message}. ${why}`;
 }
 
 function deniedMessage(principal: Principal, action: string, resource: Srn, decision: Decision): string {

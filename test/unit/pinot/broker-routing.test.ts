@@ -139,11 +139,17 @@ describe('a database that cannot be read', () => {
       code: 'bad-answer',
       message: expect.stringMatching(/^the tables of the database `SALES` cannot be listed, so `SALES.deals` cannot/),
     });
-    await expect(routing.currentTables()).rejects.toMatchObject({ code: 'bad-answer' });
+    await expect(routing.currentTables(0)).rejects.toMatchObject({ code: 'bad-answer' });
     controller.failing.clear();
     now += 2_000;
     expect(await routing.actualTables(names('sales.deals'))).toEqual(['sales.Deals']);
-    expect(await routing.currentTables()).toContain('sales.Deals');
+    expect(await routing.currentTables(0)).toContain('sales.Deals');
+    controller.take();
+    expect(await routing.currentTables(1)).toContain('sales.Deals');
+    expect(controller.take()).toEqual([]);
+    now += 1;
+    await routing.currentTables(1);
+    expect(controller.take()).toContain('/databases');
   });
 
   it('does not delay the tables that are known', async () => {

@@ -177,8 +177,6 @@ describe('a response of a broker that is stopping', () => {
     ['of 1.5, compressed', send(gzipSync(STOPPING_1_5), { 'x-pinot-error-code': '200', 'content-encoding': 'gzip' })],
     ['of 1.5, by its status', send(STOPPING_1_5, { 'x-pinot-error-code': '200' }, 500)],
     ['of 1.5, where one server had answered already', send(LOST_CHANNEL_1_5, { 'x-pinot-error-code': '425' })],
-    ['503 without a cause', send('', {}, 503)],
-    ['500 with a page', send('<html>', { 'content-type': 'text/html' }, 500)],
     [
       'that breaks off',
       ((_, response) => {
@@ -193,7 +191,17 @@ describe('a response of a broker that is stopping', () => {
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 4]);
   });
 
-  it('is forwarded if every broker responds so', async () => {
+  it.each([
+    ['503 without a cause', send('', {}, 503)],
+    ['500 with a page', send('<html>', { 'content-type': 'text/html' }, 500)],
+  ])('%s is replaced, too, and the broker is not avoided', async (_, failing) => {
+    brokers[0].answer = failing;
+    for (let i = 0; i < 4; i++) expect(await ask()).toEqual({ status: 200, body: ROWS });
+    // Every other query begins with it.
+    expect(brokers.map(({ queries }) => queries)).toEqual([2, 4]);
+  });
+
+  it('is passed on where every broker answers so', async () => {
     for (const broker of brokers) broker.answer = send(STOPPING_0_11);
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 1]);
@@ -261,7 +269,55 @@ describe('a response after which no other broker is tried', () => {
   });
 });
 
-it('the query of a client that disconnects during the response is not repeated', async () => {
+describe('an answer that breaks off behind what is held back', () => {
+  const MANY = Array.from({ length: 20_000 }, (_, index) => `[${index}]`).join(',');
+  const LONG = ROWS.replace('[1],[2],[3]', MANY);
+  /** Ends the connection after some bytes. */
+  const breaksOff =
+    (bytes: number): BrokerAnswer =>
+    (_, response) => {
+      response.writeHead(200, { ...JSON_TYPE, 'content-length': LONG.length });
+      response.write(LONG.slice(0, bytes), () => setImmediate(() => response.destroy()));
+    };
+  const PAGINATED = '/query/sql?doPaginate=true&numRows=2';
+
+  it.each([66_000, LONG.length - 200])(
+    'is asked for again if it is stored for pages: after %i bytes',
+    async (bytes) => {
+      expect(LONG.length).toBeGreaterThan(100_000);
+      brokers[0].answer = breaksOff(bytes);
+      brokers[1].answer = send(LONG);
+      for (let i = 0; i < 3; i++) {
+        const { status, body } = await ask(PAGINATED);
+        expect([status, JSON.parse(body)]).toMatchObject([200, { numRowsResultSet: 20_000, numRows: 2 }]);
+      }
+      // From the first such answer on the broker is asked last.
+      expect(brokers.map(({ queries }) => queries)).toEqual([1, 3]);
+    },
+  );
+
+  it('is an error if the brokers break off three answers', async () => {
+    for (const broker of brokers) broker.answer = breaksOff(70_000);
+    expect((await ask(PAGINATED)).status).toBe(502);
+    expect(brokers[0].queries + brokers[1].queries).toBe(3);
+  });
+
+  it('is not asked for again if it is no JSON', async () => {
+    for (const broker of brokers) broker.answer = send(`${LONG.slice(0, 90_000)}]]]}`);
+    expect((await ask(PAGINATED)).status).toBe(502);
+    expect(brokers[0].queries + brokers[1].queries).toBe(1);
+  });
+
+  it('makes its broker the last one that is asked, also where the answer was passed on', async () => {
+    brokers[0].answer = breaksOff(LONG.length - 200);
+    brokers[1].answer = send(LONG);
+    await expect(ask()).rejects.toThrow('terminated');
+    for (let i = 0; i < 3; i++) expect((await ask()).status).toBe(200);
+    expect(brokers.map(({ queries }) => queries)).toEqual([1, 3]);
+  });
+});
+
+it('a client that disconnects while a broker answers is not asked for again', async () => {
   const left = new AbortController();
   brokers[0].answer = (_, response) => {
     response.writeHead(200, JSON_TYPE);
