@@ -1,6 +1,6 @@
 import { CUSTOM_KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from '../resources/kinds.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
-import { assertObjectName, assertVersion, isObjectName, notFound } from '../store/preconditions.ts';
+import { assertObjectName, isObjectName, notFound, updatableName } from '../store/preconditions.ts';
 import {
   StoreError,
   type DeleteOptions,
@@ -171,9 +171,7 @@ export class KubernetesStore implements ResourceStore {
     object: ResourceByKind[K],
     options: WriteOptions = {},
   ): Promise<ResourceByKind[K]> {
-    const { name } = object.metadata;
-    if (!isObjectName(name)) throw notFound(kind, name);
-    assertVersion(kind, object.metadata);
+    const name = updatableName(kind, object.metadata);
     requirePartLabel(kind, object);
     return this.#write({ method: 'PUT', kind, path: `/${name}`, object, options });
   }
@@ -183,9 +181,7 @@ export class KubernetesStore implements ResourceStore {
     object: ResourceByKind[K],
     options: WriteOptions = {},
   ): Promise<ResourceByKind[K]> {
-    const { name } = object.metadata;
-    if (!isObjectName(name)) throw notFound(kind, name);
-    assertVersion(kind, object.metadata);
+    const name = updatableName(kind, object.metadata);
     return this.#write({ method: 'PUT', kind, path: `/${name}/status`, object, options });
   }
 

@@ -13,8 +13,7 @@ import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResul
 import { Readers, TrackedReader } from './readers.ts';
 import type { PaginationSettings } from './settings.ts';
 import { type InspectAnswer, type Submission, storeAnswer, type SubmitOutcome } from './submit.ts';
-
-const MB = 1024 * 1024;
+import { type StoreUsage, usageOf } from './usage.ts';
 
 /** How this gateway identifies itself in responses (`broker…` fields of the specification). */
 export interface GatewayIdentity {
@@ -61,18 +60,6 @@ export interface QueryOrigin {
   readonly tables: readonly TableName[];
   /** Rows of the first page. */
   readonly numRows: number;
-}
-
-/** Storage usage of this gateway, and the limits of the storage cleaner. */
-export interface StoreUsage {
-  readonly usedBytes: number;
-  /** Capacity of the store itself; null if it has no limit. */
-  readonly capacityBytes: number | null;
-  /** Whether the cleaner enforces the quota; nothing else does. */
-  readonly cleanerEnabled: boolean;
-  readonly quotaBytes: number;
-  readonly criticalPercent: number;
-  readonly targetPercent: number;
 }
 
 /** Runs queries once and serves their results in pages. Records the owner of a result; callers of this class check access. */
@@ -269,19 +256,7 @@ export class PaginatedQueries {
 
   /** Storage used by this gateway's own results; only these count against its quota. @throws {QueryError} store-unavailable */
   async usage(signal: AbortSignal): Promise<StoreUsage> {
-    let usedBytes = 0;
-    for await (const { record, bytes } of this.#store.list(signal)) {
-      if (record.brokerId === this.#identity.id) usedBytes += bytes;
-    }
-    const { enabled, maxStorageMb, criticalPercent, targetPercent } = this.#settings().storageCleaner;
-    return {
-      usedBytes,
-      capacityBytes: this.#store.capacityBytes ?? null,
-      cleanerEnabled: enabled,
-      quotaBytes: maxStorageMb * MB,
-      criticalPercent,
-      targetPercent,
-    };
+    return usageOf(this.#store, this.#identity.id, this.#settings().storageCleaner, signal);
   }
 
   /** @throws {QueryError} not-found */
