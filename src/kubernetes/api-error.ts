@@ -90,7 +90,7 @@ function codeOf(status: number, reason: string): StoreErrorCode {
   if (status === 404) return 'not-found';
   if (status === 409) return reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
   if (status === 403) return 'forbidden';
-  // 401 is not `forbidden`: the API server does not know this process, whatever the rights of the caller.
+  // 401 is not `forbidden`: the API server rejects the credential of this process, independent of the rights of the caller.
   if (status === 401 || status === 408 || status === 410 || status === 429) return 'unavailable';
   return status >= 400 && status < 500 ? 'invalid' : 'unavailable';
 }

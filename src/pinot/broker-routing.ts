@@ -147,7 +147,7 @@ export class BrokerRouting {
 
   /**
    * Reads the map again on behalf of a caller, unless that happened recently.
-   * @param has whether a map has what the caller asks for
+   * @param has whether a map has the names of the caller
    * @returns the old map if it may not be read again, or cannot be read
    */
   async #forceRead(map: BrokerMap, caller: string, has: (map: BrokerMap) => boolean): Promise<BrokerMap> {

@@ -3,7 +3,7 @@ import { ExpiringLruCache } from '../platform/lru.ts';
 
 /** Delay of a caller's next forced read after one that did not find the name. */
 const BASE_MS = 2_000;
-/** Callers that are remembered; of further ones the least recent is forgotten. */
+/** Maximum callers with a counter; the least recent one is removed first. */
 const MAX_CALLERS = 1_000;
 
 interface Misses {
@@ -12,8 +12,8 @@ interface Misses {
 }
 
 /**
- * Bounds how often one caller can make the gateway read the lists of tables again by names that do not exist. The delay doubles with every read that did
- * not find the caller's name, so a caller with many such names does not delay the new tables of others.
+ * Limits how often one caller can cause a read of the table lists by names that do not exist. The delay doubles with each read that does not find the
+ * name of the caller. So a caller with many such names does not delay the new tables of others.
  */
 export class ForcedReads {
   readonly #now: () => number;

@@ -70,7 +70,7 @@ export async function readListings(
 }
 
 interface ReadTogether {
-  /** Of all databases; undefined where each database must be asked for its own. */
+  /** Of all databases; undefined if they must be read for each database. */
   readonly logicalTables: readonly TableName[] | undefined;
   readonly signal: AbortSignal;
 }
@@ -110,7 +110,7 @@ async function readListing(
     logicalTables ?? listLogicalTables(controller, headers, signal),
   ]);
   if (typeof brokers !== 'object' || brokers === null || Array.isArray(brokers)) {
-    throw new EngineError('bad-answer', 'the controller did not say which brokers are live: an object was expected');
+    throw new EngineError('bad-answer', 'the controller returned no list of live brokers: an object was expected');
   }
   const own = logical.filter((name) => databaseOfTable(name) === database);
   return { brokers: brokers as Listing['brokers'], logicalTables: own };

@@ -12,7 +12,7 @@ export type TableName = string & { readonly [TABLE_NAME]: true };
 /** What the engine accepts in the `Database` header. */
 const DATABASE = /^[\w-]{1,128}$/;
 
-/** Whether a database of this name can be asked for. Tables of others cannot be listed, so their names cannot be resolved. */
+/** Whether a database of this name can be requested. Tables of others cannot be listed, so their names cannot be resolved. */
 export function isDatabaseName(name: string): boolean {
   return DATABASE.test(name);
 }

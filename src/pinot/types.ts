@@ -120,7 +120,7 @@ export interface KnownTables {
   /**
    * Tables that the engine may resolve these names to: it may compare names without case, and versions without databases (before 1.2) ignore an unknown one.
    * A name without a match is returned as it is, and in lower case, so that access to it can still be checked.
-   * @param caller who asks: names that do not exist make the lists be read again, and the rate of this is limited for each caller
+   * @param caller SRN of the caller: names that do not exist make the lists be read again, and the rate of this is limited for each caller
    * @throws {EngineError} if the tables of the database of a name were never listed successfully
    */
   actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]>;

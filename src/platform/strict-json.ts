@@ -238,7 +238,7 @@ class Scan {
     return this.#text.charCodeAt(this.#at);
   }
 
-  /** The code of the next character that is no white space; NaN at the end. */
+  /** The code of the next character that is not white space; NaN at the end. */
   #nextCode(): number {
     let code = this.#code();
     while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {

@@ -17,7 +17,7 @@ export type AuthenticationResult =
   | { readonly outcome: 'unverified' };
 
 export interface AuthenticateOptions {
-  /** Verify only by what this process has: hashes, keys, cached results. The answer is `unverified` where an authority must be asked. */
+  /** Verify only by what this process has: hashes, keys, cached results. The result is `unverified` if only an authority can verify the credential. */
   readonly local?: boolean;
 }
 

@@ -104,7 +104,7 @@ export class RbacManager {
   }
 
   /**
-   * Names in a valid policy that do not exist, or that the caller may not read: the answer is the same for both. Tables count as existing while
+   * Names in a valid policy that do not exist, or that the caller may not read: the warning is the same for both. Tables count as existing while
    * the engine cannot be asked within two seconds.
    */
   async policyWarnings(caller: Principal, spec: Statements): Promise<string[]> {

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { sleep, systemClock, type Clock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
 
-/** A listener could not be opened; the message says how to fix it. */
+/** A listener could not be opened; the message has the remedy. */
 export class ListenError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options);

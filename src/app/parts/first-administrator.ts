@@ -66,7 +66,7 @@ export function administratorsTask(subjects: readonly Subject[], log: Logger): L
 
 /**
  * Assigns the role to the subjects, and removes it from subjects of an earlier setting. Idempotent.
- * @returns `kept` if there is no setting any more, but its subjects are the only ones with the role
+ * @returns `kept` if the setting was removed, but its subjects are the only ones with the role
  * @throws {StoreError}
  */
 export async function ensureAdministrators(

@@ -176,7 +176,7 @@ export class TableCalls {
       const fault = exceptionIn(answer);
       return fault === undefined ? { ok: true, detail: 'OK' } : { ok: false, detail: fault };
     } catch (error) {
-      // Also a missing or silent broker is a failed query. Only an aborted run says nothing about the table.
+      // A missing broker and a time-out are failed queries, too. Only an aborted run gives no result for the table.
       if (this.#reader.signal.aborted) throw error;
       return { ok: false, detail: this.#reader.explain(error) };
     }

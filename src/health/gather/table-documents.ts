@@ -73,7 +73,7 @@ export interface TableDocumentsOptions {
   readonly reader: Reader;
   readonly calls: ClusterCalls;
   readonly request: GatherRequest;
-  /** Whether to try the shorter format of segment metadata (engine 1.0 and later). It is given up after the first 404. */
+  /** Whether to try the shorter format of segment metadata (engine 1.0 and later). After the first 404 it is not tried again. */
   readonly terseMetadata: boolean;
 }
 

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createEngine } from '../../../src/pinot/connection.ts';
-import type { Engine, EngineRequest } from '../../../src/pinot/types.ts';
-import { askForPieces, type PieceConsumer } from '../../../src/health/gather/pieces.ts';
+import { createEngine } from '../../../../src/pinot/connection.ts';
+import type { Engine, EngineRequest } from '../../../../src/pinot/types.ts';
+import { askForPieces, type PieceConsumer } from '../../../../src/health/gather/pieces.ts';
 
 let server: Server;
 let engine: Engine;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../src/health/gather/json-scanner.ts';
+import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../../src/health/gather/json-scanner.ts';
 
 /** The tokens of a scan, one line each; members that came in one call are separate lines. */
 function scan(chunks: readonly Buffer[]): string[] {
