@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { DURATION_EXAMPLE, DURATION_PATTERN } from '../platform/duration.ts';
+import { SCHEDULE_PATTERN } from './cluster-health-report.ts';
 import { NAME_PATTERN } from './meta.ts';
 import { nearest } from './nearest.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from './policy.ts';
@@ -21,6 +22,8 @@ const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [SECRET_HASH_PATTERN]: 'must be `sha256:` and 64 hexadecimal digits',
   [SRN_PATTERN]: 'must be `*` or a resource name such as `srn2:table#events`',
   '^\\S(.*\\S)?$': 'must not begin or end with a space or contain a line break',
+  [SCHEDULE_PATTERN]:
+    'must be a cron expression of five fields, such as `*/20 * * * *`, or of six with a number of seconds first',
   [DURATION_PATTERN]: `must be ${DURATION_EXAMPLE}`,
   '^[A-Z0-9_]+$': 'must be the name of a check, such as `SEGMENT_COUNT_CHECK`',
 };

@@ -126,7 +126,10 @@ describe('the alerts', () => {
       {
         interval: '30s',
         input_series: [
-          { series: 'olap_warden_health_last_run_timestamp_seconds{namespace="olap",pod="a"}', values: '0x20 stale' },
+          {
+            series: 'olap_warden_health_next_run_timestamp_seconds{namespace="olap",pod="a"}',
+            values: '1200x20 stale',
+          },
         ],
         alert_rule_test: [
           { ...firing(rule, true, { namespace: 'olap' }), eval_time: '70m' },
@@ -151,8 +154,11 @@ describe('the alerts', () => {
     const output = await promtoolTest([
       {
         interval: '30s',
-        input_series: [{ series: 'olap_warden_health_last_run_timestamp_seconds', values: '0x240' }],
-        alert_rule_test: [at(stale, '59m', undefined), at(stale, '70m', {})],
+        input_series: [
+          { series: 'olap_warden_health_next_run_timestamp_seconds{report="cluster"}', values: '1200x240' },
+          { series: 'olap_warden_health_next_run_timestamp_seconds{report="weekly"}', values: '604800x240' },
+        ],
+        alert_rule_test: [at(stale, '59m', undefined), at(stale, '70m', { report: 'cluster' })],
       },
       {
         interval: '30s',
