@@ -19,6 +19,14 @@ export interface DirectoryOptions {
   readonly usage?: UsageTracker | undefined;
 }
 
+/** One assignment by which a principal has a role. */
+export interface HeldAssignment {
+  readonly role: string;
+  readonly subject: Subject;
+  /** Milliseconds since the epoch; Infinity for no end. */
+  readonly expiry: number;
+}
+
 /**
  * In-memory roles, policies, assignments and service tokens, synchronized with a store: the Authorizer for enforcement, and the data for
  * the authenticator of service tokens. Updates are incremental.
@@ -165,6 +173,18 @@ export class Directory implements Authorizer {
       });
     }
     return found;
+  }
+
+  /** By which of its subjects the principal has which existing role, and until when; by role. Expired assignments are left out. */
+  assignmentsOf(principal: Principal): HeldAssignment[] {
+    const now = this.#clock.now();
+    const held: HeldAssignment[] = [];
+    for (const subject of this.subjectsOf(principal)) {
+      this.#subjects.forEachRole(subject.type, subject.name, (role, expiry) => {
+        if (expiry > now && this.#store.get('Role', role) !== undefined) held.push({ role, subject, expiry });
+      });
+    }
+    return held.sort((a, b) => (a.role < b.role ? -1 : a.role > b.role ? 1 : 0));
   }
 
   /** Names of the existing roles that a service token has. */

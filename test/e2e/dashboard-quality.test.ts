@@ -105,6 +105,11 @@ const PAGES: readonly { name: string; path: string; ready?: (page: Page) => Prom
   },
   { name: 'service-tokens', path: '/ui/access?tab=tokens', ready: (page) => page.locator('.item').first().click() },
   {
+    name: 'review',
+    path: '/ui/access?tab=review',
+    ready: (page) => page.getByText('Use is recorded since').waitFor(),
+  },
+  {
     name: 'who-can',
     path: '/ui/who-can?type=group&subject=analysts&action=Query&resource=srn2:table%23orders',
     ready: decide,

@@ -3,7 +3,7 @@ import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const RUNBOOKS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/checks';
-const HEADER = '# Generated from src/health/checks/ by `make generate`; do not edit.\n';
+const HEADER = '# Generated from src/health/checks/ and tools/generate/alerts.ts by `make generate`; do not edit.\n';
 
 /** `IDEAL_STATE_EV_MISMATCH_CHECK` → `OlapIdealStateEvMismatch`. */
 export function alertName(check: string): string {
@@ -58,12 +58,29 @@ const taskAlerts = [
   },
 ];
 
+const accessAlerts = [
+  {
+    alert: 'OlapAccessExpiring',
+    // Only the leader exports it; the value of the last one is used until the next one is scraped.
+    expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_role_assignment_subjects_expiring[5m])) > 0`,
+    for: '5m',
+    labels: { severity: 'info', category: 'access' },
+    annotations: {
+      summary: 'Subjects of role assignments lose their role within 24 hours',
+      description:
+        'At least one assignment has an `expiresAt` within 24 hours. Renew it if the access is still needed: the page Access review of the dashboard and the Events AssignmentExpiring name the subjects.',
+      runbook_url: 'https://github.com/olap-warden/olap-warden/blob/main/docs/rbac.md#access-expires-soon',
+    },
+  },
+];
+
 /** The alerts as a file of Prometheus rules, from which the chart renders a PrometheusRule. */
 export function generateAlerts(): GeneratedFiles {
   const rules = {
     groups: [
       { name: 'olap-warden-health', rules: checkAlerts },
       { name: 'olap-warden-task', rules: taskAlerts },
+      { name: 'olap-warden-access', rules: accessAlerts },
     ],
   };
   return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify(rules, { lineWidth: 0 })]]);

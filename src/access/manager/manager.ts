@@ -41,12 +41,22 @@ export interface TableLookup {
   tableNames(): readonly string[] | undefined;
 }
 
+/** An assignment of the caller. */
+export interface OwnAssignment {
+  readonly role: string;
+  readonly subject: Subject;
+  /** RFC 3339; null for no end. */
+  readonly expiresAt: string | null;
+}
+
 export interface WhoAmI {
   readonly srn: string;
   readonly kind: Principal['kind'];
   readonly authenticator: string;
   readonly subjects: readonly Subject[];
   readonly roles: readonly Reference[];
+  /** The assignments by which the caller has these roles, by role. */
+  readonly assignments: readonly OwnAssignment[];
   readonly policies: readonly Reference[];
 }
 
@@ -140,9 +150,14 @@ export class RbacManager {
     const subjects: Subject[] =
       kind === 'service-token' ? [{ type: 'service-token', name: caller.id }] : userSubjects(caller);
     const roles = this.directory.existingRolesOf(caller).map((name) => reference('role', name));
+    const assignments = this.directory.assignmentsOf(caller).map(({ role, subject: { type, name }, expiry }) => ({
+      role,
+      subject: { type, name },
+      expiresAt: expiry === Infinity ? null : new Date(expiry).toISOString(),
+    }));
     const policies = this.directory
       .grantsOf(caller)
       .policies.flatMap(({ policy }) => (policy.name === undefined ? [] : [reference('policy', policy.name)]));
-    return { srn, kind, authenticator, subjects, roles, policies };
+    return { srn, kind, authenticator, subjects, roles, assignments, policies };
   }
 }

@@ -39,8 +39,12 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
       },
     },
     async (request) => {
-      const { subjects, ...rest } = manager.whoAmI(request.principal);
-      return { ...rest, subjects: subjects.map(subjectView) };
+      const { subjects, assignments, ...rest } = manager.whoAmI(request.principal);
+      return {
+        ...rest,
+        subjects: subjects.map(subjectView),
+        assignments: assignments.map(({ role, subject, expiresAt }) => ({ role, ...subjectView(subject), expiresAt })),
+      };
     },
   );
 

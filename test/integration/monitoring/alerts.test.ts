@@ -56,10 +56,10 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check and two for the task', async () => {
+  it('are valid for promtool, one for each check, two for the task and one for access', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
-    expect(stdout).toContain(`${CATALOGUE.length + 2} rules found`);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 2);
+    expect(stdout).toContain(`${CATALOGUE.length + 3} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 3);
   });
 
   it('refer to existing runbooks', async () => {
@@ -113,6 +113,31 @@ describe('the alerts', () => {
           { ...fires, eval_time: '20m', exp_alerts: [] },
           ...lasting,
           { ...fires, eval_time: '63m', exp_alerts: [] },
+        ],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('fire while access expires within a day, and not for each new leader again', async () => {
+    const rule = rules.find(({ alert }) => alert === 'OlapAccessExpiring');
+    if (rule === undefined) throw new Error('the alert is missing');
+    const of = (operator: string, values: string) => ({
+      series: `olap_warden_role_assignment_subjects_expiring{namespace="olap",instance="${operator}",pod="${operator}"}`,
+      values,
+    });
+    const fires = firing(rule, true, { namespace: 'olap' });
+    const quiet = (eval_time: string) => ({ ...fires, eval_time, exp_alerts: [] });
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        // From minute 10 on one subject; another leader takes over at minute 20; renewed at minute 40.
+        input_series: [of('a', '0x19 1x20 stale'), of('b', '_x42 1x37 0x60')],
+        alert_rule_test: [
+          quiet('9m'),
+          quiet('14m'),
+          ...['16m', '21m', '22m', '26m', '39m'].map((eval_time) => Object.assign({}, fires, { eval_time })),
+          quiet('50m'),
         ],
       },
     ]);

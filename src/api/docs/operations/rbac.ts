@@ -161,6 +161,7 @@ export const RBAC_DOCS: DocsByOperation = {
       authenticator: 'oidc',
       subjects: [{ subject: 'ada@example.com', subjectType: 'user-email' }],
       roles: [{ name: ROLE.name, srn: ROLE.srn }],
+      assignments: [{ role: ROLE.name, ...SUBJECT, expiresAt: '2026-12-31T00:00:00.000Z' }],
       policies: [{ name: SUMMARY.name, srn: SUMMARY.srn }],
     },
   },

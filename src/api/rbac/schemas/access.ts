@@ -91,6 +91,17 @@ export const WhoAmI = Type.Object(
     authenticator: Type.String({ description: 'The authenticator that accepted the credential.' }),
     subjects: Type.Array(Type.Object({ subject: Type.String(), subjectType: StringEnum(SUBJECT_TYPES) })),
     roles: Type.Array(Reference),
+    assignments: Type.Array(
+      Type.Object({
+        role: Type.String(),
+        subject: Type.String(),
+        subjectType: StringEnum(SUBJECT_TYPES),
+        expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+          description: 'When the caller loses the role by this assignment; null for no end.',
+        }),
+      }),
+      { description: 'By which subject the caller has which role, without expired assignments.' },
+    ),
     policies: Type.Array(Reference),
   },
   { $id: 'WhoAmI' },
