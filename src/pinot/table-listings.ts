@@ -9,10 +9,17 @@ import {
 } from './table-name.ts';
 import { EngineError, type EngineEndpoint } from './types.ts';
 
+export interface BrokerAddressing {
+  /** `http` or `https`: the controller reports only host and port. */
+  readonly scheme: string;
+  /** Maps an advertised `host:port` to one that is reachable from here. */
+  readonly addresses: Readonly<Record<string, string>>;
+}
+
 /** What the controller lists for one database. */
 export interface Listing {
-  /** `{<table with type>: [{host, port, instanceName}]}` */
-  readonly brokers: Readonly<Record<string, unknown>>;
+  /** Base URLs of the live brokers, by table with type; logical tables have none. */
+  readonly brokersOf: ReadonlyMap<string, readonly string[]>;
   readonly logicalTables: readonly TableName[];
 }
 
@@ -35,15 +42,20 @@ const TOTAL_TIMEOUT_MS = 20_000;
 const TOTAL_TIMEOUT_PER_DATABASE_MS = 100;
 const MAX_TOTAL_TIMEOUT_MS = 60_000;
 
+interface ReadOptions {
+  readonly addressing: BrokerAddressing;
+  /** Result of the last call; its listings replace those of databases that cannot be read now. */
+  readonly previous: Listings | undefined;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Reads the tables and brokers of every database: without the header `Database`, the lists have the default database only.
- * @param previous result of the last call; its listings replace those of databases that cannot be read now
  * @throws {EngineError} if the databases cannot be listed, or none of them can be read
  */
 export async function readListings(
   controller: EngineEndpoint,
-  previous: Listings | undefined,
-  signal: AbortSignal,
+  { addressing, previous, signal }: ReadOptions,
 ): Promise<Listings> {
   const [databases, logicalTables] = await Promise.all([
     listNames(controller, { path: '/databases', signal: limited(signal) }, 'databases'),
@@ -55,7 +67,7 @@ export async function readListings(
     DEFAULT_DATABASE,
     ...others.filter((name) => !isDefaultDatabase(name) && isDatabaseName(name)),
   ]);
-  const read = await readEach(controller, [...names], { logicalTables, signal });
+  const read = await readEach(controller, [...names], { addressing: new Addresses(addressing), logicalTables, signal });
   const kept = [...read.failures.keys()].flatMap((name) => {
     const listing = previous?.byDatabase.get(name);
     return listing === undefined ? [] : [[name, listing] as const];
@@ -70,6 +82,7 @@ export async function readListings(
 }
 
 interface ReadTogether {
+  readonly addressing: Addresses;
   /** Of all databases; undefined if they must be read for each database. */
   readonly logicalTables: readonly TableName[] | undefined;
   readonly signal: AbortSignal;
@@ -78,12 +91,12 @@ interface ReadTogether {
 async function readEach(
   controller: EngineEndpoint,
   databases: readonly string[],
-  { logicalTables, signal }: ReadTogether,
+  { signal, ...shared }: ReadTogether,
 ): Promise<{ readonly byDatabase: Map<string, Listing>; readonly failures: Map<string, EngineError> }> {
   const byDatabase = new Map<string, Listing>();
   const failures = new Map<string, EngineError>();
   const totalMs = Math.min(MAX_TOTAL_TIMEOUT_MS, TOTAL_TIMEOUT_MS + databases.length * TOTAL_TIMEOUT_PER_DATABASE_MS);
-  const together = { logicalTables, signal: AbortSignal.any([signal, AbortSignal.timeout(totalMs)]) };
+  const together = { ...shared, signal: AbortSignal.any([signal, AbortSignal.timeout(totalMs)]) };
   const waiting = databases.values();
   const readNext = async (): Promise<void> => {
     for (const database of waiting) {
@@ -102,7 +115,7 @@ async function readEach(
 async function readListing(
   controller: EngineEndpoint,
   database: string,
-  { logicalTables, signal }: ReadTogether,
+  { addressing, logicalTables, signal }: ReadTogether,
 ): Promise<Listing> {
   const headers = isDefaultDatabase(database) ? {} : { database };
   const [brokers, logical] = await Promise.all([
@@ -112,8 +125,9 @@ async function readListing(
   if (typeof brokers !== 'object' || brokers === null || Array.isArray(brokers)) {
     throw new EngineError('bad-answer', 'the controller returned no list of live brokers: an object was expected');
   }
+  // Those of all databases may have been listed.
   const own = logical.filter((name) => databaseOfTable(name) === database);
-  return { brokers: brokers as Listing['brokers'], logicalTables: own };
+  return { brokersOf: addressing.urlsByTable(brokers), logicalTables: own };
 }
 
 /** Of one database. Older versions have no logical tables. */
@@ -135,12 +149,14 @@ async function listAllLogicalTables(
   controller: EngineEndpoint,
   signal: AbortSignal,
 ): Promise<readonly TableName[] | undefined> {
+  // One limit for both requests, because there is another way.
+  const limit = limited(signal);
   try {
-    const cluster = await requestJson(controller, { path: '/cluster/info', signal: limited(signal) });
+    const cluster = await requestJson(controller, { path: '/cluster/info', signal: limit });
     const { clusterName } = (cluster.value ?? {}) as { readonly clusterName?: unknown };
     if (cluster.status !== 200 || typeof clusterName !== 'string') return undefined;
     const node = encodeURIComponent(`/${clusterName}/PROPERTYSTORE/LOGICAL/TABLE`);
-    const request = { path: `/zk/ls?path=${node}`, signal: limited(signal) };
+    const request = { path: `/zk/ls?path=${node}`, signal: limit };
     return (await listNames(controller, request, 'logical tables'))?.map(tableNameOf);
   } catch (error) {
     if (!(error instanceof EngineError) || signal.aborted) throw error;
@@ -164,4 +180,38 @@ async function listNames(
 
 function limited(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+}
+
+/** Base URLs of brokers. Equal lists are one object, because thousands of tables have the same brokers. */
+class Addresses {
+  readonly #addressing: BrokerAddressing;
+  readonly #lists = new Map<string, readonly string[]>();
+
+  constructor(addressing: BrokerAddressing) {
+    this.#addressing = addressing;
+  }
+
+  /** @param answer `{<table with type>: [{host, port, instanceName}]}`. Invalid entries are ignored; the other brokers stay usable. */
+  urlsByTable(answer: object): ReadonlyMap<string, readonly string[]> {
+    const byTable = new Map<string, readonly string[]>();
+    for (const [table, entries] of Object.entries(answer)) {
+      if (Array.isArray(entries)) byTable.set(table, this.#urls(entries));
+    }
+    return byTable;
+  }
+
+  #urls(entries: readonly unknown[]): readonly string[] {
+    const urls = entries.map((entry) => brokerUrl(entry, this.#addressing)).filter((url) => url !== undefined);
+    const key = urls.join(' ');
+    const known = this.#lists.get(key);
+    if (known === undefined) this.#lists.set(key, urls);
+    return known ?? urls;
+  }
+}
+
+function brokerUrl(entry: unknown, { scheme, addresses }: BrokerAddressing): string | undefined {
+  const { host, port } = (entry ?? {}) as { host?: unknown; port?: unknown };
+  if (typeof host !== 'string' || !Number.isInteger(Number(port))) return undefined;
+  const advertised = `${host.includes(':') ? `[${host}]` : host}:${Number(port)}`;
+  return `${scheme}://${addresses[advertised] ?? advertised}`;
 }

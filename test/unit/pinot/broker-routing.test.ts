@@ -13,6 +13,8 @@ class Controller implements EngineEndpoint {
   /** Physical tables by database, each served by the broker `b-<database>`. */
   tables: Record<string, readonly string[]> = { default: ['t'] };
   logical: readonly string[] = [];
+  /** The whole list of brokers of the default database. */
+  served: Record<string, unknown> | undefined;
   /** Whether the property store can be read. */
   store = true;
   /** Databases whose requests fail, and those whose requests never end. */
@@ -56,6 +58,7 @@ class Controller implements EngineEndpoint {
           this.logical.filter((name) => (prefix === '' ? !name.includes('.') : name.startsWith(prefix))),
         );
       case '/tables/livebrokers': {
+        if (this.served !== undefined) return answer(200, this.served);
         const broker = [{ host: `b-${database}`, port: 1 }];
         const tables = (this.tables[database] ?? []).map((table) => [`${prefix}${table}_OFFLINE`, broker]);
         return answer(200, Object.fromEntries(tables));
@@ -95,6 +98,32 @@ beforeEach(() => {
 });
 
 afterEach(() => routing.close());
+
+describe('brokers of several tenants', () => {
+  const broker = (name: string) => [{ host: name, port: 1 }];
+
+  it('get the queries of their own tables, physical and logical', async () => {
+    controller.logical = ['view'];
+    controller.served = {
+      t_OFFLINE: broker('one'),
+      u_OFFLINE: [...broker('one'), ...broker('two')],
+      w_REALTIME: broker('two'),
+      view: broker('two'),
+    };
+    expect(await routing.candidates(names('T'))).toEqual(['http://one:1']);
+    expect(await routing.candidates(names('view'))).toEqual(['http://two:1']);
+    expect(await routing.candidates(names('u', 'w'))).toEqual(['http://two:1']);
+    await expect(routing.candidates(names('t', 'view'))).rejects.toMatchObject({
+      code: 'no-broker',
+      message: 'no broker serves `t`, `view` together at present',
+    });
+  });
+
+  it('are those that can be used, where an entry of the list is not an address', async () => {
+    controller.served = { t_OFFLINE: [{ host: 1 }, null, { host: 'x', port: 'y' }, ...broker('one')], broken: {} };
+    expect(await routing.candidates(names('t'))).toEqual(['http://one:1']);
+  });
+});
 
 describe('logical tables', () => {
   it('of a database that has no other tables are known', async () => {
