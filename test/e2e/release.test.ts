@@ -165,7 +165,11 @@ describe.skipIf(obstacle !== undefined)(
 
     it('uses all of its rights', { timeout: STEP_LIMIT_MS }, async () => {
       const admin = await adminToken();
-      const hands = { kubectl: release.kubectl.bind(release), apply: release.apply.bind(release) };
+      const hands = {
+        kubectl: release.kubectl.bind(release),
+        apply: release.apply.bind(release),
+        createAsGateway: release.createAsGateway.bind(release),
+      };
       await exerciseOperator(hands);
       await exerciseGateway(hands, async <T>(method: string, path: string, body?: object) => {
         const answer = await ask(firstGateway, path, admin, body, method);

@@ -33,7 +33,15 @@ beforeAll(async () => {
   await api.mustKubectl(['apply', '--server-side', '-k', MANIFESTS]);
   [alice, bob, carol] = [await api.kubeconfig('alice'), await api.kubeconfig('bob'), await api.kubeconfig('carol')];
   for (const user of ['alice', 'bob', 'carol']) {
-    await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', user, '--clusterrole=admin', `--user=${user}`]);
+    await api.mustKubectl([
+      '-n',
+      namespace,
+      'create',
+      'rolebinding',
+      user,
+      '--clusterrole=olap-warden-admin',
+      `--user=${user}`,
+    ]);
   }
   // Only Carol has no right to grant access.
   const delegation = '--clusterrole=olap-warden-delegation';
@@ -144,7 +152,7 @@ describe('authors', () => {
       'create',
       'rolebinding',
       'namesake',
-      '--clusterrole=admin',
+      '--clusterrole=olap-warden-admin',
       `--user=${user}`,
     ]);
     await eventually(
@@ -193,7 +201,18 @@ describe('an object in use', () => {
   });
 });
 
-describe('rights added to view, edit and admin', () => {
+describe('rights added to view, edit and admin, if the ClusterRoles have the labels', () => {
+  it('are none without the labels', async () => {
+    const asked = ['-n', namespace, 'auth', 'can-i', 'get', 'policies.olapwarden.io', '--as', 'before'];
+    await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', 'before', '--clusterrole=admin', '--user=before']);
+    expect((await api.kubectl(asked)).stdout.trim()).toBe('no');
+    await api.mustKubectl(['apply', '--server-side', '--force-conflicts', '-f', join(MANIFESTS, 'rbac/users.yaml')]);
+    await eventually(
+      async () => (await api.kubectl(asked)).stdout.trim(),
+      (answer) => answer === 'yes',
+    );
+  });
+
   it.each([
     ['view', 'get', 'policies', 'yes'],
     ['view', 'update', 'clusterhealthreports', 'no'],
