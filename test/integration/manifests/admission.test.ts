@@ -345,9 +345,17 @@ describe('the verbs bind, assign and escalate', () => {
 
     await admitted(gateway, serviceToken('ending', { expiresAt: '2030-01-01T00:00:00Z' }));
     await admitted(gateway, serviceToken('by-key', { expiresAt: '2030-01-01T00:00:00Z' }));
-    const key = JSON.stringify({ status: { accessKey: 'ending-key' } });
-    const where = ['-n', namespace, 'patch', 'servicetokens.olapwarden.io', 'by-key', '--subresource=status'];
-    await api.mustKubectl([...where, '--type=merge', '-p', key]);
+    // Only the operator writes access keys.
+    const operator = await api.serviceAccountKubeconfig(namespace, 'olap-warden-operator');
+    const made = JSON.parse(
+      (await kubectl(alice, 'get', 'servicetokens.olapwarden.io', 'by-key', '-o', 'json')).stdout,
+    );
+    const path = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/servicetokens/by-key/status`;
+    const put = await api.kubectl(['replace', '--raw', path, '-f', '-'], {
+      kubeconfig: operator,
+      input: JSON.stringify({ ...made, status: { accessKey: 'ending-key' } }),
+    });
+    expect(put.stderr).toBe('');
     for (const name of ['ending', 'by-key']) {
       for (const expiresAt of ['2030-01-01T00:00:01Z', '2030-01-01T00:00:00-01:00', undefined]) {
         const longer = serviceToken(name, expiresAt === undefined ? {} : { expiresAt });
