@@ -93,7 +93,7 @@ export class BrokerRouting {
 
   /** See `KnownTables`. @throws {EngineError} if the lists cannot be read now, or not those of each database */
   async currentTables(maxAgeMs: number): Promise<readonly TableName[]> {
-    // A read that has begun already may have asked before the latest table was created.
+    // A read in progress may have begun before the latest table was created.
     await this.#reading?.catch(() => undefined);
     const map =
       this.#map !== undefined && this.#age() < maxAgeMs && this.#failure === undefined ? this.#map : await this.#read();

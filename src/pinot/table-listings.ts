@@ -35,7 +35,7 @@ export interface Listings {
 
 /** Databases that are read at the same time, with at most two requests each. */
 const CONCURRENCY = 4;
-/** Time limit of one request. A database that does not answer costs the others no more than this. */
+/** Time limit of one request. A database that does not respond delays the others by at most this time. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Time limit of all requests, and its growth with each database. A database that was not read by then counts as failed. */
 const TOTAL_TIMEOUT_MS = 20_000;
@@ -173,7 +173,7 @@ async function listNames(
   const { status, value } = await requestJson(controller, request);
   if (status === 404) return undefined;
   if (status !== 200 || !Array.isArray(value)) {
-    throw new EngineError('bad-answer', `the controller did not list its ${what}: it answered with status ${status}`);
+    throw new EngineError('bad-answer', `the controller did not list its ${what}: it responded with status ${status}`);
   }
   return value.filter((name) => typeof name === 'string');
 }

@@ -356,7 +356,7 @@ describe('databases', () => {
     const other = engine({ controllerUrls: [controller.url] });
     await expect(other.actualTables(names('t'))).rejects.toMatchObject({
       code: 'bad-answer',
-      message: expect.stringContaining('did not list its databases: it answered with status 403'),
+      message: expect.stringContaining('did not list its databases: it responded with status 403'),
     });
   });
 });

@@ -201,7 +201,7 @@ describe('a response of a broker that is stopping', () => {
     expect(brokers.map(({ queries }) => queries)).toEqual([2, 4]);
   });
 
-  it('is passed on where every broker answers so', async () => {
+  it('is forwarded if every broker responds so', async () => {
     for (const broker of brokers) broker.answer = send(STOPPING_0_11);
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 1]);
@@ -317,7 +317,7 @@ describe('an answer that breaks off behind what is held back', () => {
   });
 });
 
-it('a client that disconnects while a broker answers is not asked for again', async () => {
+it('the query of a client that disconnects during the response is not repeated', async () => {
   const left = new AbortController();
   brokers[0].answer = (_, response) => {
     response.writeHead(200, JSON_TYPE);
