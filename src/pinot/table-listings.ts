@@ -41,6 +41,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const TOTAL_TIMEOUT_MS = 20_000;
 const TOTAL_TIMEOUT_PER_DATABASE_MS = 100;
 const MAX_TOTAL_TIMEOUT_MS = 60_000;
+/** Databases that are read; further ones count as failed. */
+const MAX_DATABASES = 10_000;
 
 interface ReadOptions {
   readonly addressing: BrokerAddressing;
@@ -57,12 +59,13 @@ export async function readListings(
   controller: EngineEndpoint,
   { addressing, previous, signal }: ReadOptions,
 ): Promise<Listings> {
-  const [databases, logicalTables] = await Promise.all([
+  const [databases, allLogicalTables] = await Promise.all([
     listNames(controller, { path: '/databases', signal: limited(signal) }, 'databases'),
     listAllLogicalTables(controller, signal),
   ]);
+  const logicalTables = allLogicalTables && Map.groupBy(allLogicalTables, databaseOfTable);
   // `GET /databases` counts only physical tables.
-  const others = databases === undefined ? [] : [...databases, ...(logicalTables ?? []).map(databaseOfTable)];
+  const others = databases === undefined ? [] : [...databases, ...(logicalTables?.keys() ?? [])];
   const names = new Set([
     DEFAULT_DATABASE,
     ...others.filter((name) => !isDefaultDatabase(name) && isDatabaseName(name)),
@@ -83,8 +86,8 @@ export async function readListings(
 
 interface ReadTogether {
   readonly addressing: Addresses;
-  /** Of all databases; undefined if they must be read for each database. */
-  readonly logicalTables: readonly TableName[] | undefined;
+  /** By database; undefined if they must be read for each database. */
+  readonly logicalTables: ReadonlyMap<string, readonly TableName[]> | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -97,14 +100,21 @@ async function readEach(
   const failures = new Map<string, EngineError>();
   const totalMs = Math.min(MAX_TOTAL_TIMEOUT_MS, TOTAL_TIMEOUT_MS + databases.length * TOTAL_TIMEOUT_PER_DATABASE_MS);
   const together = { ...shared, signal: AbortSignal.any([signal, AbortSignal.timeout(totalMs)]) };
-  const waiting = databases.values();
+  const tooMany = new EngineError('overloaded', `the cluster has more than ${MAX_DATABASES} databases`);
+  for (const database of databases.slice(MAX_DATABASES)) failures.set(database, tooMany);
+  const tooLate = new EngineError('timeout', `the databases of the cluster were not read within ${totalMs} ms`);
+  const waiting = databases.slice(0, MAX_DATABASES).values();
   const readNext = async (): Promise<void> => {
     for (const database of waiting) {
+      if (together.signal.aborted && !signal.aborted) {
+        failures.set(database, tooLate);
+        continue;
+      }
       try {
         byDatabase.set(database, await readListing(controller, database, together));
       } catch (error) {
         if (!(error instanceof EngineError) || signal.aborted) throw error;
-        failures.set(database, error);
+        failures.set(database, together.signal.aborted ? tooLate : error);
       }
     }
   };
@@ -118,15 +128,13 @@ async function readListing(
   { addressing, logicalTables, signal }: ReadTogether,
 ): Promise<Listing> {
   const headers = isDefaultDatabase(database) ? {} : { database };
-  const [brokers, logical] = await Promise.all([
+  const [brokers, own] = await Promise.all([
     getJson(controller, '/tables/livebrokers', limited(signal), headers),
-    logicalTables ?? listLogicalTables(controller, headers, signal),
+    logicalTables === undefined ? listLogicalTables(controller, headers, signal) : (logicalTables.get(database) ?? []),
   ]);
   if (typeof brokers !== 'object' || brokers === null || Array.isArray(brokers)) {
     throw new EngineError('bad-answer', 'the controller returned no list of live brokers: an object was expected');
   }
-  // Those of all databases may have been listed.
-  const own = logical.filter((name) => databaseOfTable(name) === database);
   return { brokersOf: addressing.urlsByTable(brokers), logicalTables: own };
 }
 

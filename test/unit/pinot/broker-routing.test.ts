@@ -203,6 +203,14 @@ it('many databases are read a few at a time', async () => {
   expect(controller.take()).toHaveLength(3 + 2 * 201);
 });
 
+it('more databases than can be read are refused, and no others', async () => {
+  const many = Array.from({ length: 10_002 }, (_, index) => [`d${index}`, []] as const);
+  controller.tables = { default: ['t'], ...Object.fromEntries(many) };
+  expect(await routing.actualTables(names('T', 'd9998.x'))).toEqual(['t', 'd9998.x']);
+  await expect(routing.actualTables(names('d9999.x'))).rejects.toMatchObject({ code: 'overloaded' });
+  expect(problems.at(-1)).toMatch(/^the tables of the databases `d9999`, `d10000`, `d10001` cannot be listed/);
+});
+
 describe('names that do not exist', () => {
   /** Whether asking for the name makes the lists be read again. */
   const forces = async (name: string, caller: string): Promise<boolean> => {
