@@ -245,7 +245,7 @@ describe('names that do not exist', () => {
     expect(await forces('y', 'b')).toBe(true);
   });
 
-  it('force no read twice in two seconds, whoever asks', async () => {
+  it('force at most one read in two seconds, for any caller', async () => {
     now += 2_000;
     expect(await forces('none', 'a')).toBe(true);
     for (const caller of ['b', 'c', 'd']) expect(await forces('none', caller)).toBe(false);
@@ -262,7 +262,7 @@ describe('names that do not exist', () => {
     expect(controller.take().filter((line) => line === '/databases')).toHaveLength(1);
   });
 
-  it('are asked from the broker without another read', async () => {
+  it('are requested from the broker without another read', async () => {
     now += 2_000;
     expect(await forces('none', 'a')).toBe(true);
     controller.take();
@@ -271,7 +271,7 @@ describe('names that do not exist', () => {
   });
 });
 
-it('a controller that is away is not asked for each request', async () => {
+it('an unavailable controller does not get a call for each request', async () => {
   controller.down = true;
   const asked = Array.from({ length: 20 }, () => routing.actualTables(names('t')));
   for (const one of await Promise.allSettled(asked)) expect(one.status).toBe('rejected');

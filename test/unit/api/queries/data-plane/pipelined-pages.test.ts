@@ -67,7 +67,7 @@ function pipeline(socket: Socket, requests: number): void {
 const bufferedBytes = (): number => responses.reduce((sum, response) => sum + response.writableLength, 0);
 
 describe('pipelined requests for pages', { timeout: 60_000 }, () => {
-  it('hold one page per connection while nobody reads, and delay no other caller', async () => {
+  it('hold one page per connection while the client reads nothing, and delay no other caller', async () => {
     const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, open));
     for (const socket of sockets) {
       socket.pause();

@@ -51,7 +51,7 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-it('pipelined queries hold a small part of one response each while nobody reads, and delay no other caller', async () => {
+it('pipelined queries hold a small part of one response each while the client reads nothing, and delay no other caller', async () => {
   const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, open));
   const buffered = (): ServerResponse[] => responses.filter(({ writableLength }) => writableLength > 0);
   await expect.poll(() => buffered().length, SOON).toBe(CONNECTIONS);

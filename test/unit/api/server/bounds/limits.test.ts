@@ -31,7 +31,7 @@ describe('the rate limit', () => {
     expect(retryAfter(() => counted.countRequest(ALICE))).toBe('1');
   });
 
-  it('counts each caller separately, and nobody without a limit', () => {
+  it('counts each caller separately, and none without a limit', () => {
     const counted = limits({ defaults: { requestsPerSecond: 0.1 } });
     counted.countRequest(ALICE);
     expect(retryAfter(() => counted.countRequest(ALICE))).toBe('10');
