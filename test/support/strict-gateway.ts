@@ -30,7 +30,8 @@ export class StrictGateway {
 
   private constructor(pinot: StrictPinot) {
     this.pinot = pinot;
-    this.engine = createEngine({ controllerUrls: [pinot.controllerUrl] });
+    // No refresh in the background: `asked` has only what requests caused.
+    this.engine = createEngine({ controllerUrls: [pinot.controllerUrl], brokerRefreshMs: 3_600_000 });
     const held = { roles: ['r'], validFrom: -Infinity, validUntil: Infinity };
     this.#decisions = new DecisionEngine({ environment: 'e', cluster: 'pinot' }, { heldRoles: () => held });
   }
