@@ -15,7 +15,7 @@ let now = 0;
 let fakes: FakeEngine[] = [];
 let engines: Engine[] = [];
 const NOWHERE = 'http://127.0.0.1:1';
-const PATIENT = { timeout: 30_000, interval: 5 };
+const PATIENT = { timeout: 60_000, interval: 5 };
 
 async function fake(): Promise<FakeEngine> {
   const made = new FakeEngine();

@@ -11,7 +11,7 @@ import { TEST_HEADERS, TEST_TOKEN } from '../../../../support/app.ts';
 import { answerText, responseOf, StubEndpoint } from '../../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../gateways.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 const MB = 1024 * 1024;
 const CONNECTIONS = 10;
@@ -66,7 +66,7 @@ function pipeline(socket: Socket, requests: number): void {
 /** Response bytes that are buffered in the gateway. */
 const bufferedBytes = (): number => responses.reduce((sum, response) => sum + response.writableLength, 0);
 
-describe('pipelined requests for pages', { timeout: 60_000 }, () => {
+describe('pipelined requests for pages', () => {
   it('hold one page per connection while the client reads nothing, and delay no other caller', async () => {
     const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, open));
     for (const socket of sockets) {
