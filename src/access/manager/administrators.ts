@@ -5,8 +5,12 @@ import type { Subject } from '../../resources/role-assignment.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
+import { roleResource } from '../policy/srn.ts';
+import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf, sameSubject } from '../subjects.ts';
+import { AdministratorReach, readState, type AccessState } from './administrator-reach.ts';
+import { canonicalSubject } from './canonical-subject.ts';
 import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 
 type Spec = RoleAssignment['spec'];
@@ -22,15 +26,29 @@ const LASTING_MS = 24 * 3_600_000;
  * the other is left. Each of the two has marked the other one's assignment after reading its own. The later of these marks came after both
  * reads, so the change of the assignment that it marked fails, because that has another version than was read; or it came after that
  * change, and found no assignment to mark. Either way one of them starts again.
+ *
+ * A deny takes the role's effect, too. DenyGuard writes it first, then reads the assignments, and marks that of the subject that is left. So if B is
+ * left for A because a deny on B was not there yet, the mark on A's assignment makes the change of A fail; or A is gone, and B is not denied.
  */
 export class Administrators {
   readonly #editor: ResourceEditor;
+  readonly #directory: Directory;
   readonly #canonical: (subject: Subject) => Subject;
 
-  /** @param canonical gives equal subjects one name */
-  constructor(editor: ResourceEditor, canonical: (subject: Subject) => Subject) {
+  constructor(editor: ResourceEditor, directory: Directory) {
     this.#editor = editor;
-    this.#canonical = canonical;
+    this.#directory = directory;
+    this.#canonical = (subject) => canonicalSubject(directory, subject);
+  }
+
+  /** What the denies of a state do to those who hold the role now. */
+  reach(state: AccessState): AdministratorReach {
+    const { engine } = this.#directory;
+    return new AdministratorReach(state, {
+      canonical: this.#canonical,
+      now: this.#editor.now(),
+      allows: (policies, action) => engine.allows(policies, action, roleResource(SYSTEM_ADMIN)),
+    });
   }
 
   /**
@@ -72,25 +90,46 @@ export class Administrators {
   }
 
   async #relyOnAnother(name: string, spec: Spec, subject: Subject): Promise<void> {
-    if (await this.#findLasting(spec.subjects, subject)) return;
-    for (const other of await this.#editor.store.readAll('RoleAssignment')) {
+    const state = await readState(this.#editor.store);
+    const reach = this.reach(state);
+    // Where denies keep everybody from making an administrator, it suffices that somebody is left.
+    const somebody = reach.holders.some((holder) => reach.isEffective(holder.subject));
+    let skipped = false;
+    const needed = (other: Subject): boolean => {
+      if (!somebody || reach.isEffective(other)) return true;
+      skipped = true;
+      return false;
+    };
+    if (await this.#findLasting(spec.subjects, subject, needed)) return;
+    for (const other of state.assignments) {
       if (other.spec.role !== SYSTEM_ADMIN || other.metadata.name === name) continue;
-      if (!(await this.#findLasting(other.spec.subjects, subject))) continue;
-      await this.#mark(other);
+      if (!(await this.#findLasting(other.spec.subjects, subject, needed))) continue;
+      await this.mark(other);
       return;
     }
+    const denied = skipped ? '; a deny keeps the present others from assigning it' : '';
     throw new ManagerError(
       'conflict',
-      `role \`${SYSTEM_ADMIN}\` would have no subject left that holds it for another 24 hours: assign it to another subject first`,
+      `role \`${SYSTEM_ADMIN}\` would have no subject left that holds it for another 24 hours: assign it to another subject first${denied}`,
     );
   }
 
-  async #findLasting(subjects: readonly Subject[], except: Subject): Promise<boolean> {
+  async #findLasting(
+    subjects: readonly Subject[],
+    except: Subject,
+    needed: (subject: Subject) => boolean,
+  ): Promise<boolean> {
     const until = this.#editor.now() + LASTING_MS;
     for (const subject of subjects.map(this.#canonical)) {
-      if (!sameSubject(subject, except) && (await this.#holdsAfter(subject, until))) return true;
+      if (sameSubject(subject, except) || !(await this.#holdsAfter(subject, until))) continue;
+      if (needed(subject)) return true;
     }
     return false;
+  }
+
+  /** Whether a subject of an assignment will hold the role for a day. */
+  isLasting(subject: Subject): Promise<boolean> {
+    return this.#holdsAfter(subject, this.#editor.now() + LASTING_MS);
   }
 
   /** @param time milliseconds since the epoch */
@@ -102,7 +141,7 @@ export class Administrators {
   }
 
   /** Gives the assignment a new version. @throws {StoreError} conflict if it has changed or is gone */
-  async #mark(assignment: RoleAssignment): Promise<void> {
+  async mark(assignment: RoleAssignment): Promise<void> {
     const annotations = { ...assignment.metadata.annotations, [ANNOTATIONS.reliedOn]: randomUUID() };
     try {
       await this.#editor.store.update('RoleAssignment', {

@@ -3,14 +3,18 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
+import { expiryOf, sameSubject, subjectKey } from '../subjects.ts';
 import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
-import { Administrators } from './administrators.ts';
+import type { Administrators } from './administrators.ts';
+import { canonicalSubject } from './canonical-subject.ts';
+import { deniesOfAssignment } from './deny-changes.ts';
+import type { DenyGuard } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
+import type { Guards } from './guards.ts';
 import { requireFuture } from './expiry.ts';
 import { confirmTarget } from './references.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
@@ -24,12 +28,14 @@ export class AssignmentManager {
   readonly #directory: Directory;
   readonly #escalation: EscalationGuard;
   readonly #administrators: Administrators;
+  readonly #denies: DenyGuard;
 
-  constructor(editor: ResourceEditor, directory: Directory, escalation: EscalationGuard) {
+  constructor(editor: ResourceEditor, directory: Directory, { escalation, denies, administrators }: Guards) {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
-    this.#administrators = new Administrators(editor, (subject) => this.#canonical(subject));
+    this.#administrators = administrators;
+    this.#denies = denies;
   }
 
   /** Each subject once, in a stable order. @throws {StoreError} not-found */
@@ -82,11 +88,32 @@ export class AssignmentManager {
     requireFuture(subject.expiresAt, this.#editor.now());
     await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
+    const denies = deniesOfAssignment(role, subject, {
+      canonical: (other) => this.#canonical(other),
+      undo: () => this.#undo(caller, role, subject, existing),
+    });
+    if (this.#escalation.withDenies(spec.policies ?? []).length > 0) await this.#denies.check(caller, denies);
+    const view = await this.#assign(caller, { role, uid: metadata.uid, subject, existing });
+    // The role as it is now: a deny that came into it meanwhile counts.
+    const policies = (await this.#editor.store.read('Role', role))?.spec.policies ?? [];
+    if (await this.#denies.areDenying(policies)) await this.#denies.confirm(caller, denies);
+    return view;
+  }
+
+  async #assign(
+    caller: Principal,
+    {
+      role,
+      uid,
+      subject,
+      existing,
+    }: { role: string; uid: string | undefined; subject: Subject; existing: RoleAssignment[] },
+  ): Promise<AssignmentView> {
     if (existing.length > 0) {
       // An earlier end takes the role away from then on.
       if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
       const renewed = await this.#renew(caller, existing, subject);
-      if (await confirmTarget(this.#editor, 'Role', role, metadata.uid)) return renewed;
+      if (await confirmTarget(this.#editor, 'Role', role, uid)) return renewed;
       throw notFound('Role', role);
     }
     const name = assignmentName(role, subject);
@@ -97,10 +124,22 @@ export class AssignmentManager {
       spec: { role, subjects: [subject] },
     };
     const made = await this.#createOrJoin(caller, object, subject);
-    const problem = await this.#missingReference(role, metadata.uid, subject);
+    const problem = await this.#missingReference(role, uid, subject);
     if (problem === undefined) return this.#view(subject, made);
     await this.#removeSubject(caller, name, subject);
     throw problem;
+  }
+
+  /** Takes back an assignment that was just written. */
+  async #undo(caller: Principal, role: string, subject: Subject, before: readonly RoleAssignment[]): Promise<void> {
+    if (before.length === 0) await this.#removeSubject(caller, assignmentName(role, subject), subject);
+    for (const { metadata, spec } of before) {
+      const old = spec.subjects.find((other) => sameSubject(this.#canonical(other), subject));
+      const { type, name } = subject;
+      const restored = { type, name, ...(old?.expiresAt === undefined ? {} : { expiresAt: old.expiresAt }) };
+      const renew = (current: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(current, restored);
+      await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
+    }
   }
 
   /** Whether the role or the service token of an assignment that was just written has been deleted meanwhile. */
@@ -252,11 +291,8 @@ export class AssignmentManager {
     return assignment.spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
   }
 
-  /** Normalizes a subject: a token is named by its object, even if the request used its access key. */
   #canonical(subject: Subject): Subject {
-    const { type, name } = subject;
-    if (type === 'service-token') return { ...subject, name: this.#directory.tokenNameOf(name) ?? name };
-    return type === 'group' ? subject : { ...subject, name: foldCase(name) };
+    return canonicalSubject(this.#directory, subject);
   }
 
   #requireSubject({ type, name }: Subject): void {

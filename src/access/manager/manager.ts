@@ -1,6 +1,8 @@
 import type { Directory } from '../directory.ts';
+import { Administrators } from './administrators.ts';
 import { AssignmentManager } from './assignments.ts';
 import { recordingStore } from './changes.ts';
+import { DenyGuard } from './deny-guard.ts';
 import { ResourceEditor, type EditorOptions } from './editor.ts';
 import { EscalationGuard } from './escalation.ts';
 import { PolicyManager } from './policies.ts';
@@ -82,9 +84,12 @@ export class RbacManager {
     const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
     const escalation = new EscalationGuard(directory, options.store);
     this.directory = directory;
-    this.roles = new RoleManager(editor, directory, escalation);
-    this.policies = new PolicyManager(editor, directory, escalation);
-    this.assignments = new AssignmentManager(editor, directory, escalation);
+    const administrators = new Administrators(editor, directory);
+    const denies = new DenyGuard(editor, escalation, administrators);
+    const guards = { escalation, denies, administrators };
+    this.roles = new RoleManager(editor, directory, guards);
+    this.policies = new PolicyManager(editor, directory, guards);
+    this.assignments = new AssignmentManager(editor, directory, guards);
     this.serviceTokens = new ServiceTokenManager(editor, directory, this.assignments);
   }
 

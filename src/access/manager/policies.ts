@@ -10,7 +10,10 @@ import type { IfMatch } from './content-versions.ts';
 import { requireName, type ResourceEditor } from './editor.ts';
 import { removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
+import { deniesOfPolicy } from './deny-changes.ts';
+import type { DenyGuard } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
+import type { Guards } from './guards.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
 import { policySummary, policyView, type PolicySummary, type PolicyView } from './views.ts';
 
@@ -34,11 +37,13 @@ export class PolicyManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
   readonly #escalation: EscalationGuard;
+  readonly #denies: DenyGuard;
 
-  constructor(editor: ResourceEditor, directory: Directory, escalation: EscalationGuard) {
+  constructor(editor: ResourceEditor, directory: Directory, { escalation, denies }: Guards) {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
+    this.#denies = denies;
   }
 
   /** @throws {StoreError} invalid, already-exists, forbidden */
@@ -58,7 +63,11 @@ export class PolicyManager {
       metadata: this.#editor.newMetadata(name, caller),
       spec,
     };
-    return policyView(await this.#editor.store.create('Policy', policy));
+    return policyView(
+      await this.#written(caller, name, { before: undefined, after: spec }, () =>
+        this.#editor.store.create('Policy', policy),
+      ),
+    );
   }
 
   /** @throws {StoreError} not-found */
@@ -88,7 +97,26 @@ export class PolicyManager {
     const { statements } = hasDocument(changes) ? changedDocument(changes, current.spec) : current.spec;
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
     this.#escalation.requireMayWritePolicy(caller, name, current.spec, spec);
-    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
+    return policyView(
+      await this.#written(caller, name, { before: current.spec, after: spec }, () =>
+        this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }),
+      ),
+    );
+  }
+
+  /** Writes, unless a deny that is added would apply to an administrator. */
+  async #written(
+    caller: Principal,
+    name: string,
+    specs: { readonly before: PolicySpec | undefined; readonly after: PolicySpec },
+    write: () => Promise<Policy>,
+  ): Promise<Policy> {
+    const change = deniesOfPolicy(this.#editor, caller, name, specs);
+    if (change === undefined) return write();
+    await this.#denies.check(caller, change);
+    const written = await write();
+    await this.#denies.confirm(caller, change);
+    return written;
   }
 
   /** @throws {StoreError} not-found; conflict while a role has the policy; forbidden */
