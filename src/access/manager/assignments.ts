@@ -3,7 +3,8 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { expiryOf, sameSubject, subjectKey } from '../subjects.ts';
+import { expiryOf, sameSubject } from '../subjects.ts';
+import type { AssignmentList } from './assignment-list.ts';
 import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
@@ -17,7 +18,7 @@ import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireFuture } from './expiry.ts';
 import { confirmTarget } from './references.ts';
-import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
+import type { AssignmentView } from './views.ts';
 
 /**
  * Assigns roles to subjects. REST creates one object per assignment, with a name derived from role and subject, so that concurrent creation
@@ -29,52 +30,16 @@ export class AssignmentManager {
   readonly #escalation: EscalationGuard;
   readonly #administrators: Administrators;
   readonly #denies: DenyGuard;
+  readonly #list: AssignmentList;
 
-  constructor(editor: ResourceEditor, directory: Directory, { escalation, denies, administrators }: Guards) {
+  constructor(editor: ResourceEditor, directory: Directory, list: AssignmentList, guards: Guards) {
+    const { escalation, denies, administrators } = guards;
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
     this.#administrators = administrators;
     this.#denies = denies;
-  }
-
-  /** Each subject once, in a stable order. @throws {StoreError} not-found */
-  list(role: string): AssignmentView[] {
-    this.#editor.mustGet('Role', role);
-    return this.#views((other) => other === role)
-      .map(({ view }) => view)
-      .sort(compareBy(sortKey));
-  }
-
-  /** Each subject of each role once, by role; only roles for which `readable` returns true. */
-  listAll(readable: (role: string) => boolean): RoleAssignmentView[] {
-    const known = new Map<string, boolean>();
-    const views = this.#views((role) => {
-      const answer = known.get(role) ?? readable(role);
-      known.set(role, answer);
-      return answer;
-    });
-    return views
-      .map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view))
-      .sort(compareBy(roleSortKey));
-  }
-
-  /** Each subject of each wanted role once. */
-  #views(wanted: (role: string) => boolean): SubjectOfRole[] {
-    const views = new Map<string, SubjectOfRole>();
-    for (const assignment of this.#editor.store.list('RoleAssignment')) {
-      const { role, subjects } = assignment.spec;
-      if (!wanted(role)) continue;
-      for (const subject of subjects) {
-        const canonical = this.#canonical(subject);
-        const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
-        const known = views.get(key);
-        // A subject in several objects has the role until the last of its expiry times.
-        if (known && expiryOf(known.subject) >= expiryOf(canonical)) continue;
-        views.set(key, { role, subject: canonical, view: this.#view(canonical, assignment) });
-      }
-    }
-    return [...views.values()];
+    this.#list = list;
   }
 
   /**
@@ -125,7 +90,7 @@ export class AssignmentManager {
     };
     const made = await this.#createOrJoin(caller, object, subject);
     const problem = await this.#missingReference(role, uid, subject);
-    if (problem === undefined) return this.#view(subject, made);
+    if (problem === undefined) return this.#list.view(subject, made);
     await this.#removeSubject(caller, name, subject);
     throw problem;
   }
@@ -158,7 +123,7 @@ export class AssignmentManager {
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
     else await this.#escalation.requireMayUnassign(caller, role);
     for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
-    return this.#view(subject, assignments[0]);
+    return this.#list.view(subject, assignments[0]);
   }
 
   /**
@@ -209,7 +174,7 @@ export class AssignmentManager {
         if (!isStoreError(error, 'not-found')) throw error;
       }
     }
-    return this.#view(subject, written[0] ?? existing[0]);
+    return this.#list.view(subject, written[0] ?? existing[0]);
   }
 
   /** The spec with the subject's new expiry; the same object if it has that expiry already. */
@@ -299,28 +264,6 @@ export class AssignmentManager {
     if (type !== 'service-token' || this.#directory.tokenNameOf(name) !== undefined) return;
     throw noSuchToken(name);
   }
-
-  #view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
-    const { type, name, expiresAt } = canonical;
-    const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
-    if (!assignment) return { subject, subjectType: type };
-    const { metadata } = assignment;
-    return {
-      subject,
-      subjectType: type,
-      createdAt: createdAt(metadata),
-      createdBy: createdBy(metadata),
-      expiresAt: expiresAt ?? null,
-      status: expiryOf(canonical) > this.#editor.now() ? 'ACTIVE' : 'EXPIRED',
-      ...managedBy(metadata),
-    };
-  }
-}
-
-interface SubjectOfRole {
-  readonly role: string;
-  readonly subject: Subject;
-  readonly view: AssignmentView;
 }
 
 /** A subject was added while the last one was being removed, or the other subjects were removed. Ends the edit; the removal starts again. */
@@ -343,18 +286,4 @@ function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAs
   if (subjects.length === spec.subjects.length) return spec;
   if (subjects.length === 0) throw new SubjectsChanged();
   return { ...spec, subjects };
-}
-
-/** Sort key of assignment lists. */
-export function sortKey({ subject, subjectType }: AssignmentView): string {
-  return `${subjectType} ${subject}`;
-}
-
-function compareBy<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
-  return (a, b) => (keyOf(a) < keyOf(b) ? -1 : 1);
-}
-
-/** Sort key of the list of all assignments. */
-export function roleSortKey(view: RoleAssignmentView): string {
-  return `${view.role} ${sortKey(view)}`;
 }

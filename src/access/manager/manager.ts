@@ -1,5 +1,7 @@
 import type { Directory } from '../directory.ts';
 import { Administrators } from './administrators.ts';
+import { AssignmentList } from './assignment-list.ts';
+import { AssignmentSet } from './assignment-set.ts';
 import { AssignmentManager } from './assignments.ts';
 import { recordingStore } from './changes.ts';
 import { DenyGuard } from './deny-guard.ts';
@@ -67,6 +69,8 @@ export class RbacManager {
   readonly roles: RoleManager;
   readonly policies: PolicyManager;
   readonly assignments: AssignmentManager;
+  readonly assignmentList: AssignmentList;
+  readonly assignmentSet: AssignmentSet;
   readonly serviceTokens: ServiceTokenManager;
 
   readonly usage: UsageTracker | undefined;
@@ -89,7 +93,9 @@ export class RbacManager {
     const guards = { escalation, denies, administrators };
     this.roles = new RoleManager(editor, directory, guards);
     this.policies = new PolicyManager(editor, directory, guards);
-    this.assignments = new AssignmentManager(editor, directory, guards);
+    this.assignmentList = new AssignmentList(editor, directory);
+    this.assignments = new AssignmentManager(editor, directory, this.assignmentList, guards);
+    this.assignmentSet = new AssignmentSet(editor, directory, this.assignments, this.assignmentList);
     this.serviceTokens = new ServiceTokenManager(editor, directory, this.assignments);
   }
 

@@ -65,19 +65,21 @@ export const CreateRoleRequest = Type.Object(
 const readOnlyText = Type.Optional(
   Type.String({ maxLength: MAX_SRN, description: 'Read-only: accepted and ignored.' }),
 );
+const readOnlyList = Type.Optional(
+  Type.Array(Type.String({ maxLength: MAX_SRN }), {
+    maxItems: 1000,
+    description: 'Read-only: accepted and ignored.',
+  }),
+);
+const readOnlyOrNull = Type.Optional(Type.Union([Type.String({ maxLength: MAX_SRN }), Type.Null()]));
 const readOnly = (kind: string) => ({
   srn: Type.Optional(Type.String({ maxLength: MAX_SRN, description: `Must be that of the ${kind}.` })),
   createdAt: readOnlyText,
   lastUpdatedAt: readOnlyText,
   createdBy: readOnlyText,
   lastUpdatedBy: readOnlyText,
-  managedBy: Type.Optional(
-    Type.Array(Type.String({ maxLength: MAX_SRN }), {
-      maxItems: 1000,
-      description: 'Read-only: accepted and ignored.',
-    }),
-  ),
-  lastUsedAt: Type.Optional(Type.Union([Type.String({ maxLength: MAX_SRN }), Type.Null()])),
+  managedBy: readOnlyList,
+  lastUsedAt: readOnlyOrNull,
   warnings: Type.Optional(Type.Array(Type.String({ maxLength: 4096 }), { maxItems: 100 })),
 });
 export const UpdateRoleRequest = Type.Object(
@@ -134,6 +136,25 @@ export const Assignment = Type.Object(
     managedBy: history.managedBy,
   },
   { $id: 'Assignment' },
+);
+export const ReplaceAssignmentsRequest = Type.Array(
+  Type.Object(
+    {
+      ...CreateAssignmentRequest.properties,
+      expiresAt: Type.Optional(
+        Nullable(
+          Time('Expiry time of the assignment; none if absent or null. One that has passed must be the present one'),
+        ),
+      ),
+      createdAt: readOnlyText,
+      createdBy: readOnlyText,
+      status: readOnlyText,
+      managedBy: readOnlyList,
+      lastUsedAt: readOnlyOrNull,
+    },
+    closed,
+  ),
+  { maxItems: 1000, description: 'All subjects that are to have the role, as GET returns them.' },
 );
 export const AssignmentOfRole = Type.Object(
   { role: Type.String({ description: 'Name of the role.' }), ...Assignment.properties },

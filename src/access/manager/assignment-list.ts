@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import type { Role, RoleAssignment } from '../../resources/kinds.ts';
+import { ANNOTATIONS } from '../../resources/meta.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { Directory } from '../directory.ts';
+import { expiryOf, subjectKey } from '../subjects.ts';
+import { canonicalSubject } from './canonical-subject.ts';
+import type { ResourceEditor } from './editor.ts';
+import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
+
+/** The subjects of a role, with the version that all of them have together. */
+export interface SubjectsOfRole {
+  readonly subjects: readonly Subject[];
+  /** Changes with the subjects and their expiry, and with each conditional change. */
+  readonly version: string;
+}
+
+/** 128 bits in base64url. */
+const VERSION_LENGTH = 22;
+
+/** Shows the assignments in the local view. */
+export class AssignmentList {
+  readonly #editor: ResourceEditor;
+  readonly #directory: Directory;
+
+  constructor(editor: ResourceEditor, directory: Directory) {
+    this.#editor = editor;
+    this.#directory = directory;
+  }
+
+  /** The version of what list() returns. @throws {StoreError} not-found */
+  version(role: string): string {
+    return this.subjectsOf(this.#editor.mustGet('Role', role), this.#editor.store.list('RoleAssignment')).version;
+  }
+
+  /** @param assignments all of the store */
+  subjectsOf(role: Role, assignments: readonly RoleAssignment[]): SubjectsOfRole {
+    const { name, uid, annotations } = role.metadata;
+    const subjects = this.#views((other) => other === name, assignments).map(({ subject }) => subject);
+    const content = subjects
+      .map((subject) => `${subjectKey(subject.type, subject.name)} ${subject.expiresAt ?? ''}`)
+      .sort();
+    const text = JSON.stringify([uid, annotations?.[ANNOTATIONS.assignmentsVersion], content]);
+    return { subjects, version: createHash('sha256').update(text).digest('base64url').slice(0, VERSION_LENGTH) };
+  }
+
+  /** Each subject once, in a stable order. @throws {StoreError} not-found */
+  list(role: string): AssignmentView[] {
+    this.#editor.mustGet('Role', role);
+    return this.#views((other) => other === role)
+      .map(({ view }) => view)
+      .sort(compareBy(sortKey));
+  }
+
+  /** Each subject of each role once, by role; only roles for which `readable` returns true. */
+  listAll(readable: (role: string) => boolean): RoleAssignmentView[] {
+    const known = new Map<string, boolean>();
+    const views = this.#views((role) => {
+      const answer = known.get(role) ?? readable(role);
+      known.set(role, answer);
+      return answer;
+    });
+    return views
+      .map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view))
+      .sort(compareBy(roleSortKey));
+  }
+
+  /** Each subject of each wanted role once. */
+  #views(
+    wanted: (role: string) => boolean,
+    assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
+  ): SubjectOfRole[] {
+    const views = new Map<string, SubjectOfRole>();
+    for (const assignment of assignments) {
+      const { role, subjects } = assignment.spec;
+      if (!wanted(role)) continue;
+      for (const subject of subjects) {
+        const canonical = canonicalSubject(this.#directory, subject);
+        const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
+        const known = views.get(key);
+        // A subject in several objects has the role until the last of its expiry times.
+        if (known && expiryOf(known.subject) >= expiryOf(canonical)) continue;
+        views.set(key, { role, subject: canonical, view: this.view(canonical, assignment) });
+      }
+    }
+    return [...views.values()];
+  }
+
+  view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+    const { type, name, expiresAt } = canonical;
+    const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
+    if (!assignment) return { subject, subjectType: type };
+    const { metadata } = assignment;
+    return {
+      subject,
+      subjectType: type,
+      createdAt: createdAt(metadata),
+      createdBy: createdBy(metadata),
+      expiresAt: expiresAt ?? null,
+      status: expiryOf(canonical) > this.#editor.now() ? 'ACTIVE' : 'EXPIRED',
+      ...managedBy(metadata),
+    };
+  }
+}
+
+interface SubjectOfRole {
+  readonly role: string;
+  readonly subject: Subject;
+  readonly view: AssignmentView;
+}
+
+/** Sort key of assignment lists. */
+export function sortKey({ subject, subjectType }: AssignmentView): string {
+  return `${subjectType} ${subject}`;
+}
+
+function compareBy<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
+  return (a, b) => (keyOf(a) < keyOf(b) ? -1 : 1);
+}
+
+/** Sort key of the list of all assignments. */
+export function roleSortKey(view: RoleAssignmentView): string {
+  return `${view.role} ${sortKey(view)}`;
+}
