@@ -11,6 +11,8 @@ const parts = {
 
 export default defineConfig({
   test: {
+    // The console output of tests that fail; libraries for tests print warnings.
+    silent: 'passed-only',
     projects: [
       {
         test: {
@@ -46,6 +48,7 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 300_000,
+          expect: { poll: { timeout: 30_000 } },
           sequence: { groupOrder: 2 },
         },
       },

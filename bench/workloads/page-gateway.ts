@@ -22,6 +22,7 @@ const service = await createQueryService({
     endpoint: () => endpoint,
     close: async () => undefined,
     tableNames: () => undefined,
+    currentTables: async () => [],
     actualTables: async (names) => names,
   },
   identity: { id: 'bench', host: '127.0.0.1', port: 8080 },

@@ -13,12 +13,18 @@ import type { UsageTracker } from './usage/usage-tracker.ts';
 import { TokenIndex, type KnownToken } from './authenticators/token-index.ts';
 
 export interface DirectoryOptions {
-  /** Whether a service token's Secret is matched by the token's name only: see TokenIndex. */
-  readonly ownersByName?: boolean;
   /** Decides which assignments have expired. */
   readonly clock?: WallClock;
-  /** Records what decides. */
+  /** Records the statements, roles and tokens that determine decisions. */
   readonly usage?: UsageTracker | undefined;
+}
+
+/** One assignment by which a principal has a role. */
+export interface HeldAssignment {
+  readonly role: string;
+  readonly subject: Subject;
+  /** Milliseconds since the epoch; Infinity for no end. */
+  readonly expiry: number;
 }
 
 /**
@@ -29,18 +35,17 @@ export class Directory implements Authorizer {
   readonly #store: ResourceStore;
   readonly #engine: DecisionEngine;
   readonly #subjects = new SubjectIndex();
-  readonly #tokens: TokenIndex;
+  readonly #tokens = new TokenIndex();
   readonly #clock: WallClock;
   readonly deployment: Deployment;
   readonly #unsubscribe: (() => void)[];
 
   /** Subscribes to the store; the existing objects are loaded when the constructor returns. */
   constructor(store: ResourceStore, deployment: Deployment, options: DirectoryOptions = {}) {
-    const { ownersByName = false, clock = systemClock, usage } = options;
+    const { clock = systemClock, usage } = options;
     this.#store = store;
     this.#clock = clock;
     this.deployment = deployment;
-    this.#tokens = new TokenIndex(ownersByName);
     this.#engine = new DecisionEngine(deployment, this, { clock, observer: usage && this.#recorder(usage) });
     this.#unsubscribe = [
       store.subscribe('Policy', (event) => {
@@ -59,11 +64,6 @@ export class Directory implements Authorizer {
       store.subscribe('ServiceToken', ({ type, object }) => {
         if (type === 'deleted') this.#tokens.removeToken(object.metadata.name);
         else this.#tokens.setToken(object);
-        this.#engine.rolesReassigned();
-      }),
-      store.subscribe('Secret', ({ type, object }) => {
-        if (type === 'deleted') this.#tokens.removeSecret(object.metadata.name);
-        else this.#tokens.setSecret(object);
         this.#engine.rolesReassigned();
       }),
     ];
@@ -97,7 +97,7 @@ export class Directory implements Authorizer {
     return this.heldRoles(principal).roles;
   }
 
-  /** The roles that the principal has now, and for how long this answer is right if no assignment changes. */
+  /** The roles that the principal has now, and until when they stay the same if no assignment changes. */
   heldRoles(principal: Principal): HeldRoles {
     const now = this.#clock.now();
     const roles = new Set<string>();
@@ -115,7 +115,7 @@ export class Directory implements Authorizer {
     return { roles: [...roles].sort(), validFrom, validUntil };
   }
 
-  /** Milliseconds since the epoch until which the principal has the role: Infinity for ever, -Infinity if it does not have it. */
+  /** Milliseconds since the epoch until which the principal has the role: Infinity if the assignment does not expire, -Infinity if it does not have the role. */
   roleExpiry(principal: Principal, role: string): number {
     let last = -Infinity;
     for (const { type, name } of this.subjectsOf(principal))
@@ -173,6 +173,18 @@ export class Directory implements Authorizer {
       });
     }
     return found;
+  }
+
+  /** By which of its subjects the principal has which existing role, and until when; by role. Expired assignments are left out. */
+  assignmentsOf(principal: Principal): HeldAssignment[] {
+    const now = this.#clock.now();
+    const held: HeldAssignment[] = [];
+    for (const subject of this.subjectsOf(principal)) {
+      this.#subjects.forEachRole(subject.type, subject.name, (role, expiry) => {
+        if (expiry > now && this.#store.get('Role', role) !== undefined) held.push({ role, subject, expiry });
+      });
+    }
+    return held.sort((a, b) => (a.role < b.role ? -1 : a.role > b.role ? 1 : 0));
   }
 
   /** Names of the existing roles that a service token has. */

@@ -1,15 +1,12 @@
-import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Secret, ServiceToken } from '../resources/kinds.ts';
-import { API_VERSION, LABELS, NAME_MAX_LENGTH, type OwnerReference } from '../resources/meta.ts';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ServiceToken } from '../resources/kinds.ts';
+import type { PreviousHash, ServiceTokenStatus } from '../resources/service-token.ts';
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 export const ACCESS_KEY_LENGTH = 16;
 export const SECRET_KEY_LENGTH = 32;
 const TOKEN_PREFIX = 'svc-';
 const TOKEN_FORM = new RegExp(`^svc-([a-z0-9]{${ACCESS_KEY_LENGTH}})-([a-z0-9]{${SECRET_KEY_LENGTH}})$`);
-
-/** Value of the label `olapwarden.io/part` on Secrets with hashes; Secrets with tokens have another value. */
-export const HASH_SECRET_PART = 'service-token';
 
 /** Both parts of a service token. `secretKey` is a credential: it is returned once and never stored. */
 export interface TokenKeys {
@@ -74,80 +71,25 @@ export function secretHashMatches(secretHash: string, storedHash: string): boole
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-/** Content of a token's hash Secret, decoded. */
+/** The hashes of a token's secret keys, which the status of its ServiceToken contains. */
 export interface TokenHashes {
   readonly accessKey: string;
   readonly secretHash: string;
-  /** After a rotation: hash of the previous secret, valid until `previousExpiresAt` (RFC 3339). */
-  readonly previousHash?: string;
-  readonly previousExpiresAt?: string;
-}
-
-/** Hashes with the ServiceToken that they belong to. */
-export interface OwnedHashes extends TokenHashes {
-  readonly tokenName: string;
-  readonly tokenUid: string;
-}
-
-/** Name of a token's hash Secret; a name that is too long is truncated and made unique with a hash. */
-export function hashSecretName(tokenName: string): string {
-  const name = `${tokenName}-hash`;
-  if (name.length <= NAME_MAX_LENGTH) return name;
-  return `${tokenName.slice(0, 180)}.${createHash('sha256').update(tokenName).digest('hex')}`;
+  /** Secret keys that rotations replaced. */
+  readonly previousHashes: readonly PreviousHash[];
 }
 
 /**
- * The Secret with a token's hashes, owned by the ServiceToken so that Kubernetes deletes both together.
- * @param owner a stored ServiceToken (it has a uid)
+ * The hashes in the status; undefined if there is no token yet. A ServiceToken that is deleted and created again has no status, so that the old
+ * secret key is invalid.
  */
-export function buildHashSecret(owner: ServiceToken, hashes: TokenHashes): Secret {
-  const reference: OwnerReference = {
-    apiVersion: API_VERSION,
-    kind: 'ServiceToken',
-    name: owner.metadata.name,
-    uid: owner.metadata.uid ?? '',
-    controller: true,
-  };
-  const data: Record<string, string> = { accessKey: hashes.accessKey, secretHash: hashes.secretHash };
-  if (hashes.previousHash) data['previousHash'] = hashes.previousHash;
-  if (hashes.previousExpiresAt) data['previousExpiresAt'] = hashes.previousExpiresAt;
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: {
-      name: hashSecretName(owner.metadata.name),
-      labels: { [LABELS.part]: HASH_SECRET_PART, [LABELS.managedBy]: 'olap-warden' },
-      ownerReferences: [reference],
-    },
-    type: 'Opaque',
-    data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, encode(value)])),
-  };
-}
-
-/** Parses a hash Secret; undefined for other Secrets and invalid ones. */
-export function readHashSecret(secret: Secret): OwnedHashes | undefined {
-  if (secret.metadata.labels?.[LABELS.part] !== HASH_SECRET_PART) return undefined;
-  const owner = secret.metadata.ownerReferences?.find(({ kind }) => kind === 'ServiceToken');
-  if (!owner) return undefined;
-  const accessKey = decode(secret.data?.['accessKey']);
-  const secretHash = decode(secret.data?.['secretHash']);
+export function hashesOf({ status }: ServiceToken): TokenHashes | undefined {
+  const { accessKey, secretHash, previousHashes = [] } = status ?? {};
   if (!accessKey || !secretHash) return undefined;
-  const previousHash = decode(secret.data?.['previousHash']);
-  const previousExpiresAt = decode(secret.data?.['previousExpiresAt']);
-  return {
-    tokenName: owner.name,
-    tokenUid: owner.uid,
-    accessKey,
-    secretHash,
-    ...(previousHash ? { previousHash } : {}),
-    ...(previousExpiresAt ? { previousExpiresAt } : {}),
-  };
+  return { accessKey, secretHash, previousHashes };
 }
 
-function encode(value: string): string {
-  return Buffer.from(value).toString('base64');
-}
-
-function decode(value: string | undefined): string | undefined {
-  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+/** The fields of the status for hashesOf(). */
+export function hashFields({ accessKey, secretHash, previousHashes }: TokenHashes): Partial<ServiceTokenStatus> {
+  return { accessKey, secretHash, ...(previousHashes.length === 0 ? {} : { previousHashes: [...previousHashes] }) };
 }

@@ -1,3 +1,4 @@
+import { REPORT_NAME } from '../resources/cluster-health-report.ts';
 import { readFile } from 'node:fs/promises';
 import { Registry } from 'prom-client';
 import { stringify } from 'yaml';
@@ -47,7 +48,7 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
   try {
     const result = await readAndCheck(request, context);
     if (context.signal.aborted) {
-      context.stderr('error: interrupted before the checks had run\n');
+      context.stderr('error: interrupted before the checks were complete\n');
       return CHECK_EXIT.error;
     }
     if (result.unreachable !== undefined) {
@@ -115,7 +116,6 @@ async function rendered(
       generation: undefined,
       runAt: undefined,
       maxFindings: settings.maxFindings,
-      problems: [],
       now: clock.now(),
     });
   switch (format) {
@@ -129,7 +129,7 @@ async function rendered(
       return renderJunit(result);
     case 'prometheus': {
       const registry = new Registry();
-      healthMetrics(registry, status);
+      healthMetrics(registry, () => [{ name: REPORT_NAME, status: status() }]);
       return registry.metrics();
     }
     case 'json':

@@ -1,9 +1,9 @@
 import type { Authenticator } from '../access/authenticators/authenticator.ts';
+import { hashMigration } from '../access/authenticators/hash-migration.ts';
 import { KubernetesAuthenticator } from '../access/authenticators/kubernetes.ts';
 import { systemClock } from '../platform/clock.ts';
 import { configMapDocument } from '../kubernetes/config-map-document.ts';
 import type { KubernetesTransport } from '../kubernetes/transport.ts';
-import { SERVICE_TOKEN_PART } from '../store/secret-label.ts';
 import type { Boot } from './parts/boot.ts';
 import { openEngine } from './parts/engine.ts';
 import { composeRestApi } from './parts/rest-api.ts';
@@ -18,8 +18,7 @@ export const gateway: ServiceDefinition = { name: 'gateway', defaultHost: '0.0.0
 async function compose(boot: Boot): Promise<number> {
   const { settings, live, readiness } = boot;
   const transport = await openTransport(boot);
-  // Only the hashes of tokens: the gateway must not have the tokens themselves.
-  const store = openKubernetesStore(boot, transport, [SERVICE_TOKEN_PART]);
+  const store = openKubernetesStore(boot, transport);
   const engine = await openEngine(boot);
   const app = await composeRestApi(boot, {
     store,
@@ -36,6 +35,7 @@ async function compose(boot: Boot): Promise<number> {
     const { synced, lastError } = store.health();
     return synced ? undefined : `not synced${lastError === undefined ? '' : `: ${lastError}`}`;
   });
+  readiness.set('token-hashes', hashMigration(store, systemClock));
   return serve(boot, app);
 }
 

@@ -1,5 +1,4 @@
 import { observeStore } from '../api/server/metrics.ts';
-import { SECRET_PARTS } from '../store/secret-label.ts';
 import type { Boot } from './parts/boot.ts';
 import { openEngine } from './parts/engine.ts';
 import { openKubernetesStore, openTransport } from './parts/kubernetes.ts';
@@ -16,7 +15,7 @@ const MAX_AGE_MS = 60_000;
 async function compose(boot: Boot): Promise<undefined> {
   const { readiness, registry } = boot;
   const transport = await openTransport(boot);
-  const store = openKubernetesStore(boot, transport, SECRET_PARTS);
+  const store = openKubernetesStore(boot, transport);
   observeStore(registry, () => store.health());
   const engine = await openEngine(boot);
   const running = startControllers(boot, { store, engine, transport, tasks: await resultCleaner(boot) });

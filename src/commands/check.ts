@@ -6,6 +6,7 @@ import { parseInterval, thresholdProblem, unknownCheck, type CheckSettings } fro
 
 /** Maximum findings per check in a report. */
 const MAX_FINDINGS = 200;
+const MIN_TIMEOUT_MS = 1_000;
 
 const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
 
@@ -93,7 +94,7 @@ function oneOf<T extends string>(option: string, value: string, allowed: readonl
 }
 
 function timeoutFrom(value: string): number {
-  const ms = parseInterval(value);
+  const ms = parseInterval(value, MIN_TIMEOUT_MS);
   if (ms === undefined)
     throw new Error(`invalid \`--timeout ${value}\`: it must be a duration such as \`90s\` or \`10m\``);
   return ms;

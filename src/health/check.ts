@@ -79,7 +79,7 @@ export function defineCheck<T extends Thresholds>(definition: CheckDefinition<T>
   return definition;
 }
 
-/** Default name of the property: the open-source engine has no such feature and hence no name for it. */
+/** Default name of the property: the open-source engine has no such feature and no name for it. */
 export const PREBUILT_SNAPSHOT_PROPERTY = 'pinot.upsert.prebuilt.snapshot.enabled';
 
 /** The highest value of `spec.maxFindings`. */

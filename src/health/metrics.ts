@@ -1,44 +1,54 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
+import {
+  REPORT_NAME,
+  type ClusterHealthReportSpec,
+  type ClusterHealthReportStatus,
+} from '../resources/cluster-health-report.ts';
 import { CATALOGUE } from './catalogue.ts';
+import { nextRunAt } from './schedule.ts';
 
+const OUTCOMES = ['success', 'unreachable', 'deadline', 'error'] as const;
 /**
- * `success`: the report covers the whole cluster. `unreachable`: no controller answered. `deadline`: the deadline of the run aborted
+ * `success`: the report covers the whole cluster. `unreachable`: no controller responded. `deadline`: the deadline of the run aborted
  * reads. `error`: the run failed without a report.
  */
-export type RunOutcome = 'success' | 'unreachable' | 'deadline' | 'error';
+export type RunOutcome = (typeof OUTCOMES)[number];
 export type CallOutcome = 'ok' | 'http_error' | 'unreachable' | 'timeout' | 'aborted' | 'bad_answer';
 
 /** Counts runs and calls to the engine. */
 export interface HealthMetrics {
-  run(outcome: RunOutcome): void;
+  /** @param report name of the report */
+  run(outcome: RunOutcome, report: string): void;
+  /** Removes the counters of a deleted report. */
+  forget(report: string): void;
   /** @param endpoint one of a fixed set of names, not a path */
   engineCall(endpoint: string, outcome: CallOutcome): void;
 }
 
-export const NO_METRICS: HealthMetrics = { run: () => undefined, engineCall: () => undefined };
+export const NO_METRICS: HealthMetrics = {
+  run: () => undefined,
+  forget: () => undefined,
+  engineCall: () => undefined,
+};
 
 /**
  * Registers the metrics of the health task. Call it once for each registry.
  *
- * The values of the report are read with `getReport` at each scrape. A new leader therefore exports the same values as the previous one
- * from its first scrape on. If `getReport` returns undefined (this process does not lead, or no run has ended yet), these series are
- * absent, so that exactly one of several processes exports them.
+ * The values of the reports are read with `getReports` at each scrape. A new leader therefore exports the same values as the previous one
+ * from its first scrape on. If `getReports` returns none (this process does not lead), these series are absent, so that exactly one of
+ * several processes exports them. Each series has the name of its report as a label.
  */
-export function healthMetrics(
-  registry: Registry,
-  getReport: () => ClusterHealthReportStatus | undefined,
-): HealthMetrics {
+export function healthMetrics(registry: Registry, getReports: ReportSource): HealthMetrics {
   const registers = [registry];
-  checkGauges(registers, getReport);
-  runGauges(registers, getReport);
+  checkGauges(registers, getReports);
+  runGauges(registers, getReports);
   const runs = new Counter({
     name: 'olap_warden_health_runs_total',
-    help: 'Runs of the health checks, by result.',
-    labelNames: ['result'],
+    help: 'Runs of the health checks, by report and result.',
+    labelNames: ['result', 'report'],
     registers,
   });
-  for (const result of ['success', 'unreachable', 'deadline', 'error']) runs.inc({ result }, 0);
+  for (const result of OUTCOMES) runs.inc({ result, report: REPORT_NAME }, 0);
   const calls = new Counter({
     name: 'olap_warden_health_engine_calls_total',
     help: 'Calls of the health checks to the engine, by endpoint and outcome.',
@@ -46,64 +56,87 @@ export function healthMetrics(
     registers,
   });
   return {
-    run: (result) => runs.inc({ result }),
+    run: (result, report) => runs.inc({ result, report }),
+    forget: (report) => {
+      for (const result of OUTCOMES) runs.remove({ result, report });
+    },
     engineCall: (endpoint, outcome) => calls.inc({ endpoint, outcome }),
   };
 }
 
-type ReportSource = () => ClusterHealthReportStatus | undefined;
+/** What the metrics show of a report. */
+export interface ReportedHealth {
+  readonly name: string;
+  readonly status: ClusterHealthReportStatus | undefined;
+  /** When the checks run; absent for a single run. */
+  readonly timing?: Pick<ClusterHealthReportSpec, 'interval' | 'schedule'>;
+}
 
-function checkGauges(registers: Registry[], getReport: ReportSource): void {
-  const gauge = (name: string, help: string, set: (self: Gauge<'check'>, report: ClusterHealthReportStatus) => void) =>
+type ReportSource = () => readonly ReportedHealth[];
+
+function checkGauges(registers: Registry[], getReports: ReportSource): void {
+  type SetCheck = (check: string, value: number) => void;
+  const gauge = (name: string, help: string, collect: (status: ClusterHealthReportStatus, set: SetCheck) => void) =>
     new Gauge({
       name: `olap_warden_health_check_${name}`,
       help,
-      labelNames: ['check'],
+      labelNames: ['check', 'report'],
       registers,
       collect() {
         this.reset();
-        const report = getReport();
-        if (report !== undefined) set(this, report);
+        for (const { name: report, status } of getReports()) {
+          if (status !== undefined) collect(status, (check, value) => this.set({ check, report }, value));
+        }
       },
     });
-  gauge('status', '1 if the check passed, 0 if it failed.', (self, report) => {
-    for (const { name, status } of report.checks ?? []) self.set({ check: name }, status === 'PASS' ? 1 : 0);
+  gauge('status', '1 if the check passed, 0 if it failed.', ({ checks = [] }, set) => {
+    for (const { name, status } of checks) set(name, status === 'PASS' ? 1 : 0);
   });
-  gauge('findings', 'Number of findings of the check.', (self, report) => {
-    for (const { name, findingCount } of report.checks ?? []) self.set({ check: name }, findingCount);
+  gauge('findings', 'Number of findings of the check.', ({ checks = [] }, set) => {
+    for (const { name, findingCount } of checks) set(name, findingCount);
   });
-  gauge('evaluated', '1 if the latest run could evaluate the check, else 0.', (self, report) => {
-    const evaluated = new Map((report.checks ?? []).map((check) => [check.name, check.couldNotEvaluate !== true]));
-    for (const { name } of CATALOGUE) self.set({ check: name }, evaluated.get(name) === true ? 1 : 0);
+  gauge('evaluated', '1 if the latest run could evaluate the check, else 0.', ({ checks = [] }, set) => {
+    const evaluated = new Map(checks.map((check) => [check.name, check.couldNotEvaluate !== true]));
+    for (const { name } of CATALOGUE) set(name, evaluated.get(name) === true ? 1 : 0);
   });
   gauge(
     'since_timestamp_seconds',
     'Time when the check last changed its status, seconds since the epoch.',
-    (self, report) => {
-      for (const { name, since } of report.checks ?? []) {
-        if (since !== undefined) self.set({ check: name }, Date.parse(since) / 1000);
-      }
+    ({ checks = [] }, set) => {
+      for (const { name, since } of checks) if (since !== undefined) set(name, Date.parse(since) / 1000);
     },
   );
 }
 
-function runGauges(registers: Registry[], getReport: ReportSource): void {
-  const gauge = (name: string, help: string, value: (report: ClusterHealthReportStatus) => number | undefined) =>
+function runGauges(registers: Registry[], getReports: ReportSource): void {
+  const gauge = (
+    name: string,
+    help: string,
+    value: (status: ClusterHealthReportStatus, report: ReportedHealth) => number | undefined,
+  ) =>
     new Gauge({
       name: `olap_warden_health_${name}`,
       help,
+      labelNames: ['report'],
       registers,
       collect() {
-        this.remove();
-        const report = getReport();
-        const current = report === undefined ? undefined : value(report);
-        if (current !== undefined) this.set(current);
+        this.reset();
+        for (const report of getReports()) {
+          const current = report.status === undefined ? undefined : value(report.status, report);
+          if (current !== undefined) this.set({ report: report.name }, current);
+        }
       },
     });
   gauge(
     'last_run_timestamp_seconds',
     'Start of the latest run of the health checks, seconds since the epoch.',
     ({ lastRunTime }) => (lastRunTime === undefined ? undefined : Date.parse(lastRunTime) / 1000),
+  );
+  gauge(
+    'next_run_timestamp_seconds',
+    'Time when the next run is due, seconds since the epoch; in the past when it is late or suspended.',
+    ({ lastRunTime }, { timing }) =>
+      lastRunTime === undefined || timing === undefined ? undefined : nextRunAt(timing, Date.parse(lastRunTime)) / 1000,
   );
   gauge('last_run_duration_seconds', 'Duration of the latest run of the health checks.', ({ durationMs }) =>
     durationMs === undefined ? undefined : durationMs / 1000,

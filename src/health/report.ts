@@ -4,7 +4,7 @@ import type {
   Finding,
   RunningRun,
 } from '../resources/cluster-health-report.ts';
-import { updateConditions, withoutConditions, type NewCondition } from '../resources/conditions.ts';
+import { updateConditions, type NewCondition } from '../resources/conditions.ts';
 import type { Condition } from '../resources/meta.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { CheckResult } from './evaluation.ts';
@@ -16,25 +16,27 @@ export const MAX_STATUS_BYTES = 512 * 1024;
 export interface ReportInput {
   readonly result: RunResult;
   readonly previous: ClusterHealthReportStatus | undefined;
+  /** `metadata.generation` of the settings of the run. */
   readonly generation: number | undefined;
-  /** Value of the run-at annotation that this run answers. */
+  /** Value of the run-at annotation that requested this run. */
   readonly runAt: string | undefined;
   readonly maxFindings: number;
-  /** Messages about invalid settings. */
-  readonly problems: readonly string[];
   /** Time of the write, milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** The status of the report after a run. Replaces the previous status as a whole. */
+/**
+ * The status of the report after a run. Replaces the previous status except what the reconciler writes: `observedGeneration` and the
+ * conditions about the settings.
+ */
 export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
-  const { result, previous, generation, runAt } = input;
+  const { result, previous, runAt } = input;
   const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
   const failed = result.results.filter(({ outcome }) => outcome.status === 'FAIL').length;
   for (let limit = input.maxFindings; ; limit = Math.floor(limit / 2)) {
     const status: ClusterHealthReportStatus = {
       ...(previous?.srn === undefined ? {} : { srn: previous.srn }),
-      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      ...(previous?.observedGeneration === undefined ? {} : { observedGeneration: previous.observedGeneration }),
       conditions: conditionsAfter(input, failed),
       lastRunTime: result.startedAt.toISOString(),
       durationMs: Math.round(result.durationMs),
@@ -78,73 +80,41 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-const RUN_CONDITIONS: ReadonlySet<string> = new Set(['Healthy', 'Ready', 'Stalled', 'Reconciling']);
+const RUN_CONDITIONS: ReadonlySet<string> = new Set(['Healthy']);
 
-function conditionsAfter({ result, problems, previous, generation, now }: ReportInput, failed: number): Condition[] {
-  const conditions = [healthyCondition(result.results.length, failed), readyCondition(result.unreachable)];
-  if (problems.length > 0) {
-    conditions.push({
-      type: 'Stalled',
-      status: 'True',
-      reason: 'InvalidSettings',
-      message: cut(`${problems.join('; ')}; the defaults are used instead`, 4096),
-    });
-  }
-  return updateConditions(previous?.conditions, { conditions, owned: RUN_CONDITIONS, generation, now });
+function conditionsAfter({ result, previous, generation, now }: ReportInput, failed: number): Condition[] {
+  return updateConditions(previous?.conditions, {
+    conditions: [healthyCondition(result, failed)],
+    owned: RUN_CONDITIONS,
+    generation,
+    now,
+  });
 }
 
-function healthyCondition(total: number, failed: number): NewCondition {
+/** Whether the cluster is healthy. It does not affect `Ready`: a deployment of the report must not wait for the cluster. */
+function healthyCondition({ unreachable, results }: RunResult, failed: number): NewCondition {
+  const total = results.length;
+  if (unreachable !== undefined) {
+    const message = cut(`the cluster could not be read: ${unreachable}`, 1024);
+    return { type: 'Healthy', status: 'False', reason: 'EngineUnreachable', message };
+  }
   return failed === 0
     ? { type: 'Healthy', status: 'True', reason: 'AllChecksPassed', message: `all ${total} checks passed` }
     : { type: 'Healthy', status: 'False', reason: 'ChecksFailed', message: `${failed} of ${total} checks failed` };
 }
 
-function readyCondition(unreachable: string | undefined): NewCondition {
-  if (unreachable === undefined) {
-    return {
-      type: 'Ready',
-      status: 'True',
-      reason: 'Reported',
-      message: 'the status has the result of the latest run',
-    };
-  }
-  const message = cut(`the cluster could not be read: ${unreachable}`, 1024);
-  return { type: 'Ready', status: 'False', reason: 'EngineUnreachable', message };
-}
-
-const PROGRESS_CONDITION: ReadonlySet<string> = new Set(['Reconciling']);
-
-/** The status during a run: the latest report, a condition and the progress of the run. */
+/** The status during a run: the latest report and the progress of the run. */
 export function withRunning(
   status: ClusterHealthReportStatus | undefined,
   running: RunningRun,
-  generation: number | undefined,
-  now: number,
 ): ClusterHealthReportStatus {
-  const reconciling = {
-    type: 'Reconciling',
-    status: 'True',
-    reason: 'Running',
-    message: progressMessage(running),
-  } as const;
-  const conditions = updateConditions(status?.conditions, {
-    conditions: [reconciling],
-    owned: PROGRESS_CONDITION,
-    generation,
-    now,
-  });
-  return { ...status, running, conditions };
-}
-
-function progressMessage({ id, done, total, checks, checksTotal }: RunningRun): string {
-  if (done === undefined || total === undefined) return `run \`${id}\` in progress`;
-  return `run \`${id}\` in progress: ${done} of ${total} reads done, ${checks.length} of ${checksTotal} checks evaluated`;
+  return { ...status, running };
 }
 
 /** The status without a running run, after a run that ended without a report. */
 export function withoutRunning(status: ClusterHealthReportStatus | undefined): ClusterHealthReportStatus {
   const { running: _, ...report } = status ?? {};
-  return { ...report, conditions: withoutConditions(status?.conditions, PROGRESS_CONDITION) };
+  return report;
 }
 
 /** A new id of a run. @param origin `run` for a periodic run, `api` for one that the REST API requests */

@@ -18,7 +18,7 @@ export interface GatherRequest {
   /** Called after each read. @param total number of reads known so far; grows while tables are found */
   readonly onProgress?: (done: number, total: number) => void;
   /**
-   * Called each time parts of the snapshot become complete. Complete parts do not change any more, except that deleted tables are
+   * Called each time parts of the snapshot become complete. Complete parts no longer change, except that deleted tables are
    * removed at the end. Other parts must not be used.
    */
   readonly onComplete?: (snapshot: ClusterSnapshot, complete: ReadonlySet<Need>) => void;

@@ -4,8 +4,8 @@ import { CATALOGUE, findCheck } from './catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY, type CheckDefinition, type Need, type Thresholds } from './check.ts';
 
 export const DEFAULT_INTERVAL_MS = 20 * 60_000;
-/** Shorter intervals would run the checks without a pause. */
-const MIN_INTERVAL_MS = 1_000;
+/** Shorter intervals would run the checks of a large cluster without a pause. */
+const MIN_INTERVAL_MS = 60_000;
 /** Timers take a signed 32-bit number of milliseconds. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 export const DEFAULT_MAX_FINDINGS = 20;
@@ -112,12 +112,12 @@ export function needsOf(checks: readonly CheckDefinition[]): ReadonlySet<Need> {
 
 /**
  * Parses `spec.interval`, such as `20m` or `1h30m`.
- * @returns milliseconds; undefined if the text is not a duration, or not between 1 s and 24 days (the longest timer)
+ * @returns milliseconds; undefined if the text is not a duration, or not between `minMs` and 24 days (the longest timer)
  */
-export function parseInterval(text: string): number | undefined {
+export function parseInterval(text: string, minMs = MIN_INTERVAL_MS): number | undefined {
   const total = parseDuration(text);
   if (total === undefined) return undefined;
-  return total >= MIN_INTERVAL_MS && total <= MAX_INTERVAL_MS ? total : undefined;
+  return total >= minMs && total <= MAX_INTERVAL_MS ? total : undefined;
 }
 
 /** Parses overrides of the form `CHECK.threshold=value`; `resolveSettings` validates the names. */

@@ -25,7 +25,7 @@ export interface Instance {
   readonly type: InstanceType;
   readonly host: string;
   readonly port: string;
-  /** Port on which a server answers `/health`; undefined if it is not configured. */
+  /** Port on which a server serves `/health`; undefined if it is not configured. */
   readonly adminPort: string | undefined;
   readonly enabled: boolean;
   readonly live: boolean;
@@ -36,9 +36,9 @@ export interface Instance {
 
 export interface InstanceHealth {
   readonly healthy: boolean;
-  /** True if the request got no answer. */
+  /** True if there was no response. */
   readonly unreachable: boolean;
-  /** Status and body of the answer, or the error. */
+  /** Status and body of the response, or the error. */
   readonly detail: string;
   readonly url: string;
 }
@@ -145,7 +145,7 @@ export interface ReloadSummary {
   /** Servers that need a reload; segments if the engine version reports only these. */
   readonly needed: Sample;
   readonly unit: 'server' | 'segment';
-  /** Servers of the table that did not answer. */
+  /** Servers of the table that did not respond. */
   readonly silent: readonly string[];
 }
 
@@ -200,7 +200,7 @@ export interface InstancePartitions {
 }
 
 export interface ClusterSnapshot {
-  /** Why the controller could not be reached; undefined if it answered. */
+  /** Why the controller could not be reached; undefined if it responded. */
   readonly unreachable: string | undefined;
   readonly clusterName: string;
   /** Version of the controller; undefined if it does not report one. */

@@ -77,16 +77,20 @@ export function errorFromStatus(
 
 /** No response: connection refused or reset, time-out, untrusted certificate. The message ends with the text of the operating system or of TLS. */
 export function connectionError(request: string, cause: unknown): KubernetesApiError {
-  return new KubernetesApiError('unavailable', `the Kubernetes API did not answer ${request}: ${rootMessage(cause)}`, {
-    cause,
-  });
+  return new KubernetesApiError(
+    'unavailable',
+    `the Kubernetes API did not respond to ${request}: ${rootMessage(cause)}`,
+    {
+      cause,
+    },
+  );
 }
 
 function codeOf(status: number, reason: string): StoreErrorCode {
   if (status === 404) return 'not-found';
   if (status === 409) return reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
   if (status === 403) return 'forbidden';
-  // 401 is not `forbidden`: the API server does not know this process, whatever the rights of the caller.
+  // 401 is not `forbidden`: the API server rejects the credential of this process, independent of the rights of the caller.
   if (status === 401 || status === 408 || status === 410 || status === 429) return 'unavailable';
   return status >= 400 && status < 500 ? 'invalid' : 'unavailable';
 }
@@ -100,7 +104,7 @@ function messageOf(code: number, status: ApiStatus, request: string): string {
   }
   if (code === 401) return `the Kubernetes API rejected the credentials of this process (401 for ${request})`;
   const text = status.message;
-  if (text === undefined || text === '') return `the Kubernetes API answered ${code} to ${request}`;
+  if (text === undefined || text === '') return `the Kubernetes API responded with ${code} to ${request}`;
   return text;
 }
 

@@ -9,12 +9,15 @@ const POOL = {
   // Streams of one HTTP/2 connection share its failures and its flow control: one stalled reader would delay all others.
   allowH2: false,
   pipelining: 1,
-  connectTimeout: 10_000,
+  connectTimeout: 5_000,
   keepAliveTimeout: 30_000,
   // KubernetesTransport sets a time-out for each request.
   headersTimeout: 0,
   bodyTimeout: 0,
 } as const;
+
+/** The kernel closes a connection whose peer does not answer ten probes, one each second, after this idle time. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 10_000 } as const;
 
 /**
  * One connection pool for the current TLS options. After a change (of a client certificate or a CA), new requests use a new pool; the old
@@ -59,11 +62,11 @@ function open(connection: Credentials['connection']): Dispatcher {
     case 'agent':
       return new Agent({ ...POOL, connect: { ...tlsOf(connection.connect), timeout: POOL.connectTimeout } });
     case 'none':
-      return new Agent(POOL);
+      return new Agent({ ...POOL, connect: { ...KEEP_ALIVE, timeout: POOL.connectTimeout } });
   }
 }
 
 /** Converts the options between the types of node:tls and undici. */
 function tlsOf(options: object): buildConnector.BuildOptions {
-  return options;
+  return { ...KEEP_ALIVE, ...options };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../platform/clock.ts';
 import { ExpiringLruCache } from '../platform/lru.ts';
+import { LOG_LIMITS, RateLimiter, type RateLimiterOptions } from '../platform/rate-limiter.ts';
 import type { ObjectMeta } from '../resources/meta.ts';
 import { kubernetesMicroTime } from '../resources/time.ts';
 import type { KubernetesTransport } from './transport.ts';
@@ -14,6 +15,7 @@ export interface EventSubject {
 
 /** Records Kubernetes Events, which `kubectl describe` shows. Calls never block and never fail. */
 export interface EventRecorder {
+  /** Sends the Event, unless too many of its type, kind and reason were sent: see `RATES`. */
   record(subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Sends pending Events for at most three seconds; drops and counts the rest. */
   close(): Promise<void>;
@@ -25,7 +27,7 @@ export const NO_EVENTS: EventRecorder = { record: () => {}, close: async () => {
 export interface EventRecorderPorts {
   readonly transport: KubernetesTransport;
   readonly clock: Clock;
-  /** Called for each Event that is not sent: the queue is full, or the API server rejects it. */
+  /** Called for each Event that is not sent: too many with its reason, the queue is full, or the API server rejects it. */
   readonly onDropped: () => void;
   readonly log: Logger;
   /** `reportingInstance` of the Events: the name of this process. */
@@ -37,6 +39,14 @@ const SERIES_MS = 6 * 60_000;
 /** Limits of pending Events and of known series, which bound the memory. */
 const MAX_PENDING = 1_000;
 const MAX_SERIES = 1_000;
+/**
+ * Limits of new Events of one type, kind and reason, over all objects. When thousands of objects are applied at once, each has its status;
+ * thousands of Events would delay the status writes and fill etcd. All checks of a health report can fail at once.
+ */
+const RATES: Readonly<Record<Pending['type'], RateLimiterOptions>> = {
+  Normal: { burst: 20, intervalMs: 60_000, maxKeys: 256 },
+  Warning: { burst: 40, intervalMs: 60_000, maxKeys: 256 },
+};
 const SEND_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3_000;
 /** The API server's limit. */
@@ -55,11 +65,13 @@ interface Pending {
   readonly note: string;
 }
 
-/** Sends Events of events.k8s.io/v1 in the background, one after the other. */
+/** Sends Events of events.k8s.io/v1 in the background, one after the other, Warnings first. */
 export class KubernetesEvents implements EventRecorder {
   readonly #ports: EventRecorderPorts;
   readonly #path: string;
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = { Warning: new Map<string, Pending>(), Normal: new Map<string, Pending>() };
+  readonly #rates: Readonly<Record<Pending['type'], RateLimiter>>;
+  readonly #logLines: RateLimiter;
   readonly #series: ExpiringLruCache<string, Series>;
   #sending: Promise<void> | undefined;
   readonly #closing = new AbortController();
@@ -68,17 +80,31 @@ export class KubernetesEvents implements EventRecorder {
   constructor(ports: EventRecorderPorts) {
     this.#ports = ports;
     this.#series = new ExpiringLruCache(ports.clock, MAX_SERIES);
+    this.#rates = {
+      Normal: new RateLimiter(ports.clock, RATES.Normal),
+      Warning: new RateLimiter(ports.clock, RATES.Warning),
+    };
+    this.#logLines = new RateLimiter(ports.clock, LOG_LIMITS);
     this.#path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(ports.transport.namespace)}/events`;
   }
 
   record(subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void {
     const note = message.slice(0, MAX_NOTE);
     const key = JSON.stringify([subject.metadata.uid, type, reason, note]);
-    if (!this.#pending.has(key) && this.#pending.size >= MAX_PENDING) {
-      this.#drop(reason, `more than ${MAX_PENDING} pending events`);
-      return;
+    const pending = this.#pending[type];
+    if (!pending.has(key)) {
+      // A repetition of a known Event only increases its count.
+      const repeated = this.#series.get(key) !== undefined;
+      if (!repeated && this.#rates[type].admit(`${subject.kind} ${reason}`) === undefined) {
+        this.#drop(reason, `more than ${RATES[type].burst} objects have it; see their status`);
+        return;
+      }
+      if (!this.#makeRoom(type)) {
+        this.#drop(reason, `more than ${MAX_PENDING} pending events`);
+        return;
+      }
     }
-    this.#pending.set(key, { subject, type, reason, note });
+    pending.set(key, { subject, type, reason, note });
     this.#sending ??= this.#sendAll();
   }
 
@@ -90,9 +116,22 @@ export class KubernetesEvents implements EventRecorder {
     cancel();
   }
 
+  /** Makes room for one more pending Event: a Warning replaces the oldest Normal. @returns whether there is room */
+  #makeRoom(type: Pending['type']): boolean {
+    const { Warning: warnings, Normal: normals } = this.#pending;
+    if (warnings.size + normals.size < MAX_PENDING) return true;
+    const [oldest] = normals;
+    if (type === 'Normal' || oldest === undefined) return false;
+    const [key, { reason }] = oldest;
+    normals.delete(key);
+    this.#drop(reason, `more than ${MAX_PENDING} pending events`);
+    return true;
+  }
+
   async #sendAll(): Promise<void> {
-    for (const [key, pending] of this.#pending) {
-      this.#pending.delete(key);
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const [key, pending] = next;
+      this.#pending[pending.type].delete(key);
       try {
         this.#closing.signal.throwIfAborted();
         await this.#send(key, pending);
@@ -101,6 +140,12 @@ export class KubernetesEvents implements EventRecorder {
       }
     }
     this.#sending = undefined;
+  }
+
+  #next(): [key: string, pending: Pending] | undefined {
+    const { Warning: warnings, Normal: normals } = this.#pending;
+    for (const entry of warnings.size > 0 ? warnings : normals) return entry;
+    return undefined;
   }
 
   async #send(key: string, pending: Pending): Promise<void> {
@@ -155,6 +200,7 @@ export class KubernetesEvents implements EventRecorder {
 
   #drop(reason: string, error: string): void {
     this.#ports.onDropped();
-    this.#ports.log.warn({ reason, error }, 'event dropped');
+    const suppressed = this.#logLines.admit(error);
+    if (suppressed !== undefined) this.#ports.log.warn({ reason, error, suppressed }, 'event dropped');
   }
 }

@@ -1,16 +1,17 @@
-import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
+import { CUSTOM_KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from '../resources/kinds.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
-import { assertObjectName, assertVersion, isObjectName, notFound } from '../store/preconditions.ts';
-import type {
-  DeleteOptions,
-  ReadOptions,
-  ResourceStore,
-  StoreEvent,
-  StoreHealth,
-  WriteOptions,
+import { assertObjectName, isObjectName, notFound, updatableName } from '../store/preconditions.ts';
+import {
+  StoreError,
+  type DeleteOptions,
+  type ReadOptions,
+  type ResourceStore,
+  type StoreEvent,
+  type StoreHealth,
+  type WriteOptions,
 } from '../store/resource-store.ts';
-import { SECRET_PARTS, withPartLabel, type SecretPart } from '../store/secret-label.ts';
-import { STORED_KINDS, Views } from '../store/views.ts';
+import { hasPartLabel, requirePartLabel } from '../store/secret-label.ts';
+import { Views } from '../store/views.ts';
 import { KubernetesApiError } from './api-error.ts';
 import { KindCache } from './kind-cache.ts';
 import { listAll } from './list.ts';
@@ -25,8 +26,6 @@ export interface KubernetesStoreOptions {
   /** Owned by the caller: close() of the store does not close it. */
   readonly transport: StoreTransport;
   readonly clock?: Clock;
-  /** Label values of the Secrets in the store; all of olap-warden's by default. */
-  readonly secretParts?: readonly SecretPart[];
   readonly tuning?: Partial<ReflectorTuning>;
   /** For the log: called with failures from which the store recovers (lists, watches) and with errors of listeners. */
   readonly onError?: (error: unknown, context: { readonly kind: ResourceKind; readonly during: string }) => void;
@@ -37,29 +36,35 @@ const READ_TIMEOUT_MS = 15_000;
 const READ_PAGE_SIZE = 500;
 
 /** The parts of the store for one kind. */
-interface Slot<K extends ResourceKind> {
+interface Slot<K extends CustomKind> {
   readonly resource: ApiResource<K>;
   readonly cache: KindCache<K>;
   readonly reflector: Reflector<ResourceByKind[K]>;
 }
 
-/** The resources of one namespace of a Kubernetes API. Watches them from construction to close(). */
+/**
+ * The resources of one namespace of a Kubernetes API. Watches the custom resources from construction to close().
+ *
+ * Secrets are neither listed nor watched: RBAC cannot restrict both to the Secrets of olap-warden, so they require the right to read every
+ * Secret of the namespace. get(), list() and subscribe() show none. read() sends a patch that changes nothing, because an admission policy
+ * can restrict patches to olap-warden's Secrets, and no admission policy sees a GET.
+ */
 export class KubernetesStore implements ResourceStore {
   readonly #transport: StoreTransport;
   readonly #clock: Clock;
   readonly #views: Views;
-  readonly #secretParts: readonly SecretPart[];
-  readonly #slots: { readonly [K in ResourceKind]: Slot<K> };
+  readonly #secrets: ApiResource<'Secret'>;
+  readonly #slots: { readonly [K in CustomKind]: Slot<K> };
 
   constructor(options: KubernetesStoreOptions) {
-    const { transport, clock = systemClock, secretParts = SECRET_PARTS, tuning, onError } = options;
+    const { transport, clock = systemClock, tuning, onError } = options;
     this.#transport = transport;
     this.#clock = clock;
-    this.#secretParts = secretParts;
+    this.#secrets = apiResource('Secret', transport.namespace);
     const views = new Views((error, kind) => onError?.(error, { kind, during: 'a listener' }));
     this.#views = views;
-    const slot = <K extends ResourceKind>(kind: K): Slot<K> => {
-      const resource = apiResource(kind, transport.namespace, secretParts);
+    const slot = <K extends CustomKind>(kind: K): Slot<K> => {
+      const resource = apiResource(kind, transport.namespace);
       const cache = new KindCache(views.of(kind));
       const reflector = new Reflector<ResourceByKind[K]>({
         transport,
@@ -67,7 +72,6 @@ export class KubernetesStore implements ResourceStore {
         tuning,
         name: resource.name,
         path: resource.path,
-        labelSelector: resource.labelSelector,
         sink: cache,
         convert: (raw) => fromApi(raw, resource),
         onError: (error) => onError?.(error, { kind, during: 'list and watch' }),
@@ -80,7 +84,6 @@ export class KubernetesStore implements ResourceStore {
       RoleAssignment: slot('RoleAssignment'),
       ServiceToken: slot('ServiceToken'),
       ClusterHealthReport: slot('ClusterHealthReport'),
-      Secret: slot('Secret'),
     };
     for (const { reflector } of this.#reflectors()) reflector.start();
   }
@@ -108,20 +111,25 @@ export class KubernetesStore implements ResourceStore {
     return this.#views.list(kind);
   }
 
-  /** Without a resource version the API server answers with the most recent state (a quorum read). */
+  /** Without a resource version the API server returns the most recent state (a quorum read). */
   async read<K extends ResourceKind>(
     kind: K,
     name: string,
     { signal }: ReadOptions = {},
   ): Promise<ResourceByKind[K] | undefined> {
     if (!isObjectName(name)) return undefined;
-    const { resource } = this.#slot(kind);
+    const resource = this.#resource(kind);
+    const patch = kind === 'Secret' ? { body: {}, contentType: 'application/merge-patch+json' } : {};
     try {
-      const { body } = await this.#transport.request<RawObject>('GET', `${resource.path}/${name}`, {
+      const method = kind === 'Secret' ? 'PATCH' : 'GET';
+      const { body } = await this.#transport.request<RawObject>(method, `${resource.path}/${name}`, {
+        ...patch,
         signal,
         timeoutMs: READ_TIMEOUT_MS,
       });
-      return fromApi(body, resource);
+      const object = fromApi(body, resource);
+      if (object.kind === 'Secret' && !hasPartLabel(object)) throw foreign(name);
+      return object;
     } catch (error) {
       if (error instanceof KubernetesApiError && error.code === 'not-found') return undefined;
       throw error;
@@ -129,9 +137,9 @@ export class KubernetesStore implements ResourceStore {
   }
 
   async readAll<K extends ResourceKind>(kind: K, { signal }: ReadOptions = {}): Promise<readonly ResourceByKind[K][]> {
-    const { resource } = this.#slot(kind);
+    if (kind === 'Secret') throw new StoreError('forbidden', 'Secrets cannot be listed: read each by its name');
+    const resource = this.#resource(kind);
     const { items } = await listAll(this.#transport, resource.path, {
-      labelSelector: resource.labelSelector,
       pageSize: READ_PAGE_SIZE,
       timeoutMs: READ_TIMEOUT_MS,
       signal: signal ?? new AbortController().signal,
@@ -151,11 +159,11 @@ export class KubernetesStore implements ResourceStore {
   ): Promise<ResourceByKind[K]> {
     const { name } = object.metadata;
     assertObjectName(kind, name);
-    const labelled = withPartLabel(kind, object, this.#secretParts);
-    const metadata = { ...labelled.metadata };
+    requirePartLabel(kind, object);
+    const metadata = { ...object.metadata };
     delete metadata.resourceVersion; // the API server rejects both fields in a create
     delete metadata.uid;
-    return this.#write({ method: 'POST', kind, path: '', object: { ...labelled, metadata }, options });
+    return this.#write({ method: 'POST', kind, path: '', object: { ...object, metadata }, options });
   }
 
   async update<K extends ResourceKind>(
@@ -163,16 +171,9 @@ export class KubernetesStore implements ResourceStore {
     object: ResourceByKind[K],
     options: WriteOptions = {},
   ): Promise<ResourceByKind[K]> {
-    const { name } = object.metadata;
-    if (!isObjectName(name)) throw notFound(kind, name);
-    assertVersion(kind, object.metadata);
-    return this.#write({
-      method: 'PUT',
-      kind,
-      path: `/${name}`,
-      object: withPartLabel(kind, object, this.#secretParts),
-      options,
-    });
+    const name = updatableName(kind, object.metadata);
+    requirePartLabel(kind, object);
+    return this.#write({ method: 'PUT', kind, path: `/${name}`, object, options });
   }
 
   async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(
@@ -180,15 +181,13 @@ export class KubernetesStore implements ResourceStore {
     object: ResourceByKind[K],
     options: WriteOptions = {},
   ): Promise<ResourceByKind[K]> {
-    const { name } = object.metadata;
-    if (!isObjectName(name)) throw notFound(kind, name);
-    assertVersion(kind, object.metadata);
+    const name = updatableName(kind, object.metadata);
     return this.#write({ method: 'PUT', kind, path: `/${name}/status`, object, options });
   }
 
   async delete(kind: ResourceKind, name: string, options: DeleteOptions = {}): Promise<void> {
     if (!isObjectName(name)) throw notFound(kind, name);
-    await this.#delete(this.#slot(kind), name, options);
+    await this.#delete(kind, name, options);
   }
 
   health(): StoreHealth {
@@ -212,7 +211,8 @@ export class KubernetesStore implements ResourceStore {
     object: ResourceByKind[K];
     options: WriteOptions;
   }): Promise<ResourceByKind[K]> {
-    const { resource, cache } = this.#slot(write.kind);
+    const resource = this.#resource(write.kind);
+    const cache = this.#cache(write.kind);
     const { body } = await this.#transport.request<RawObject>(write.method, `${resource.path}${write.path}`, {
       body: toApi(write.object, resource),
       signal: write.options.signal,
@@ -221,16 +221,14 @@ export class KubernetesStore implements ResourceStore {
     const written = fromApi(body, resource);
     // Removing the last finalizer of an object that is being deleted deletes the object.
     const { deletionTimestamp, finalizers = [], uid, name } = written.metadata;
-    if (deletionTimestamp !== undefined && finalizers.length === 0) cache.deleted(name, uid);
-    else cache.written(written);
+    if (deletionTimestamp !== undefined && finalizers.length === 0) cache?.deleted(name, uid);
+    else cache?.written(written);
     return written;
   }
 
-  async #delete<K extends ResourceKind>(
-    { resource, cache }: Slot<K>,
-    name: string,
-    { uid, resourceVersion, signal }: DeleteOptions,
-  ): Promise<void> {
+  async #delete(kind: ResourceKind, name: string, { uid, resourceVersion, signal }: DeleteOptions): Promise<void> {
+    const resource = this.#resource(kind);
+    const cache = this.#cache(kind);
     const { body } = await this.#transport.request<RawObject>('DELETE', `${resource.path}/${name}`, {
       body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
       signal,
@@ -238,20 +236,31 @@ export class KubernetesStore implements ResourceStore {
     });
     // The response is a Status when the object is deleted, and the object itself while it has finalizers.
     const pending = body['kind'] !== 'Status' && (body.metadata?.finalizers ?? []).length > 0;
-    if (pending) cache.written(fromApi(body, resource));
-    else cache.deleted(name, uidOf(body));
+    if (pending) cache?.written(fromApi(body, resource));
+    else cache?.deleted(name, uidOf(body));
   }
 
-  #slot<K extends ResourceKind>(kind: K): Slot<K> {
-    return this.#slots[kind];
+  #resource<K extends ResourceKind>(kind: K): ApiResource<K> {
+    // The condition narrows `kind`, but not its type parameter.
+    const resource: ApiResource = kind === 'Secret' ? this.#secrets : this.#slots[kind as CustomKind].resource;
+    return resource as ApiResource<K>;
+  }
+
+  #cache<K extends ResourceKind>(kind: K): KindCache<K> | undefined {
+    const cache: unknown = kind === 'Secret' ? undefined : this.#slots[kind as CustomKind].cache;
+    return cache as KindCache<K> | undefined;
   }
 
   #reflectors(): { readonly reflector: Pick<Reflector<unknown>, 'start' | 'stop' | 'synced' | 'health'> }[] {
-    return STORED_KINDS.map((kind) => this.#slots[kind]);
+    return CUSTOM_KINDS.map((kind) => this.#slots[kind]);
   }
 }
 
 function uidOf(body: RawObject): string | undefined {
   if (body['kind'] !== 'Status') return body.metadata?.uid;
   return (body['details'] as { uid?: string } | undefined)?.uid;
+}
+
+function foreign(name: string): StoreError {
+  return new StoreError('invalid', `Secret \`${name}\` exists and does not belong to olap-warden`);
 }

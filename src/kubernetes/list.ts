@@ -8,7 +8,6 @@ interface ListPage {
 }
 
 export interface ListOptions<T> {
-  readonly labelSelector?: string | undefined;
   readonly pageSize: number;
   /** For each page, milliseconds. */
   readonly timeoutMs: number;
@@ -44,11 +43,11 @@ async function listPages<T>(
   options: ListOptions<T>,
   limit: number | undefined,
 ): Promise<{ items: T[]; version: string }> {
-  const { labelSelector, timeoutMs, signal } = options;
+  const { timeoutMs, signal } = options;
   const items: T[] = [];
   let token: string | undefined;
   for (;;) {
-    const query = { labelSelector, limit, continue: token };
+    const query = { limit, continue: token };
     const page = await requestPage(transport, path, query, { timeoutMs, signal });
     for (const raw of page.items ?? []) items.push(options.convert(raw));
     const version = page.metadata?.resourceVersion;
@@ -63,7 +62,7 @@ async function listPages<T>(
 async function requestPage(
   transport: Pick<KubernetesTransport, 'request'>,
   path: string,
-  query: { continue: string | undefined; limit: number | undefined; labelSelector: string | undefined },
+  query: { continue: string | undefined; limit: number | undefined },
   options: { timeoutMs: number; signal: AbortSignal },
 ): Promise<ListPage> {
   try {

@@ -1,8 +1,7 @@
 import { KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from '../resources/kinds.ts';
-import { API_VERSION, GROUP, LABELS, VERSION, type ObjectMeta } from '../resources/meta.ts';
-import { SECRET_PARTS, type SecretPart } from '../store/secret-label.ts';
+import { API_VERSION, GROUP, VERSION, type ObjectMeta } from '../resources/meta.ts';
 
-/** The path of a kind in the Kubernetes API, and the selector of the objects that belong to olap-warden. */
+/** The path of a kind in the Kubernetes API. */
 export interface ApiResource<K extends ResourceKind = ResourceKind> {
   readonly kind: K;
   readonly apiVersion: string;
@@ -10,19 +9,12 @@ export interface ApiResource<K extends ResourceKind = ResourceKind> {
   readonly name: string;
   /** Path of the collection in the namespace. */
   readonly path: string;
-  readonly labelSelector: string | undefined;
 }
 
-/** @param parts label values of the Secrets to select */
-export function apiResource<K extends ResourceKind>(
-  kind: K,
-  namespace: string,
-  parts: readonly SecretPart[] = SECRET_PARTS,
-): ApiResource<K> {
+export function apiResource<K extends ResourceKind>(kind: K, namespace: string): ApiResource<K> {
   const within = `namespaces/${encodeURIComponent(namespace)}`;
   if (kind === 'Secret') {
-    const labelSelector = `${LABELS.part} in (${parts.join(',')})`;
-    return { kind, apiVersion: 'v1', name: 'secrets', path: `/api/v1/${within}/secrets`, labelSelector };
+    return { kind, apiVersion: 'v1', name: 'secrets', path: `/api/v1/${within}/secrets` };
   }
   const { plural } = KINDS[kind as CustomKind];
   return {
@@ -30,7 +22,6 @@ export function apiResource<K extends ResourceKind>(
     apiVersion: API_VERSION,
     name: `${plural}.${GROUP}`,
     path: `/apis/${GROUP}/${VERSION}/${within}/${plural}`,
-    labelSelector: undefined,
   };
 }
 

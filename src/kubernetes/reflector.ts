@@ -21,26 +21,34 @@ export interface ReflectorSink<T> {
 
 export interface ReflectorTuning {
   readonly pageSize: number;
-  /** Range of the random duration of a watch. Ending watches redistributes the connections over the API servers. */
+  /**
+   * Range of the random duration of a watch. The server ends it at that time, with a bookmark two seconds before, and the next watch uses the
+   * same connection. A connection that no longer works is therefore noticed when nothing arrives.
+   */
   readonly watchSeconds: readonly [min: number, max: number];
   /** A watch that lasts this much longer than its duration is aborted. */
   readonly watchGraceMs: number;
-  /** A watch without any bytes for this long is aborted. The server sends a bookmark about every minute. */
+  /** A watch without any bytes for this long is aborted. */
   readonly idleMs: number;
+  /** Time-out for the response headers of a watch. */
+  readonly headersMs: number;
   readonly listTimeoutMs: number;
+  /** After no response, or a failure of the server: short, so that the view is current soon after an outage. */
   readonly backoff: BackoffOptions;
+  /** After a refusal, such as 403, which takes longer to change. */
+  readonly refusedBackoff: BackoffOptions;
 }
-
-/** As client-go's reflector: 0.8 s, doubled up to 30 s. The minimum keeps a random delay near 0 from becoming a busy loop. */
-const REFLECTOR_BACKOFF: BackoffOptions = { baseMs: 800, maxMs: 30_000, minMs: 50 };
 
 export const DEFAULT_TUNING: ReflectorTuning = {
   pageSize: 500,
-  watchSeconds: [300, 600],
-  watchGraceMs: 30_000,
-  idleMs: 180_000,
+  watchSeconds: [15, 22],
+  watchGraceMs: 5_000,
+  idleMs: 25_000,
+  headersMs: 20_000,
   listTimeoutMs: 60_000,
-  backoff: REFLECTOR_BACKOFF,
+  // The minimum keeps a random delay near 0 from becoming a busy loop.
+  backoff: { baseMs: 800, maxMs: 3_000, minMs: 50 },
+  refusedBackoff: { baseMs: 800, maxMs: 30_000, minMs: 50 },
 };
 
 export interface ReflectorOptions<T> {
@@ -49,7 +57,6 @@ export interface ReflectorOptions<T> {
   readonly name: string;
   /** Path of the collection. */
   readonly path: string;
-  readonly labelSelector?: string | undefined;
   readonly sink: ReflectorSink<T>;
   readonly convert: (raw: RawObject) => T;
   /** Called with every failure. The reflector continues on its own. */
@@ -78,7 +85,7 @@ const SHORT_WATCH_MS = 1000;
 /**
  * Follows one collection of the Kubernetes API: lists it, then watches it from the version of the list, until stop().
  *
- * No failure of the server or the network ends it. After 410 it lists again; after any other failure it continues from the last version
+ * No failure of the server or the network ends it. After 410 it lists again at once; after any other failure it continues from the last version
  * seen, after a backoff with jitter.
  */
 export class Reflector<T> {
@@ -86,6 +93,7 @@ export class Reflector<T> {
   readonly #tuning: ReflectorTuning;
   readonly #clock: Clock;
   readonly #backoff: Backoff;
+  readonly #refusedBackoff: Backoff;
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   #done: Promise<void> | undefined;
@@ -94,6 +102,8 @@ export class Reflector<T> {
   #version: string | undefined;
   /** The version before an unreadable event. The second unreadable event at the same version causes a list. */
   #unreadableAfter: string | undefined;
+  /** A list after 410 was requested without a delay, and no watch has followed yet. */
+  #listedAtOnce = false;
   #lastContactAt: number;
   #lastError: string | undefined;
 
@@ -102,6 +112,7 @@ export class Reflector<T> {
     this.#tuning = { ...DEFAULT_TUNING, ...options.tuning };
     this.#clock = options.clock ?? systemClock;
     this.#backoff = new Backoff(this.#clock, this.#tuning.backoff);
+    this.#refusedBackoff = new Backoff(this.#clock, this.#tuning.refusedBackoff);
     this.#lastContactAt = this.#clock.monotonic();
   }
 
@@ -138,11 +149,11 @@ export class Reflector<T> {
   }
 
   async #list(): Promise<string> {
-    const { sink, transport, path, labelSelector, convert } = this.#options;
+    const { sink, transport, path, convert } = this.#options;
     sink.listStarted();
     const { pageSize, listTimeoutMs: timeoutMs } = this.#tuning;
     const { signal } = this.#stop;
-    const { items, version } = await listAll(transport, path, { labelSelector, pageSize, timeoutMs, signal, convert });
+    const { items, version } = await listAll(transport, path, { pageSize, timeoutMs, signal, convert });
     signal.throwIfAborted();
     sink.replace(items, version);
     this.#recordContact();
@@ -170,17 +181,17 @@ export class Reflector<T> {
         allowWatchBookmarks: true,
         resourceVersion: from,
         timeoutSeconds,
-        labelSelector: this.#options.labelSelector,
       };
-      const { idleMs } = this.#tuning;
-      const lines = await this.#options.transport.stream(this.#options.path, { query, idleMs, signal: overdue.signal });
+      const { idleMs, headersMs: headersTimeoutMs } = this.#tuning;
+      const limits = { idleMs, headersTimeoutMs, signal: overdue.signal };
+      const lines = await this.#options.transport.stream(this.#options.path, { query, ...limits });
       this.#recordContact();
       this.#lastError = undefined;
       for await (const line of lines) {
         this.#stop.signal.throwIfAborted();
         this.#recordContact();
         this.#handle(line);
-        if (events++ === 0) this.#backoff.reset();
+        if (events++ === 0) this.#succeeded();
       }
     } catch (error) {
       if (this.#stop.signal.aborted || !overdue.signal.aborted) throw error;
@@ -196,7 +207,13 @@ export class Reflector<T> {
         'unavailable',
         `the watch of ${this.#options.name} ended at once, without any event`,
       );
+    this.#succeeded();
+  }
+
+  #succeeded(): void {
     this.#backoff.reset();
+    this.#refusedBackoff.reset();
+    this.#listedAtOnce = false;
   }
 
   #handle(line: string): void {
@@ -231,16 +248,28 @@ export class Reflector<T> {
 
   /** Records the failure and waits before the next attempt. */
   async #recover(failure: unknown): Promise<void> {
-    const missing = failure instanceof KubernetesApiError && failure.status === 404;
-    if (failure instanceof KubernetesApiError && failure.expired) this.#version = undefined;
+    const error = failure instanceof KubernetesApiError ? failure : undefined;
+    const missing = error?.status === 404;
     // The CRD was removed. A new one starts with new resource versions, so that a list is needed.
-    if (missing) this.#version = undefined;
+    if (missing || error?.expired === true) this.#version = undefined;
     this.#lastError = missing ? `${this.#options.name} is not served: are the CRDs installed?` : messageOf(failure);
     this.#options.onError?.(failure);
-    const retryAfterMs = failure instanceof KubernetesApiError ? failure.retryAfterMs : undefined;
-    const waitMs = this.#backoff.next(retryAfterMs, missing ? MISSING_KIND_MAX_WAIT_MS : undefined);
+    if (error?.expired === true && !this.#listedAtOnce) {
+      this.#listedAtOnce = true;
+      return;
+    }
     // Rejects only after stop(), which the loop checks.
-    await sleep(this.#clock, waitMs, this.#stop.signal).catch(() => {});
+    await sleep(this.#clock, this.#delayMs(error), this.#stop.signal).catch(() => {});
+  }
+
+  /** A long backoff after refusals must not delay the first attempts after an outage, and the reverse. */
+  #delayMs(error: KubernetesApiError | undefined): number {
+    const status = error?.status ?? 0;
+    if (status === 404) return this.#refusedBackoff.next(error?.retryAfterMs, MISSING_KIND_MAX_WAIT_MS);
+    const refused = status >= 400 && status < 500 && ![408, 410, 429].includes(status);
+    const [counted, other] = refused ? [this.#refusedBackoff, this.#backoff] : [this.#backoff, this.#refusedBackoff];
+    other.reset();
+    return counted.next(error?.retryAfterMs);
   }
 
   #recordContact(): void {

@@ -6,6 +6,7 @@ import type { CustomKind, ResourceByKind } from '../resources/kinds.ts';
 import type { Condition } from '../resources/meta.ts';
 import { StoreError, type ResourceStore, type StoreEvent } from '../store/resource-store.ts';
 import type { Clock } from '../platform/clock.ts';
+import { LOG_LIMITS, RateLimiter } from '../platform/rate-limiter.ts';
 import type { EventRecorder } from '../kubernetes/events.ts';
 import { execute } from './executor.ts';
 import { NotLeaderError } from './fenced-store.ts';
@@ -49,6 +50,7 @@ export class Controller<K extends CustomKind, Observed> {
   readonly #ports: ControllerPorts;
   readonly #queue: WorkQueue;
   readonly #metrics: ControllerMetrics;
+  readonly #logLines: RateLimiter;
   readonly #abort = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   readonly #workers: Promise<void>[] = [];
@@ -60,6 +62,7 @@ export class Controller<K extends CustomKind, Observed> {
     const name = reconciler.kind.toLowerCase();
     this.#metrics = ports.metrics.controller(name);
     this.#queue = new WorkQueue(ports.clock, ports.metrics.queue(name));
+    this.#logLines = new RateLimiter(ports.clock, LOG_LIMITS);
   }
 
   start(): void {
@@ -134,22 +137,26 @@ export class Controller<K extends CustomKind, Observed> {
     const context = { kind: this.#reconciler.kind, name: key, failures: this.#queue.requeues(key) };
     if (error instanceof StoreError && error.code === 'conflict')
       log.debug(context, 'object was changed concurrently; retrying');
-    else if (error instanceof StoreError)
-      log.warn({ ...context, code: error.code, error: error.message }, 'reconciliation failed; retrying');
-    else log.error({ ...context, err: error }, 'reconciler failed unexpectedly; retrying');
+    else if (error instanceof StoreError) {
+      // An API server that rejects the writes of one object often rejects those of all.
+      const suppressed = this.#logLines.admit(error.code);
+      if (suppressed !== undefined)
+        log.warn({ ...context, code: error.code, error: error.message, suppressed }, 'reconciliation failed; retrying');
+    } else log.error({ ...context, err: error }, 'reconciler failed unexpectedly; retrying');
     this.#queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);
   }
 
   /** @returns milliseconds until the key is reconciled again; undefined if only an event does that */
   async #reconcile(key: string): Promise<number | undefined> {
     const { store, clock, newTokenKeys = generateTokenKeys } = this.#ports;
-    const observed = this.#reconciler.observe(store, key);
+    const observed = await this.#reconciler.observe(store, key, this.#abort.signal);
     // Nothing may be created for an object that is being deleted.
     if (observed.object?.metadata.deletionTimestamp !== undefined) return undefined;
     const now = clock.now();
     const plan = this.#reconciler.reconcile(observed, { now, newTokenKeys: () => newTokenKeys() });
-    const stalled = await this.#execute(plan, observed.object);
-    const { object } = observed;
+    let { object } = observed;
+    if (object && plan.statusBefore) object = await this.#writeStatus(object, plan.statusBefore, now);
+    const stalled = await this.#execute(plan, object);
     if (object && plan.status)
       await this.#writeStatus(object, stalled ? { ...plan.status, outcome: stalled } : plan.status, now);
     return stalled ? Math.min(STALLED_RETRY_MS, plan.requeueAfterMs ?? STALLED_RETRY_MS) : plan.requeueAfterMs;
@@ -167,11 +174,16 @@ export class Controller<K extends CustomKind, Observed> {
     }
   }
 
-  async #writeStatus(object: ResourceByKind[K], planned: PlannedStatus<StatusOf<K>>, now: number): Promise<void> {
+  /** @returns the object with the status */
+  async #writeStatus(
+    object: ResourceByKind[K],
+    planned: PlannedStatus<StatusOf<K>>,
+    now: number,
+  ): Promise<ResourceByKind[K]> {
     const before: { conditions?: readonly Condition[] } | undefined = object.status;
     const status = statusOf(object, planned, before?.conditions ?? [], now);
-    if (isDeepStrictEqual(plain(before), plain(status))) return;
-    await this.#ports.store.updateStatus(
+    if (isDeepStrictEqual(plain(before), plain(status))) return object;
+    const written = await this.#ports.store.updateStatus(
       this.#reconciler.kind,
       { ...object, status },
       {
@@ -181,11 +193,13 @@ export class Controller<K extends CustomKind, Observed> {
     this.#recordEvent(object, planned.outcome, before?.conditions ?? []);
     for (const { type, reason, message } of planned.events ?? [])
       this.#ports.recorder.record(object, type, reason, message);
+    return written;
   }
 
-  /** Records an Event if the reason or the message has changed. */
+  /** Records an Event if the reason or the message has changed. A new object that is ready at once is no news. */
   #recordEvent(object: ResourceByKind[K], outcome: Outcome, before: readonly Condition[]): void {
     const ready = before.find(({ type }) => type === 'Ready');
+    if (ready === undefined && outcome.class === 'ready') return;
     if (ready?.reason === outcome.reason && ready.message === outcome.message) return;
     const type = outcome.class === 'stalled' ? 'Warning' : 'Normal';
     this.#ports.recorder.record(object, type, outcome.reason, outcome.message);

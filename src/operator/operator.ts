@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { systemClock, type Clock } from '../platform/clock.ts';
+import type { ConfiguredSettings } from '../health/settings.ts';
 import type { KubernetesTransport } from '../kubernetes/transport.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { Controller, type ControllerPorts } from './controller-loop.ts';
@@ -11,6 +12,7 @@ import { LeaderElector, type LeaderTimes } from './leader.ts';
 import { kubernetesLeases } from '../kubernetes/leases.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { keepPredefined } from './predefined.ts';
+import { clusterHealthReportReconciler } from './reconcilers/cluster-health-report.ts';
 import { policyReconciler, type PolicyOptions } from './reconcilers/policy.ts';
 import { roleAssignmentReconciler } from './reconcilers/role-assignment.ts';
 import { roleReconciler } from './reconcilers/role.ts';
@@ -65,9 +67,11 @@ export interface OperatorOptions {
   readonly identity?: string;
   /** How names in policies are looked up; absent: they are not. */
   readonly policyNames?: PolicyOptions;
+  /** Settings of the health checks in the configuration of the process, which a report overrides; called at each reconciliation. */
+  readonly healthSettings?: () => ConfiguredSettings;
   /** How long the previous token stays valid after a rotation, in milliseconds; 24 hours by default. */
   readonly tokenGraceMs?: number;
-  /** How long an expired subject stays in its RoleAssignment, in milliseconds; 30 days by default, 0: for ever. */
+  /** How long an expired subject stays in its RoleAssignment, in milliseconds; 30 days by default, 0: they are never removed. */
   readonly pruneExpiredAfterMs?: number;
 }
 
@@ -143,11 +147,12 @@ async function waitForSync(store: ResourceStore, signal: AbortSignal): Promise<v
 }
 
 async function runWhileLeading(
-  { metrics, log, policyNames, tokenGraceMs, pruneExpiredAfterMs, transport, tasks = [] }: OperatorOptions,
+  options: OperatorOptions,
   leader: LeaderTaskPorts,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
+  const { metrics, log, policyNames, tokenGraceMs, pruneExpiredAfterMs, transport, tasks = [] } = options;
   const { store, recorder } = leader;
   const ports: ControllerPorts = { store, recorder, clock, metrics, log };
   const controllers = [
@@ -164,6 +169,7 @@ async function runWhileLeading(
       }),
       ports,
     ),
+    new Controller(clusterHealthReportReconciler(options.healthSettings), ports),
   ];
   for (const controller of controllers) controller.start();
   const aborted = new Promise<void>((resolve) => {

@@ -37,6 +37,8 @@ export type Action = Create | Update | Delete | RecordEvent;
 
 /** The result of a reconciler: the actions are executed in order, then the status is written. */
 export interface Plan<Status> {
+  /** Written before the actions, if what they write is only valid with it. */
+  readonly statusBefore?: PlannedStatus<Status>;
   readonly actions: readonly Action[];
   /** Absent if there is no object. */
   readonly status?: PlannedStatus<Status>;

@@ -27,7 +27,11 @@ export interface Reconciler<K extends CustomKind = CustomKind, Observed = unknow
   /** Maintains an index from the events of the kind itself. */
   readonly onOwnEvent?: (event: StoreEvent<K>) => void;
   /** Reads the input of reconcile() from the store. Has no side effects. */
-  readonly observe: (store: ResourceStore, name: string) => Observed & Subject<K>;
+  readonly observe: (
+    store: ResourceStore,
+    name: string,
+    signal: AbortSignal,
+  ) => (Observed & Subject<K>) | Promise<Observed & Subject<K>>;
   /** Pure: the plan depends only on the arguments. */
   readonly reconcile: (observed: Observed & Subject<K>, context: ReconcileContext) => Plan<StatusOf<K>>;
 }

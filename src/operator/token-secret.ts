@@ -9,7 +9,7 @@ export const ROTATED_AT = `${GROUP}/rotated-at`;
 
 /** Annotations of the Secret: with them an interrupted rotation is neither lost nor repeated. */
 export interface TokenMarks {
-  /** Value of the annotation rotate-at that this token answers. */
+  /** Value of the annotation rotate-at that requested this token. */
   readonly rotateAt: string | undefined;
   readonly rotatedAt: string | undefined;
 }

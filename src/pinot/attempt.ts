@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 import { EndpointError } from './failures.ts';
-import { isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
+import { isServerError, isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
 import {
   EngineError,
   type AnswerFlow,
@@ -11,13 +11,13 @@ import {
 } from './types.ts';
 
 /**
- * Bytes of a response that are held back while another broker could still be asked. The check of `tablesQueried` holds back as many from the client anyway.
+ * Maximum bytes of a response that are held back so that another broker can still be tried. The check of `tablesQueried` holds back as many bytes in any case.
  */
 const MAX_HELD_BYTES = 64 * 1024;
 
 /**
  * One of several attempts at a query. Holds the beginning of the response back until the response is complete or long enough; until then the query can be
- * sent to another broker, because the sink has got nothing.
+ * sent to another broker, because the sink has received nothing.
  */
 export class Attempt implements AnswerSink {
   readonly #sink: AnswerSink;
@@ -27,21 +27,26 @@ export class Attempt implements AnswerSink {
   #heldBytes = 0;
   #head: AnswerHead | undefined;
   #released = false;
-  /** Whether the whole answer of a broker that is stopping is held. */
+  readonly #onLost: () => void;
+  /** Whether the held response is complete, and should be replaced by that of another broker. */
   #complete = false;
   #abortReason: Error | undefined;
 
-  /** @param url of the endpoint, for error messages */
-  constructor(sink: AnswerSink, url: string) {
+  /**
+   * @param url of the endpoint, for error messages
+   * @param onLost called if the connection is lost after the sink got a part of the response
+   */
+  constructor(sink: AnswerSink, url: string, onLost: () => void) {
     this.#sink = sink;
     this.#url = url;
+    this.#onLost = onLost;
     // Avoids an unhandled rejection where the exchange fails before this is awaited.
     this.#outcome.promise.catch(() => undefined);
   }
 
   /**
    * Sends the query. Resolves when the sink gets the response.
-   * @throws {EngineError} where the sink got nothing; unreachable if another broker should be asked
+   * @throws {EngineError} where the sink got nothing; unreachable if another broker should be tried
    */
   async ask(endpoint: Required<Pick<EngineEndpoint, 'deliver'>>, request: EngineRequest): Promise<void> {
     await endpoint.deliver(request, this);
@@ -71,15 +76,20 @@ export class Attempt implements AnswerSink {
 
   onEnd(): void {
     const head = this.#head as AnswerHead;
-    if (!this.#released && !isUsableHead(head) && isStoppingAnswer(head, this.#held)) {
-      this.#complete = true;
-      this.#outcome.reject(new EndpointError('unreachable', `the broker ${this.#url} is stopping`, { reached: true }));
-      return;
-    }
+    if (this.#released || isUsableHead(head)) return this.#end();
+    if (isStoppingAnswer(head, this.#held)) return this.#replace('is stopping', false);
+    if (isServerError(head)) return this.#replace(`responded with status ${head.status}`, true);
     this.#end();
   }
 
-  /** Passes on the answer of a broker that is stopping, if there is one. Call it if no other broker can be asked. @returns whether there is one */
+  /** Rejects the attempt so that another broker is tried. @param answered whether this broker need not be avoided afterwards */
+  #replace(why: string, answered: boolean): void {
+    this.#complete = true;
+    const message = `the broker ${this.#url} ${why}`;
+    this.#outcome.reject(new EndpointError('unreachable', message, { reached: true, answered }));
+  }
+
+  /** Passes the held response that should be replaced to the sink. Call it if there is no other broker to try. @returns whether there is one */
   releaseAnyway(): boolean {
     if (!this.#complete) return false;
     this.#end();
@@ -87,15 +97,21 @@ export class Attempt implements AnswerSink {
   }
 
   onBroken(error: Error): void {
-    if (this.#released) return this.#sink.onBroken(error);
+    if (this.#released) return this.#breakSink(error);
     if (this.#abortReason === undefined) return this.#fail(asUnreachable(error));
-    const message = `the request to ${this.#url} was given up`;
+    const message = `the request to ${this.#url} was aborted`;
     this.#fail(new EndpointError('aborted', message, { reached: true, cause: this.#abortReason }));
+  }
+
+  #breakSink(error: Error): void {
+    const mapped = this.#abortReason === undefined ? asUnreachable(error) : error;
+    if (mapped instanceof EngineError && mapped.code === 'unreachable') this.#onLost();
+    this.#sink.onBroken(mapped);
   }
 
   #end(): void {
     this.#release();
-    // The sink can refuse the response while it gets what was held. The exchange is over by then and reports nothing more.
+    // The sink can reject the response while it receives the held part. The exchange has ended by then and reports nothing further.
     if (this.#abortReason === undefined) this.#sink.onEnd();
     else this.#sink.onBroken(this.#abortReason);
   }

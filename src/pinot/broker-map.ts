@@ -1,13 +1,6 @@
-import { getJson, requestJson } from './controller.ts';
-import {
-  DEFAULT_DATABASE,
-  isDefaultDatabase,
-  partsOf,
-  tableNameOf,
-  type TableName,
-  isDatabaseName,
-} from './table-name.ts';
-import { EngineError, type EngineEndpoint } from './types.ts';
+import type { Listings } from './table-listings.ts';
+import { databaseOfTable, partsOf, tableNameOf, type TableName } from './table-name.ts';
+import { EngineError } from './types.ts';
 
 /** Which brokers serve which tables of all databases, as reported by the controller. */
 export interface BrokerMap {
@@ -22,6 +15,8 @@ export interface BrokerMap {
    * in newer ones it never does.
    */
   readonly hasDatabases: boolean;
+  /** Why databases could never be read, by lower-case name. Names in them cannot be resolved. */
+  readonly unread: ReadonlyMap<string, EngineError>;
 }
 
 export interface BrokerAddressing {
@@ -31,75 +26,8 @@ export interface BrokerAddressing {
   readonly addresses: Readonly<Record<string, string>>;
 }
 
-/** What the controller lists for one database. */
-interface Listing {
-  /** Response to `GET /tables/livebrokers`. */
-  readonly brokers: unknown;
-  readonly logicalTables: readonly string[];
-}
-
-/** Databases that are read at the same time, with two requests each. */
-const CONCURRENCY = 4;
-
-/**
- * Reads the tables and brokers of every database: without the header `Database`, the lists have the default database only.
- * @throws {EngineError} errors of the controller
- */
-export async function readBrokerMap(
-  controller: EngineEndpoint,
-  addressing: BrokerAddressing,
-  signal: AbortSignal,
-): Promise<BrokerMap> {
-  const databases = await listDatabases(controller, signal);
-  const others = (databases ?? []).filter((name) => !isDefaultDatabase(name) && isDatabaseName(name));
-  // The default database has tables that the list does not count, such as logical ones.
-  const waiting = [DEFAULT_DATABASE, ...others].values();
-  const listings: Listing[] = [];
-  const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
-  const readNext = async () => {
-    for (const database of waiting) listings.push(await readListing(controller, database, either));
-  };
-  try {
-    await Promise.all(Array.from({ length: CONCURRENCY }, readNext));
-  } finally {
-    // After an error the other requests would be in the way of the next attempt.
-    stop.abort(new Error('the list of tables is not needed any more'));
-  }
-  return joinListings(listings, addressing, databases !== undefined);
-}
-
-/** @returns undefined for a version without databases, which responds with 404 */
-async function listDatabases(controller: EngineEndpoint, signal: AbortSignal): Promise<readonly string[] | undefined> {
-  return listNames(controller, { path: '/databases', signal }, 'databases');
-}
-
-async function readListing(controller: EngineEndpoint, database: string, signal: AbortSignal): Promise<Listing> {
-  const headers = isDefaultDatabase(database) ? {} : { database };
-  const [brokers, logicalTables] = await Promise.all([
-    getJson(controller, '/tables/livebrokers', signal, headers),
-    listNames(controller, { path: '/logicalTables', headers, signal }, 'logical tables'),
-  ]);
-  // Older versions have no logical tables.
-  return { brokers, logicalTables: logicalTables ?? [] };
-}
-
-/** @returns undefined for status 404 */
-async function listNames(
-  controller: EngineEndpoint,
-  request: Parameters<typeof requestJson>[1],
-  what: string,
-): Promise<readonly string[] | undefined> {
-  const { status, value } = await requestJson(controller, request);
-  if (status === 404) return undefined;
-  if (status !== 200 || !Array.isArray(value)) {
-    throw new EngineError('bad-answer', `the controller did not list its ${what}: it answered with status ${status}`);
-  }
-  return value.filter((name) => typeof name === 'string');
-}
-
-/** Reads `{<tableNameWithType>: [{host, port, instanceName}]}`. Invalid entries are ignored; the other brokers stay usable. */
-function joinListings(listings: readonly Listing[], addressing: BrokerAddressing, hasDatabases: boolean): BrokerMap {
+/** Invalid entries are ignored; the other brokers stay usable. */
+export function brokerMapOf({ byDatabase, hasDatabases, failures }: Listings, addressing: BrokerAddressing): BrokerMap {
   const brokers = new Set<string>();
   const byTable = new Map<string, readonly string[]>();
   const spellings = new Map<string, Set<TableName>>();
@@ -107,11 +35,8 @@ function joinListings(listings: readonly Listing[], addressing: BrokerAddressing
     const key = name.toLowerCase();
     spellings.set(key, (spellings.get(key) ?? new Set()).add(name));
   };
-  for (const { brokers: answer, logicalTables } of listings) {
-    if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-      throw new EngineError('bad-answer', 'the controller did not say which brokers are live: an object was expected');
-    }
-    for (const name of logicalTables) spell(tableNameOf(name));
+  for (const { brokers: answer, logicalTables } of byDatabase.values()) {
+    for (const name of logicalTables) spell(name);
     for (const [tableWithType, list] of Object.entries(answer)) {
       if (!Array.isArray(list)) continue;
       const urls = list.map((entry) => brokerUrl(entry, addressing)).filter((url) => url !== undefined);
@@ -121,7 +46,9 @@ function joinListings(listings: readonly Listing[], addressing: BrokerAddressing
       byTable.set(name.toLowerCase(), commonBrokers(byTable.get(name.toLowerCase()), urls));
     }
   }
-  return { brokers: [...brokers], byTable, spellings, hasDatabases };
+  const unread = [...failures].filter(([database]) => !byDatabase.has(database));
+  const unreadByName = new Map(unread.map(([database, error]) => [database.toLowerCase(), error]));
+  return { brokers: [...brokers], byTable, spellings, hasDatabases, unread: unreadByName };
 }
 
 /** Only common brokers of the offline and the realtime table serve a hybrid table completely. If there are none, the engine must reject the partial query. */
@@ -158,8 +85,12 @@ export function hasMeaning(map: BrokerMap, name: TableName): boolean {
   return isKnown(map, name) || (!map.hasDatabases && isKnown(map, withoutDatabase(name)));
 }
 
-/** All tables that the engine may resolve the name to; an unknown name as it is. The map can lack a new table for some seconds. */
+/**
+ * All tables that the engine may resolve the name to; an unknown name as it is. The map can lack a new table for some seconds.
+ * @throws {EngineError} if the database of the name could never be read: the engine may know the table in another letter case
+ */
 export function meaningsOf(map: BrokerMap, name: TableName): readonly TableName[] {
+  requireRead(map, name);
   const own = map.spellings.get(name.toLowerCase());
   if (own !== undefined) return [...own];
   const written = [name, name.toLowerCase() as TableName];
@@ -170,4 +101,12 @@ export function meaningsOf(map: BrokerMap, name: TableName): readonly TableName[
 
 function withoutDatabase(name: TableName): TableName {
   return partsOf(name)[1] as TableName;
+}
+
+function requireRead({ unread }: BrokerMap, name: TableName): void {
+  const database = databaseOfTable(name);
+  const error = unread.get(database.toLowerCase());
+  if (error === undefined) return;
+  const message = `the tables of the database \`${database}\` cannot be listed, so \`${name}\` cannot be resolved: ${error.message}`;
+  throw new EngineError(error.code, message, { cause: error });
 }

@@ -1,12 +1,15 @@
+import { untilAborted } from '../platform/until-aborted.ts';
 import {
+  brokerMapOf,
   brokersServingAll,
   hasMeaning,
   isKnown,
   meaningsOf,
-  readBrokerMap,
   type BrokerAddressing,
   type BrokerMap,
 } from './broker-map.ts';
+import { ForcedReads } from './forced-reads.ts';
+import { readListings, type Listings } from './table-listings.ts';
 import type { TableName } from './table-name.ts';
 import { EngineError, type EngineEndpoint } from './types.ts';
 
@@ -20,23 +23,38 @@ export interface BrokerRoutingOptions extends BrokerAddressing {
   readonly onProblem: (message: string) => void;
 }
 
-/** Minimum interval between refreshes caused by unknown tables, which may be new. */
-const UNKNOWN_TABLE_REFRESH_MS = 2_000;
-/** Minimum interval between refreshes caused by queries whose brokers all failed. */
-const FAILED_BROKERS_REFRESH_MS = 250;
-/** Timeout for reading the map. */
-const READ_TIMEOUT_MS = 10_000;
+/** Minimum interval between reads that requests cause: unknown tables, which may be new, and failing brokers. */
+const FORCED_READ_MS = 2_000;
+/** The same after queries whose brokers all failed. */
+const FAILED_BROKERS_READ_MS = 250;
+/** Minimum interval while no map was ever read. */
+const FAILED_READ_MS = 250;
+/** The interval is at least this many times the duration of the last read, so that reading a large cluster never takes most of the time. */
+const REST_FACTOR = 5;
+/** Maximum wait of a request for a read that its unknown name caused. */
+const MAX_WAIT_MS = 10_000;
+/** Reads for routing, which are not on behalf of a caller, are counted together. */
+const ROUTING = '';
+/** Databases that a message about a failed read names. */
+const MAX_REPORTED = 5;
 
 /** Broker map with background refresh. */
 export class BrokerRouting {
   readonly #options: BrokerRoutingOptions;
+  readonly #forced: ForcedReads;
   readonly #closed = new AbortController();
+  #listings: Listings | undefined;
   #map: BrokerMap | undefined;
-  #readAt = 0;
+  /** When the last read ended, successfully or not. */
+  #readAt = -Infinity;
+  #readMs = 0;
   #reading: Promise<BrokerMap> | undefined;
+  /** Why the last read failed; undefined if it did not. */
+  #failure: unknown;
 
   constructor(options: BrokerRoutingOptions) {
     this.#options = options;
+    this.#forced = new ForcedReads(options.now, options.refreshMs);
   }
 
   /**
@@ -44,12 +62,9 @@ export class BrokerRouting {
    * @throws {EngineError} no-broker if no broker serves all tables or none is live; errors of the controller if no map was read yet
    */
   async candidates(tables: readonly TableName[]): Promise<readonly string[]> {
-    let map = await this.#current();
-    const unknown = tables.some((table) => !isKnown(map, table));
-    if ((unknown || map.brokers.length === 0) && this.#age() >= UNKNOWN_TABLE_REFRESH_MS) {
-      map = await this.#read().catch(() => map);
-    }
-    return requireBrokers(map, tables);
+    const map = await this.#current();
+    const serves = (one: BrokerMap): boolean => one.brokers.length > 0 && tables.every((table) => isKnown(one, table));
+    return requireBrokers(serves(map) ? map : await this.#forceRead(map, ROUTING, serves), tables);
   }
 
   /** Same as `candidates` without waiting; undefined if the map must be read first. */
@@ -64,40 +79,48 @@ export class BrokerRouting {
   /** Whether a live broker matches; reads the map again if none does. @throws {EngineError} as `candidates` */
   async hasBroker(matches: (url: string) => boolean): Promise<boolean> {
     const map = await this.#current();
-    if (map.brokers.some(matches)) return true;
-    if (this.#age() < UNKNOWN_TABLE_REFRESH_MS) return false;
-    return (await this.#read().catch(() => map)).brokers.some(matches);
+    const has = ({ brokers }: BrokerMap): boolean => brokers.some(matches);
+    return has(map) || has(await this.#forceRead(map, ROUTING, has));
   }
 
-  /** See `KnownTables`. @throws {EngineError} errors of the controller if no map was read yet */
-  async actualTables(names: readonly TableName[]): Promise<readonly TableName[]> {
-    let map = this.#map ?? (await this.#read());
-    if (names.every((name) => hasMeaning(map, name))) {
-      if (this.#age() >= this.#options.refreshMs) this.#readInBackground();
-    } else if (this.#age() >= UNKNOWN_TABLE_REFRESH_MS) {
-      // The table may be new, so the map is read again before the name counts as unknown.
-      map = await this.#read().catch(() => map);
-    }
-    return [...new Set(names.flatMap((name) => meaningsOf(map, name)))];
+  /** See `KnownTables`. @throws {EngineError} errors of the controller if no map was read yet, or the database of a name was never read */
+  async actualTables(names: readonly TableName[], caller: string = ROUTING): Promise<readonly TableName[]> {
+    const map = await this.#current();
+    const hasAll = (one: BrokerMap): boolean => names.every((name) => hasMeaning(one, name));
+    // A table may be new, so the map is read again before its name counts as unknown.
+    const used = hasAll(map) ? map : await this.#forceRead(map, caller, hasAll);
+    return [...new Set(names.flatMap((name) => meaningsOf(used, name)))];
   }
 
   /** Without waiting; undefined if no map was read yet. */
   tableNames(): readonly TableName[] | undefined {
-    const dueAfterMs = this.#map === undefined ? UNKNOWN_TABLE_REFRESH_MS : this.#options.refreshMs;
-    if (this.#readAt === 0 || this.#age() >= dueAfterMs) this.#readInBackground();
-    return this.#map && [...this.#map.spellings.values()].flatMap((spellings) => Array.from(spellings));
+    const map = this.#map;
+    if (this.#age() >= (map === undefined ? FORCED_READ_MS : this.#options.refreshMs)) this.#readInBackground();
+    return map && allTables(map);
+  }
+
+  /** See `KnownTables`. @throws {EngineError} if the lists cannot be read now, or not those of each database */
+  async currentTables(maxAgeMs: number): Promise<readonly TableName[]> {
+    // A read that has begun already may have asked before the latest table was created.
+    await this.#reading?.catch(() => undefined);
+    const map =
+      this.#map !== undefined && this.#age() < maxAgeMs && this.#failure === undefined ? this.#map : await this.#read();
+    const [failure] = this.#listings?.failures.values() ?? [];
+    if (failure !== undefined) throw failure;
+    return allTables(map);
   }
 
   /** Brokers that serve all of the tables after all known ones failed: others may have started since the map was read. May be empty. */
   async candidatesAfterFailure(tables: readonly TableName[]): Promise<readonly string[]> {
     const map = this.#map;
-    const fresh = this.#age() >= FAILED_BROKERS_REFRESH_MS ? await this.#read().catch(() => map) : map;
+    const due = this.#age() >= Math.max(FAILED_BROKERS_READ_MS, this.#readMs);
+    const fresh = due ? await this.#read().catch(() => map) : map;
     return fresh === undefined ? [] : brokersServingAll(fresh, tables);
   }
 
   /** Refreshes the map after a broker was unreachable, since its address may have changed. */
   refreshSoon(): void {
-    if (this.#age() >= UNKNOWN_TABLE_REFRESH_MS) this.#readInBackground();
+    if (this.#mayForce()) this.#readInBackground();
   }
 
   close(): void {
@@ -108,10 +131,36 @@ export class BrokerRouting {
     return this.#options.now() - this.#readAt;
   }
 
-  #current(): Promise<BrokerMap> {
-    if (this.#map === undefined) return this.#read();
+  async #current(): Promise<BrokerMap> {
+    if (this.#map === undefined) {
+      // Requests must not overload an unavailable controller.
+      if (this.#reading === undefined && this.#age() < FAILED_READ_MS) throw this.#failure;
+      return this.#read();
+    }
     if (this.#age() >= this.#options.refreshMs) this.#readInBackground();
-    return Promise.resolve(this.#map);
+    return this.#map;
+  }
+
+  #mayForce(): boolean {
+    return this.#age() >= Math.max(FORCED_READ_MS, REST_FACTOR * this.#readMs);
+  }
+
+  /**
+   * Reads the map again on behalf of a caller, unless that happened recently.
+   * @param has whether a map has the names of the caller
+   * @returns the old map if it may not be read again, or cannot be read
+   */
+  async #forceRead(map: BrokerMap, caller: string, has: (map: BrokerMap) => boolean): Promise<BrokerMap> {
+    const begins = this.#reading === undefined;
+    if (begins && !(this.#mayForce() && this.#forced.allows(caller))) return map;
+    try {
+      const fresh = await untilAborted(this.#read(), AbortSignal.timeout(MAX_WAIT_MS));
+      if (begins) this.#forced.note(caller, has(fresh));
+      return fresh;
+    } catch {
+      if (begins) this.#forced.note(caller, false);
+      return map;
+    }
   }
 
   #readInBackground(): void {
@@ -123,16 +172,39 @@ export class BrokerRouting {
   }
 
   async #readNow(): Promise<BrokerMap> {
+    const { controller, now } = this.#options;
+    const begunAt = now();
     try {
-      const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
-      this.#map = await readBrokerMap(this.#options.controller, this.#options, signal);
+      const listings = await readListings(controller, this.#listings, this.#closed.signal);
+      this.#map = brokerMapOf(listings, this.#options);
+      this.#listings = listings;
+      this.#failure = undefined;
+      this.#reportFailures(listings);
       return this.#map;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
     } finally {
       // Also after a failure, so that queries do not overload an unavailable controller.
-      this.#readAt = this.#options.now();
+      this.#readAt = now();
+      this.#readMs = this.#readAt - begunAt;
       this.#reading = undefined;
     }
   }
+
+  #reportFailures({ failures }: Listings): void {
+    const [first] = failures.values();
+    if (first === undefined) return;
+    const named = [...failures.keys()].slice(0, MAX_REPORTED).map((name) => `\`${name}\``);
+    const more = failures.size > MAX_REPORTED ? ` and ${failures.size - MAX_REPORTED} more` : '';
+    this.#options.onProblem(
+      `the tables of the databases ${named.join(', ')}${more} cannot be listed, the last known ones stay in use: ${first.message}`,
+    );
+  }
+}
+
+function allTables({ spellings }: BrokerMap): readonly TableName[] {
+  return [...spellings.values()].flatMap((names) => Array.from(names));
 }
 
 function requireBrokers(map: BrokerMap, tables: readonly TableName[]): readonly string[] {

@@ -2,6 +2,7 @@ import { ANY_ACTION } from './action-names.ts';
 import {
   FILTERED,
   IGNORING_DATABASE,
+  NAME_REPEATED,
   ON_CLUSTER,
   ON_CLUSTER_AND_TABLE,
   ON_TABLE,
@@ -17,6 +18,9 @@ const PARTS_PARAMETERS = ['path', 'includeTables', 'excludeTables'] as const;
 
 /** Parameters used for the access decision. They must occur once, in this spelling. */
 export const DECIDING_PARAMETERS: ReadonlySet<string> = new Set([...TABLE_PARAMETERS, ...PARTS_PARAMETERS, 'state']);
+
+/** What the engine does to each table of a database that it deletes, without asking for the rights. */
+export const DELETING_ACTIONS = ['DeleteDatabase', 'DeleteTable', 'DeleteSchema'] as const;
 
 export interface EngineCall {
   /** Required on the cluster; all are needed. */
@@ -36,6 +40,10 @@ export interface EngineCall {
   readonly body: 'nothing' | 'more-tables' | 'tables' | 'cluster';
   /** Whether the engine takes names in the body as they are, without the database of the header. */
   readonly ignoresDatabase: boolean;
+  /** Whether the body must name the table exactly as the path does. */
+  readonly repeatsName: boolean;
+  /** The database whose tables the call deletes. No statement may deny `DELETING_ACTIONS` on one of them. */
+  readonly deletedDatabase: string | undefined;
   /** Whether the response is a list of tables that must be filtered. */
   readonly filtered: boolean;
   /** Whether the call uploads segments. */
@@ -51,6 +59,7 @@ interface Rule {
   readonly onCluster: readonly string[];
   readonly onTable: readonly string[];
   readonly tablesInBody: boolean;
+  readonly repeatsName: boolean;
   /** Where the table is named; undefined for calls only on the cluster. */
   readonly tableIn: 'path' | 'parameter' | 'body' | undefined;
   /** Number of characters outside placeholders: like in the engine, the rule with the most wins. */
@@ -61,6 +70,7 @@ const FILTERED_CALLS = callSet(FILTERED);
 const UPLOAD_CALLS = callSet(UPLOADS);
 const CALLS_IGNORING_DATABASE = callSet(IGNORING_DATABASE);
 const TABLES_IN_BODY_CALLS = callSet(TABLES_IN_BODY);
+const NAME_REPEATED_CALLS = callSet(NAME_REPEATED);
 const RULES: ReadonlyMap<string, readonly Rule[]> = compile();
 
 /** Version 0.11 changes the state of tables, segments and tenants with `GET …?state=`. */
@@ -71,14 +81,17 @@ const TENANT_STATE_ACTIONS = ['UpdateTenant', 'DeleteTenant'] as const;
 const READS = /^(?:Get|Download|Debug)/;
 
 /** An unknown call may do anything, including reading any table. Requiring these actions keeps policies that deny them effective. */
+export const UNKNOWN_CALL_ACTIONS = [ANY_ACTION, 'Query', 'DownloadSegment', 'GetResponseStore'] as const;
 const UNKNOWN_CALL: EngineCall = {
-  onCluster: [ANY_ACTION, 'Query', 'DownloadSegment', 'GetResponseStore'],
+  onCluster: UNKNOWN_CALL_ACTIONS,
   onTable: [],
   tables: [],
   tableSegments: [],
   parts: [],
   body: 'nothing',
   ignoresDatabase: false,
+  repeatsName: false,
+  deletedDatabase: undefined,
   filtered: false,
   upload: false,
   changes: false,
@@ -102,6 +115,8 @@ export function engineCall(
   const state = asked === 'GET' && parameter('state') !== undefined;
   const common = {
     ignoresDatabase: CALLS_IGNORING_DATABASE.has(call),
+    repeatsName: rule.repeatsName,
+    deletedDatabase: segments[rule.segments.indexOf('{database}')],
     filtered: FILTERED_CALLS.has(call),
     upload: UPLOAD_CALLS.has(call),
     changes: asked !== 'GET' || state || ![...rule.onCluster, ...rule.onTable].every((action) => READS.test(action)),
@@ -159,7 +174,7 @@ function ruleFor(method: string, segments: readonly string[]): Rule | undefined 
 }
 
 function isPlaceholder(segment: string): boolean {
-  return segment === '*' || segment === '{table}';
+  return segment === '*' || segment === '{table}' || segment === '{database}';
 }
 
 function compile(): ReadonlyMap<string, readonly Rule[]> {
@@ -195,6 +210,7 @@ function ruleOf(
     onCluster,
     onTable,
     tablesInBody: TABLES_IN_BODY_CALLS.has(`${method} ${path}`),
+    repeatsName: NAME_REPEATED_CALLS.has(`${method} ${path}`),
     tableIn: onTable.length === 0 ? undefined : placeOfTable(segments, parameter),
     literal: segments.filter((segment) => !isPlaceholder(segment)).join('').length,
   };

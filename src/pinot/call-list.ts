@@ -111,7 +111,10 @@ export const ON_TABLE_OF_BODY = `
   POST   /logicalTables                                       CreateTable
 `;
 
-/** `{table}` is a table that the call names: a statement that denies the action on this table stops the call, too. */
+/**
+ * `{table}` is a table that the call names: a statement that denies the action on this table stops the call, too. `{database}` is a database whose tables
+ * the call deletes: a statement that denies their deletion stops it.
+ */
 export const ON_CLUSTER = `
   GET    /appconfigs                                          GetAppConfig
   GET    /applicationQuotas                                   GetApplicationQueryQuota
@@ -135,7 +138,7 @@ export const ON_CLUSTER = `
   GET    /cluster/configs/groovy/staticAnalyzerConfig/default GetGroovyStaticAnalyzerConfig
   GET    /cluster/info                                        GetClusterConfig
   GET    /databases                                           GetDatabase
-  DELETE /databases/*                                         DeleteDatabase
+  DELETE /databases/{database}                                DeleteDatabase
   GET    /databases/*/quotas                                  GetDatabaseQuota
   POST   /databases/*/quotas                                  UpdateDatabaseQuota
   GET    /health                                              GetHealth
@@ -244,6 +247,7 @@ export const ON_CLUSTER = `
   DELETE /tenants/rebalance/*                                 RebalanceTenantTables
   GET    /tenants/rebalanceStatus/*                           GetRebalanceStatus
   POST   /upsert/estimateHeapUsage                            EstimateUpsertMemory
+  GET    /timeseries/languages                                GetClusterConfig
   GET    /uptime                                              GetHealth
   GET    /users                                               GetUser
   POST   /users                                               CreateUser
@@ -303,6 +307,11 @@ export const TABLES_IN_BODY = `
 /** Calls that take the names in their body as they are: they ignore the `Database` header. */
 export const IGNORING_DATABASE = `
   POST   /tasks/execute
+`;
+
+/** Calls whose body must name the table as the path does, before the engine adds the database of the header to both. */
+export const NAME_REPEATED = `
+  PUT    /logicalTables/{table}
 `;
 
 /** Segment uploads: the parameter names the table, headers name the source of the segment. */

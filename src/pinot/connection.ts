@@ -10,7 +10,7 @@ import { EngineError, type Engine, type EngineEndpoint, type KnownTables } from 
 export interface EngineOptions {
   /** Base URLs of the controllers in order of preference; at least one. */
   readonly controllerUrls: readonly string[];
-  /** Base URLs of brokers that all serve every table. If set, the controller is not asked for brokers. */
+  /** Base URLs of brokers that all serve every table. If set, the list of brokers of the controller is not used. */
   readonly brokerUrls?: readonly string[];
   /** `http` or `https` for brokers reported by the controller; default: the scheme of the first controller. */
   readonly brokerScheme?: string;
@@ -87,8 +87,12 @@ class PinotEngine implements Engine, KnownTables {
     return this.#routing.tableNames();
   }
 
-  actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]> {
-    return rejectOnAbort(this.#routing.actualTables(names), signal);
+  currentTables(maxAgeMs: number, signal?: AbortSignal): Promise<readonly TableName[]> {
+    return rejectOnAbort(this.#routing.currentTables(maxAgeMs), signal);
+  }
+
+  actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]> {
+    return rejectOnAbort(this.#routing.actualTables(names, caller), signal);
   }
 
   endpoint(url: string): EngineEndpoint {

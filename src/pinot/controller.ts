@@ -20,12 +20,12 @@ export async function readBody(body: Readable, maxBytes: number, what: string): 
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes) throw new EngineError('bad-answer', `${what} answered with more than ${maxBytes} bytes`);
+      if (size > maxBytes) throw new EngineError('bad-answer', `${what} responded with more than ${maxBytes} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof EngineError) throw error;
-    throw new EngineError('unreachable', `the answer of ${what} broke off`, { cause: error });
+    throw new EngineError('unreachable', `the response to ${what} ended unexpectedly`, { cause: error });
   }
   return Buffer.concat(chunks);
 }
@@ -49,7 +49,7 @@ export async function requestJson(
     return { status: answer.status, value: JSON.parse(bytes.toString()) as unknown };
   } catch (error) {
     if (answer.status >= 400) return { status: answer.status, value: undefined };
-    throw new EngineError('bad-answer', `${what} answered with something that is no JSON`, { cause: error });
+    throw new EngineError('bad-answer', `${what} responded with a body that is not JSON`, { cause: error });
   }
 }
 
@@ -65,5 +65,5 @@ export async function getJson(
 ): Promise<unknown> {
   const answer = await requestJson(endpoint, signal ? { path, headers, signal } : { path, headers });
   if (answer.status < 300) return answer.value;
-  throw new EngineError('bad-answer', `\`GET ${endpoint.url}${path}\` answered with status ${answer.status}`);
+  throw new EngineError('bad-answer', `\`GET ${endpoint.url}${path}\` responded with status ${answer.status}`);
 }

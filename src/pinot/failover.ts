@@ -1,45 +1,43 @@
+import { ExpiringLruCache } from '../platform/lru.ts';
 import { Attempt } from './attempt.ts';
 import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
 import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
 
-/** How long an unreachable endpoint is tried last; a success ends this at once. */
+/** How long other endpoints are tried before an unreachable one; a successful request ends this at once. */
 const SUSPECT_MS = 10_000;
+
+/** Endpoints that are remembered; with more failing ones the order of attempts hardly matters. */
+const MAX_SUSPECTS = 1_000;
 
 /** Remembers recently failed endpoints, so that others are tried first. */
 export class Suspects {
-  readonly #until = new Map<string, number>();
-  readonly #now: () => number;
+  readonly #failed: ExpiringLruCache<string, true>;
 
   /** @param now monotonic clock in milliseconds */
   constructor(now: () => number) {
-    this.#now = now;
+    this.#failed = new ExpiringLruCache({ now }, MAX_SUSPECTS);
   }
 
   suspect(url: string): void {
-    this.#until.set(url, this.#now() + SUSPECT_MS);
+    this.#failed.set(url, true, SUSPECT_MS);
   }
 
   clear(url: string): void {
-    if (this.#until.size > 0) this.#until.delete(url);
+    if (this.#failed.size > 0) this.#failed.delete(url);
   }
 
   /** Whether an endpoint failed recently. */
   get any(): boolean {
-    if (this.#until.size === 0) return false;
-    const now = this.#now();
-    for (const [url, until] of this.#until) if (until <= now) this.#until.delete(url);
-    return this.#until.size > 0;
+    return this.#failed.size > 0 && this.#failed.dropExpired() > 0;
   }
 
   has(url: string): boolean {
-    if (this.#until.size === 0) return false;
-    const until = this.#until.get(url);
-    return until !== undefined && until > this.#now();
+    return this.#failed.size > 0 && this.#failed.get(url) === true;
   }
 }
 
-/** Several interchangeable endpoints as one. After a failure the next one is tried if a second execution is not possible or does no harm. */
+/** Several interchangeable endpoints as one. After a failure the next one is tried if the first did not execute the request, or if the request is safe to repeat. */
 export class FailoverEndpoint implements EngineEndpoint {
   readonly #endpoints: readonly PooledEndpoint[];
   readonly #suspects: Suspects;
@@ -47,8 +45,8 @@ export class FailoverEndpoint implements EngineEndpoint {
 
   /**
    * @param endpoints at least one, in order of preference
-   * @param brokers for brokers: finds others when all of these failed. A delivered response whose connection breaks early, or that tells that
-   * the broker is stopping, is then a failure, too
+   * @param brokers for brokers: finds others when all of these failed. A response that ends early, or that shows that the broker is stopping, is then
+   * a failure, too
    */
   constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects, brokers?: MoreBrokers) {
     this.#endpoints = endpoints;
@@ -72,7 +70,7 @@ export class FailoverEndpoint implements EngineEndpoint {
     const attempts: Attempt[] = [];
     try {
       await this.#first(request, (endpoint) => {
-        const attempt = new Attempt(sink, endpoint.url);
+        const attempt = new Attempt(sink, endpoint.url, () => this.#suspects.suspect(endpoint.url));
         attempts.push(attempt);
         return attempt.ask(endpoint, request);
       });
@@ -94,7 +92,7 @@ export class FailoverEndpoint implements EngineEndpoint {
         this.#suspects.clear(endpoint.url);
         return answer;
       } catch (error) {
-        if (error instanceof EngineError && error.code === 'unreachable') this.#suspects.suspect(endpoint.url);
+        if (isLost(error)) this.#suspects.suspect(endpoint.url);
         if (!mayTryNext(error, request)) throw error;
         if (error.reached && ++sent >= MAX_SENT) throw error;
         if (tried.size >= endpoints.length) endpoints = (await this.#brokers?.()) ?? endpoints;
@@ -111,10 +109,16 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 }
 
-/** Brokers that could be asked when all known ones failed. */
+/** Whether the endpoint cannot be reached, or soon will not be. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof EngineError) || error.code !== 'unreachable') return false;
+  return !(error instanceof EndpointError && error.answered);
+}
+
+/** Further brokers to try when all known ones failed. */
 export type MoreBrokers = () => Promise<readonly PooledEndpoint[]>;
 
-/** How often a request may be sent that possibly arrived: one that made an endpoint fail may do the same to others. */
+/** Maximum endpoints that may receive one request: a request that causes one endpoint to fail may cause others to fail. */
 const MAX_SENT = 3;
 
 /** A request that was never sent may go to another endpoint; one that may have arrived only if it is repeatable. A stream body cannot be sent twice. */

@@ -1,12 +1,22 @@
 import { errors } from 'undici';
 import { EngineError } from './types.ts';
 
-/** An EngineError with the information whether the request may have reached the engine. */
+export interface EndpointErrorOptions {
+  readonly cause?: unknown;
+  /** Whether the request may have reached the engine. */
+  readonly reached: boolean;
+  /** Whether the endpoint sent a complete response, so that it need not be avoided. Default: false. */
+  readonly answered?: boolean;
+}
+
+/** An EngineError with what is known about the request. */
 export class EndpointError extends EngineError {
   readonly reached: boolean;
-  constructor(code: EngineError['code'], message: string, options: { cause?: unknown; reached: boolean }) {
+  readonly answered: boolean;
+  constructor(code: EngineError['code'], message: string, options: EndpointErrorOptions) {
     super(code, message, options);
     this.reached = options.reached;
+    this.answered = options.answered ?? false;
   }
 }
 

@@ -3,8 +3,8 @@ import { headerOf } from './headers.ts';
 import type { AnswerHead } from './types.ts';
 
 /**
- * A broker that stops closes its connections to the servers and its thread pools some time before its own port, and answers queries with errors in
- * between. Seen with 0.11.0 and 1.5.1. Other brokers still answer the same queries.
+ * A broker that is stopping closes its connections to the servers and its thread pools some time before its own port. In between it responds to queries
+ * with errors (observed with 0.11.0 and 1.5.1), while other brokers can still run the same queries.
  */
 
 /** `BrokerRequestSend`: a connection to a server was lost or refused. The cause can also be the server; another broker may then choose another replica. */
@@ -14,7 +14,10 @@ const POOL_SHUT_DOWN =
   /^(?:QueryExecutionError:\s*)?(?:java\.util\.concurrent\.RejectedExecutionException:\s*)?Task .*rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutting down|Terminated)/;
 /** `QueryExecution`. Other errors may quote names and literals of the query. */
 const QUERY_EXECUTION = 200;
-/** A service that is being shut down (1.5.1 answers 500 with a page in HTML then), or a proxy without a service behind it. */
+/**
+ * A service that is being shut down (1.5.1 then responds with 500 and an HTML page), a proxy without a service behind it, or an error outside of the query
+ * engine.
+ */
 const SERVER_ERROR = 500;
 
 /** 1.2 and newer report the code of the first error of a query in this header, and -1 for none. */
@@ -33,10 +36,14 @@ export function isUsableHead({ status, rawHeaders }: AnswerHead): boolean {
   return status < SERVER_ERROR && headerOf(rawHeaders, ERROR_CODE) === '-1';
 }
 
-/** Whether a complete answer to a query tells that its broker is stopping, or has lost its connection to a server. The result is then incomplete. */
+/** Whether a complete response comes from outside of the query engine, so that another broker may have the result. The broker itself may be well. */
+export function isServerError({ status, rawHeaders }: AnswerHead): boolean {
+  return status >= SERVER_ERROR && headerOf(rawHeaders, ERROR_CODE) === undefined;
+}
+
+/** Whether a complete response to a query shows that its broker is stopping or has lost its connection to a server. The result is then incomplete. */
 export function isStoppingAnswer(head: AnswerHead, chunks: readonly Buffer[]): boolean {
   const code = headerOf(head.rawHeaders, ERROR_CODE);
-  if (head.status >= SERVER_ERROR && code === undefined) return true;
   if (code === '-1') return false;
   const body = unpacked(head, chunks, code !== undefined);
   if (body === undefined || !body.includes(ERRORS_BEGIN)) return false;

@@ -12,7 +12,7 @@ export type TableName = string & { readonly [TABLE_NAME]: true };
 /** What the engine accepts in the `Database` header. */
 const DATABASE = /^[\w-]{1,128}$/;
 
-/** Whether a database of this name can be asked for. Tables of others cannot be listed, so their names cannot be resolved. */
+/** Whether a database of this name can be requested. Tables of others cannot be listed, so their names cannot be resolved. */
 export function isDatabaseName(name: string): boolean {
   return DATABASE.test(name);
 }
@@ -44,4 +44,9 @@ export function tableNameOf(name: string): TableName {
 export function partsOf(name: TableName): readonly [database: string, table: string] {
   const dot = name.indexOf('.');
   return dot < 0 ? [DEFAULT_DATABASE, name] : [name.slice(0, dot), name.slice(dot + 1)];
+}
+
+/** The database of a table: `default` in lower case, others as they are written. */
+export function databaseOfTable(name: TableName): string {
+  return partsOf(name)[0];
 }

@@ -70,7 +70,8 @@ export interface EngineEndpoint {
   /** Scheme, host and port, without trailing slash and credential. */
   readonly url: string;
   /**
-   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early.
+   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early; that of
+   * a query with `unreachable` if the connection to the broker was lost.
    * @throws {EngineError} unreachable, timeout, aborted, overloaded, bad-answer
    */
   request(request: EngineRequest): Promise<EngineResponse>;
@@ -119,9 +120,16 @@ export interface KnownTables {
   /**
    * Tables that the engine may resolve these names to: it may compare names without case, and versions without databases (before 1.2) ignore an unknown one.
    * A name without a match is returned as it is, and in lower case, so that access to it can still be checked.
-   * @throws {EngineError} if the tables were never listed successfully
+   * @param caller SRN of the caller: names that do not exist make the lists be read again, and the rate of this is limited for each caller
+   * @throws {EngineError} if the tables of the database of a name were never listed successfully
    */
-  actualTables(names: readonly TableName[], signal?: AbortSignal): Promise<readonly TableName[]>;
+  actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]>;
+  /**
+   * All tables of all databases.
+   * @param maxAgeMs maximum age of the list in milliseconds; 0 to list them now
+   * @throws {EngineError} if a database cannot be listed
+   */
+  currentTables(maxAgeMs: number, signal?: AbortSignal): Promise<readonly TableName[]>;
   /**
    * All tables of all databases as last listed; undefined if they were never listed successfully. Never waits: an old list is
    * refreshed in the background.

@@ -44,7 +44,7 @@ export class Backoff {
 
   /**
    * Counts a failure.
-   * @param leastMs delay that the server asked for by `Retry-After`; the backoff is added to it
+   * @param leastMs delay that the server requested by `Retry-After`; the backoff is added to it
    * @param maxMs upper limit of this delay, in place of the configured one
    * @returns milliseconds to wait
    */

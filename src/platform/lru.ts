@@ -5,6 +5,11 @@ export interface LruOptions<V> {
   readonly maxWeight: number;
   /** Weight of a value; 1 by default. It must not change while the value is held. */
   readonly weightOf?: (value: V) => number;
+  /**
+   * Whether an entry must not be evicted, such as a counter in use. Others are evicted instead; if there are none, the limit is exceeded until an entry is
+   * set after one of them was released. Default: none.
+   */
+  readonly isPinned?: (value: V) => boolean;
   /** Called for each entry that is evicted for lack of room, not for those that are deleted, replaced or expired. */
   readonly onEvict?: (value: V) => void;
 }
@@ -60,6 +65,7 @@ export class LruCache<K, V> {
     this.#weight += weight;
     for (const [oldest, entry] of this.#entries) {
       if (this.#weight <= this.#options.maxWeight) return;
+      if (this.#options.isPinned?.(entry.value)) continue;
       this.delete(oldest);
       this.#options.onEvict?.(entry.value);
     }
@@ -73,6 +79,11 @@ export class LruCache<K, V> {
   delete(key: K): boolean {
     this.#weight -= this.#entries.get(key)?.weight ?? 0;
     return this.#entries.delete(key);
+  }
+
+  /** Deletes the entries whose values match, without `onEvict`. */
+  deleteWhere(matches: (value: V) => boolean): void {
+    for (const [key, { value }] of this.#entries) if (matches(value)) this.delete(key);
   }
 
   clear(): void {
@@ -111,5 +122,12 @@ export class ExpiringLruCache<K, V> {
 
   delete(key: K): boolean {
     return this.#entries.delete(key);
+  }
+
+  /** Deletes the expired entries, in time proportional to the number of all entries. @returns the number of the others */
+  dropExpired(): number {
+    const now = this.#clock.now();
+    this.#entries.deleteWhere(({ expiresAt }) => expiresAt <= now);
+    return this.#entries.size;
   }
 }

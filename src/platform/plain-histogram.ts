@@ -16,7 +16,7 @@ export class PlainHistogram {
   readonly #bounds: readonly number[];
   readonly #series: Series[] = [];
 
-  /** @param bounds of the buckets, in seconds and in order; `onReset` is told when the registry forgets all values */
+  /** @param bounds of the buckets, in seconds and in order; `onReset` is called when the registry is reset */
   constructor(
     registry: Registry,
     about: { readonly name: string; readonly help: string; readonly onReset?: () => void },

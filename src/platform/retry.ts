@@ -8,7 +8,7 @@ export interface RetryOptions {
   readonly clock: Pick<Clock, 'random' | 'schedule'>;
   /**
    * Whether another attempt may succeed.
-   * @returns the least delay in milliseconds (0, or what `Retry-After` asked for); undefined for an error that is final
+   * @returns the least delay in milliseconds (0, or that of `Retry-After`); undefined for an error that is final
    */
   readonly retryAfterMs: (error: unknown) => number | undefined;
   /** Time left, milliseconds. The error is thrown without a delay when the delay would not end in this time. */

@@ -1,3 +1,5 @@
+import { decodeUtf8 } from './utf-8.ts';
+
 /** Limits of a JSON text. */
 export interface StrictJsonLimits {
   /** Bytes of the text; 1 MiB by default. */
@@ -23,9 +25,6 @@ export const DEFAULT_MAX_JSON_BYTES = 1024 * 1024;
 export const DEFAULT_MAX_JSON_DEPTH = 64;
 export const DEFAULT_MAX_JSON_VALUES = 32_768;
 
-/** Keeps a byte order mark in the text, where it is an error like any other character outside the grammar. */
-const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /**
  * Reads a JSON text (RFC 8259) that every JSON parser reads alike: valid UTF-8 without a byte order mark, each key once in its object
  * (however it is escaped), no half of a surrogate pair. Time is linear in the length of the text, and nothing recurses.
@@ -38,40 +37,12 @@ export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}
   const { maxBytes = DEFAULT_MAX_JSON_BYTES } = limits;
   if (bytes.length > maxBytes)
     throw new StrictJsonError(`JSON too large: ${bytes.length} bytes, at most ${maxBytes} are allowed`);
-  const text = decode(bytes);
+  const { text, invalidAt } = decodeUtf8(bytes);
+  if (text === undefined)
+    throw new StrictJsonError(`invalid UTF-8 at byte ${invalidAt}: JSON must be encoded in UTF-8`);
   new Scan(text, limits).run();
   // The scan has verified that the string is JSON, so this cannot fail.
   return JSON.parse(text);
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return UTF_8.decode(bytes);
-  } catch {
-    throw new StrictJsonError(`invalid UTF-8 at byte ${invalidByte(bytes)}: JSON must be encoded in UTF-8`);
-  }
-}
-
-/** The offset of the first byte that is not UTF-8. The bytes must contain one. */
-function invalidByte(bytes: Uint8Array): number {
-  let valid = 0;
-  let invalid = bytes.length + 1;
-  while (invalid - valid > 1) {
-    const middle = (valid + invalid) >>> 1;
-    if (canBegin(bytes.subarray(0, middle))) valid = middle;
-    else invalid = middle;
-  }
-  return valid;
-}
-
-/** Whether the bytes are a prefix of valid UTF-8: the last character may be incomplete. */
-function canBegin(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const QUOTE = 0x22;
@@ -267,7 +238,7 @@ class Scan {
     return this.#text.charCodeAt(this.#at);
   }
 
-  /** The code of the next character that is no white space; NaN at the end. */
+  /** The code of the next character that is not white space; NaN at the end. */
   #nextCode(): number {
     let code = this.#code();
     while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {

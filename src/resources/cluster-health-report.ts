@@ -1,13 +1,22 @@
 import { Type, type Static } from 'typebox';
-import { DURATION_PATTERN } from '../platform/duration.ts';
+import { DURATION_PATTERN, parseDuration } from '../platform/duration.ts';
 import { commonStatus } from './meta.ts';
 import { emptyByDefault, StringEnum, type KindDefinition } from './schema.ts';
 
 /** Limit of checks in the spec and the status of a report; the catalogue must not have more. */
 export const MAX_CHECKS = 64;
 
-/** Name of the report that operator, gateway and standalone use. The first start creates it. */
+/** Name of the report that the REST interface shows and changes. The first start creates it. */
 export const REPORT_NAME = 'cluster';
+
+/** Limit of reports whose checks run. Each has its own time series, and runs follow one another. */
+export const MAX_REPORTS = 16;
+
+/**
+ * Five fields, or six with a number of seconds first, so that two runs are at least a minute apart. Whether the fields are right is shown
+ * on the status.
+ */
+export const SCHEDULE_PATTERN = '^\\s*([0-9]+\\s+)?[0-9A-Za-z*,/?#-]+(\\s+[0-9A-Za-z*,/?#-]+){4}\\s*$';
 
 export const ClusterHealthReportSpec = Type.Object(
   {
@@ -15,14 +24,16 @@ export const ClusterHealthReportSpec = Type.Object(
       Type.String({
         maxLength: 32,
         pattern: DURATION_PATTERN,
-        description: 'Interval between runs, such as 20m (the default) or 1h30m. Excludes schedule.',
+        description: 'Interval between runs, at least 1m, such as 20m (the default) or 1h30m. Excludes schedule.',
       }),
     ),
     schedule: Type.Optional(
       Type.String({
         minLength: 9,
         maxLength: 128,
-        description: 'Cron expression with five or six fields, in UTC. Excludes interval.',
+        pattern: SCHEDULE_PATTERN,
+        description:
+          'Cron expression in UTC with five fields, or six with a number of seconds first. Excludes interval.',
       }),
     ),
     suspend: Type.Optional(Type.Boolean({ description: 'Suspends the periodic runs. Runs on demand still work.' })),
@@ -163,7 +174,7 @@ export const clusterHealthReportKind = {
   singular: 'clusterhealthreport',
   shortNames: ['chr'],
   description:
-    'The ClusterHealthReport named `cluster` configures the health checks and contains their latest results.',
+    'A ClusterHealthReport configures when the health checks run and with which thresholds, and contains their latest results. The REST interface uses the one named `cluster`.',
   spec: ClusterHealthReportSpec,
   status: ClusterHealthReportStatus,
   rules: [
@@ -172,8 +183,29 @@ export const clusterHealthReportKind = {
       message: 'spec.interval and spec.schedule are mutually exclusive: set only one',
       holds: (spec) => !(spec.interval !== undefined && spec.schedule !== undefined),
     },
+    {
+      // duration() of CEL has no days and weeks; any number of them except 0 is enough.
+      cel: "!has(self.interval) || self.interval.matches('[1-9][0-9]*[dw]') || (!self.interval.matches('[dw]') && duration(self.interval) >= duration('1m'))",
+      message: 'spec.interval must be at least 1m',
+      holds: ({ interval }) =>
+        interval === undefined ||
+        /[1-9][0-9]*[dw]/.test(interval) ||
+        (!/[dw]/.test(interval) && (parseDuration(interval) ?? 0) >= 60_000),
+    },
   ],
   printerColumns: [
+    {
+      name: 'Ready',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+      description: 'Whether the settings are valid and in use.',
+    },
+    {
+      name: 'Suspended',
+      type: 'boolean',
+      jsonPath: '.spec.suspend',
+      description: 'Whether the periodic runs are suspended.',
+    },
     { name: 'Pass', type: 'integer', jsonPath: '.status.pass', description: 'Number of passed checks.' },
     { name: 'Fail', type: 'integer', jsonPath: '.status.fail', description: 'Number of failed checks.' },
     { name: 'Last Run', type: 'date', jsonPath: '.status.lastRunTime', description: 'Start of the last run.' },

@@ -36,9 +36,6 @@ export function updateConditions(
 }
 
 /** The conditions of all other types. */
-export function withoutConditions(
-  conditions: readonly Condition[] | undefined,
-  types: ReadonlySet<string>,
-): Condition[] {
+function withoutConditions(conditions: readonly Condition[] | undefined, types: ReadonlySet<string>): Condition[] {
   return (conditions ?? []).filter(({ type }) => !types.has(type));
 }

@@ -14,8 +14,10 @@ export const ANNOTATIONS = {
   lastUpdatedAt: `${GROUP}/last-updated-at`,
   /** On a role or policy that a gateway is about to delete: the time, RFC 3339. It has no effect on access. */
   deleting: `${GROUP}/deleting`,
-  /** On an assignment of `system-admin`: changes when another one is taken away because this one is left. It has no effect on access. */
+  /** On an assignment of `system-admin`: changes when another one is removed because this one remains. It has no effect on access. */
   reliedOn: `${GROUP}/relied-on`,
+  /** On a policy or role whose change is being checked for denies on administrators. It has no effect on access. */
+  checkingDeny: `${GROUP}/checking-deny`,
   /** On a role: changes when its assignments are changed under a condition (`If-Match`). It has no effect on access. */
   assignmentsVersion: `${GROUP}/assignments-version`,
   /** A new value starts a health run. */

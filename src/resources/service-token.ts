@@ -27,10 +27,39 @@ export const ServiceTokenSpec = Type.Object(
 );
 export type ServiceTokenSpec = Static<typeof ServiceTokenSpec>;
 
+/** Number of replaced secret keys that are valid at a time. */
+export const MAX_PREVIOUS_HASHES = 8;
+
+/** `sha256:<hex>` */
+export const SECRET_HASH_PATTERN = '^sha256:[0-9a-f]{64}$';
+
+const PreviousHash = Type.Object(
+  {
+    hash: Type.String({ maxLength: 71, pattern: SECRET_HASH_PATTERN, description: 'Hash of the secret key.' }),
+    validUntil: Type.String({ format: 'date-time', description: 'Time until which the secret key is accepted.' }),
+  },
+  { description: 'A secret key that a rotation replaced.' },
+);
+export type PreviousHash = Static<typeof PreviousHash>;
+
 export const ServiceTokenStatus = Type.Object(
   {
     ...commonStatus,
     accessKey: Type.Optional(Type.String({ maxLength: 64, description: 'Public part of the token.' })),
+    secretHash: Type.Optional(
+      Type.String({
+        maxLength: 71,
+        pattern: SECRET_HASH_PATTERN,
+        description:
+          'SHA-256 hash of the secret key, which has 165 random bits and cannot be found from it. Without it the token is rejected.',
+      }),
+    ),
+    previousHashes: Type.Optional(
+      Type.Array(PreviousHash, {
+        maxItems: MAX_PREVIOUS_HASHES,
+        description: 'Secret keys that rotations replaced and that are still accepted.',
+      }),
+    ),
     state: Type.Optional(
       StringEnum(TOKEN_STATES, {
         description: 'Unassigned (no role: the token is rejected), Active or Expired.',
@@ -44,7 +73,7 @@ export const ServiceTokenStatus = Type.Object(
       }),
     ),
   },
-  { description: 'Status observed by the operator. It never contains a secret.' },
+  { description: 'Status observed by the operator. It never contains a secret key.' },
 );
 export type ServiceTokenStatus = Static<typeof ServiceTokenStatus>;
 

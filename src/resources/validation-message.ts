@@ -1,8 +1,10 @@
 import type { ErrorObject } from 'ajv';
 import { DURATION_EXAMPLE, DURATION_PATTERN } from '../platform/duration.ts';
+import { SCHEDULE_PATTERN } from './cluster-health-report.ts';
 import { NAME_PATTERN } from './meta.ts';
 import { nearest } from './nearest.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from './policy.ts';
+import { SECRET_HASH_PATTERN } from './service-token.ts';
 
 /** One error in an object. */
 export interface ValidationError {
@@ -17,8 +19,11 @@ const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [NAME_PATTERN]:
     'must consist of lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit, such as `data-engineers`',
   [ACTION_PATTERN]: 'must be an action name of letters and `*`, such as `Query` or `Get*`',
+  [SECRET_HASH_PATTERN]: 'must be `sha256:` and 64 hexadecimal digits',
   [SRN_PATTERN]: 'must be `*` or a resource name such as `srn2:table#events`',
   '^\\S(.*\\S)?$': 'must not begin or end with a space or contain a line break',
+  [SCHEDULE_PATTERN]:
+    'must be a cron expression of five fields, such as `*/20 * * * *`, or of six with a number of seconds first',
   [DURATION_PATTERN]: `must be ${DURATION_EXAMPLE}`,
   '^[A-Z0-9_]+$': 'must be the name of a check, such as `SEGMENT_COUNT_CHECK`',
 };

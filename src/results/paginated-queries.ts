@@ -1,6 +1,6 @@
 import type { TableName } from '../pinot/table-name.ts';
 import type { WallClock } from '../platform/clock.ts';
-import type { EngineResponse } from '../pinot/types.ts';
+import { EngineError, type EngineResponse } from '../pinot/types.ts';
 import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
 import { readCursorPage } from './cursors/page.ts';
 import type { Spool } from './cursors/spool.ts';
@@ -13,8 +13,7 @@ import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResul
 import { Readers, TrackedReader } from './readers.ts';
 import type { PaginationSettings } from './settings.ts';
 import { type InspectAnswer, type Submission, storeAnswer, type SubmitOutcome } from './submit.ts';
-
-const MB = 1024 * 1024;
+import { type StoreUsage, usageOf } from './usage.ts';
 
 /** How this gateway identifies itself in responses (`broker…` fields of the specification). */
 export interface GatewayIdentity {
@@ -61,18 +60,6 @@ export interface QueryOrigin {
   readonly tables: readonly TableName[];
   /** Rows of the first page. */
   readonly numRows: number;
-}
-
-/** Storage usage of this gateway, and the limits of the storage cleaner. */
-export interface StoreUsage {
-  readonly usedBytes: number;
-  /** Capacity of the store itself; null if it has no limit. */
-  readonly capacityBytes: number | null;
-  /** Whether the cleaner enforces the quota; nothing else does. */
-  readonly cleanerEnabled: boolean;
-  readonly quotaBytes: number;
-  readonly criticalPercent: number;
-  readonly targetPercent: number;
 }
 
 /** Runs queries once and serves their results in pages. Records the owner of a result; callers of this class check access. */
@@ -139,7 +126,7 @@ export class PaginatedQueries {
     let outcome: SubmissionOutcome = 'failed';
     try {
       const kept = this.#cursors?.native === true ? await this.#submitCursor(run, origin, signal, inspect) : undefined;
-      const submitted = kept ?? (await this.#submitStored(run, origin, signal, inspect));
+      const submitted = kept ?? (await repeatBroken(() => this.#submitStored(run, origin, signal, inspect)));
       outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
       return submitted;
     } finally {
@@ -269,19 +256,7 @@ export class PaginatedQueries {
 
   /** Storage used by this gateway's own results; only these count against its quota. @throws {QueryError} store-unavailable */
   async usage(signal: AbortSignal): Promise<StoreUsage> {
-    let usedBytes = 0;
-    for await (const { record, bytes } of this.#store.list(signal)) {
-      if (record.brokerId === this.#identity.id) usedBytes += bytes;
-    }
-    const { enabled, maxStorageMb, criticalPercent, targetPercent } = this.#settings().storageCleaner;
-    return {
-      usedBytes,
-      capacityBytes: this.#store.capacityBytes ?? null,
-      cleanerEnabled: enabled,
-      quotaBytes: maxStorageMb * MB,
-      criticalPercent,
-      targetPercent,
-    };
+    return usageOf(this.#store, this.#identity.id, this.#settings().storageCleaner, signal);
   }
 
   /** @throws {QueryError} not-found */
@@ -295,6 +270,24 @@ export class PaginatedQueries {
   isBeingRead(requestId: string): boolean {
     return this.#readers.isBeingRead(requestId);
   }
+}
+
+/** How often a query is run whose response breaks off while it is stored. */
+const MAX_RESPONSES = 3;
+
+/** Runs a query again if the connection to the broker was lost within the response: the client has received nothing of it. */
+async function repeatBroken<T>(run: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (count >= MAX_RESPONSES || !(error instanceof QueryError) || !isConnectionLost(error.cause)) throw error;
+    }
+  }
+}
+
+function isConnectionLost(cause: unknown): boolean {
+  return cause instanceof EngineError && cause.code === 'unreachable';
 }
 
 function notFound(requestId: string): QueryError {

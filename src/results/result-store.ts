@@ -76,7 +76,7 @@ export interface ResultReader {
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** Like `read`, in pieces of bounded size. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** @param reuse true if no result of `read` is in use any more, so that its memory may be reused */
+  /** @param reuse true if no result of `read` is in use, so that its memory may be reused */
   close(reuse?: boolean): Promise<void>;
 }
 

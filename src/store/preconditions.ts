@@ -30,3 +30,10 @@ export function assertVersion(kind: ResourceKind, metadata: Readonly<ObjectMeta>
       `${kind} \`${metadata.name}\`: missing \`metadata.resourceVersion\`: take it from the object that was read`,
     );
 }
+
+/** The name of an object that is to be updated. @throws {StoreError} not-found for an invalid name, invalid without a version */
+export function updatableName(kind: ResourceKind, metadata: Readonly<ObjectMeta>): string {
+  if (!isObjectName(metadata.name)) throw notFound(kind, metadata.name);
+  assertVersion(kind, metadata);
+  return metadata.name;
+}

@@ -59,6 +59,9 @@ export interface StoreHealth {
  * Reads are synchronous. They use a local view that follows the backing store, never block, and work while the backing store is unavailable.
  * Writes go to the backing store. When a write's promise resolves, the local view contains the result (read your own writes) and its event has
  * been delivered. Writes are optimistic: an object whose `metadata.resourceVersion` is not the current one is rejected with `conflict`.
+ *
+ * A Kubernetes store has no view of Secrets: only read() returns one, and readAll() is forbidden. A Secret must have the label
+ * `olapwarden.io/part`.
  */
 export interface ResourceStore {
   /** Resolves when all kinds have been listed. Rejects when `signal` aborts. */
@@ -68,10 +71,10 @@ export interface ResourceStore {
   /** All objects of a kind, sorted by name. */
   list<K extends ResourceKind>(kind: K): readonly ResourceByKind[K][];
   /**
-   * Reads one object from the backing store, not from the local view: the result contains every write that was answered before this call, by any
+   * Reads one object from the backing store, not from the local view: the result contains every write that was acknowledged before this call, by any
    * process. For a decision that must not be wrong when another process writes at the same time.
    * @returns undefined if it does not exist
-   * @throws {StoreError} forbidden, unavailable
+   * @throws {StoreError} forbidden, unavailable; invalid: a Secret that does not belong to olap-warden
    */
   read<K extends ResourceKind>(kind: K, name: string, options?: ReadOptions): Promise<ResourceByKind[K] | undefined>;
   /** Reads all objects of a kind from the backing store, like read(). Their number is unlimited. @throws {StoreError} forbidden, unavailable */

@@ -2,36 +2,28 @@ import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
 import { LABELS } from '../resources/meta.ts';
 import { StoreError } from './resource-store.ts';
 
-/** Value of the label `olapwarden.io/part` on Secrets with the hash of a service token. */
-export const SERVICE_TOKEN_PART = 'service-token';
-/** Value of that label on Secrets with a service token itself (spec.secretName). A process that only makes access decisions need not read them. */
+/** Value of the label `olapwarden.io/part` on Secrets with the hash of a service token, which version 0.1 wrote. */
+export const LEGACY_HASH_PART = 'service-token';
+/** Value of that label on Secrets with a service token (spec.secretName). */
 export const SERVICE_TOKEN_SECRET_PART = 'service-token-secret';
 
-/** Label values of the Secrets in a store. Other Secrets are not read. */
-export const SECRET_PARTS = [SERVICE_TOKEN_PART, SERVICE_TOKEN_SECRET_PART] as const;
-export type SecretPart = (typeof SECRET_PARTS)[number];
+const SECRET_PARTS = [LEGACY_HASH_PART, SERVICE_TOKEN_SECRET_PART] as const;
+
+/** Whether the Secret is one of olap-warden's. */
+export function hasPartLabel({ metadata }: ResourceByKind['Secret']): boolean {
+  return SECRET_PARTS.some((part) => metadata.labels?.[LABELS.part] === part);
+}
 
 /**
- * Adds the label by which the store selects Secrets, `service-token` where the object has none. Objects of other kinds are returned unchanged.
- *
- * @param parts label values that the store selects
+ * Checks the label of a Secret to be written. Other kinds have none.
  * @throws {StoreError} invalid
  */
-export function withPartLabel<K extends ResourceKind>(
-  kind: K,
-  object: ResourceByKind[K],
-  parts: readonly SecretPart[] = SECRET_PARTS,
-): ResourceByKind[K] {
-  if (kind !== 'Secret') return object;
-  const part = object.metadata.labels?.[LABELS.part];
-  if (parts.some((seen) => seen === part)) return object;
-  if (part !== undefined) {
-    const right = parts.map((seen) => `\`${seen}\``).join(', ');
-    throw new StoreError(
-      'invalid',
-      `Secret \`${object.metadata.name}\`: the label \`${LABELS.part}\` is \`${part}\`; it must be ${right} or absent`,
-    );
-  }
-  const labels = { ...object.metadata.labels, [LABELS.part]: SERVICE_TOKEN_PART };
-  return { ...object, metadata: { ...object.metadata, labels } };
+export function requirePartLabel<K extends ResourceKind>(kind: K, object: ResourceByKind[K]): void {
+  if (kind !== 'Secret' || hasPartLabel(object as ResourceByKind['Secret'])) return;
+  const right = SECRET_PARTS.map((part) => `\`${part}\``).join(' or ');
+  const found = object.metadata.labels?.[LABELS.part];
+  throw new StoreError(
+    'invalid',
+    `Secret \`${object.metadata.name}\`: the label \`${LABELS.part}\` is ${found === undefined ? 'missing' : `\`${found}\``}; it must be ${right}`,
+  );
 }

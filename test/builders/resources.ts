@@ -7,6 +7,7 @@ import type {
   Secret,
   ServiceToken,
 } from '../../src/resources/kinds.ts';
+import type { TokenHashes } from '../../src/access/service-token.ts';
 import { API_VERSION, type ObjectMeta } from '../../src/resources/meta.ts';
 import type { PolicySpec, Statement } from '../../src/resources/policy.ts';
 import type { RoleAssignmentSpec } from '../../src/resources/role-assignment.ts';
@@ -83,6 +84,24 @@ export function secret(name: string, values: Record<string, string> = {}, ...mod
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
   );
   return build<Secret>({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, type: 'Opaque', data }, modifiers);
+}
+
+/** The status of a ServiceToken with a token. */
+export function withHashes(hashes: Partial<TokenHashes> & { readonly accessKey: string }): Modifier<ServiceToken> {
+  const { accessKey, secretHash = `sha256:${'0'.repeat(64)}`, previousHashes = [] } = hashes;
+  return (object) => ({
+    ...object,
+    status: { ...object.status, accessKey, secretHash, previousHashes: [...previousHashes] },
+  });
+}
+
+/** The Secret in which version 0.1 stored the hash of a token, as it wrote it. */
+export function legacyHashSecret(
+  owner: ServiceToken,
+  values: { accessKey: string; secretHash: string; previousHash?: string; previousExpiresAt?: string },
+): Secret {
+  const labels = { 'olapwarden.io/part': 'service-token', 'app.kubernetes.io/managed-by': 'olap-warden' };
+  return secret(`${owner.metadata.name}-hash`, values, withLabels(labels), ownedBy(owner));
 }
 
 interface HasMeta {

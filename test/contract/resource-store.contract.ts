@@ -22,8 +22,8 @@ export interface StoreFixture {
 const role = (name: string, policies: string[] = []): Role =>
   buildRole(name, { description: `role ${name}`, policies });
 
-function secret(name: string): Secret {
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, type: 'Opaque', data: { hash: 'YWJj' } };
+function secret(name: string, labels: Record<string, string>): Secret {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, labels }, type: 'Opaque', data: { hash: 'YWJj' } };
 }
 
 async function refusal(promise: Promise<unknown>): Promise<{ code: StoreErrorCode; message: string }> {
@@ -283,20 +283,21 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
       expect(store.list('Role').map(({ metadata }) => metadata.name)).toEqual(['a', 'a-z', 'a.z', 'b', 'c']);
     });
 
-    test('a Secret gets the label by which the store selects it, and its changes are seen', async () => {
-      const created = await store.create('Secret', secret('token-a'));
-      expect(created.metadata.labels).toMatchObject({ [LABELS.part]: 'service-token' });
+    test('a Secret is written with the label of its part, and read by its name', async () => {
+      const labels = { [LABELS.part]: 'service-token-secret' };
+      const created = await store.create('Secret', secret('token-a', labels));
       expect(created.data).toEqual({ hash: 'YWJj' });
+      expect(await store.read('Secret', 'token-a')).toEqual(created);
       const updated = await store.update('Secret', { ...created, data: { hash: 'ZGVm' } });
-      expect(store.get('Secret', 'token-a')).toEqual(updated);
-      const labels = { [LABELS.part]: 'something-else' };
-      const { code, message } = await refusal(
-        store.create('Secret', { ...secret('b'), metadata: { name: 'b', labels } }),
-      );
-      expect(code).toBe('invalid');
-      expect(message).toContain(LABELS.part);
-      await store.delete('Secret', 'token-a');
-      expect(store.list('Secret')).toEqual([]);
+      expect(await store.read('Secret', 'token-a')).toMatchObject({ data: { hash: 'ZGVm' } });
+      expect((await refusal(store.update('Secret', created))).code).toBe('conflict');
+      for (const wrong of [{}, { [LABELS.part]: 'something-else' }]) {
+        const { code, message } = await refusal(store.create('Secret', secret('b', wrong)));
+        expect(code).toBe('invalid');
+        expect(message).toContain(LABELS.part);
+      }
+      await store.delete('Secret', 'token-a', { uid: updated.metadata.uid! });
+      expect(await store.read('Secret', 'token-a')).toBeUndefined();
     });
 
     test('changes by others are seen', async () => {

@@ -10,7 +10,7 @@ export function sharedDocumentContract(
   open: () => Promise<readonly [SharedDocument, SharedDocument]>,
 ): void {
   describe(`${name} as a shared document`, () => {
-    it('is empty at first, and gives everybody what was written last', async () => {
+    it('is empty at first, and returns what was written last, by any connection', async () => {
       const [one, other] = await open();
       const empty = await one.read(signal);
       expect(empty.text).toBe('');

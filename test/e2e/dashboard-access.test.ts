@@ -55,7 +55,7 @@ describe('roles', () => {
     await dialog.getByLabel('Name').fill('Data Analysts');
     await dialog.getByLabel('Description').fill('Who reads');
     await button('Create', dialog).click();
-    expect(await dialog.getByRole('alert').textContent()).toContain('`data-analysts` would do');
+    expect(await dialog.getByRole('alert').textContent()).toContain('such as `data-analysts`');
     expect(await dialog.getByLabel('Description').inputValue()).toBe('Who reads');
     await dialog.getByLabel('Name').fill('data-analysts');
     await button('Create', dialog).click();
@@ -270,6 +270,80 @@ describe('the assignments of all roles', () => {
   });
 });
 
+describe('the review of access', () => {
+  const ending = () => page.getByRole('region', { name: 'Assignments that expire soon' });
+  const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+
+  it('lists the assignments that expire within the chosen time, with a link to their decisions', async () => {
+    for (const [subject, days] of [
+      ['next-month', 20],
+      ['next-week', 3],
+      ['next-year', 300],
+    ] as const) {
+      const body = { subject, subjectType: 'group', expiresAt: inDays(days) };
+      const answer = await gateway.call('POST', `${RBAC}/roles/srn2:role%23health-reader/create-assignment`, body);
+      expect(answer.status).toBe(200);
+    }
+    await page.getByRole('link', { name: 'Access' }).click();
+    await page.getByRole('link', { name: 'Review' }).click();
+    await ending().getByRole('row', { name: 'next-week group health-reader' }).waitFor();
+    const subjects = await ending().locator('tbody tr td:first-child').allTextContents();
+    expect(subjects).toEqual(['next-week', 'next-month']);
+    await page.getByLabel('Within').selectOption('7');
+    await ending().getByText('next-month').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toContain('within=7');
+    await ending().getByRole('link', { name: 'Who can' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Who can' }).waitFor();
+    expect(await page.getByLabel('Subject', { exact: true }).inputValue()).toBe('next-week');
+    expect(await page.getByLabel('Subject is').inputValue()).toBe('group');
+  });
+
+  it('says that a young record lists nothing yet', async () => {
+    await page.goto(`${gateway.url}/ui/access?tab=review`);
+    await page.getByText('The record is younger than 90 days: nothing can be listed yet').waitFor();
+    await page.getByRole('region', { name: 'Not used' }).getByText('Nothing found.').waitFor();
+  });
+
+  it('lists what nobody used for the chosen time, each with a link to it', async () => {
+    const since = { lastUsedAt: null, unusedSince: '2026-01-01' };
+    const unused = [
+      { kind: 'role', role: 'data-analysts', lastUsedAt: '2026-01-31', unusedSince: '2026-02-01' },
+      { kind: 'statement', policy: 'read-orders', statementIndex: 0, ...since },
+      { kind: 'assignment', role: 'data-analysts', subject: 'analysts', subjectType: 'group', ...since },
+      {
+        kind: 'service-token',
+        serviceToken: 'x',
+        subject: 'x',
+        subjectType: 'service-token',
+        description: 'old',
+        ...since,
+      },
+    ];
+    const asked: string[] = [];
+    // A real record would have to be 180 days old.
+    await page.route(/access-review/, (route) => {
+      asked.push(new URL(route.request().url()).search);
+      return route.fulfill({
+        json: { trackedSince: '2026-01-01', unusedDays: 180, complete: true, total: unused.length, unused },
+      });
+    });
+    await page.getByLabel('For at least').selectOption('180');
+    const table = page.getByRole('region', { name: 'What nobody used' });
+    await table.getByRole('row', { name: 'Role data-analysts 2026-01-31 2026-02-01' }).waitFor();
+    await table.getByRole('row', { name: 'Statement 1 of policy read-orders not recorded 2026-01-01' }).waitFor();
+    await table.getByRole('row', { name: 'Service token x old not recorded' }).waitFor();
+    expect(asked).toContain('?unusedDays=180');
+    await page.getByRole('searchbox', { name: 'Search Unused access' }).fill('analysts group');
+    await table.getByRole('row', { name: 'Service token' }).waitFor({ state: 'detached' });
+    await table
+      .getByRole('row', { name: 'Assignment analysts group' })
+      .getByRole('link', { name: 'data-analysts' })
+      .click();
+    await page.getByRole('heading', { level: 2, name: 'data-analysts' }).waitFor();
+    await page.unrouteAll();
+  });
+});
+
 describe('service tokens', () => {
   let bearerToken: string;
 
@@ -299,10 +373,14 @@ describe('service tokens', () => {
     const status = async (): Promise<number> =>
       (await gateway.call('GET', `${RBAC}/whoami`, undefined, { authorization: `Bearer ${bearerToken}` })).status;
     expect(await status()).toBe(401);
+    await page.getByLabel('Until').fill('2040-01-31T12:30');
     await page.getByRole('combobox', { name: 'Role' }).selectOption('health-reader');
     await button('Assign').click();
     await page.getByText('ACTIVE').waitFor();
     expect(await status()).toBe(200);
+    const own = await gateway.call('GET', `${RBAC}/whoami`, undefined, { authorization: `Bearer ${bearerToken}` });
+    const { assignments } = (await own.json()) as { assignments: { role: string; expiresAt: string }[] };
+    expect(assignments).toMatchObject([{ role: 'health-reader', expiresAt: expect.stringMatching(/^2040-01-31T/) }]);
     await confirm('Revoke token');
     await page.getByText('Select a token or create one.').waitFor();
     expect(await status()).toBe(401);

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, startBrowser, typeInto, visit } from '../support/browser.ts';
 import { freePorts } from '../support/kubernetes/processes.ts';
@@ -105,6 +105,11 @@ const PAGES: readonly { name: string; path: string; ready?: (page: Page) => Prom
   },
   { name: 'service-tokens', path: '/ui/access?tab=tokens', ready: (page) => page.locator('.item').first().click() },
   {
+    name: 'review',
+    path: '/ui/access?tab=review',
+    ready: (page) => page.getByText('Use is recorded since').waitFor(),
+  },
+  {
     name: 'who-can',
     path: '/ui/who-can?type=group&subject=analysts&action=Query&resource=srn2:table%23orders',
     ready: decide,
@@ -165,30 +170,38 @@ describe.each(['light', 'dark'] as const)('every page in the %s theme', (colorSc
   );
 });
 
+/** Time of the processor that the page's thread has used, seconds. Unlike the time that passes, it does not depend on other programs. */
+async function processorSeconds(protocol: CDPSession): Promise<number> {
+  const { metrics } = await protocol.send('Performance.getMetrics');
+  return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
+}
+
 describe('the first load', () => {
-  it('is small, and usable within a second', async () => {
+  it('is small, and usable after less than half a second of the processor', async () => {
     let best = Number.POSITIVE_INFINITY;
     let bytes = 0;
-    // The best of five: other work on the machine may disturb one.
+    // The best of five: other programs share the caches of the processor.
     for (let attempt = 0; attempt < 5; attempt++) {
       const { page } = await visit(browser, gateway.url, '/docs');
       const protocol = await page.context().newCDPSession(page);
       await protocol.send('Network.enable');
+      await protocol.send('Performance.enable', { timeDomain: 'threadTicks' });
       bytes = 0;
       protocol.on('Network.loadingFinished', ({ encodedDataLength }) => {
         bytes += encodedDataLength;
       });
-      const begun = performance.now();
+      const before = await processorSeconds(protocol);
       await page.goto(`${gateway.url}/ui/`);
       await page.getByLabel('Token').waitFor();
-      best = Math.min(best, performance.now() - begun);
+      best = Math.min(best, (await processorSeconds(protocol)) - before);
       await signIn(page, gateway.token);
       await page.locator('.check').first().waitFor();
       await page.context().close();
     }
     expect(bytes).toBeGreaterThan(10_000);
     expect(bytes).toBeLessThan(MAX_FIRST_LOAD_BYTES);
-    expect(best).toBeLessThan(1000);
+    expect(best).toBeGreaterThan(0);
+    expect(best).toBeLessThan(0.5);
   });
 });
 

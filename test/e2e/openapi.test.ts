@@ -66,7 +66,7 @@ describe.skipIf(!python)('a running gateway, tested from its own OpenAPI documen
   }
 
   it(
-    'never answers with an error of its own, nor with what the document does not say',
+    'never responds with an internal error, nor with a response that the document does not have',
     { timeout: 600_000 },
     async () => {
       const output = await run('--phases=examples,coverage,fuzzing', '--max-examples=25');
@@ -75,7 +75,7 @@ describe.skipIf(!python)('a running gateway, tested from its own OpenAPI documen
     },
   );
 
-  it('answers sequences of calls that follow its links without an error of its own', { timeout: 600_000 }, async () => {
+  it('responds to sequences of calls along its links without an internal error', { timeout: 600_000 }, async () => {
     const output = await run('--phases=stateful', '--max-examples=100');
     const [, covered] = /API Links: +(\d+) covered/.exec(output) ?? [];
     // Which links are followed depends on the random calls; without working links there are none.

@@ -57,11 +57,15 @@ export async function visit(
   return { page, problems };
 }
 
-/** Signs in with a token on the sign-in page; resolves when the dashboard is shown. */
+/** Signs in with a token on the sign-in page; resolves when the dashboard is shown. @throws {Error} with the text of the page */
 export async function signIn(page: Page, token: string): Promise<void> {
-  await page.getByLabel('Token').fill(token);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  try {
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  } catch (error) {
+    throw new Error(`cannot sign in; the page shows: ${await page.locator('body').innerText()}`, { cause: error });
+  }
 }
 
 /** Replaces the text of an editor like a user: selects all, then types. */

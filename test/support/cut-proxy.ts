@@ -25,12 +25,15 @@ export class CutProxy {
   #cut: { readonly at: number; readonly how: Cut; readonly kill: () => Promise<void> } | undefined;
   #late: (() => Promise<unknown>) | undefined;
   #seen: SeenRequest[] = [];
+  readonly #inProgress = new Set<Promise<void>>();
 
   constructor(target: string) {
     this.#target = new URL(target);
     this.#server = createServer((incoming, outgoing) => {
       // The sender may have ended already.
-      this.#handle(incoming, outgoing).catch(() => outgoing.destroy());
+      const handled = this.#handle(incoming, outgoing).catch(() => void outgoing.destroy());
+      this.#inProgress.add(handled);
+      void handled.finally(() => this.#inProgress.delete(handled));
     });
   }
 
@@ -54,8 +57,10 @@ export class CutProxy {
     this.#cut = { at, how, kill };
   }
 
-  disarm(): void {
+  /** Forwards everything again. Resolves when the server has handled the requests that were forwarded before the sender was killed. */
+  async disarm(): Promise<void> {
     this.#cut = undefined;
+    await Promise.all(this.#inProgress);
   }
 
   /** Delivers the delayed request. @returns false if there is none */

@@ -33,6 +33,15 @@ export function databasesEngine(): DatabasesEngine {
     const { method, path, requestHeaders, requestBody, ...answer } = readRecording('1.5.1', name);
     recorded.set(keyOf(method, path, requestHeaders['database'], requestBody), answer);
   }
+  // Not recorded: the same logical tables, as the nodes of the property store.
+  const logicalTables = ['default', 'sales'].flatMap(
+    (name) => JSON.parse(readRecording('1.5.1', `databases/logicalTables_${name}`).body) as string[],
+  );
+  const derive = (path: string, value: unknown): void => {
+    recorded.set(keyOf('GET', path, undefined, undefined), { status: 200, body: JSON.stringify(value) });
+  };
+  derive('/cluster/info', { clusterName: 'pinot15' });
+  derive('/zk/ls?path=/pinot15/PROPERTYSTORE/LOGICAL/TABLE', logicalTables);
   const answerTo = ({ method, url, headers, body }: SeenRequest): Recorded => {
     const path = decodeURIComponent(url);
     const key = keyOf(method, path, headers['database'] as string | undefined, body);

@@ -10,6 +10,13 @@ export interface SeenRequest {
 
 export type Responder = (request: SeenRequest, response: ServerResponse) => void;
 
+const LISTING = /^\/(?:databases|cluster\/info|tables\/livebrokers|logicalTables|zk\/ls\?path=%2F.*LOGICAL%2FTABLE)$/;
+
+/** Whether the gateway asks for its own lists of tables and brokers. */
+export function isListing({ method, url }: Pick<SeenRequest, 'method' | 'url'>): boolean {
+  return method === 'GET' && LISTING.test(url);
+}
+
 /** An HTTP server on 127.0.0.1 that is controller and broker at once and records its requests. */
 export class FakeEngine {
   readonly seen: SeenRequest[] = [];

@@ -31,6 +31,7 @@ const journal: LeaderTask = {
 const running = runOperator(kubeconfig, namespace, {
   identity,
   tasks: [journal],
-  leaderTimes: { leaseMs: 3000, renewDeadlineMs: 2000, retryMs: 400 },
+  // Shorter than the defaults, long enough for a busy machine: a renewal that is late would end the leadership.
+  leaderTimes: { leaseMs: 8000, renewDeadlineMs: 6000, retryMs: 400 },
 });
 process.once('SIGTERM', () => void running.stop());

@@ -141,7 +141,7 @@ export class StubEngine {
 
   #listing({ method, path }: EngineRequest): StubAnswer | undefined {
     if (method !== 'GET') return undefined;
-    if (path === '/logicalTables' || path === '/databases') return { status: 404, body: '{"code":404}' };
+    if (['/logicalTables', '/databases', '/cluster/info'].includes(path)) return { status: 404, body: '{"code":404}' };
     if (path !== '/tables/livebrokers') return undefined;
     const broker = { host: '127.0.0.1', port: this.port, instanceName: `Broker_127.0.0.1_${this.port}` };
     return { body: JSON.stringify(Object.fromEntries(this.#tables.map((table) => [table, [broker]]))) };

@@ -115,7 +115,7 @@ async function awaitReady(warden: ChildProcess, metricsUrl: string, signal: Abor
     if (warden.exitCode !== null || warden.signalCode !== null) {
       throw new Error(`olap-warden exited with ${warden.signalCode ?? `exit code ${warden.exitCode}`}`);
     }
-    if (Date.now() > deadline) throw new Error(`${metricsUrl}/readyz did not answer 200 within 120 s`);
+    if (Date.now() > deadline) throw new Error(`${metricsUrl}/readyz did not respond with 200 within 120 s`);
     await delay(100);
   }
 }

@@ -3,7 +3,7 @@ import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const RUNBOOKS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/checks';
-const HEADER = '# Generated from src/health/checks/ by `make generate`; do not edit.\n';
+const HEADER = '# Generated from src/health/checks/ and tools/generate/alerts.ts by `make generate`; do not edit.\n';
 
 /** `IDEAL_STATE_EV_MISMATCH_CHECK` → `OlapIdealStateEvMismatch`. */
 export function alertName(check: string): string {
@@ -19,7 +19,7 @@ const ANY_PROCESS = 'without (instance, pod, container, endpoint, node)';
 
 const checkAlerts = CATALOGUE.map((check) => ({
   alert: alertName(check.name),
-  // One stable series per check, from the leader. Critical alerts do not wait for a second run, because runs are 20 minutes apart.
+  // One stable series per check and report, from the leader. Critical alerts do not wait for a second run, because runs are 20 minutes apart.
   expr: `min ${ANY_PROCESS} (last_over_time(olap_warden_health_check_status{check="${check.name}"}[5m])) == 0`,
   for: check.severity === 'critical' ? '1m' : '25m',
   labels: { severity: check.severity, category: check.category },
@@ -33,14 +33,14 @@ const checkAlerts = CATALOGUE.map((check) => ({
 const taskAlerts = [
   {
     alert: 'OlapHealthReportStale',
-    // Over a day, because the metric is absent without a leader.
-    expr: `time() - max ${ANY_PROCESS} (max_over_time(olap_warden_health_last_run_timestamp_seconds[1d])) > 3600`,
+    // Over a day, because the metric is absent without a leader. Relative to the schedule of each report, which may be weekly.
+    expr: `time() - max ${ANY_PROCESS} (last_over_time(olap_warden_health_next_run_timestamp_seconds[1d])) > 2400`,
     for: '5m',
     labels: { severity: 'warning', category: 'task' },
     annotations: {
-      summary: 'The cluster health report is more than an hour old',
+      summary: 'A cluster health report is out of date',
       description:
-        'No run of ClusterHealthCheckTask has ended for an hour, so the other alerts are out of date. Check whether an operator leads, whether the task is suspended, and the log of the operator.',
+        'A run of the health checks has been due for 40 minutes, so the other alerts of this report are out of date. Check whether an operator leads, whether the report is suspended, and the log of the operator.',
       runbook_url: `${RUNBOOKS}/README.md#the-report-is-stale`,
     },
   },
@@ -58,12 +58,29 @@ const taskAlerts = [
   },
 ];
 
+const accessAlerts = [
+  {
+    alert: 'OlapAccessExpiring',
+    // Only the leader exports it; the value of the last one is used until the next one is scraped.
+    expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_role_assignment_subjects_expiring[5m])) > 0`,
+    for: '5m',
+    labels: { severity: 'info', category: 'access' },
+    annotations: {
+      summary: 'Subjects of role assignments lose their role within 24 hours',
+      description:
+        'At least one assignment has an `expiresAt` within 24 hours. Renew it if the access is still needed: the page Access review of the dashboard and the Events AssignmentExpiring name the subjects.',
+      runbook_url: 'https://github.com/olap-warden/olap-warden/blob/main/docs/rbac.md#access-expires-soon',
+    },
+  },
+];
+
 /** The alerts as a file of Prometheus rules, from which the chart renders a PrometheusRule. */
 export function generateAlerts(): GeneratedFiles {
   const rules = {
     groups: [
       { name: 'olap-warden-health', rules: checkAlerts },
       { name: 'olap-warden-task', rules: taskAlerts },
+      { name: 'olap-warden-access', rules: accessAlerts },
     ],
   };
   return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify(rules, { lineWidth: 0 })]]);

@@ -14,18 +14,19 @@ kubectl annotate clusterhealthreports.olapwarden.io cluster olapwarden.io/run-at
 olap-warden check --controller http://pinot-controller:9000
 \`\`\`
 
-Thresholds are set in \`spec.thresholds\` of the \`ClusterHealthReport\` named \`cluster\` ([its page](../resources/clusterhealthreport.md)). A check
+Thresholds are set in \`spec.thresholds\` of the \`ClusterHealthReport\` named \`cluster\` ([its page](../resources/clusterhealthreport.md)). Further reports can have other
+schedules, thresholds and checks; the label \`report\` of metrics and alerts names them. A check
 whose data could not be read is a FAIL with the reason (\`couldNotEvaluate\`). A check that does not apply to the cluster is a PASS with the reason.
 `;
 
 const TASK = `
 ## The report is stale
 
-*Alert \`OlapHealthReportStale\`.* No run has finished for an hour, so that the other alerts are not current.
+*Alert \`OlapHealthReportStale\`.* A run has been due for 40 minutes (\`olap_warden_health_next_run_timestamp_seconds\`), so that the other alerts of this report are not current.
 
-1. \`kubectl get clusterhealthreports.olapwarden.io cluster -o wide\`: when did the last run start? Is \`spec.suspend\` true, or the interval long?
+1. \`kubectl get clusterhealthreports.olapwarden.io\`: when did the last run start? Is the report suspended?
 2. \`kubectl get lease\` in the namespace of olap-warden: does an operator hold it, and was it renewed in the last seconds? If not, check why the pods are not ready.
-3. \`kubectl describe clusterhealthreports.olapwarden.io cluster\`: a condition \`Stalled\` names an invalid setting; an Event reports a failed run.
+3. \`kubectl describe clusterhealthreports.olapwarden.io <report>\`: a condition \`Stalled\` names an invalid setting; an Event reports a failed run.
 
 ## The task fails
 
@@ -33,7 +34,7 @@ const TASK = `
 
 | result | meaning | what to do |
 |---|---|---|
-| \`unreachable\` | no Pinot controller responded | from the operator's pod, ask \`/health\` of each controller in the setting \`controllers\`; look at network policies and at the credential (\`engine-credential-file\`) |
+| \`unreachable\` | no Pinot controller responded | from the operator's pod, request \`/health\` of each controller in the setting \`controllers\`; look at network policies and at the credential (\`engine-credential-file\`) |
 | \`deadline\` | the run exceeded its time limit | Pinot responds slowly: \`olap_warden_health_engine_calls_total\` by endpoint and outcome names the calls that time out |
 | \`error\` | the run failed with an internal error | the operator's log contains the error; the previous report stays |
 `;

@@ -32,7 +32,9 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         type: 'stat',
         width: 4,
         height: 5,
-        queries: [{ expr: `max(olap_warden_health_checks_failed{${SCOPE}})`, legend: 'fail', instant: true }],
+        queries: [
+          { expr: `max by (report) (olap_warden_health_checks_failed{${SCOPE}})`, legend: '{{report}}', instant: true },
+        ],
         thresholds: [
           { value: null, color: 'green' },
           { value: 1, color: 'red' },
@@ -46,8 +48,8 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         unit: 's',
         queries: [
           {
-            expr: `time() - max(olap_warden_health_last_run_timestamp_seconds{${SCOPE}})`,
-            legend: 'age',
+            expr: `time() - max by (report) (olap_warden_health_last_run_timestamp_seconds{${SCOPE}})`,
+            legend: '{{report}}',
             instant: true,
           },
         ],
@@ -62,7 +64,9 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         width: 8,
         height: 5,
         unit: 's',
-        queries: [{ expr: `max(olap_warden_health_last_run_duration_seconds{${SCOPE}})`, legend: 'duration' }],
+        queries: [
+          { expr: `max by (report) (olap_warden_health_last_run_duration_seconds{${SCOPE}})`, legend: '{{report}}' },
+        ],
       },
       {
         title: 'Runs by result',
@@ -78,7 +82,12 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         type: 'state-timeline',
         width: 24,
         height: 18,
-        queries: [{ expr: `max by (check) (olap_warden_health_check_status{${SCOPE}})`, legend: '{{check}}' }],
+        queries: [
+          {
+            expr: `max by (report, check) (olap_warden_health_check_status{${SCOPE}})`,
+            legend: '{{report}} {{check}}',
+          },
+        ],
         mappings: STATES,
       },
       {
@@ -86,7 +95,12 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         type: 'timeseries',
         width: 16,
         height: 8,
-        queries: [{ expr: `max by (check) (olap_warden_health_check_findings{${SCOPE}}) > 0`, legend: '{{check}}' }],
+        queries: [
+          {
+            expr: `max by (report, check) (olap_warden_health_check_findings{${SCOPE}}) > 0`,
+            legend: '{{report}} {{check}}',
+          },
+        ],
       },
       {
         title: 'Calls to Pinot',

@@ -348,7 +348,7 @@ public final class Cluster {
       }
       Thread.sleep(50);
     }
-    throw new IllegalStateException(url + "/health did not answer 200 within 120 s; see the log");
+    throw new IllegalStateException(url + "/health did not respond with 200 within 120 s; see the log");
   }
 
   /** Closes the ZooKeeper sessions, so that the next start need not wait until they expire. */

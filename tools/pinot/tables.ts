@@ -24,7 +24,17 @@ function postJson(url: string, body: Json): Promise<string> {
 /** Creates a schema and its table. */
 export async function createTable(controllerUrl: string, schema: Json, config: Json): Promise<void> {
   await postJson(`${controllerUrl}/schemas`, schema);
-  await postJson(`${controllerUrl}/tables`, config);
+  const deadline = Date.now() + ROUTING_LIMIT_MS;
+  for (;;) {
+    try {
+      await postJson(`${controllerUrl}/tables`, config);
+      return;
+    } catch (error) {
+      // Pinot 1.x refuses a name until the external view of a deleted table of this name is gone.
+      if (!String(error).includes('still exists') || Date.now() > deadline) throw error;
+      await delay(50);
+    }
+  }
 }
 
 export async function deleteTable(controllerUrl: string, name: string): Promise<void> {

@@ -13,11 +13,11 @@ export type AuthenticationResult =
   | { readonly outcome: 'rejected'; readonly message: string }
   /** The authority of the authenticator was unavailable: 503, never 401. */
   | { readonly outcome: 'unavailable'; readonly message: string }
-  /** Only with `local`: the credential may be valid, but only an authority can tell. */
+  /** Only with `local`: the credential may be valid, but only an authority can decide. */
   | { readonly outcome: 'unverified' };
 
 export interface AuthenticateOptions {
-  /** Verify only by what this process has: hashes, keys, cached results. The answer is `unverified` where an authority must be asked. */
+  /** Verify only by what this process has: hashes, keys, cached results. The result is `unverified` if only an authority can verify the credential. */
   readonly local?: boolean;
 }
 

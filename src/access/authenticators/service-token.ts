@@ -2,6 +2,7 @@ import type { WallClock } from '../../platform/clock.ts';
 import { LruCache } from '../../platform/lru.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { tokenPrincipal, type Directory } from '../directory.ts';
+import { MAX_PREVIOUS_HASHES } from '../../resources/service-token.ts';
 import type { Principal } from '../principal.ts';
 import {
   ACCESS_KEY_LENGTH,
@@ -53,7 +54,7 @@ export class ServiceTokenAuthenticator implements Authenticator {
     const token = this.#directory.tokenByAccessKey(keys.accessKey);
     if (!this.#secretMatches(keys.secretKey, token) || !token) return rejected(NO_SUCH_TOKEN);
     const { expiresAt } = token.token.spec;
-    // Checked after the secret, so that only its holder learns that the token has expired or has no role.
+    // Checked after the secret, so that only a caller with the secret gets the information that the token has expired or has no role.
     if (expiresAt !== undefined && !(Date.parse(expiresAt) > this.#clock.now())) {
       return rejected(`the service token \`${token.name}\` expired at ${expiresAt}`);
     }
@@ -71,14 +72,17 @@ export class ServiceTokenAuthenticator implements Authenticator {
     return principal;
   }
 
-  /** Always makes two comparisons, so that the time reveals neither the existence of an access key nor a rotation. */
+  /** Always makes the same number of comparisons, so that the time reveals neither the existence of an access key nor a rotation. */
   #secretMatches(secretKey: string, token: KnownToken | undefined): boolean {
-    const hashes = token?.hashes;
     const secretHash = hashSecretKey(secretKey);
-    const current = secretHashMatches(secretHash, hashes?.secretHash ?? DUMMY_HASH);
-    const previous = secretHashMatches(secretHash, hashes?.previousHash ?? DUMMY_HASH);
-    const graceEnd = hashes?.previousExpiresAt === undefined ? Number.NaN : Date.parse(hashes.previousExpiresAt);
-    return current || (previous && graceEnd > this.#clock.now());
+    const now = this.#clock.now();
+    let matches = secretHashMatches(secretHash, token?.hashes.secretHash ?? DUMMY_HASH);
+    for (let index = 0; index < MAX_PREVIOUS_HASHES; index++) {
+      const previous = token?.hashes.previousHashes[index];
+      const equal = secretHashMatches(secretHash, previous?.hash ?? DUMMY_HASH);
+      matches ||= equal && previous !== undefined && Date.parse(previous.validUntil) > now;
+    }
+    return matches;
   }
 }
 

@@ -10,7 +10,8 @@ import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf, sameSubject } from '../subjects.ts';
 import { AdministratorReach, readState, type AccessState } from './administrator-reach.ts';
-import { canonicalSubject } from './canonical-subject.ts';
+import { AssignedSubjects } from './assigned-subjects.ts';
+import { removeMarks } from './deny-marks.ts';
 import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 
 type Spec = RoleAssignment['spec'];
@@ -19,16 +20,21 @@ type Spec = RoleAssignment['spec'];
 const LASTING_MS = 24 * 3_600_000;
 
 /**
- * Changes assignments of the role `system-admin` so that a subject is left that holds it and will hold it for a day.
+ * Changes assignments of the role `system-admin`. Rejects a change after which no other subject holds the role for at least 24 hours.
  *
- * Two callers must not take the role from each other, also at two gateways. The version of the assignment to be changed is read first, then
- * the assignment that is left gets a new version, then exactly the version that was read is changed. Suppose A and B are each taken away because
- * the other is left. Each of the two has marked the other one's assignment after reading its own. The later of these marks came after both
- * reads, so the change of the assignment that it marked fails, because that has another version than was read; or it came after that
- * change, and found no assignment to mark. Either way one of them starts again.
+ * Two callers at two gateways must not remove the role from each other's subject at the same time. A change has three steps:
+ * 1. Read the assignment that is to be changed, with its version.
+ * 2. Mark the assignment of another administrator, which gives that assignment a new version.
+ * 3. Change the first assignment, only if it still has the version of step 1.
  *
- * A deny takes the role's effect, too. DenyGuard writes it first, then reads the assignments, and marks that of the subject that is left. So if B is
- * left for A because a deny on B was not there yet, the mark on A's assignment makes the change of A fail; or A is gone, and B is not denied.
+ * Suppose two changes remove A and B, each because the other one remains. The change of A marks B, and the change of B marks A, each after it has
+ * read its own assignment. The later mark is set after both reads. If the marked assignment still exists, its change fails in step 3, because
+ * its version differs. If that change was faster, there is no assignment left to mark. In both cases one of the changes starts again and finds the other one's result.
+ *
+ * A deny can make the role ineffective, too. DenyGuard marks a policy or role, reads everything, marks the assignment of a subject that remains, and
+ * then writes. Suppose A is removed because B remains, and at the same time a deny on B is written because A remains. If the mark on A's assignment is
+ * set after step 1, step 3 fails. Otherwise the removal of A reads later than the policy or role was marked: it finds the deny, or it removes that
+ * mark, and the deny is not written.
  */
 export class Administrators {
   readonly #editor: ResourceEditor;
@@ -38,7 +44,8 @@ export class Administrators {
   constructor(editor: ResourceEditor, directory: Directory) {
     this.#editor = editor;
     this.#directory = directory;
-    this.#canonical = (subject) => canonicalSubject(directory, subject);
+    const subjects = new AssignedSubjects(directory);
+    this.#canonical = (subject) => subjects.canonical(subject);
   }
 
   /** What the denies of a state do to those who hold the role now. */
@@ -52,7 +59,7 @@ export class Administrators {
   }
 
   /**
-   * Takes the role from `subject`, now or later.
+   * Removes the role from `subject`, at once or by an earlier expiry.
    * @param change the new spec, without subjects to delete the assignment; the same object if nothing changes
    * @returns the assignment; undefined if it has been deleted
    * @throws {ManagerError} conflict if no lasting administrator would be left
@@ -80,7 +87,7 @@ export class Administrators {
     );
   }
 
-  /** Whether there is something to take away: an expired subject has lost the role already. */
+  /** Whether the subject has the role now; an expired subject does not. */
   async #holdsNow({ subjects }: Spec, subject: Subject): Promise<boolean> {
     const now = this.#editor.now();
     for (const own of subjects.map(this.#canonical)) {
@@ -91,6 +98,7 @@ export class Administrators {
 
   async #relyOnAnother(name: string, spec: Spec, subject: Subject): Promise<void> {
     const state = await readState(this.#editor.store);
+    await removeMarks(this.#editor, state, {});
     const reach = this.reach(state);
     // Where denies keep everybody from making an administrator, it suffices that somebody is left.
     const somebody = reach.holders.some((holder) => reach.isEffective(holder.subject));
@@ -140,7 +148,7 @@ export class Administrators {
     return token !== undefined && token.metadata.deletionTimestamp === undefined && expiryOf(token.spec) > time;
   }
 
-  /** Gives the assignment a new version. @throws {StoreError} conflict if it has changed or is gone */
+  /** Gives the assignment a new version. @throws {StoreError} conflict if it was changed or deleted */
   async mark(assignment: RoleAssignment): Promise<void> {
     const annotations = { ...assignment.metadata.annotations, [ANNOTATIONS.reliedOn]: randomUUID() };
     try {

@@ -4,9 +4,15 @@ import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import { expiryOf, subjectKey } from '../subjects.ts';
-import { canonicalSubject } from './canonical-subject.ts';
+import type { AssignedSubjects } from './assigned-subjects.ts';
 import type { ResourceEditor } from './editor.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
+
+interface SubjectOfRole {
+  readonly role: string;
+  readonly subject: Subject;
+  readonly view: AssignmentView;
+}
 
 /** The subjects of a role, with the version that all of them have together. */
 export interface SubjectsOfRole {
@@ -18,17 +24,27 @@ export interface SubjectsOfRole {
 /** 128 bits in base64url. */
 const VERSION_LENGTH = 22;
 
-/** Shows the assignments in the local view. */
+/** Lists role assignments by subject. A subject in several objects is listed once. */
 export class AssignmentList {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
+  readonly #subjects: AssignedSubjects;
 
-  constructor(editor: ResourceEditor, directory: Directory) {
+  constructor(editor: ResourceEditor, directory: Directory, subjects: AssignedSubjects) {
     this.#editor = editor;
     this.#directory = directory;
+    this.#subjects = subjects;
   }
 
-  /** The version of what list() returns. @throws {StoreError} not-found */
+  /** Each subject once, in a stable order. @throws {StoreError} not-found */
+  ofRole(role: string): AssignmentView[] {
+    this.#editor.mustGet('Role', role);
+    return this.#views((other) => other === role)
+      .map(({ view }) => view)
+      .sort(compareBy(sortKey));
+  }
+
+  /** The version of what ofRole() returns. @throws {StoreError} not-found */
   version(role: string): string {
     return this.subjectsOf(this.#editor.mustGet('Role', role), this.#editor.store.list('RoleAssignment')).version;
   }
@@ -44,21 +60,13 @@ export class AssignmentList {
     return { subjects, version: createHash('sha256').update(text).digest('base64url').slice(0, VERSION_LENGTH) };
   }
 
-  /** Each subject once, in a stable order. @throws {StoreError} not-found */
-  list(role: string): AssignmentView[] {
-    this.#editor.mustGet('Role', role);
-    return this.#views((other) => other === role)
-      .map(({ view }) => view)
-      .sort(compareBy(sortKey));
-  }
-
   /** Each subject of each role once, by role; only roles for which `readable` returns true. */
-  listAll(readable: (role: string) => boolean): RoleAssignmentView[] {
+  ofRoles(readable: (role: string) => boolean): RoleAssignmentView[] {
     const known = new Map<string, boolean>();
     const views = this.#views((role) => {
-      const answer = known.get(role) ?? readable(role);
-      known.set(role, answer);
-      return answer;
+      const isReadable = known.get(role) ?? readable(role);
+      known.set(role, isReadable);
+      return isReadable;
     });
     return views
       .map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view))
@@ -75,7 +83,7 @@ export class AssignmentList {
       const { role, subjects } = assignment.spec;
       if (!wanted(role)) continue;
       for (const subject of subjects) {
-        const canonical = canonicalSubject(this.#directory, subject);
+        const canonical = this.#subjects.canonical(subject);
         const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
         const known = views.get(key);
         // A subject in several objects has the role until the last of its expiry times.
@@ -86,6 +94,7 @@ export class AssignmentList {
     return [...views.values()];
   }
 
+  /** @param assignment undefined if there is none, as after a deletion of a missing assignment */
   view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
     const { type, name, expiresAt } = canonical;
     const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
@@ -101,12 +110,6 @@ export class AssignmentList {
       ...managedBy(metadata),
     };
   }
-}
-
-interface SubjectOfRole {
-  readonly role: string;
-  readonly subject: Subject;
-  readonly view: AssignmentView;
 }
 
 /** Sort key of assignment lists. */

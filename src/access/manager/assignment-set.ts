@@ -7,7 +7,7 @@ import type { Principal } from '../principal.ts';
 import { expiryOf, sameSubject } from '../subjects.ts';
 import type { AssignmentList, SubjectsOfRole } from './assignment-list.ts';
 import type { AssignmentManager } from './assignments.ts';
-import { canonicalSubject } from './canonical-subject.ts';
+import { AssignedSubjects } from './assigned-subjects.ts';
 import type { IfMatch } from './content-versions.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import type { AssignmentView } from './views.ts';
@@ -25,13 +25,13 @@ const MAX_CHANGES = 100;
  */
 export class AssignmentSet {
   readonly #editor: ResourceEditor;
-  readonly #directory: Directory;
+  readonly #subjects: AssignedSubjects;
   readonly #assignments: AssignmentManager;
   readonly #list: AssignmentList;
 
   constructor(editor: ResourceEditor, directory: Directory, assignments: AssignmentManager, list: AssignmentList) {
     this.#editor = editor;
-    this.#directory = directory;
+    this.#subjects = new AssignedSubjects(directory);
     this.#assignments = assignments;
     this.#list = list;
   }
@@ -54,7 +54,7 @@ export class AssignmentSet {
    * @throws {StoreError} invalid (a subject twice, too many changes); as create() and delete(). @throws {PreconditionFailed}
    */
   async replace(caller: Principal, role: string, sent: readonly Subject[], ifMatch?: IfMatch): Promise<void> {
-    const wanted = sent.map((subject) => canonicalSubject(this.#directory, subject));
+    const wanted = sent.map((subject) => this.#subjects.canonical(subject));
     const same = (subject: Subject) => (other: Subject) => sameSubject(other, subject);
     const twice = wanted.find((subject, at) => wanted.findIndex(same(subject)) !== at);
     if (twice !== undefined) throw new ManagerError('invalid', `the body has ${twice.type} \`${twice.name}\` twice`);

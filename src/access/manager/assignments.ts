@@ -4,6 +4,7 @@ import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf, sameSubject } from '../subjects.ts';
+import { AssignedSubjects, type Spec } from './assigned-subjects.ts';
 import type { AssignmentList } from './assignment-list.ts';
 import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
@@ -11,7 +12,6 @@ import { isStoreError, ManagerError } from '../errors.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Administrators } from './administrators.ts';
-import { canonicalSubject } from './canonical-subject.ts';
 import { deniesOfAssignment } from './deny-changes.ts';
 import type { DenyGuard } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
@@ -27,55 +27,55 @@ import type { AssignmentView } from './views.ts';
 export class AssignmentManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
-  readonly #escalation: EscalationGuard;
-  readonly #administrators: Administrators;
-  readonly #denies: DenyGuard;
+  readonly #subjects: AssignedSubjects;
   readonly #list: AssignmentList;
+  readonly #escalation: EscalationGuard;
+  readonly #denies: DenyGuard;
+  readonly #administrators: Administrators;
 
   constructor(editor: ResourceEditor, directory: Directory, list: AssignmentList, guards: Guards) {
     const { escalation, denies, administrators } = guards;
     this.#editor = editor;
     this.#directory = directory;
-    this.#escalation = escalation;
-    this.#administrators = administrators;
-    this.#denies = denies;
     this.#list = list;
+    this.#escalation = escalation;
+    this.#denies = denies;
+    this.#administrators = administrators;
+    this.#subjects = new AssignedSubjects(directory);
   }
 
   /**
-   * Assigning an assigned role is not an error: the expiry of the request replaces the present one, also by none.
+   * Assigning an assigned role is not an error. The expiry of the request replaces the current expiry, also if the request has none.
    * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden
    */
   async create(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
     const { metadata, spec } = this.#editor.mustGet('Role', role);
-    const subject = this.#canonical(sent);
+    const subject = this.#subjects.canonical(sent);
     this.#requireSubject(subject);
     requireFuture(subject.expiresAt, this.#editor.now());
     await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
-    const denies = deniesOfAssignment(role, subject, {
-      canonical: (other) => this.#canonical(other),
-      undo: () => this.#undo(caller, role, subject, existing),
-    });
+    const denies = deniesOfAssignment(role, subject, (other) => this.#subjects.canonical(other));
     if (this.#escalation.withDenies(spec.policies ?? []).length > 0) await this.#denies.check(caller, denies);
     const view = await this.#assign(caller, { role, uid: metadata.uid, subject, existing });
-    // The role as it is now: a deny that came into it meanwhile counts.
-    const policies = (await this.#editor.store.read('Role', role))?.spec.policies ?? [];
-    if (await this.#denies.areDenying(policies)) await this.#denies.confirm(caller, denies);
-    return view;
+    // The current role: a deny that was added to it meanwhile is checked.
+    if (!(await this.#denies.mayDeny(role))) return view;
+    try {
+      await this.#denies.confirm(caller, denies);
+      return view;
+    } catch (error) {
+      await this.#undo(caller, role, subject, existing);
+      throw error;
+    }
   }
 
   async #assign(
     caller: Principal,
-    {
-      role,
-      uid,
-      subject,
-      existing,
-    }: { role: string; uid: string | undefined; subject: Subject; existing: RoleAssignment[] },
+    options: { role: string; uid: string | undefined; subject: Subject; existing: readonly RoleAssignment[] },
   ): Promise<AssignmentView> {
+    const { role, uid, subject, existing } = options;
     if (existing.length > 0) {
-      // An earlier end takes the role away from then on.
+      // With an earlier expiry the subject loses the role at that time.
       if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
       const renewed = await this.#renew(caller, existing, subject);
       if (await confirmTarget(this.#editor, 'Role', role, uid)) return renewed;
@@ -95,14 +95,14 @@ export class AssignmentManager {
     throw problem;
   }
 
-  /** Takes back an assignment that was just written. */
+  /** Reverts an assignment that was just written. */
   async #undo(caller: Principal, role: string, subject: Subject, before: readonly RoleAssignment[]): Promise<void> {
     if (before.length === 0) await this.#removeSubject(caller, assignmentName(role, subject), subject);
     for (const { metadata, spec } of before) {
-      const old = spec.subjects.find((other) => sameSubject(this.#canonical(other), subject));
+      const [old] = spec.subjects.filter((other) => sameSubject(this.#subjects.canonical(other), subject));
       const { type, name } = subject;
       const restored = { type, name, ...(old?.expiresAt === undefined ? {} : { expiresAt: old.expiresAt }) };
-      const renew = (current: RoleAssignment['spec']): RoleAssignment['spec'] => this.#renewed(current, restored);
+      const renew = (current: Spec): Spec => this.#subjects.renewed(current, restored);
       await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
     }
   }
@@ -118,7 +118,7 @@ export class AssignmentManager {
 
   /** Removing a missing assignment is not an error. @throws {StoreError} conflict, unavailable */
   async delete(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
-    const subject = this.#canonical(sent);
+    const subject = this.#subjects.canonical(sent);
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
     else await this.#escalation.requireMayUnassign(caller, role);
@@ -126,8 +126,16 @@ export class AssignmentManager {
     return this.#list.view(subject, assignments[0]);
   }
 
+  /** Takes the role `system-admin` from a subject. @throws {ManagerError} conflict if no lasting administrator would be left */
+  async takeAdministration(caller: Principal, subject: Subject): Promise<void> {
+    const assignments = await this.#editor.store.readAll('RoleAssignment');
+    const administrators = assignments.filter(({ spec }) => spec.role === SYSTEM_ADMIN);
+    await this.deleteAll(caller, subject, administrators);
+  }
+
   /**
-   * Removes a subject from all assignments, for example when it is deleted.
+   * Removes a subject from all assignments, for example when it is deleted. Roles with denies come last: another gateway may see the first of
+   * these writes before it sees that the subject itself has been disabled.
    * @param assignments those of the local view by default
    */
   async deleteAll(
@@ -135,33 +143,33 @@ export class AssignmentManager {
     sent: Subject,
     assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
   ): Promise<void> {
-    const subject = this.#canonical(sent);
-    // Assignments that may have to stay come first, so that a refusal changes nothing.
-    const isAdministrator = ({ spec }: RoleAssignment): number => (spec.role === SYSTEM_ADMIN ? 0 : 1);
-    for (const assignment of assignments.toSorted((a, b) => isAdministrator(a) - isAdministrator(b))) {
-      if (this.#names(assignment, subject)) await this.#removeSubject(caller, assignment.metadata.name, subject);
-    }
+    const subject = this.#subjects.canonical(sent);
+    const named = assignments.filter(({ spec }) => this.#subjects.has(spec, subject));
+    const denying = named.filter(({ spec }) => this.#mayDeny(spec.role));
+    const allowing = named.filter((assignment) => !denying.includes(assignment));
+    for (const { metadata } of [...allowing, ...denying]) await this.#removeSubject(caller, metadata.name, subject);
+  }
+
+  #mayDeny(role: string): boolean {
+    const policies = this.#editor.store.get('Role', role)?.spec.policies ?? [];
+    return this.#escalation.withDenies(policies).length > 0;
   }
 
   /** Whether one of the assignments gives the subject its role for longer than the subject's expiry. */
-  #endsEarlier(existing: readonly Pick<RoleAssignment, 'spec'>[], subject: Subject): boolean {
-    return existing.some(({ spec }) =>
-      spec.subjects.some(
-        (other) => sameSubject(this.#canonical(other), subject) && expiryOf(other) > expiryOf(subject),
-      ),
-    );
+  #endsEarlier(existing: readonly RoleAssignment[], subject: Subject): boolean {
+    return existing.some(({ spec }) => this.#subjects.hasForLonger(spec, subject));
   }
 
   /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
   async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
     const written: RoleAssignment[] = [];
     for (const { metadata, spec } of existing) {
-      const endsEarlier = this.#endsEarlier([{ spec }], subject);
-      const renew = (old: RoleAssignment['spec']): RoleAssignment['spec'] => {
-        // Whether the caller may take it away was not checked, because the view did not show it.
-        if (!endsEarlier && this.#endsEarlier([{ spec: old }], subject))
+      const endsEarlier = this.#subjects.hasForLonger(spec, subject);
+      const renew = (old: Spec): Spec => {
+        // The right to remove the assignment was not checked, because the view did not show the later expiry.
+        if (!endsEarlier && this.#subjects.hasForLonger(old, subject))
           throw keepsChanging('RoleAssignment', metadata.name);
-        return this.#renewed(old, subject);
+        return this.#subjects.renewed(old, subject);
       };
       try {
         const made =
@@ -177,20 +185,6 @@ export class AssignmentManager {
     return this.#list.view(subject, written[0] ?? existing[0]);
   }
 
-  /** The spec with the subject's new expiry; the same object if it has that expiry already. */
-  #renewed(spec: RoleAssignment['spec'], subject: Subject): RoleAssignment['spec'] {
-    const isStale = (other: Subject): boolean =>
-      sameSubject(this.#canonical(other), subject) && other.expiresAt !== subject.expiresAt;
-    if (!spec.subjects.some(isStale)) return spec;
-    const { expiresAt } = subject;
-    const renewed = spec.subjects.map((other) =>
-      isStale(other)
-        ? { type: other.type, name: other.name, ...(expiresAt === undefined ? {} : { expiresAt }) }
-        : other,
-    );
-    return { ...spec, subjects: renewed };
-  }
-
   async #createOrJoin(caller: Principal, object: RoleAssignment, subject: Subject): Promise<RoleAssignment> {
     try {
       return await this.#editor.store.create('RoleAssignment', object);
@@ -199,14 +193,15 @@ export class AssignmentManager {
     }
     // Created concurrently by another gateway, or by kubectl under this name with other subjects.
     const { name } = object.metadata;
-    const join = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => {
+    const join = (spec: Spec): Spec => {
       if (spec.role !== object.spec.role) {
         throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
       }
-      const present = spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
-      // Whether the caller may take it away was not checked, because the view did not show it.
-      if (this.#endsEarlier([{ spec }], subject)) throw keepsChanging('RoleAssignment', name);
-      return present ? this.#renewed(spec, subject) : { ...spec, subjects: [...spec.subjects, subject] };
+      // The right to remove the assignment was not checked, because the view did not show the later expiry.
+      if (this.#subjects.hasForLonger(spec, subject)) throw keepsChanging('RoleAssignment', name);
+      return this.#subjects.has(spec, subject)
+        ? this.#subjects.renewed(spec, subject)
+        : { ...spec, subjects: [...spec.subjects, subject] };
     };
     try {
       return await this.#editor.edit('RoleAssignment', name, caller, join, { replaces: 'nothing' });
@@ -218,18 +213,17 @@ export class AssignmentManager {
 
   /** Removes the subject, and the object with its last subject. */
   async #removeSubject(caller: Principal, name: string, subject: Subject): Promise<void> {
-    const others = (spec: RoleAssignment['spec']): Subject[] =>
-      spec.subjects.filter((other) => !sameSubject(this.#canonical(other), subject));
+    const others = (spec: Spec): Subject[] => this.#subjects.others(spec, subject);
     const { store } = this.#editor;
     const remove = async (): Promise<void> => {
       const current = store.get('RoleAssignment', name) ?? (await store.read('RoleAssignment', name));
-      if (!current || !this.#names(current, subject)) return;
+      if (!current || !this.#subjects.has(current.spec, subject)) return;
       if (current.spec.role === SYSTEM_ADMIN) {
         await this.#administrators.takeAway(caller, name, subject, (spec) => {
-          return this.#names({ spec }, subject) ? { ...spec, subjects: others(spec) } : spec;
+          return this.#subjects.has(spec, subject) ? { ...spec, subjects: others(spec) } : spec;
         });
       } else if (others(current.spec).length > 0) {
-        const change = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => withSubjects(spec, others(spec));
+        const change = (spec: Spec): Spec => withSubjects(spec, others(spec));
         await this.#editor.edit('RoleAssignment', name, caller, change, { replaces: 'nothing' });
       } else {
         await this.#editor.remove('RoleAssignment', name, ({ spec }) => {
@@ -249,15 +243,7 @@ export class AssignmentManager {
   }
 
   #find(role: string, subject: Subject): RoleAssignment[] {
-    return this.#assignmentsOf(role).filter((assignment) => this.#names(assignment, subject));
-  }
-
-  #names(assignment: Pick<RoleAssignment, 'spec'>, subject: Subject): boolean {
-    return assignment.spec.subjects.some((other) => sameSubject(this.#canonical(other), subject));
-  }
-
-  #canonical(subject: Subject): Subject {
-    return canonicalSubject(this.#directory, subject);
+    return this.#assignmentsOf(role).filter(({ spec }) => this.#subjects.has(spec, subject));
   }
 
   #requireSubject({ type, name }: Subject): void {
@@ -282,7 +268,7 @@ function noSuchToken(name: string): ManagerError {
   return new ManagerError('invalid', `\`subject\`: there is no service token with the access key \`${name}\``);
 }
 
-function withSubjects(spec: RoleAssignment['spec'], subjects: Subject[]): RoleAssignment['spec'] {
+function withSubjects(spec: Spec, subjects: Subject[]): Spec {
   if (subjects.length === spec.subjects.length) return spec;
   if (subjects.length === 0) throw new SubjectsChanged();
   return { ...spec, subjects };

@@ -29,7 +29,7 @@ export function collectChanges<T>(changes: Change[], work: () => Promise<T>): Pr
   return collector.run({ changes, read: new Map() }, work);
 }
 
-/** The same store, whose writes are noted for collectChanges(). */
+/** The same store, whose writes are recorded for collectChanges(). */
 export function recordingStore(store: ResourceStore): ResourceStore {
   const note = (
     kind: ResourceKind,

@@ -47,7 +47,7 @@ export class ContentVersions {
     if (version === resourceVersion) return true;
     const epoch = this.#epochs.get(`${kind}/${name}`);
     if (epoch === undefined || epoch.uid !== uid || !/^[1-9][0-9]{0,30}$/.test(version)) return false;
-    // The object may come from the store, which is ahead of the view that the epochs follow.
+    // The object may have been read from the store and be newer than the local view, on which the epochs are based.
     if (generation === undefined || generation !== epoch.generation) return false;
     return !isNewer(epoch.from, version) && isNewer(resourceVersion, version);
   }

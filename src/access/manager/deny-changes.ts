@@ -1,60 +1,34 @@
 import type { Policy, Role, RoleAssignment } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
-import type { PolicySpec, Statement } from '../../resources/policy.ts';
+import type { PolicySpec } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
-import type { Principal } from '../principal.ts';
 import { sameSubject } from '../subjects.ts';
 import { grantText, type AccessState } from './administrator-reach.ts';
 import type { DenyingChange } from './deny-guard.ts';
-import { exactly, type ResourceEditor } from './editor.ts';
 import { assigning, attaching, writing } from './escalation.ts';
 
 /** Writing a policy; undefined if that adds no deny. @param before the stored spec; undefined for a new policy */
 export function deniesOfPolicy(
-  editor: ResourceEditor,
-  author: Principal,
   name: string,
-  { before, after }: { readonly before: PolicySpec | undefined; readonly after: PolicySpec },
+  before: PolicySpec | undefined,
+  after: PolicySpec,
 ): DenyingChange | undefined {
   const kept = new Set(before?.statements.map(grantText));
-  const added = new Set(
-    after.statements
-      .filter(({ effect }) => effect === 'deny')
-      .map(grantText)
-      .filter((text) => !kept.has(text)),
-  );
-  if (added.size === 0) return undefined;
-  const withoutAdded = (statements: readonly Statement[]): Statement[] =>
-    statements.filter((statement) => !added.has(grantText(statement)));
+  const adds = after.statements.some((statement) => statement.effect === 'deny' && !kept.has(grantText(statement)));
+  if (!adds) return undefined;
   const others = (state: AccessState): Policy[] => state.policies.filter(({ metadata }) => metadata.name !== name);
+  const withSpec = (state: AccessState, spec: PolicySpec | undefined): AccessState => ({
+    ...state,
+    policies: spec === undefined ? others(state) : [...others(state), newPolicy(name, spec)],
+  });
   return {
     attempt: writing(name),
-    apply: (state) => ({ ...state, policies: [...others(state), newPolicy(name, after)] }),
-    revert: (state) => {
-      const current = state.policies.find(({ metadata }) => metadata.name === name);
-      const statements = withoutAdded(current?.spec.statements ?? []);
-      return {
-        ...state,
-        policies: statements.length === 0 ? others(state) : [...others(state), newPolicy(name, { statements })],
-      };
-    },
-    undo: async () => {
-      const current = await editor.store.read('Policy', name);
-      if (current === undefined) return;
-      const left = withoutAdded(current.spec.statements);
-      const statements = left.length > 0 ? left : before?.statements;
-      if (statements === undefined) await editor.store.delete('Policy', name, exactly(current));
-      else await editor.edit('Policy', name, author, (spec) => ({ ...spec, statements }), { replaces: current });
-    },
+    apply: (state) => withSpec(state, after),
+    revert: (state) => withSpec(state, before),
   };
 }
 
-export function deniesOfAttachment(
-  editor: ResourceEditor,
-  author: Principal,
-  role: string,
-  policy: string,
-): DenyingChange {
+export function deniesOfAttachment(role: string, policy: string): DenyingChange {
   const without = (spec: Role['spec']): Role['spec'] => {
     const { policies = [] } = spec;
     return policies.includes(policy) ? { ...spec, policies: policies.filter((name) => name !== policy) } : spec;
@@ -67,7 +41,6 @@ export function deniesOfAttachment(
     attempt: attaching(policy, role),
     apply: (state) => change(state, (spec) => ({ ...spec, policies: [...(without(spec).policies ?? []), policy] })),
     revert: (state) => change(state, without),
-    undo: () => editor.edit('Role', role, author, without, { replaces: 'nothing' }),
   };
 }
 
@@ -75,11 +48,11 @@ export function deniesOfAttachment(
 export function deniesOfAssignment(
   role: string,
   subject: Subject,
-  options: { readonly canonical: (subject: Subject) => Subject; readonly undo: () => Promise<unknown> },
+  canonical: (subject: Subject) => Subject,
 ): DenyingChange {
   const others = (spec: RoleAssignment['spec']): RoleAssignment['spec'] => ({
     ...spec,
-    subjects: spec.subjects.filter((other) => !sameSubject(options.canonical(other), subject)),
+    subjects: spec.subjects.filter((other) => !sameSubject(canonical(other), subject)),
   });
   const revert = (state: AccessState): AccessState => ({
     ...state,
@@ -97,7 +70,6 @@ export function deniesOfAssignment(
     attempt: assigning(role),
     apply: (state) => ({ ...state, assignments: [...revert(state).assignments, added] }),
     revert,
-    undo: options.undo,
   };
 }
 

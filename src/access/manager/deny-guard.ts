@@ -1,5 +1,7 @@
-import type { RoleAssignment } from '../../resources/kinds.ts';
+import { randomUUID } from 'node:crypto';
+import type { Policy, ResourceByKind, RoleAssignment } from '../../resources/kinds.ts';
 import { ManagerError } from '../errors.ts';
+import { compilePolicy } from '../policy/compiled-policy.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Principal } from '../principal.ts';
 import {
@@ -11,27 +13,42 @@ import {
   type ReachingDeny,
 } from './administrator-reach.ts';
 import type { Administrators } from './administrators.ts';
-import { keepsChanging, type ResourceEditor } from './editor.ts';
+import { isMarked, removeMarks, unmark, withMark } from './deny-marks.ts';
+import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { refused, type Attempt, type EscalationGuard } from './escalation.ts';
 
-/** A change that may make a deny apply to somebody. */
+/** A change by which a deny may apply to somebody. */
 export interface DenyingChange {
   readonly attempt: Attempt;
   /** The state with the change, of one without it. */
   readonly apply: (state: AccessState) => AccessState;
   /** The state without the change, of one with it and with changes of others. */
   readonly revert: (state: AccessState) => AccessState;
-  /** Takes the change back in the store, and leaves what others have changed since. */
-  readonly undo: () => Promise<unknown>;
+}
+
+/** A write of a policy or a role that may be a part of a deny. */
+export interface GuardedWrite<K extends 'Policy' | 'Role'> {
+  readonly kind: K;
+  readonly name: string;
+  /** The policy that gets a deny, or that the role gets. */
+  readonly policy: string;
+  /** The new spec; the same object if nothing changes. Throws to reject the stored object. */
+  readonly change: (current: ResourceByKind[K]) => ResourceByKind[K]['spec'];
+  readonly denying: DenyingChange;
 }
 
 /**
- * Keeps denies away from those who hold `system-admin`: a change that makes one apply to them needs the right to hand on more, or a holding of
- * everything. With it, too, one of them must be left who can make another administrator.
+ * Keeps denies away from subjects with `system-admin`: a change by which one applies to them requires a delegation right, or a holding of
+ * everything. In any case a subject must be left that can assign the role.
  *
- * A deny applies because of three objects: the policy, the role with the policy, and the assignment of the role. Different callers may write them
- * at the same time. Each of them reads all three kinds from the store after its own write, so the last one sees the other two; a change that is
- * not allowed is then undone. It is refused before the write where the view shows it already.
+ * A deny applies by three objects: policy, role and assignment. Different callers may write them at the same time.
+ * - A policy or a role is marked first, then everything is read from the store and checked, then exactly the marked version is changed.
+ * - An assignment is written first, then everything is read and checked, and the assignment is removed if the check fails. A policy or role
+ *   must not be reverted in this way: others may have relied on its denies in between, and would gain what they denied.
+ * - Whoever reads a mark of a write that may be part of the same deny removes it, so that this write fails and starts again.
+ *
+ * Suppose two writes both succeed, and neither has read the other. Each has its mark (or its assignment) in the store before it reads. The one that
+ * reads later has read the mark of the first, and removed it, so the first fails; or it has read what the first has written.
  */
 export class DenyGuard {
   readonly #editor: ResourceEditor;
@@ -44,41 +61,86 @@ export class DenyGuard {
     this.#administrators = administrators;
   }
 
-  /** Whether one of the policies denies something, as the store has them. @throws {StoreError} unavailable */
-  async areDenying(policies: readonly string[]): Promise<boolean> {
-    return [...(await this.#escalation.read(policies)).values()].some(isDenying);
-  }
-
-  /** Before the write. @throws {ManagerError} forbidden; conflict if nobody would be left */
-  async check(caller: Principal, { attempt, apply, revert }: DenyingChange): Promise<void> {
+  /** By the local view, before a write. @throws {ManagerError} forbidden; conflict if no subject would be left */
+  async check(caller: Principal, change: DenyingChange): Promise<void> {
     const view = viewedState(this.#editor.store);
-    const [before, after] = [this.#administrators.reach(revert(view)), this.#administrators.reach(apply(view))];
-    this.#requireRight(caller, attempt, after.newDeny(before));
-    if (this.#endangers(before, after) && (await this.#successor(after)) === undefined) throw nobodyLeft(attempt);
+    await this.#judge(caller, change, change.revert(view), change.apply(view));
   }
 
-  /** After the write. Undoes the change if it is refused. @throws {ManagerError} as check() */
-  async confirm(caller: Principal, change: DenyingChange): Promise<void> {
-    try {
-      await this.#editor.retryConflicts(keepsChanging('Role', SYSTEM_ADMIN), () => this.#confirmOnce(caller, change));
-    } catch (error) {
-      await change.undo();
-      throw error;
-    }
+  /** Writes a policy or a role. @throws {StoreError} not-found, conflict; as check(), and what `change` throws */
+  write<K extends 'Policy' | 'Role'>(caller: Principal, options: GuardedWrite<K>): Promise<ResourceByKind[K]> {
+    const { kind, name, policy } = options;
+    const { store } = this.#editor;
+    return this.#editor.inTurn(kind, name, () =>
+      this.#editor.retryConflicts(keepsChanging(kind, name), async () => {
+        const current = await store.read(kind, name);
+        if (current === undefined) throw notFound(kind, name);
+        const spec = options.change(current);
+        if (spec === current.spec) return current;
+        const marked = await store.update(kind, withMark(current, `${policy} ${randomUUID()}`));
+        try {
+          if (kind === 'Policy' || (await this.#mayDeny([policy]))) await this.#judgeCurrent(caller, options);
+        } catch (error) {
+          await unmark(this.#editor, marked);
+          throw error;
+        }
+        return store.update(kind, this.#editor.stamped({ ...withMark(marked, undefined), spec }, caller));
+      }),
+    );
   }
 
-  async #confirmOnce(caller: Principal, { attempt, revert }: DenyingChange): Promise<void> {
+  /** By the state in the store, in which the mark is already. */
+  async #judgeCurrent<K extends 'Policy' | 'Role'>(caller: Principal, options: GuardedWrite<K>): Promise<void> {
+    const { kind, name, policy, denying } = options;
     const state = await readState(this.#editor.store);
-    const [before, after] = [this.#administrators.reach(revert(state)), this.#administrators.reach(state)];
-    this.#requireRight(caller, attempt, after.newDeny(before));
-    if (!this.#endangers(before, after)) return;
-    const successor = await this.#successor(after);
-    if (successor === undefined) throw nobodyLeft(attempt);
-    // Nobody takes the role from the one that is left, because this deny was not there yet: see Administrators.
-    await this.#administrators.mark(successor);
+    const [before, after] = [denying.revert(state), denying.apply(state)];
+    const endangers = this.#endangers(this.#administrators.reach(before), this.#administrators.reach(after));
+    // Where a subject must be left, every other write matters.
+    await removeMarks(this.#editor, state, { except: `${kind} ${name}`, policy: endangers ? undefined : policy });
+    if (await this.#judge(caller, denying, before, after)) await this.#markSuccessor(after);
   }
 
-  /** Whether somebody can no longer make an administrator. */
+  /** After an assignment was written. @throws {ManagerError} as check(): the caller must remove the assignment */
+  confirm(caller: Principal, change: DenyingChange): Promise<void> {
+    return this.#editor.retryConflicts(keepsChanging('Role', SYSTEM_ADMIN), async () => {
+      const state = await readState(this.#editor.store);
+      await removeMarks(this.#editor, state, {});
+      if (await this.#judge(caller, change, change.revert(state), state)) await this.#markSuccessor(state);
+    });
+  }
+
+  /** Whether a role denies something, or is about to, as the store has it. @throws {StoreError} unavailable */
+  async mayDeny(role: string): Promise<boolean> {
+    const stored = await this.#editor.store.read('Role', role);
+    if (stored === undefined) return false;
+    return isMarked(stored) || this.#mayDeny(stored.spec.policies ?? []);
+  }
+
+  async #mayDeny(names: readonly string[]): Promise<boolean> {
+    const policies = await Promise.all(names.map((name) => this.#editor.store.read('Policy', name)));
+    return policies.some((policy) => policy !== undefined && (isMarked(policy) || hasDeny(policy)));
+  }
+
+  /** @returns whether a subject can no longer assign the role */
+  async #judge(
+    caller: Principal,
+    { attempt }: DenyingChange,
+    withoutChange: AccessState,
+    withChange: AccessState,
+  ): Promise<boolean> {
+    const [before, after] = [this.#administrators.reach(withoutChange), this.#administrators.reach(withChange)];
+    this.#requireRight(caller, attempt, after.newDeny(before));
+    const endangers = this.#endangers(before, after);
+    if (endangers && (await this.#successor(after)) === undefined) throw nobodyLeft(attempt);
+    return endangers;
+  }
+
+  /** No other caller removes the role from the subject that is left. */
+  async #markSuccessor(state: AccessState): Promise<void> {
+    const successor = await this.#successor(this.#administrators.reach(state));
+    if (successor !== undefined) await this.#administrators.mark(successor);
+  }
+
   #endangers(before: AdministratorReach, after: AdministratorReach): boolean {
     return before.holders.some(({ subject }) => before.isEffective(subject) && !after.isEffective(subject));
   }
@@ -100,6 +162,10 @@ export class DenyGuard {
       `${statement}policy \`${deny.policy}\`${place} would apply to subjects with the role \`${SYSTEM_ADMIN}\`, or may apply to them by a group or domain`,
     );
   }
+}
+
+function hasDeny({ metadata, spec }: Policy): boolean {
+  return isDenying(compilePolicy(metadata.name, spec));
 }
 
 function nobodyLeft({ what }: Attempt): ManagerError {

@@ -10,7 +10,7 @@ import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn
 import type { Principal } from '../principal.ts';
 import { grantText } from './administrator-reach.ts';
 
-/** What a caller is about to do, and the right with which the containment check is not needed. */
+/** A change that a caller requests, and the right that allows it without the containment check. */
 export interface Attempt {
   /** As in `you may not <what>`. */
   readonly what: string;
@@ -38,12 +38,12 @@ export type PolicyContents = ReadonlyMap<string, CompiledPolicy>;
 const MAX_SINGLE_READS = 8;
 
 /**
- * Prevents privilege escalation: a caller who writes a policy, attaches, detaches, assigns or unassigns must hold every grant that somebody
- * gains by it, or the right to hand on that policy or role. A deny that no longer applies counts as a grant of what it denied.
+ * Prevents privilege escalation. A caller who writes a policy, attaches, detaches, assigns or unassigns must hold every grant that any subject
+ * gains by the change, or a delegation right on that policy or role. If a deny no longer applies, the subject gains what it denied.
  *
- * Every method compares only what its change adds, so that any order of concurrent changes by several callers gives nobody more than
- * these callers hold together. A deny counts as lifted or as carried along by what the store contains, not by the local view, which may be
- * behind: otherwise a caller could lift a new deny at a gateway that has not seen it yet.
+ * Every method checks only what its change adds. Concurrent changes by several callers, in any order, therefore give no subject more than
+ * these callers hold together. Denies are read from the store, not from the local view: the view may be older, and a caller could remove a
+ * new deny at a gateway that has not received it yet.
  */
 export class EscalationGuard {
   readonly #directory: Directory;
@@ -54,7 +54,7 @@ export class EscalationGuard {
     this.#store = store;
   }
 
-  /** Reads policies from the store, for the methods below. Predefined ones count as what they are restored to. @throws {StoreError} */
+  /** Reads policies from the store, for the methods below. For predefined ones the predefined content is used, because the operator restores it. @throws {StoreError} */
   async read(names: readonly string[]): Promise<PolicyContents> {
     const wanted = new Set(names);
     const found =
@@ -89,7 +89,7 @@ export class EscalationGuard {
     const { statements } = compilePolicy(name, after);
     const denied = denies(statements);
     const kept = new Set(before?.statements.map(grantText));
-    // Who has the policy has these grants already. Somebody who does not hold them may still add denies.
+    // Subjects of the policy have the kept grants already. So a caller who does not hold them may still add denies.
     const added = allows(statements).filter(({ index }) => !kept.has(grantText(after.statements[index])));
     this.#require(caller, attempt, { gained: added, denied });
     this.#require(caller, attempt, { gained: denies(old?.statements), denied });
@@ -97,7 +97,7 @@ export class EscalationGuard {
 
   /**
    * @param others policies of the role without the new one
-   * @param contents the new policy, and of the others those whose denies are to count
+   * @param contents the new policy, and those of the others whose denies apply
    * @throws {ManagerError} forbidden
    */
   requireMayAttach(
@@ -117,7 +117,7 @@ export class EscalationGuard {
 
   /**
    * @param others policies of the role without the detached one
-   * @param contents the detached policy, and of the others those whose denies are to count
+   * @param contents the detached policy, and those of the others whose denies apply
    * @throws {ManagerError} forbidden
    */
   requireMayDetach(
@@ -140,7 +140,7 @@ export class EscalationGuard {
   async requireMayAssign(caller: Principal, role: string, policies: readonly string[], until: number): Promise<void> {
     const attempt = assigning(role);
     if (this.#has(caller, attempt)) return;
-    // The policies first: each deny that counts was in its policy before the policy is seen in the role.
+    // The policies are read before the role: every deny that is found was in its policy when the role had the policy.
     const contents = await this.read(policies);
     const current = await this.#store.read('Role', role);
     if (!sameNames(current?.spec.policies ?? [], policies)) {
@@ -152,14 +152,14 @@ export class EscalationGuard {
 
   /** @throws {ManagerError} forbidden */
   async requireMayUnassign(caller: Principal, role: string): Promise<void> {
-    const what = `take role \`${role}\` from a subject`;
+    const what = `remove role \`${role}\` from a subject`;
     const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
     const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
     const lifted = this.#statements(caller, attempt, policies, await this.read(policies));
     this.#require(caller, attempt, { gained: denies(lifted) });
   }
 
-  /** The statements of policies; none of one that does not exist. @throws {ManagerError} forbidden, if one is invalid */
+  /** The statements of policies; a policy that does not exist has none. @throws {ManagerError} forbidden, if one is invalid */
   #statements(
     caller: Principal,
     attempt: Attempt,
@@ -187,7 +187,7 @@ export class EscalationGuard {
     return this.#directory.isAllowed(caller, right, on);
   }
 
-  /** @param until when the gain ends: the caller must hold it now, and by roles that last as long */
+  /** @param until end of the gain, milliseconds since the epoch: the caller must hold it until then */
   #require(caller: Principal, attempt: Attempt, gain: Gain, until = Infinity): void {
     if (gain.gained.length === 0 || this.#has(caller, attempt)) return;
     try {
@@ -244,7 +244,7 @@ export function refused({ what, right, on }: Attempt, reason: string): ManagerEr
 
 function describe({ statement, action, resource, deniedBy }: MissingGrant, notHeld = 'which you do not hold'): string {
   const grant = `\`${action}\` on \`${resource}\``;
-  const gives = statement.effect === 'allow' ? `gives ${grant}` : `lifts the deny of ${grant}`;
+  const gives = statement.effect === 'allow' ? `gives ${grant}` : `removes the deny of ${grant}`;
   const lacks = deniedBy ? `which ${placeOf(deniedBy)} denies to you` : notHeld;
   return `${placeOf(statement)} ${gives}, ${lacks}`;
 }

@@ -1,5 +1,8 @@
+import type { Clock } from '../../platform/clock.ts';
+import { Deadline } from '../../platform/deadline.ts';
 import type { Directory } from '../directory.ts';
 import { Administrators } from './administrators.ts';
+import { AssignedSubjects } from './assigned-subjects.ts';
 import { AssignmentList } from './assignment-list.ts';
 import { AssignmentSet } from './assignment-set.ts';
 import { AssignmentManager } from './assignments.ts';
@@ -31,16 +34,24 @@ export interface ManagerOptions extends EditorOptions {
   readonly directory: Directory;
   /** For warnings about names that do not exist; absent: tables are not looked up. */
   readonly tables?: TableLookup;
-  /** The record of what decided; absent: it is not recorded. */
+  /** Record of the statements, roles and tokens that determine decisions; absent: nothing is recorded. */
   readonly usage?: UsageTracker | undefined;
 }
 
 /** The existing tables of the engine. */
 export interface TableLookup {
-  /** Looks for tables; lists them again where one is missing. @throws {Error} if the engine cannot be asked */
+  /** Looks for tables; lists them again where one is missing. @throws {Error} if the engine is unavailable */
   actualTables(names: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** Names of all tables as last listed; undefined if they were never listed. */
   tableNames(): readonly string[] | undefined;
+}
+
+/** An assignment of the caller. */
+export interface OwnAssignment {
+  readonly role: string;
+  readonly subject: Subject;
+  /** RFC 3339; null for no end. */
+  readonly expiresAt: string | null;
 }
 
 export interface WhoAmI {
@@ -49,6 +60,8 @@ export interface WhoAmI {
   readonly authenticator: string;
   readonly subjects: readonly Subject[];
   readonly roles: readonly Reference[];
+  /** The assignments by which the caller has these roles, by role. */
+  readonly assignments: readonly OwnAssignment[];
   readonly policies: readonly Reference[];
 }
 
@@ -77,6 +90,7 @@ export class RbacManager {
   /** For access reviews. */
   readonly reviewPorts: Omit<ReviewPorts, 'usage' | 'mayRead'>;
   readonly #tables: TableLookup | undefined;
+  readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
   readonly #namesOf: KnownNames['namesOf'];
 
   constructor(options: ManagerOptions) {
@@ -84,6 +98,8 @@ export class RbacManager {
     this.usage = options.usage;
     this.reviewPorts = reviewPorts(options.store, directory);
     this.#tables = options.tables;
+    const { clock } = options;
+    this.#clock = { monotonic: () => clock.now(), schedule: (callback, ms) => clock.schedule(callback, ms) };
     this.#namesOf = storedNames(options.store);
     const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
     const escalation = new EscalationGuard(directory, options.store);
@@ -93,7 +109,7 @@ export class RbacManager {
     const guards = { escalation, denies, administrators };
     this.roles = new RoleManager(editor, directory, guards);
     this.policies = new PolicyManager(editor, directory, guards);
-    this.assignmentList = new AssignmentList(editor, directory);
+    this.assignmentList = new AssignmentList(editor, directory, new AssignedSubjects(directory));
     this.assignments = new AssignmentManager(editor, directory, this.assignmentList, guards);
     this.assignmentSet = new AssignmentSet(editor, directory, this.assignments, this.assignmentList);
     this.serviceTokens = new ServiceTokenManager(editor, directory, this.assignments);
@@ -110,7 +126,7 @@ export class RbacManager {
   }
 
   /**
-   * Names in a valid policy that do not exist, or that the caller may not read: the answer is the same for both. Tables count as existing while
+   * Names in a valid policy that do not exist, or that the caller may not read: the warning is the same for both. Tables count as existing while
    * the engine cannot be asked within two seconds.
    */
   async policyWarnings(caller: Principal, spec: Statements): Promise<string[]> {
@@ -130,10 +146,13 @@ export class RbacManager {
   }
 
   async #tableNames(named: readonly string[]): Promise<readonly string[] | undefined> {
+    const deadline = new Deadline(this.#clock, TABLES_TIMEOUT_MS);
     try {
-      await this.#tables?.actualTables(named, AbortSignal.timeout(TABLES_TIMEOUT_MS));
+      await this.#tables?.actualTables(named, deadline.signal);
     } catch {
       return undefined;
+    } finally {
+      deadline.clear();
     }
     return this.#tables?.tableNames();
   }
@@ -143,9 +162,14 @@ export class RbacManager {
     const subjects: Subject[] =
       kind === 'service-token' ? [{ type: 'service-token', name: caller.id }] : userSubjects(caller);
     const roles = this.directory.existingRolesOf(caller).map((name) => reference('role', name));
+    const assignments = this.directory.assignmentsOf(caller).map(({ role, subject: { type, name }, expiry }) => ({
+      role,
+      subject: { type, name },
+      expiresAt: expiry === Infinity ? null : new Date(expiry).toISOString(),
+    }));
     const policies = this.directory
       .grantsOf(caller)
       .policies.flatMap(({ policy }) => (policy.name === undefined ? [] : [reference('policy', policy.name)]));
-    return { srn, kind, authenticator, subjects, roles, policies };
+    return { srn, kind, authenticator, subjects, roles, assignments, policies };
   }
 }

@@ -56,7 +56,7 @@ export function removeUnreferenced(
 }
 
 /**
- * Whether the target of a reference that was just written still exists, and will: a deletion that has begun is stopped. See removeUnreferenced().
+ * Whether the target of a reference that was just written exists. Cancels a deletion that has begun. See removeUnreferenced().
  * @param uid of the target that the caller meant; another object of that name counts as missing
  */
 export function confirmTarget(
@@ -100,7 +100,7 @@ async function removeMark(editor: ResourceEditor, kind: Target, object: Resource
   }
 }
 
-/** Removes the mark of a deletion that does not take place. If another writer was faster, the operator removes it. */
+/** Removes the mark of a cancelled deletion. If another writer has changed the object, the operator removes the mark. */
 async function unmark(editor: ResourceEditor, kind: Target, object: ResourceByKind[Target]): Promise<void> {
   try {
     await editor.store.update(kind, withoutMark(object));

@@ -115,26 +115,23 @@ export class RoleManager {
     const { uid } = this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
     const contents = await this.#escalation.read([policy, ...this.#escalation.withDenies(spec.policies ?? [])]);
-    const denies = deniesOfAttachment(this.#editor, caller, name, policy);
+    const denying = deniesOfAttachment(name, policy);
     const added = contents.get(policy);
-    if (added && isDenying(added) && !spec.policies?.includes(policy)) await this.#denies.check(caller, denies);
+    if (added && isDenying(added) && !spec.policies?.includes(policy)) await this.#denies.check(caller, denying);
     let attached = false;
-    const add = (current: Role['spec']): Role['spec'] => {
-      const changed = withPolicy(name, current, policy);
-      attached = changed !== current;
+    const change = (current: Role): Role['spec'] => {
+      this.#editor.requireUnchanged('Role', current, { replaces: 'nothing', ifMatch });
+      const changed = withPolicy(name, current.spec, policy);
+      attached = changed !== current.spec;
       // Checked with the policies that the role has in this write.
-      if (changed !== current)
-        this.#escalation.requireMayAttach(caller, name, current.policies ?? [], policy, contents);
+      if (attached) this.#escalation.requireMayAttach(caller, name, current.spec.policies ?? [], policy, contents);
       return changed;
     };
-    const role = await this.#editor.edit('Role', name, caller, add, { replaces: 'nothing', ifMatch });
-    if (!(await confirmTarget(this.#editor, 'Policy', policy, uid))) {
-      if (attached) await denies.undo();
-      throw missingPolicy(policy);
-    }
-    // The policy as it is now: a deny that came into it meanwhile counts.
-    if (attached && (await this.#denies.areDenying([policy]))) await this.#denies.confirm(caller, denies);
-    return roleView(role);
+    const role = await this.#denies.write(caller, { kind: 'Role', name, policy, change, denying });
+    if (await confirmTarget(this.#editor, 'Policy', policy, uid)) return roleView(role);
+    const undo = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
+    if (attached) await this.#editor.edit('Role', name, caller, undo, { replaces: 'nothing' });
+    throw missingPolicy(policy);
   }
 
   /** Detaching a policy that is not attached is not an error. @throws {StoreError} not-found, forbidden */
@@ -158,7 +155,7 @@ export class RoleManager {
     return roleView(role);
   }
 
-  /** A deny that came into the policy during the edit may already be counted on by another writer: then it must stay. */
+  /** Another writer may rely on a deny that was added to the policy during the edit: the role then keeps the policy. */
   async #confirmDetached(caller: Principal, { metadata, spec }: Role, policy: string, names: string[]): Promise<void> {
     try {
       const contents = await this.#escalation.read(names);

@@ -2,19 +2,13 @@ import type { ServiceToken } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import {
-  buildHashSecret,
-  formatBearerToken,
-  generateTokenKeys,
-  hashSecretKey,
-  hashSecretName,
-} from '../service-token.ts';
+import { formatBearerToken, generateTokenKeys, hashFields, hashSecretKey, type TokenHashes } from '../service-token.ts';
 import { serviceTokenResource, srnText } from '../policy/srn.ts';
 import type { AssignmentManager } from './assignments.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { IfMatch } from './content-versions.ts';
 import type { ResourceEditor } from './editor.ts';
-import { isStoreError } from '../errors.ts';
+import { isStoreError, ManagerError } from '../errors.ts';
 import { requireFuture } from './expiry.ts';
 import {
   createdAt,
@@ -45,6 +39,9 @@ export interface IssuedToken extends Versioned {
   readonly expiresAt: string | null;
 }
 
+/** Expiry of a token that is being deleted: it has passed by the clock of every gateway. */
+const DELETED_AT = '1970-01-01T00:00:00Z';
+
 export class ServiceTokenManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
@@ -60,20 +57,18 @@ export class ServiceTokenManager {
   async create(caller: Principal, { description, expiresAt }: NewServiceToken): Promise<IssuedToken> {
     requireFuture(expiresAt, this.#editor.now());
     const keys = generateTokenKeys();
-    const { store } = this.#editor;
-    const token = await store.create('ServiceToken', {
+    const created = await this.#editor.store.create('ServiceToken', {
       apiVersion: API_VERSION,
       kind: 'ServiceToken',
       metadata: this.#editor.newMetadata(keys.accessKey, caller),
       spec: { ...(description === undefined ? {} : { description }), ...(expiresAt ? { expiresAt } : {}) },
     });
+    const hashes = { accessKey: keys.accessKey, secretHash: hashSecretKey(keys.secretKey), previousHashes: [] };
+    let token: ServiceToken;
     try {
-      await store.create(
-        'Secret',
-        buildHashSecret(token, { accessKey: keys.accessKey, secretHash: hashSecretKey(keys.secretKey) }),
-      );
+      token = await this.#storeHashes(created, hashes);
     } catch (error) {
-      await this.#removeIfThere('ServiceToken', keys.accessKey);
+      await this.#removeIfThere(created);
       throw error;
     }
     return {
@@ -105,19 +100,35 @@ export class ServiceTokenManager {
 
   /**
    * Revokes the token immediately and removes it from all assignments, so that a new token with this name does not inherit its roles.
+   *
+   * The token expires before the first assignment is removed, because a role may contain a deny: without it the token would have more access
+   * until the end. When the deletion is interrupted, the token stays expired, and the call can be repeated.
    * @throws {StoreError} not-found, conflict
+   * @throws {PreconditionFailed}
    */
   async remove(caller: Principal, nameOrKey: string, ifMatch?: IfMatch): Promise<void> {
     const name = this.objectName(nameOrKey);
-    const token = this.#editor.mustGet('ServiceToken', name);
-    this.#editor.versions.require('ServiceToken', token, ifMatch);
+    this.#editor.versions.require('ServiceToken', this.#editor.mustGet('ServiceToken', name), ifMatch);
     const subject: Subject = { type: 'service-token', name };
+    // May be refused, and an expired token would not count as an administrator. This role has no deny.
+    await this.#assignments.takeAdministration(caller, subject);
+    await this.#expire(caller, name, ifMatch);
     // Before the token is deleted, because its access key must still resolve to its name.
     await this.#assignments.deleteAll(caller, subject);
-    await this.#editor.remove('ServiceToken', token.metadata.name, () => undefined);
-    await this.#removeIfThere('Secret', hashSecretName(name));
+    await this.#editor.remove('ServiceToken', name, () => undefined);
     // Those that were created meanwhile. One that is written after this read finds the token missing, and is undone by its writer.
     await this.#assignments.deleteAll(caller, subject, await this.#editor.store.readAll('RoleAssignment'));
+  }
+
+  async #expire(caller: Principal, name: string, ifMatch: IfMatch | undefined): Promise<void> {
+    const expire = (spec: ServiceToken['spec']): ServiceToken['spec'] =>
+      spec.expiresAt === DELETED_AT ? spec : { ...spec, expiresAt: DELETED_AT };
+    try {
+      await this.#editor.edit('ServiceToken', name, caller, expire, { replaces: 'nothing', ifMatch });
+    } catch (error) {
+      // Manifests of an earlier version do not grant `update`. Revoking the token is more important than the order.
+      if (!isStoreError(error, 'forbidden')) throw error;
+    }
   }
 
   /** The object name for a name or an access key. */
@@ -148,10 +159,22 @@ export class ServiceTokenManager {
     return roleCount === 0 ? 'UNASSIGNED' : 'ACTIVE';
   }
 
-  /** The store's garbage collector may already have deleted it. */
-  async #removeIfThere(kind: 'ServiceToken' | 'Secret', name: string): Promise<void> {
+  /** The status cannot be written with the object. The operator may write it at the same time, without hashes. */
+  #storeHashes(created: ServiceToken, hashes: TokenHashes): Promise<ServiceToken> {
+    const { store } = this.#editor;
+    const { name, uid } = created.metadata;
+    const changing = new ManagerError('conflict', `service token \`${name}\` keeps changing: try again`);
+    return this.#editor.retryConflicts(changing, async (attempt) => {
+      const current = attempt === 1 ? created : await store.read('ServiceToken', name);
+      if (current?.metadata.uid !== uid || current === undefined)
+        throw new ManagerError('not-found', `service token \`${name}\` was deleted while it was created`);
+      return store.updateStatus('ServiceToken', { ...current, status: { ...current.status, ...hashFields(hashes) } });
+    });
+  }
+
+  async #removeIfThere({ metadata: { name, uid } }: ServiceToken): Promise<void> {
     try {
-      await this.#editor.store.delete(kind, name);
+      await this.#editor.store.delete('ServiceToken', name, uid === undefined ? {} : { uid });
     } catch (error) {
       if (!isStoreError(error, 'not-found')) throw error;
     }

@@ -31,8 +31,8 @@ export const RBAC_ACTIONS = [
 ] as const;
 
 /**
- * Rights to hand on more than one holds, each with the kind of resource that it is about. An allow gives them only by their full names,
- * or by all actions on all resources: `*Policy` on one's own policies must not be the right to write anything into them.
+ * Delegation rights, each with the kind of its resources: their holder can grant more than it holds. An allow grants them only by their full
+ * names, or by all actions on all resources. Otherwise `*Policy` on a team's own policies would allow the team to write any grant into them.
  */
 export const DELEGATION_RIGHTS = { BindPolicy: 'policy', AssignRole: 'role', EscalatePolicy: 'policy' } as const;
 export type DelegationRight = keyof typeof DELEGATION_RIGHTS;

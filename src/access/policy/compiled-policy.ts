@@ -35,7 +35,7 @@ function compileStatements(policy: string | undefined, spec: PolicySpec): Compil
   });
 }
 
-/** Of an allow with globs, only all actions on all resources give the delegation rights. A deny takes what its globs match. */
+/** Of an allow with globs, only all actions on all resources grant the delegation rights. A deny also denies them by globs. */
 function actionsOf(
   effect: 'allow' | 'deny',
   actions: readonly string[] | undefined,

@@ -14,11 +14,11 @@ import {
 } from './region.ts';
 import { SRN_KINDS, type SrnKind } from './srn.ts';
 
-/** What a change gives to somebody. */
+/** What subjects gain by a change. */
 export interface Gain {
-  /** Statements whose actions on their resources somebody gains; of a deny that no longer applies, what it denied. */
+  /** Statements whose actions on their resources are gained. A deny in this list no longer applies: what it denied is gained. */
   readonly gained: readonly CompiledStatement[];
-  /** Denies that apply to everybody who gains something. */
+  /** Denies that apply to every subject that gains something. */
   readonly denied?: readonly CompiledStatement[];
 }
 
@@ -35,14 +35,14 @@ export interface MissingGrant {
 /** The comparison of a gain with the caller's grants exceeded its limit. */
 export class TooManyComparisons extends Error {}
 
-/** Characters compared before a comparison is given up: some tens of milliseconds. */
+/** Maximum characters in one comparison: some tens of milliseconds of CPU time. */
 const MAX_COMPARED_CHARACTERS = 3_000_000;
 
 /**
  * The first grant of `gain` that the caller does not hold; undefined if the caller holds all of them.
  *
- * Sound: if it returns undefined, every action on every resource that somebody gains is allowed to the caller, now and with actions that
- * later versions add. What a single statement of the caller does not cover in one region counts as missing.
+ * Sound: if it returns undefined, every gained action on every gained resource is allowed to the caller, including actions that
+ * later versions add. A part of a region that no single statement of the caller covers counts as missing.
  *
  * @throws {TooManyComparisons}
  */
@@ -158,7 +158,7 @@ class OpenActions {
   static of({ bits, globs }: ActionSet, kind: SrnKind, budget: Budget): OpenActions {
     const copy = Int32Array.from(bits);
     for (const [right, kindOfRight] of Object.entries(DELEGATION_RIGHTS)) {
-      // A delegation right is only ever asked about on one kind of resource.
+      // A delegation right applies to one kind of resource only.
       if (kindOfRight !== kind) clearBit(copy, actionNumber(right));
     }
     return new OpenActions(

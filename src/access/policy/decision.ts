@@ -22,7 +22,7 @@ export interface RoleLookup {
   heldRoles(principal: Principal): HeldRoles;
 }
 
-/** Is told what decides, at least once a day. */
+/** Receives the callers and statements that determine decisions, each at least once a day. */
 export interface DecisionObserver {
   /** Today, in days since the epoch (UTC). */
   readonly day: number;
@@ -44,7 +44,7 @@ interface PrincipalGrants {
   readonly grants: GrantSet;
   readonly validFrom: number;
   readonly validUntil: number;
-  /** The policies that the observer was told on `observedDay`. */
+  /** The policies that were reported to the observer on `observedDay`. */
   readonly observed: Set<string | undefined>;
   observedDay: number;
 }

@@ -71,7 +71,7 @@ function fromValue(value: unknown): PolicyCheck {
   if (conditional >= 0) {
     return refuse(
       `statements[${conditional}].conditions`,
-      'is not supported: conditions are not enforced, and what would not be enforced is not stored',
+      'is not supported: conditions cannot be enforced, so a statement with conditions is rejected',
     );
   }
   return validatePolicySpec({ statements: statements.map(normaliseStatement) });

@@ -47,15 +47,17 @@ const MAX_SEARCHED = 2000;
  * statement matches as soon as the resource exists.
  */
 export function policyWarnings({ statements }: Statements, known: KnownNames): string[] {
-  const existing = new Map<string, ReadonlySet<string>>();
+  // Read once for each kind: the number of names and that of resources are both large.
+  const existing = new Map<string, ReadonlySet<string> | undefined>();
   const warnings: string[] = [];
   let more = 0;
   for (const [index, { resources }] of statements.entries()) {
     for (const [at, resource] of resources.entries()) {
       const named = namedResource(resource, known.deployment);
-      const names = named && (existing.get(named.kind) ?? namesOfKind(named.kind, known));
-      if (!names || names.has(named.id)) continue;
-      existing.set(named.kind, names);
+      if (named === undefined) continue;
+      if (!existing.has(named.kind)) existing.set(named.kind, namesOfKind(named.kind, known));
+      const names = existing.get(named.kind);
+      if (names === undefined || names.has(named.id)) continue;
       if (warnings.length >= MAX_WARNINGS) more++;
       else {
         const meant = warnings.length < MAX_SUGGESTIONS ? suggestion(named.id, names) : undefined;

@@ -15,13 +15,13 @@ interface Predefined {
 /** All actions that only read a table or its metadata. */
 const READ_TABLE = ['Query', 'Get*', 'DownloadSegment', 'EstimateUpsertMemory', 'Validate*'];
 
-/** So that its holders can hand on policies with these globs. */
+/** Globs for actions of later versions: with them its holders can grant policies that have these globs. */
 const RBAC_GLOBS = ['*Role', '*Policy', '*ServiceToken', '*Assignment'];
 
 const PREDEFINED: readonly Predefined[] = [
   {
     name: SYSTEM_ADMIN,
-    description: 'Everything on everything.',
+    description: 'All actions on all resources.',
     statements: [{ effect: 'allow', actions: ['*'], resources: ['*'] }],
   },
   {
@@ -38,7 +38,7 @@ const PREDEFINED: readonly Predefined[] = [
   },
   {
     name: 'cluster-admin',
-    description: 'Everything on the cluster and its tables.',
+    description: 'All actions on the cluster and its tables.',
     statements: [{ effect: 'allow', actions: ['*'], resources: ['srn2:cluster#*', 'srn2:table#*'] }],
   },
   {

@@ -143,7 +143,7 @@ class Bucket {
   #uncertain: Probe[] | undefined;
   /** Union of the actions of the certain statements. */
   #bits: Int32Array | undefined;
-  /** By action: the first certain statement with it, once that was asked for. */
+  /** By action: the first certain statement with it, cached by the first query. */
   #firstByAction: CompiledStatement[] | undefined;
 
   addCertain(statement: CompiledStatement): void {

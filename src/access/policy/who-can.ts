@@ -10,7 +10,7 @@ export interface GrantingRole {
   readonly role: string;
   /** The first deciding statement of the role. */
   readonly by: MatchedStatement;
-  /** Milliseconds since the epoch; Infinity if the subject has the role for ever. */
+  /** Milliseconds since the epoch; Infinity if the assignment does not expire. */
   readonly expiry: number;
 }
 

@@ -10,7 +10,7 @@ import { isSameDatabase, meaningsOf, writtenName, type WrittenName } from './nam
 import { SqlRefusal } from './refusal.ts';
 import type { Option, TableReference } from './tree.ts';
 
-/** What a request says about databases, other than by the prefixes of its names. */
+/** The settings of a request that select a database, apart from prefixes of table names. */
 export interface DatabaseContext {
   /** From the `Database` header. */
   readonly header: string | undefined;
@@ -60,7 +60,12 @@ export function resolveDatabases(
   return {
     header: headerFor(asked, [...used], ignored),
     tables: [...found],
-    partsOf: (table) => (written(table).database === undefined ? [...added, ...table.parts] : table.parts),
+    partsOf(table) {
+      const { database, table: name } = written(table);
+      if (database === undefined) return [...added, ...table.parts];
+      // The multi-stage engine finds `"sales"."orders"`, and not `"sales.orders"`.
+      return context.multistage ? [database, name] : table.parts;
+    },
     lookupOf,
   };
 }

@@ -90,7 +90,7 @@ function judge(sql: string, context: SqlContext, steps: Steps): JudgedSql {
   };
 }
 
-/** Times that a printed text may be longer than a text may be: names get quotes, marks get blanks, characters become escapes. */
+/** Maximum growth of a text by printing: quotes around names, blanks around operators, escapes for characters. */
 const MAX_GROWTH = 4;
 
 interface Found {

@@ -158,34 +158,11 @@ export const KEYWORDS = [
 
 export type Keyword = (typeof KEYWORDS)[number];
 
+/** Operators between two operands. */
+export const BINARY_MARKS = ['=', '<', '>', '<=', '>=', '<>', '!=', '+', '-', '*', '/', '%', '||'] as const;
+
 /** All operators and punctuation that may be printed. */
-export const MARKS = [
-  '(',
-  ')',
-  '[',
-  ']',
-  '{',
-  '}',
-  ',',
-  ';',
-  '.',
-  '=',
-  '<',
-  '>',
-  '<=',
-  '>=',
-  '<>',
-  '!=',
-  '+',
-  '-',
-  '*',
-  '/',
-  '%',
-  '||',
-  '::',
-  ':',
-  '?',
-] as const;
+export const MARKS = ['(', ')', '[', ']', '{', '}', ',', ';', '.', ...BINARY_MARKS, '::', ':', '?'] as const;
 
 export type Mark = (typeof MARKS)[number];
 

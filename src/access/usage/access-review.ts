@@ -11,7 +11,7 @@ import type { UsageTracker } from './usage-tracker.ts';
 
 export const REVIEWED_KINDS = ['role', 'statement', 'assignment', 'service-token'] as const;
 
-/** Something that nobody has used for a time. */
+/** A role, statement, assignment or service token that was not used for a period. */
 export interface Unused {
   readonly kind: (typeof REVIEWED_KINDS)[number];
   /** Of a role or an assignment. */
@@ -27,7 +27,10 @@ export interface Unused {
   readonly description?: string;
   /** Day of the last use; null if none is recorded. */
   readonly lastUsedAt: string | null;
-  /** First day of the time without use: after the last use, the creation (of a statement: the last change of its policy) and the begin of the record. */
+  /**
+   * First day of the period without use: the day after the last use, but not before the creation (of a statement: the last change of its
+   * policy) and not before the first day of the record.
+   */
   readonly unusedSince: string;
 }
 
@@ -53,8 +56,8 @@ export function reviewPorts(store: ResourceStore, directory: Directory): Omit<Re
 const ITEMS_PER_SLICE = 1000;
 
 /**
- * Roles, statements, assignments and service tokens that nobody used in the last `unusedDays` days, of those that the caller may read. Only what
- * the record proves is listed: not what is younger than that, and nothing while the record is. Predefined roles and policies are left out.
+ * Roles, statements, assignments and service tokens that were not used in the last `unusedDays` days, of those that the caller may read.
+ * Whatever is younger than `unusedDays` is omitted. While the record itself is younger, the list is empty. Predefined roles and policies are omitted.
  */
 export async function accessReview(ports: ReviewPorts, unusedDays: number): Promise<Unused[]> {
   const slices = new WorkSlices(ITEMS_PER_SLICE);
@@ -121,7 +124,7 @@ function* candidates(ports: Omit<ReviewPorts, 'usage'>, predefined = false): Gen
 
 function* statementsOf(policy: Policy): Generator<Candidate, undefined, void> {
   const { name } = policy.metadata;
-  // A changed statement has a key of its own, but no time of its own.
+  // A changed statement gets a new key. It has no time of change, so that of its policy is used.
   const existsSince = dayOfText(policyView(policy).lastUpdatedAt);
   for (const [statementIndex, statement] of policy.spec.statements.entries()) {
     const key = statementUsageKey(name, statement);

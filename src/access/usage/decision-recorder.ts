@@ -16,9 +16,9 @@ export interface DecisionRecorderPorts {
 }
 
 /**
- * Marks what decided: the service token of the caller, one deciding statement, the caller's roles with its policy, and the assignments by which
- * the caller has these roles. Of several statements that decide alike only one is marked, so that what is never marked can be removed
- * without an effect on the decisions.
+ * Marks what determined a decision: the service token of the caller, one deciding statement, the caller's roles with the policy of this statement,
+ * and the assignments of these roles to the caller. If several statements give the same decision, only one is marked. Unmarked statements can
+ * therefore be removed without an effect on decisions.
  */
 export class DecisionRecorder implements DecisionObserver {
   readonly #ports: DecisionRecorderPorts;

@@ -20,9 +20,9 @@ function parseDay(text: string): Day | undefined {
 /** Maximum entries; with 13 bytes each the text stays below the 1 MiB of a ConfigMap. */
 export const MAX_USED = 40_000;
 
-/** When things were last used. */
+/** The last days of use. */
 export interface UsageRecord {
-  /** What has no entry was not used on this day or later. */
+  /** First day of the record: a key without an entry was not used on this day or later. */
   readonly since: Day;
   /** The last day of use by key (`usage-keys.ts`). */
   readonly used: ReadonlyMap<string, Day>;
@@ -69,8 +69,8 @@ export function setLatest(used: Map<string, Day>, key: string, day: Day): boolea
 }
 
 /**
- * At most `max` entries. The oldest days go first, and `since` moves behind them, so that the record stays true: of what has no entry, nothing
- * is claimed for the days before `since`.
+ * At most `max` entries. The entries of the oldest days are dropped, and `since` becomes the day after them, because the record no longer shows
+ * which keys were used before.
  */
 export function boundUsage({ since, used }: UsageRecord, max = MAX_USED): UsageRecord {
   if (used.size <= max) return { since, used };

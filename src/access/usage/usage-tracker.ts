@@ -15,7 +15,7 @@ import {
   type Day,
 } from './usage-record.ts';
 
-/** Writes are at least this far apart, except the last one at shutdown. Also what a crash loses at most. */
+/** Writes are at least this far apart, except the last one at shutdown. A crash loses at most the uses of this time. */
 export const USAGE_INTERVAL_MS = 10 * 60_000;
 const DAY_CHECK_MS = 60_000;
 /** Several gateways write one document. */
@@ -26,7 +26,7 @@ export interface UsageTrackerOptions {
   readonly document: SharedDocument;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn'>;
-  /** Keys of what exists. Read only where there are more than the limit: others are removed first then. */
+  /** Keys of everything that exists. Read only if the record exceeds its limit: other keys are then removed first. */
   readonly liveKeys: () => Promise<ReadonlySet<string>>;
 }
 
@@ -57,7 +57,7 @@ export class UsageTracker {
     return this.#day;
   }
 
-  /** First day of the record: what has no entry was not used since. */
+  /** First day of the record: a key without an entry was not used on this day or later. */
   get since(): Day {
     return this.#since;
   }

@@ -9,7 +9,7 @@ const TAGS = [
   { name: 'roles', description: 'Roles, the policies attached to them and the subjects assigned to them.' },
   { name: 'policies', description: 'Policies: which actions are allowed or denied on which resources.' },
   { name: 'service-tokens', description: 'Bearer tokens for programs.' },
-  { name: 'access', description: 'Who may do what, and why.' },
+  { name: 'access', description: 'Access decisions with their reasons.' },
   { name: 'cluster health', description: 'The health task and its report.' },
   { name: 'paginated queries', description: 'Queries, and paginated reading of their results.' },
   { name: 'gateway', description: 'The gateway itself.' },
@@ -38,7 +38,7 @@ export async function registerOpenApi(
         version,
         description:
           'Access control, cluster health and paginated queries for Apache Pinot. Every error has the body `Error`; ' +
-          'the engine’s own interface, which is passed through, is described by the engine.',
+          'the engine’s own interface, which the gateway forwards, is documented by the engine.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       components: {
@@ -111,7 +111,7 @@ const COMMON_ERRORS: readonly (readonly [status: string, description: string])[]
   ['401', 'No credential, or an invalid one.'],
   ['413', 'The body is too large.'],
   ['415', 'The content type is not supported.'],
-  ['429', 'Too many requests or failed attempts; `Retry-After` says when to try again.'],
+  ['429', 'Too many requests or failed attempts; `Retry-After` has the time until the next attempt.'],
   ['431', 'The address or the headers of the request are too large.'],
   ['503', 'A service that the request needs is unavailable.'],
 ];

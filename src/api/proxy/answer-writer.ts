@@ -160,7 +160,7 @@ export class AnswerWriter implements AnswerSink {
   /** Call it when the response closes. Aborts the engine request if the response is incomplete. */
   onClosed(): void {
     this.#cancelStallTimer?.();
-    // After end() the whole response is handed over to Node.
+    // After end() Node has the whole response.
     if (!this.#target.raw.writableEnded) this.#flow?.abort(new Error('the client disconnected'));
   }
 

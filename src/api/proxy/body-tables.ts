@@ -2,14 +2,16 @@ import { HttpError } from '../server/errors.ts';
 
 /** The names in a JSON body for the controller, unchanged. */
 export interface BodyTables {
+  /** `tableName` of the body itself. */
+  readonly tableName: string | undefined;
   /** Tables and schemas that are created, changed or checked. */
   readonly named: readonly string[];
   /** Physical tables of a logical table. The caller needs `Query` on them. */
   readonly read: readonly string[];
   /** Schemas that a table configuration refers to. */
   readonly schemas: readonly string[];
-  /** Whether a task of the table runs SQL. The SQL is not parsed. */
-  readonly runsSql: boolean;
+  /** Whether it reads tables that it does not name: a task with SQL, which is not parsed, or a logical table over another cluster. */
+  readonly readsOthers: boolean;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -29,21 +31,21 @@ const PARTITIONS_SUFFIX = /_(?:OFFLINE|REALTIME|CONSUMING|COMPLETED)(?:__.*)?$/;
  * @throws {HttpError} 400 for a name that is not a string (the engine would convert `1` to `"1"`), and for more than 1,000 names
  */
 export function tablesOfBody(body: unknown): BodyTables {
-  if (!isObject(body)) return { named: [], read: [], schemas: [], runsSql: false };
+  if (!isObject(body)) return { tableName: undefined, named: [], read: [], schemas: [], readsOthers: false };
   const parts = [body, ...PARTS.map((name) => objectAt(body, name))];
   for (const part of parts) requireSpelling(part);
   const partitions = textAt(body, 'instancePartitionsName')?.replace(PARTITIONS_SUFFIX, '');
   const task = objectAt(body, 'taskConfigs');
   const named = parts.flatMap((part) => NAMES.map((name) => textAt(part, name)));
   const ofTask = ['tableName', 'tableNameWithType', 'rawTableName'].map((name) => textAt(task, name));
+  const physicalTables = objectAt(body, 'physicalTableConfigMap');
   return {
+    tableName: textAt(body, 'tableName'),
     named: distinctNames([...named, partitions, ...ofTask]),
-    read: distinctNames([
-      ...Object.keys(objectAt(body, 'physicalTableConfigMap')),
-      ...REFERENCES.map((name) => textAt(body, name)),
-    ]),
+    read: distinctNames([...Object.keys(physicalTables), ...REFERENCES.map((name) => textAt(body, name))]),
     schemas: distinctNames(parts.map((part) => textAt(objectAt(part, 'segmentsConfig'), 'schemaName'))),
-    runsSql: [task, ...parts.flatMap(taskConfigs)].some(holdsSql),
+    readsOthers:
+      [task, ...parts.flatMap(taskConfigs)].some(holdsSql) || Object.values(physicalTables).some(isOfOtherCluster),
   };
 }
 
@@ -71,6 +73,11 @@ function taskConfigs(part: Json): Json[] {
 
 function holdsSql(task: Json): boolean {
   return Object.keys(task).some((key) => /sql|query/i.test(key));
+}
+
+/** Whether a physical table is one of another Pinot cluster. The engine takes `"true"` and 1 for true, too. */
+function isOfOtherCluster(table: unknown): boolean {
+  return isObject(table) && (table['multiCluster'] ?? false) !== false;
 }
 
 function requireSpelling(part: Json): void {

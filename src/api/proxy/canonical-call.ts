@@ -28,6 +28,26 @@ export function canonicalPath(
   return printed.length === 0 ? path : `${path}?${printed.join('&')}`;
 }
 
+/**
+ * Like `canonicalPath`, for a call whose body must name the table exactly as the path does. Both get the database of the header in the engine.
+ * @param named table in the body
+ * @throws {HttpError} 400 if the body names another table than the path
+ */
+export function pathOfBody(
+  target: Target,
+  call: Pick<EngineCall, 'tableSegments' | 'filtered'>,
+  named: string,
+  database: string | undefined,
+): string {
+  const wanted = canonicalName(named, database);
+  const segments = target.segments.map((segment, index) => {
+    if (!call.tableSegments.includes(index)) return segment;
+    if (canonicalName(segment, database) === wanted) return named;
+    throw new HttpError(400, `the path names the table \`${segment}\`, but \`tableName\` in the body is \`${named}\``);
+  });
+  return canonicalPath({ ...target, segments }, { ...call, tableSegments: [] }, database);
+}
+
 /** The engine decodes segment names a second time: `%252F` would become `/`. */
 function requireDecodedOnce(segments: readonly string[]): void {
   const encoded = segments.find((segment) => segment.includes('%'));

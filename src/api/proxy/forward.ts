@@ -6,7 +6,7 @@ import { type AnswerBounds, AnswerWriter, type AnswerTarget } from './answer-wri
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../pinot/types.ts';
 
 export interface ForwardOptions {
-  /** Path and query string, as they were judged. */
+  /** Path and query string, as they were authorized. */
   readonly path: string;
   /** Validated headers to send. */
   readonly headers: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface ForwardOptions {
 export function clientSignal({ raw }: { readonly raw: ServerResponse }): AbortSignal {
   const controller = new AbortController();
   const onClose = () => {
-    // After end() the whole response is handed over to Node.
+    // After end() Node has the whole response.
     if (!raw.writableEnded) controller.abort();
   };
   if (raw.destroyed) controller.abort();

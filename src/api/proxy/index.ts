@@ -6,7 +6,8 @@ import { responseHeaders } from '../../pinot/headers.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { classOf } from '../server/request/classify.ts';
-import { requireAllowed, requireNotDenied } from '../server/context.ts';
+import { requireAllowed } from '../server/context.ts';
+import { writeForwardedAs } from '../server/pending-writes.ts';
 import type { JsonLimits } from '../server/request/json-bodies.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal, forwardToEngine } from './forward.ts';
@@ -14,8 +15,13 @@ import { databaseOf } from '../server/request/request-headers.ts';
 import type { BodyTables } from './body-tables.ts';
 import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
 import { callHeaders, fetchesSegment } from './call-headers.ts';
-import { tableNames } from '../../access/sql/table-names.ts';
-import { canonicalPath, judgedTableNames } from './canonical-call.ts';
+import { canonicalPath, judgedTableNames, pathOfBody } from './canonical-call.ts';
+import {
+  requireNoneDenied,
+  requireNoTableDenied,
+  requirePartsNotDenied,
+  requireQueryOnAnyTable,
+} from './denied-tables.ts';
 import { addressOf, rewriteOf, visibleTo, type Address, type Rewrite } from './lists.ts';
 import { singleParameter, type Target } from '../server/request/target.ts';
 
@@ -51,6 +57,7 @@ async function forwardCall(
   const target = classOf(request.raw);
   const call = engineCall(request.method, target.segments, (name) => singleParameter(target.parameters, name));
   const judged = await judge(request, call, target, options);
+  writeForwardedAs(request, judged.path);
   const rewrite = rewriteOf(request.method, target.segments);
   if (rewrite !== undefined) return passRewritten(request, reply, { rewrite, judged }, options);
   return forwardToEngine(request, reply, options.engine.controller, judged);
@@ -77,6 +84,7 @@ async function judge(
 ): Promise<JudgedCall> {
   const path = canonicalPath(target, call, databaseOf(request.headers));
   const headers = callHeaders(request.headers, { upload: call.upload, streamed: hasBody(request) });
+  if (classOf(request.raw).kind === 'other-query') await requireQueryOnAnyTable(request, options.engine);
   if (!call.filtered) await requireCall(request, call, options);
   const body = await judgedBody(request, call, {
     ...options.json,
@@ -86,7 +94,9 @@ async function judge(
   if (body.kind === 'stream' || body.kind === 'unread') return { path, headers };
   if (body.kind === 'read') await requireBody(request, call, body.tables, options);
   else requirePartsNotDenied(request, call.onCluster, body.parts, options.engine);
-  return { path, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
+  const named = body.kind === 'read' && call.repeatsName ? body.tables.tableName : undefined;
+  const judgedPath = named === undefined ? path : pathOfBody(target, call, named, databaseOf(request.headers));
+  return { path: judgedPath, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
 }
 
 /** Authorizes path, parameters and headers. */
@@ -102,44 +112,13 @@ async function requireCall(request: FastifyRequest, call: EngineCall, options: E
     for (const table of tables) requireNoneDenied(request, call.onCluster, table);
   }
   requirePartsNotDenied(request, call.onCluster, call.parts, options.engine);
-}
-
-function requireNoneDenied(request: FastifyRequest, actions: readonly string[], table: TableName): void {
-  for (const action of actions) requireNotDenied(request, action, tableResource(table));
-}
-
-/** Instance partitions are named after their table. */
-const PARTITIONS_SUFFIX = /_(?:CONSUMING|COMPLETED)(?:__.*)?$/;
-const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
-
-/**
- * A statement that denies the actions on a table stops a call that names it, with or without the database of the header. Only names of existing
- * tables and names with a type suffix count, because the parts can be anything.
- */
-function requirePartsNotDenied(
-  request: FastifyRequest,
-  actions: readonly string[],
-  parts: readonly string[],
-  known: KnownTables,
-): void {
-  if (parts.length === 0) return;
-  const database = databaseOf(request.headers);
-  const listed = known.tableNames();
-  const existing = listed && new Set(listed.map((name) => name.toLowerCase()));
-  for (const part of new Set(parts)) {
-    const name = part.replace(PARTITIONS_SUFFIX, '');
-    for (const table of new Set([...(tableNames(name) ?? []), ...(tableNames(name, database) ?? [])])) {
-      if (existing?.has(table.toLowerCase()) !== false || TYPE_SUFFIX.test(name)) {
-        requireNoneDenied(request, actions, table);
-      }
-    }
-  }
+  if (call.deletedDatabase !== undefined) await requireNoTableDenied(request, call.deletedDatabase, options.engine);
 }
 
 async function requireBody(
   request: FastifyRequest,
   call: EngineCall,
-  { named, read, schemas, runsSql }: BodyTables,
+  { named, read, schemas, readsOthers }: BodyTables,
   options: EngineProxyOptions,
 ): Promise<void> {
   const rest = { changes: call.changes, known: options.engine, database: databaseOf(request.headers) };
@@ -150,8 +129,7 @@ async function requireBody(
   const ownNames = new Set([...call.tables, ...named].map(rawName));
   const otherSchemas = schemas.filter((name) => !ownNames.has(rawName(name)));
   await requireOnTables(request, ['GetSchema'], otherSchemas, rest);
-  // The SQL of tasks is not parsed, so it could read any table.
-  if (runsSql) requireOnCluster(request, ['Query'], call);
+  if (readsOthers) requireOnCluster(request, ['Query'], call);
 }
 
 function rawName(name: string): string {

@@ -113,7 +113,7 @@ export class TablesGuard {
     const fail = (cause: Error) =>
       done(new HttpError(502, 'the response of the engine is not gzip, despite its Content-Encoding', { cause }), []);
     if (this.#failure) return fail(this.#failure);
-    // Unpacking ends by itself where zeros follow the packed bytes.
+    // Decompression ends early if zeros follow the compressed data.
     if (gunzip.readableEnded) return judge();
     gunzip.once('error', fail);
     gunzip.once('end', judge);

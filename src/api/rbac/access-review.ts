@@ -8,7 +8,7 @@ import { formatDay } from '../../access/usage/usage-record.ts';
 import { SUBJECT_TYPES } from '../../resources/role-assignment.ts';
 import { StringEnum } from '../../resources/schema.ts';
 import { HttpError } from '../server/errors.ts';
-import { ListQuery } from './schemas.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, page } from './support.ts';
 
 const DEFAULT_DAYS = 90;
@@ -34,7 +34,8 @@ const AccessReview = Type.Object(
     trackedSince: Day('First day of the record of use'),
     unusedDays: Type.Integer(),
     complete: Type.Boolean({
-      description: 'False while the record is younger than `unusedDays`: what was never used cannot be listed yet.',
+      description:
+        'False while the record is younger than `unusedDays`: resources that were never used cannot be listed yet.',
     }),
     total: Type.Integer({ description: 'Number of entries on all pages.' }),
     unused: Type.Array(
@@ -53,7 +54,7 @@ const AccessReview = Type.Object(
           description: 'Null if no use is recorded.',
         }),
         unusedSince: Day(
-          'First day without use that is proven: after the last use, the creation (of a statement: the last change of its policy) and the begin of the record',
+          'First day of the period without use: the day after the last use, but not before the creation (of a statement: the last change of its policy) and not before `trackedSince`',
         ),
       }),
     ),
@@ -61,7 +62,7 @@ const AccessReview = Type.Object(
   { $id: 'AccessReview' },
 );
 
-/** `GET /access-review`: what nobody has used for a time. */
+/** `GET /access-review`: roles, statements, assignments and service tokens without recent use. */
 export function accessReviewRoutes(app: FastifyInstance, manager: RbacManager): void {
   app.get<{ Querystring: ReviewQuery }>(
     '/access-review',

@@ -12,7 +12,12 @@ import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
-import { SimulateAccessRequest, SimulateAccessResponse, WhoAmI, type MatchedStatement as Matched } from './schemas.ts';
+import {
+  SimulateAccessRequest,
+  SimulateAccessResponse,
+  WhoAmI,
+  type MatchedStatement as Matched,
+} from './schemas/access.ts';
 import { answers } from './support.ts';
 
 interface Question {
@@ -34,8 +39,12 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
       },
     },
     async (request) => {
-      const { subjects, ...rest } = manager.whoAmI(request.principal);
-      return { ...rest, subjects: subjects.map(subjectView) };
+      const { subjects, assignments, ...rest } = manager.whoAmI(request.principal);
+      return {
+        ...rest,
+        subjects: subjects.map(subjectView),
+        assignments: assignments.map(({ role, subject, expiresAt }) => ({ role, ...subjectView(subject), expiresAt })),
+      };
     },
   );
 

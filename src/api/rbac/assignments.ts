@@ -16,10 +16,10 @@ import {
   AssignmentOfRole,
   AssignmentRequest,
   CreateAssignmentRequest,
-  ListQuery,
   ReplaceAssignmentsRequest,
-  RoleParams,
-} from './schemas.ts';
+} from './schemas/assignments.ts';
+import { RoleParams } from './schemas/roles.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, listOf, nameFromPath, page, write } from './support.ts';
 
 interface ByRole {
@@ -99,7 +99,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
       requireAllowed(request, 'GetAssignment', roleResource(name));
       // No 304: `status` changes by the time.
       void reply.header('etag', `"${list.version(name)}"`);
-      return page(request, reply, list.list(name), sortKey).map((view) => withLastUse(name, view));
+      return page(request, reply, list.ofRole(name), sortKey).map((view) => withLastUse(name, view));
     },
   );
 
@@ -126,7 +126,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
       requireAllowed(request, 'DeleteAssignment', resource);
       await write(request, 'CreateAssignment', resource, () => set.replace(request.principal, name, subjects, ifMatch));
       void reply.header('etag', `"${list.version(name)}"`);
-      return list.list(name).map((view) => withLastUse(name, view));
+      return list.ofRole(name).map((view) => withLastUse(name, view));
     },
   );
 
@@ -142,7 +142,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     async (request, reply) => {
       const readable = (role: string): boolean =>
         request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
-      return page(request, reply, list.listAll(readable), roleSortKey).map((view) => withLastUse(view.role, view));
+      return page(request, reply, list.ofRoles(readable), roleSortKey).map((view) => withLastUse(view.role, view));
     },
   );
 }

@@ -6,7 +6,8 @@ import type { PolicyView } from '../../access/manager/views.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import { CreatePolicyRequest, ListQuery, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas.ts';
+import { CreatePolicyRequest, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas/policies.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, requireSameSrn, write } from './support.ts';
 
 interface ByPolicy {

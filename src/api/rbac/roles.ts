@@ -6,15 +6,9 @@ import { roleUsageKey } from '../../access/usage/usage-keys.ts';
 import { roleResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import {
-  AttachPolicyRequest,
-  CreateRoleRequest,
-  ListQuery,
-  PolicySummary,
-  Role,
-  RoleParams,
-  UpdateRoleRequest,
-} from './schemas.ts';
+import { PolicySummary } from './schemas/policies.ts';
+import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleRequest } from './schemas/roles.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, Empty, listOf, nameFrom, nameFromPath, page, requireSameSrn, write } from './support.ts';
 
 interface ByRole {

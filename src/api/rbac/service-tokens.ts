@@ -7,7 +7,8 @@ import { tokenUsageKey } from '../../access/usage/usage-keys.ts';
 import { serviceTokenResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import { CreateServiceTokenRequest, IssuedServiceToken, ListQuery, ServiceToken, TokenParams } from './schemas.ts';
+import { CreateServiceTokenRequest, IssuedServiceToken, ServiceToken, TokenParams } from './schemas/service-tokens.ts';
+import { ListQuery } from './schemas/shared.ts';
 import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
 
 interface ByToken {

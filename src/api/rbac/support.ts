@@ -7,7 +7,9 @@ import { knownError } from '../server/app-errors.ts';
 import type { About, WriteOutcome } from '../server/logs/audit.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
-import type { AssignmentRequest, AttachPolicyRequest, ListQuery } from './schemas.ts';
+import type { AssignmentRequest } from './schemas/assignments.ts';
+import type { AttachPolicyRequest } from './schemas/roles.ts';
+import type { ListQuery } from './schemas/shared.ts';
 
 /** The documented responses of a route: 200, 401, 403 and the given errors. */
 export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409 | 412)[]) {

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { systemClock, type Clock, type MonotonicClock } from '../../platform/clock.ts';
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
-import { type AccessLog, accessLog } from './logs/access-log.ts';
+import { type AccessLog, accessLog, sentStatus } from './logs/access-log.ts';
 import { clientError, frameworkError, registerErrors } from './app-errors.ts';
 import { validatorCompiler } from './app-validation.ts';
 import { Authentication, registerAuthentication } from './authentication.ts';
@@ -168,15 +168,19 @@ function registerAccessLog(
   headers: Readonly<Record<string, string>>,
   clock: MonotonicClock,
 ): void {
+  app.decorateRequest('clientAddress', '');
   app.decorateRequest('onAnswered', null as unknown as FastifyRequest['onAnswered']);
   // Callback style avoids a promise for every request.
   app.addHook('onRequest', (request, reply, done) => {
     const startedAt = clock.monotonic();
+    // A socket that was closed no longer knows its address, despite the type.
+    const clientAddress = (request.ip as string | undefined) ?? '';
+    request.clientAddress = clientAddress;
     void reply.headers(headers).header('x-request-id', request.id);
-    request.onAnswered = (call) => void reply.raw.once('close', () => call(reply.raw.statusCode));
+    request.onAnswered = (call) => void reply.raw.once('close', () => call(sentStatus(reply.raw)));
     // Also emitted when the client disconnects before the response is complete.
     reply.raw.once('close', () => {
-      const { id, method, url, ip: clientAddress } = request;
+      const { id, method, url } = request;
       const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
       // Null before authentication, despite its type.
       const principal = (request.principal as typeof request.principal | null)?.srn;

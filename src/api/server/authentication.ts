@@ -69,8 +69,8 @@ function unauthorized(request: RequestContext, message: string): HttpError {
 /**
  * Authenticates requests.
  *
- * What this process can verify by itself is verified before any throttle, so that failures of others never lock out a valid credential, also
- * where all clients share the address of a proxy. The throttle answers failures, and bounds the calls of authorities.
+ * Credentials that this process can verify by itself are verified before any throttle. So failures of others never lock out such a valid
+ * credential, even if all clients share the address of a proxy. The throttle applies to failures, and limits the calls of authorities.
  */
 export class Authentication {
   readonly #authenticator: Authenticator;
@@ -92,7 +92,7 @@ export class Authentication {
   async authenticate(request: RequestContext): Promise<void> {
     const credential = extractCredential(request);
     if ('problem' in credential) {
-      if (credential.problem === 'malformed') this.#attempts.failed({ address: request.ip });
+      if (credential.problem === 'malformed') this.#attempts.failed({ address: request.clientAddress });
       throw unauthorized(request, credential.message);
     }
     const local = await this.#authenticator.authenticate(credential, { local: true });
@@ -111,7 +111,9 @@ export class Authentication {
 
   async #askAuthority(request: RequestContext, credential: Credential): Promise<AuthenticationResult> {
     const text = textOf(credential);
-    const wait = this.#attempts.wasValid(text) ? 0 : this.#attempts.retryAfterSeconds({ address: request.ip });
+    const wait = this.#attempts.wasValid(text)
+      ? 0
+      : this.#attempts.retryAfterSeconds({ address: request.clientAddress });
     if (wait > 0) throw tooManyFailures(wait);
     const result = await this.#authenticator.authenticate(credential);
     if (result.outcome === 'authenticated') this.#attempts.succeeded(text);
@@ -120,12 +122,12 @@ export class Authentication {
 
   /** Counts and logs a failed login. */
   #failure(request: RequestContext, credential: Credential, result: AuthenticationResult): HttpError {
-    const attempt: Attempt = { address: request.ip, accessKey: accessKeyOf(credential) };
+    const attempt: Attempt = { address: request.clientAddress, accessKey: accessKeyOf(credential) };
     const wait = this.#attempts.retryAfterSeconds(attempt);
     if (wait > 0) return tooManyFailures(wait);
     this.#attempts.failed(attempt);
     const why = result.outcome === 'rejected' ? result.message : 'unknown kind of credential';
-    request.log.info({ clientAddress: request.ip, reason: why }, 'authentication failed');
+    request.log.info({ clientAddress: request.clientAddress, reason: why }, 'authentication failed');
     return unauthorized(request, why);
   }
 }

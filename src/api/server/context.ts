@@ -5,6 +5,7 @@ import type { Principal } from '../../access/principal.ts';
 import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import { HttpError } from './errors.ts';
 import type { AuditLog } from './logs/audit.ts';
+import { addRequired, dropWrite } from './pending-writes.ts';
 
 /** Writes the records of the audit log. */
 export type Audit = Pick<AuditLog, 'denied' | 'written'>;
@@ -15,16 +16,16 @@ export interface RequestContext {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** Client address, from `X-Forwarded-For` where the proxy is trusted. */
-  readonly ip: string;
+  /** From `X-Forwarded-For` where the proxy is trusted. Also known when the client has disconnected. */
+  readonly clientAddress: string;
   readonly log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
   /** Set by authentication. It is null before that, despite its type. */
   principal: Principal;
   /** `url` is the route pattern. */
   readonly routeOptions: { readonly url?: string | undefined };
   readonly server: { readonly authorizer: Authorizer; readonly audit: Audit };
-  /** Calls back once when the response has closed, complete or not, with its status. */
-  onAnswered(call: (status: number) => void): void;
+  /** Calls back once when the response has closed, complete or not, with its status; undefined if none was sent. */
+  onAnswered(call: (status: number | undefined) => void): void;
   /** Milliseconds until the response headers of a query must arrive. Undefined: the default of the engine connection. */
   queryTimeoutMs?: number | undefined;
   /** Maximum rows in the query response; undefined for no limit. */
@@ -33,7 +34,8 @@ export interface RequestContext {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    onAnswered(call: (status: number) => void): void;
+    clientAddress: string;
+    onAnswered(call: (status: number | undefined) => void): void;
     /** Set by the authentication hook before the handlers of routes that are not public. */
     principal: Principal;
     queryTimeoutMs?: number | undefined;
@@ -51,36 +53,44 @@ declare module 'fastify' {
 
 /**
  * Throws unless the caller's roles allow `action` on `resource`.
- * @param options.write true for requests that change something: they are recorded with the status of the response. A caller that knows more
- *   about the outcome uses audit.written() instead.
+ * @param options.write true for requests that change something: they are recorded with the status of the response, once for all actions. A
+ *   caller that knows more about the outcome uses audit.written() instead.
+ * @param options.why a sentence for the message: why the request needs this action
  * @throws {HttpError} 403
  */
 export function requireAllowed(
   request: RequestContext,
   action: string,
   resource: Srn,
-  options: { write?: boolean } = {},
+  options: { write?: boolean; why?: string } = {},
 ): void {
   const { authorizer, audit } = request.server;
   if (!options.write && authorizer.isAllowed(request.principal, action, resource)) return;
   const decision = authorizer.decide(request.principal, action, resource);
   if (!decision.allowed) {
+    dropWrite(request);
     audit.denied(request, action, resource, decision);
-    throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+    throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), options.why));
   }
-  if (options.write) request.onAnswered((status) => audit.written(request, { action, resource, decision, status }));
+  if (options.write) addRequired(request, { action, resource, decision });
 }
 
 /**
  * Throws if a statement of the caller's roles denies `action` on `resource`; it need not be allowed.
+ * @param why as for `requireAllowed`
  * @throws {HttpError} 403
  */
-export function requireNotDenied(request: RequestContext, action: string, resource: Srn): void {
+export function requireNotDenied(request: RequestContext, action: string, resource: Srn, why?: string): void {
   const { authorizer, audit } = request.server;
   const decision = authorizer.decide(request.principal, action, resource);
   if (decision.reason !== 'explicitDeny') return;
+  dropWrite(request);
   audit.denied(request, action, resource, decision);
-  throw new HttpError(403, deniedMessage(request.principal, action, resource, decision));
+  throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), why));
+}
+
+function withReason(message: string, why: string | undefined): string {
+  return why === undefined ? message : `${message}. ${why}`;
 }
 
 function deniedMessage(principal: Principal, action: string, resource: Srn, decision: Decision): string {

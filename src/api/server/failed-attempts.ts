@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { WallClock } from '../../platform/clock.ts';
 import { ExpiringLruCache } from '../../platform/lru.ts';
+import { clientNetwork } from './client-network.ts';
 
 /** Counters of addresses and access keys. */
 const MAX_COUNTERS = 20_000;
@@ -29,7 +30,7 @@ interface Window {
 }
 
 /**
- * Counts failed logins by client address and by access key: the second bounds what many addresses try with one key.
+ * Counts failed logins by client address (of IPv6, by its /64) and by access key: the second bounds what many addresses try with one key.
  *
  * A credential that an authority has accepted within the window may be checked again despite the failures of its address, because clients behind a
  * proxy share one. Such credentials are kept as keyed hashes, and only while their address has failures.
@@ -46,7 +47,7 @@ export class FailedAttempts {
     this.#validCredentials = new ExpiringLruCache(options.clock, MAX_VALID_CREDENTIALS);
   }
 
-  /** Seconds until a failure of this address or access key is answered again; 0 for now. */
+  /** Seconds until a failed login of this address or access key gets 401 again instead of 429; 0 if it gets 401 now. */
   retryAfterSeconds(attempt: Attempt): number {
     let endsAt = 0;
     for (const key of keysOf(attempt)) {
@@ -65,7 +66,7 @@ export class FailedAttempts {
     }
   }
 
-  /** Remembers a credential that an authority accepted: for longer than the results of the authority are cached. */
+  /** Records that an authority accepted the credential: for longer than the results of the authority are cached. */
   succeeded(credential: string): void {
     this.#validCredentials.set(this.#hash(credential), true, 10 * this.#options.windowMs);
   }
@@ -87,5 +88,5 @@ function keysOf({ address, accessKey }: Attempt): string[] {
 }
 
 function addressKey(address: string): string {
-  return `address ${address}`;
+  return `address ${clientNetwork(address)}`;
 }

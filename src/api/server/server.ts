@@ -4,10 +4,10 @@ import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
-import { sleep, systemClock } from '../../platform/clock.ts';
+import { sleep, systemClock, type Clock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
 
-/** A listener could not be opened; the message says how to fix it. */
+/** A listener could not be opened; the message has the remedy. */
 export class ListenError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options);
@@ -66,16 +66,18 @@ const IDLE_CHECK_MS = 50;
 /** How long responses have `Connection: close` before the server closes. */
 const CONNECTION_CLOSE_GRACE_MS = 1_000;
 
+type DrainClock = Pick<Clock, 'monotonic' | 'schedule'>;
+
 /**
  * Closing a connection while its client sends the next request makes that request fail. So responses have `Connection: close` for a while
  * first; afterwards only idle connections are left to close.
  */
-async function announceConnectionClose(app: FastifyInstance, limitMs: number): Promise<void> {
+async function announceConnectionClose(app: FastifyInstance, limitMs: number, clock: DrainClock): Promise<void> {
   const { server } = app;
   server.prependListener('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'));
   const connections = promisify(server.getConnections.bind(server));
-  const end = systemClock.monotonic() + limitMs;
-  while (systemClock.monotonic() < end && (await connections()) > 0) await sleep(systemClock, IDLE_CHECK_MS, undefined);
+  const end = clock.monotonic() + limitMs;
+  while (clock.monotonic() < end && (await connections()) > 0) await sleep(clock, IDLE_CHECK_MS, undefined);
 }
 
 /**
@@ -83,16 +85,16 @@ async function announceConnectionClose(app: FastifyInstance, limitMs: number): P
  * accepts requests, with `Connection: close` in the responses.
  * @returns false where busy connections were closed
  */
-export async function drain(app: FastifyInstance, graceMs: number): Promise<boolean> {
+export async function drain(app: FastifyInstance, graceMs: number, clock: DrainClock = systemClock): Promise<boolean> {
   let completed = true;
-  await announceConnectionClose(app, Math.min(CONNECTION_CLOSE_GRACE_MS, graceMs));
-  const cancel = systemClock.schedule(() => {
+  await announceConnectionClose(app, Math.min(CONNECTION_CLOSE_GRACE_MS, graceMs), clock);
+  const cancel = clock.schedule(() => {
     completed = false;
     app.server.closeAllConnections();
   }, graceMs);
   // app.close() leaves connections open that become idle later.
   const stop = runPeriodically(async () => app.server.closeIdleConnections(), {
-    clock: systemClock,
+    clock,
     intervalMs: IDLE_CHECK_MS,
     onError: (error) => app.log.error({ err: error }, 'failed to close idle connections'),
   });

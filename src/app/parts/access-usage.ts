@@ -1,4 +1,4 @@
-import { Directory, type DirectoryOptions } from '../../access/directory.ts';
+import { Directory } from '../../access/directory.ts';
 import type { Deployment } from '../../access/policy/srn.ts';
 import { liveUsageKeys, reviewPorts } from '../../access/usage/access-review.ts';
 import { UsageTracker } from '../../access/usage/usage-tracker.ts';
@@ -11,26 +11,26 @@ import type { Boot } from './boot.ts';
 /** Time limit for the last write at shutdown. */
 const LAST_WRITE_MS = 3000;
 
-export interface DirectoryParts extends Pick<DirectoryOptions, 'ownersByName'> {
+export interface DirectoryParts {
   readonly store: ResourceStore;
   readonly deployment: Deployment;
   /** Where the record of use is stored. */
   readonly usageDocument: SharedDocument;
 }
 
-/** The directory that decides access, with the record of what decided. `boot.closers` closes both. */
+/** The directory that decides access, with the record of use. `boot.closers` closes both. */
 export function openDirectory(
   { log, closers }: Boot,
   parts: DirectoryParts,
 ): { directory: Directory; usage: UsageTracker } {
-  const { store, deployment, usageDocument, ...options } = parts;
+  const { store, deployment, usageDocument } = parts;
   const usage: UsageTracker = new UsageTracker({
     document: usageDocument,
     clock: systemClock,
     log,
     liveKeys: () => liveUsageKeys(reviewPorts(store, directory)),
   });
-  const directory: Directory = new Directory(store, deployment, { ...options, usage });
+  const directory: Directory = new Directory(store, deployment, { usage });
   closers.defer('directory', () => directory.close());
   usage.start();
   closers.defer('access usage', async () => {

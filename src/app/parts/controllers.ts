@@ -2,15 +2,16 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import type { Properties } from '../../config/properties.ts';
-import { healthMetrics } from '../../health/metrics.ts';
+import { healthMetrics, type ReportedHealth } from '../../health/metrics.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
 import { observeExpiries } from '../../operator/expiry-metrics.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
+import { activeReports } from '../../operator/health-reports.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
 import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import type { KubernetesTransport } from '../../kubernetes/transport.ts';
+import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';
 import { administratorsTask, parseSubject } from './first-administrator.ts';
@@ -36,6 +37,7 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
       deployment: { environment: settings.environment, cluster: settings.cluster },
       tableNames: () => engine.tableNames(),
     },
+    healthSettings: () => configuredOf(boot.live.get()),
     tokenGraceMs: settings['token-grace'],
     pruneExpiredAfterMs: settings['prune-expired-after'],
     tasks: [
@@ -69,7 +71,7 @@ interface HealthTaskParts {
 /** Runs the health checks on the leader. Only the leader exports their metrics. */
 function healthTask({ engine, log, registry, store, isLeader, configured }: HealthTaskParts): LeaderTask {
   const metrics = healthMetrics(registry, () =>
-    isLeader() ? store.get('ClusterHealthReport', REPORT_NAME)?.status : undefined,
+    isLeader() ? activeReports(store.list('ClusterHealthReport')).map(reported) : [],
   );
   return {
     name: 'health',
@@ -98,6 +100,10 @@ function healthTask({ engine, log, registry, store, isLeader, configured }: Heal
       await loop.stop();
     },
   };
+}
+
+function reported({ metadata, status, spec }: ClusterHealthReport): ReportedHealth {
+  return { name: metadata.name, status, timing: spec };
 }
 
 /** The settings of the health checks in the properties. */

@@ -66,7 +66,7 @@ export function administratorsTask(subjects: readonly Subject[], log: Logger): L
 
 /**
  * Assigns the role to the subjects, and removes it from subjects of an earlier setting. Idempotent.
- * @returns `kept` if there is no setting any more, but its subjects are the only ones with the role
+ * @returns `kept` if the setting was removed, but its subjects are the only ones with the role
  * @throws {StoreError}
  */
 export async function ensureAdministrators(
@@ -140,8 +140,8 @@ export async function ensureLocalTokens(dataDir: string): Promise<{ file: string
 const LOCAL_SUBJECTS: readonly Subject[] = [LOCAL_ADMINISTRATOR, { type: 'domain', name: 'localhost' }];
 
 /**
- * The way back in if nobody has the role or a token any more. Gives the local administrator the role `system-admin`, takes every other role
- * from it, which may contain denies, and replaces its tokens by a new one.
+ * Recovery if no subject has the role or no token is left. Assigns the role `system-admin` to the local administrator, removes all its other
+ * roles, which may contain denies, and replaces its tokens by a new one.
  * @returns the new token, which is also in `admin-token`
  * @throws {StoreError}
  */

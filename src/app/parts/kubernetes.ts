@@ -2,8 +2,9 @@ import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.t
 import type { KubernetesConfig } from '../../kubernetes/credentials.ts';
 import { inClusterConfig, isInCluster } from '../../kubernetes/in-cluster.ts';
 import { KubernetesStore } from '../../kubernetes/kubernetes-store.ts';
-import type { SecretPart } from '../../store/secret-label.ts';
 import { KubernetesTransport } from '../../kubernetes/transport.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
 import { VERSION } from '../version.ts';
 import type { Boot } from './boot.ts';
 
@@ -29,16 +30,17 @@ async function configuration(kubeconfig: string | undefined): Promise<() => Kube
   };
 }
 
-/** Opens the store of the namespace's resources. `boot.closers` closes it. @param secretParts label values of the Secrets to include */
-export function openKubernetesStore(
-  { log, closers }: Boot,
-  transport: KubernetesTransport,
-  secretParts: readonly SecretPart[],
-): KubernetesStore {
+/** Opens the store of the namespace's resources. `boot.closers` closes it. */
+export function openKubernetesStore({ log, closers }: Boot, transport: KubernetesTransport): KubernetesStore {
+  const logLines = new RateLimiter(systemClock, LOG_LIMITS);
   const store = new KubernetesStore({
     transport,
-    secretParts,
-    onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'resource watch failed; retrying'),
+    onError: (error, { kind, during }) => {
+      // Each kind fails every few seconds during an outage.
+      const suppressed = logLines.admit(kind);
+      if (suppressed !== undefined)
+        log.warn({ err: error, kind, during, suppressed }, 'resource watch failed; retrying');
+    },
   });
   closers.defer('store', () => store.close());
   return store;

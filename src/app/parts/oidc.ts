@@ -37,7 +37,7 @@ async function discoverKeys(issuer: string): Promise<string> {
   const url = `${issuer}/.well-known/openid-configuration`;
   const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
   const text = await answer.text();
-  if (!answer.ok || text.length > MAX_DOCUMENT_BYTES) throw new Error(`${url} answered ${answer.status}`);
+  if (!answer.ok || text.length > MAX_DOCUMENT_BYTES) throw new Error(`${url} responded with ${answer.status}`);
   const document = JSON.parse(text) as { issuer?: unknown; jwks_uri?: unknown };
   if (document.issuer !== issuer) throw new Error(`${url} names another issuer: \`${String(document.issuer)}\``);
   if (typeof document.jwks_uri !== 'string') throw new Error(`${url} has no \`jwks_uri\``);

@@ -39,7 +39,7 @@ export interface RestApiParts {
   readonly usageDocument: SharedDocument;
   /** Authenticators that recognise their tokens by form or content; called before OIDC. */
   readonly before?: readonly Authenticator[];
-  /** Authenticators that ask an authority about any token; called last. */
+  /** Authenticators that send any token to an authority; called last. */
   readonly after?: readonly Authenticator[];
   /** True when no operator deletes expired results. */
   readonly cleansResults?: boolean;
@@ -48,13 +48,12 @@ export interface RestApiParts {
 /** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
 export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
   const { settings, log, registry } = boot;
-  const { store, storeKind, engine } = parts;
+  const { store, engine } = parts;
   const deployment = { environment: settings.environment, cluster: settings.cluster };
   const { directory, usage } = openDirectory(boot, {
     store,
     deployment,
     usageDocument: parts.usageDocument,
-    ownersByName: storeKind === 'folder',
   });
   observeStore(registry, () => store.health());
   const oidc = oidcAuthenticator(settings, log);

@@ -32,7 +32,7 @@ export const KUBERNETES_SETTINGS = {
     default: 86_400_000,
   }),
   'prune-expired-after': duration({
-    description: 'How long the operator keeps expired subjects of RoleAssignments. 0: for ever.',
+    description: 'How long the operator keeps expired subjects of RoleAssignments. 0: they are never removed.',
     default: 2_592_000_000,
   }),
 };

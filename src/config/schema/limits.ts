@@ -4,7 +4,7 @@ import { duration, integer, texts } from '../../platform/setting-schema.ts';
 export const LIMITS_SETTINGS = {
   'max-failed-attempts': integer({
     description:
-      'Failed logins per client address and per access key per minute before further failures get 429. A valid service token, or a token that was checked within the last minute, is never affected.',
+      'Failed logins per client address (for IPv6: per /64) and per access key per minute before further failures get 429. A valid service token, or a token that was checked within the last minute, is never affected.',
     default: 20,
     minimum: 1,
     maximum: 1_000_000,

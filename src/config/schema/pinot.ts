@@ -11,7 +11,7 @@ export const PINOT_SETTINGS = {
   }),
   brokers: texts({
     description:
-      'Base URLs of the Pinot brokers. Where not set, the gateway asks the controller which brokers serve a table.',
+      'Base URLs of the Pinot brokers. If not set, the gateway reads the brokers of each table from the controller.',
     default: [],
     unit: 'url',
   }),

@@ -30,15 +30,15 @@ function examineInstance({ id, type, live }: Instance, health: InstanceHealth | 
   if (health === undefined) {
     findings.couldNotRead(type, id, 'its health', 'its configuration has no host or port for `/health`');
   } else if (!health.healthy) {
-    const observed = health.unreachable ? 'no answer' : health.detail;
+    const observed = health.unreachable ? 'no response' : health.detail;
     findings.add(entityFinding(type, id, faultMessage(health, live), observed, 'OK'));
   }
 }
 
 function faultMessage({ unreachable, url, detail }: InstanceHealth, live: boolean): string {
-  if (!unreachable) return `\`${url}\` answered \`${detail}\``;
-  const noAnswer = `\`${url}\` did not answer (${detail})`;
+  if (!unreachable) return `\`${url}\` responded with \`${detail}\``;
+  const noResponse = `\`${url}\` did not respond (${detail})`;
   // From here a hanging process and a blocked network look the same.
-  if (live) return `${noAnswer}, but the instance is live in ZooKeeper: it hangs, or the network blocks the request`;
-  return `the instance is not live: ${noAnswer}`;
+  if (live) return `${noResponse}, but the instance is live in ZooKeeper: it hangs, or the network blocks the request`;
+  return `the instance is not live: ${noResponse}`;
 }

@@ -11,8 +11,7 @@ export const queryHealth = defineCheck({
   category: 'queries',
   severity: 'critical',
   defaultThresholds: {},
-  remediation:
-    'Run the query by hand and read its exceptions; check that the brokers and servers of the table are live.',
+  remediation: 'Run the query and read its exceptions; check that the brokers and servers of the table are live.',
   needs: ['tables', 'enabled', 'assignment', 'externalView', 'queries'],
   evaluate({ snapshot }) {
     const findings = new Findings();

@@ -22,7 +22,7 @@ export const tableSegmentsReload = defineCheck({
         findings.add(tableFinding(table, reloadMessage(reload), counted(needed.count, unit), `0 ${unit}s`));
       }
       for (const server of silent) {
-        findings.couldNotRead('table', table.name, `the reload status of its segments on \`${server}\``, 'no answer');
+        findings.couldNotRead('table', table.name, `the reload status of its segments on \`${server}\``, 'no response');
       }
     }
     return findings.outcome({

@@ -6,7 +6,7 @@ const MIN_NAMES = 128;
  * Segment names occur three or four times each in a run. A hash table over the bytes is several times cheaper than strings.
  */
 export class ByteInterner {
-  /** Ids by hash; built at the first lookup that the predicted order does not answer. */
+  /** Ids by hash; built at the first lookup of a name that is not at its predicted position. */
   #slots: Int32Array | undefined;
   #hashes = new Int32Array(MIN_NAMES);
   /** Number of names in `#slots`. */

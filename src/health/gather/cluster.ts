@@ -14,7 +14,7 @@ import {
 import { StatusError, type Call, type Reader } from './reader.ts';
 
 const HEALTH_TIMEOUT_MS = 5_000;
-/** One answer has the configuration of every table. */
+/** One response has the configurations of all tables. */
 const CHILDREN_TIMEOUT_MS = 60_000;
 
 /** The calls about the whole cluster. */
@@ -32,10 +32,10 @@ export class ClusterCalls {
   /** The cluster's name, which all other calls need, and the engine's version if it is reported. */
   async info(): Promise<{ name: string; version: string | undefined }> {
     const answer = await this.#reader.answer(this.call('cluster_info', '/cluster/info'));
-    if (answer.status !== 200) throw new Error(`\`GET /cluster/info\` answered ${answer.status}`);
+    if (answer.status !== 200) throw new Error(`\`GET /cluster/info\` responded with ${answer.status}`);
     const name = objectOf(JSON.parse(answer.body)).clusterName;
     if (typeof name !== 'string' || name === '')
-      throw new Error('the answer of `GET /cluster/info` has no `clusterName`');
+      throw new Error('the response to `GET /cluster/info` has no `clusterName`');
     this.#root = `/${name}`;
     // `1.5.1-020ff0d0…`: version and commit.
     const header = answer.headers['pinot-controller-version'];

@@ -32,7 +32,7 @@ export interface SchemaEntry extends SchemaSummary {
 }
 
 export function parseNodes(body: unknown): ZNode[] {
-  if (!Array.isArray(body)) throw new Error('the answer is not a list of nodes');
+  if (!Array.isArray(body)) throw new Error('the response is not a list of nodes');
   return body.filter((node) => node !== null).map(parseNode);
 }
 

@@ -17,7 +17,7 @@ const MAX_SEGMENTS_BY_METADATA = 2_000;
 const MAX_GROUPS = 100_000;
 const TABLE_NOT_FOUND = 190;
 
-/** The calls about one table that its servers answer. */
+/** The calls about one table that the controller forwards to its servers. */
 export class TableCalls {
   readonly #reader: Reader;
   readonly #engine: Engine;
@@ -42,13 +42,13 @@ export class TableCalls {
 
   async reload(table: TableEntry, assignment: Assignment, schema: SchemaEntry | undefined): Promise<ReloadSummary> {
     let own: ReloadSummary | undefined;
-    // The first table finds out for all; the others wait for its answer.
+    // The request for the first table determines it; all other tables wait for that response.
     this.#reloadEndpoint ??= this.#needReload(table, assignment).then((summary) => {
       own = summary;
       return summary !== undefined;
     });
     const exists = await this.#reloadEndpoint.catch((error: unknown) => {
-      // The answer does not show whether the endpoint exists: the next table tries again.
+      // The response does not show whether the endpoint exists: the next table tries again.
       this.#reloadEndpoint = undefined;
       throw error;
     });
@@ -59,7 +59,7 @@ export class TableCalls {
 
   /** @returns undefined if the endpoint does not exist */
   async #needReload(table: TableEntry, assignment: Assignment): Promise<ReloadSummary | undefined> {
-    // The type suffix is required: for any other name the engine answers that no reload is needed.
+    // The type suffix is required: for any other name the engine reports that no reload is needed.
     const path = `/segments/${encodeURIComponent(table.name)}/needReload?verbose=true`;
     try {
       const body = objectOf(
@@ -67,7 +67,7 @@ export class TableCalls {
       );
       const servers = objectOf(body.serverToSegmentsCheckReloadList);
       const needed = Object.keys(servers).filter((server) => objectOf(servers[server]).needReload === true);
-      // The answer omits servers that are down.
+      // The response omits servers that are down.
       const silent = [...assignment.servers.keys()].filter((server) => !(server in servers));
       return { needed: sampleOf(needed), unit: 'server', silent };
     } catch (error) {
@@ -176,7 +176,7 @@ export class TableCalls {
       const fault = exceptionIn(answer);
       return fault === undefined ? { ok: true, detail: 'OK' } : { ok: false, detail: fault };
     } catch (error) {
-      // Also a missing or silent broker is a failed query. Only an aborted run says nothing about the table.
+      // A missing broker and a time-out are failed queries, too. Only an aborted run gives no result for the table.
       if (this.#reader.signal.aborted) throw error;
       return { ok: false, detail: this.#reader.explain(error) };
     }
@@ -210,10 +210,10 @@ function parseOrException(text: string): unknown {
   }
 }
 
-/** The first exception of a query's answer; undefined if it has none. */
+/** The first exception in the response to a query; undefined if it has none. */
 function exceptionIn(answer: Readonly<Record<string, unknown>>): string | undefined {
   const { exceptions } = answer;
-  if (!Array.isArray(exceptions)) return 'the answer has no `exceptions`';
+  if (!Array.isArray(exceptions)) return 'the response has no `exceptions`';
   if (exceptions.length === 0) return undefined;
   const { errorCode, message } = objectOf(exceptions[0]);
   const text = typeof message === 'string' ? message.split('\n')[0]?.slice(0, 300) : '';

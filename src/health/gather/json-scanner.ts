@@ -23,7 +23,7 @@ export interface JsonVisitor {
   satisfied?(): boolean;
 }
 
-/** Far more than any name or number in the engine's answers. */
+/** Far more than any name or number in the engine's responses. */
 const MAX_TOKEN_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
 /** Bytes of the next chunk that are first joined to an incomplete token; nearly all tokens end within them. */
@@ -90,7 +90,7 @@ export class JsonScanner {
       const used = this.#scan(joined, 0);
       if (used >= length) return used - length;
       if (take >= chunk.length) {
-        if (joined.length > MAX_TOKEN_BYTES) throw new Error('the answer has a token of more than 1 MiB');
+        if (joined.length > MAX_TOKEN_BYTES) throw new Error('the response has a token of more than 1 MiB');
         this.#carry = joined;
         return -1;
       }
@@ -102,7 +102,7 @@ export class JsonScanner {
     // Ends a number or word at the top level.
     if (this.#carry.length > 0) this.push(Buffer.from('\n'));
     if (this.#depth !== 0 || this.#values === 0 || this.#carry.length > 0)
-      throw new Error('the answer ended unexpectedly');
+      throw new Error('the response ended unexpectedly');
   }
 
   /** @returns the number of bytes used; the rest is the start of an incomplete token */
@@ -216,7 +216,7 @@ export class JsonScanner {
     const first = bytes[start] as number;
     const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
     if (!isNumber && !['true', 'false', 'null'].includes(bytes.toString('latin1', start, end))) {
-      throw new Error(`the answer is not JSON: \`${bytes.toString('latin1', start, Math.min(end, start + 40))}\``);
+      throw new Error(`the response is not JSON: \`${bytes.toString('latin1', start, Math.min(end, start + 40))}\``);
     }
     this.#values += 1;
     this.#visitor.scalar(bytes, start, end, this.#depth);
@@ -244,7 +244,7 @@ export class JsonScanner {
   }
 
   #open(isObject: boolean): void {
-    if (this.#depth === MAX_DEPTH) throw new Error(`the answer is nested deeper than ${MAX_DEPTH}`);
+    if (this.#depth === MAX_DEPTH) throw new Error(`the response is nested deeper than ${MAX_DEPTH}`);
     this.#depth += 1;
     this.#kinds[this.#depth] = isObject ? 1 : 0;
     this.#expectKey = isObject;
@@ -252,7 +252,7 @@ export class JsonScanner {
 
   #close(isObject: boolean): void {
     if (this.#depth === 0 || (this.#kinds[this.#depth] === 1) !== isObject)
-      throw new Error('the answer is not JSON: unbalanced brackets');
+      throw new Error('the response is not JSON: unbalanced brackets');
     if (isObject) this.#visitor.endObject?.(this.#depth);
     this.#depth -= 1;
     this.#values += 1;

@@ -23,7 +23,7 @@ export class Layout {
     return this.segments.size;
   }
 
-  /** Frees the document: nothing is compared with it any more. */
+  /** Frees the document after the last comparison with it. */
   releaseDocument(): void {
     this.raw = [];
   }

@@ -8,7 +8,7 @@ import {
   type EngineRequest,
 } from '../../pinot/types.ts';
 
-/** Receives the body of an answer in pieces. */
+/** Receives the body of a response in pieces. */
 export interface PieceConsumer<T> {
   push(piece: Buffer): void;
   end(): T;
@@ -23,9 +23,9 @@ export type Delivered<T> =
 const MAX_TEXT_BYTES = 64 * 1024;
 
 /**
- * Sends a request and passes the body of the answer to `consumer` as it is received, without a stream and without a buffer for each piece:
- * for answers of hundreds of megabytes these cost more than reading them.
- * @throws {EngineError} as `EngineEndpoint.request`; `unreachable` if the answer ends unexpectedly
+ * Sends a request and passes the body of the response to `consumer` as it is received, without a stream and without a buffer for each piece:
+ * for responses of hundreds of megabytes these cost more than reading them.
+ * @throws {EngineError} as `EngineEndpoint.request`; `unreachable` if the response ends unexpectedly
  * @throws errors of the consumer
  */
 export async function askForPieces<T>(
@@ -56,7 +56,7 @@ class ConsumerSink<T> implements AnswerSink {
 
   constructor(consumer: PieceConsumer<T>) {
     this.#consumer = consumer;
-    // Not awaited if there was no answer.
+    // Not awaited if there was no response.
     this.#outcome.promise.catch(() => undefined);
   }
 
@@ -101,7 +101,9 @@ class ConsumerSink<T> implements AnswerSink {
   }
 
   onBroken(error: Error): void {
-    const broken = new EngineError('unreachable', `the answer ended unexpectedly: ${error.message}`, { cause: error });
+    const broken = new EngineError('unreachable', `the response ended unexpectedly: ${error.message}`, {
+      cause: error,
+    });
     this.#outcome.reject(this.#reason ?? broken);
   }
 }

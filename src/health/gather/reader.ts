@@ -37,10 +37,10 @@ export interface Answer {
 
 const TIMEOUT_MS = 15_000;
 const BACKOFF = { baseMs: 300, maxMs: 10_000, jitter: 'half' } as const;
-/** Limit for answers that are not read as streams. */
+/** Limit for responses that are not read as streams. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-/** The engine answered with an error status. */
+/** The engine responded with an error status. */
 export class StatusError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -65,7 +65,7 @@ export class Reader {
     return this.#options.signal;
   }
 
-  /** The parsed JSON of an answer. @throws {StatusError} a status other than 200 */
+  /** The parsed JSON of a response. @throws {StatusError} a status other than 200 */
   async json(call: Call): Promise<unknown> {
     return this.#attempts(call, async () => {
       const answer = await this.#text(call);
@@ -74,7 +74,7 @@ export class Reader {
     });
   }
 
-  /** The answer, with any status. */
+  /** The response, with any status. */
   async answer(call: Call): Promise<Answer> {
     return this.#attempts(
       call,
@@ -83,7 +83,7 @@ export class Reader {
     );
   }
 
-  /** Streams the JSON of an answer to a visitor. @param visitor creates one for each attempt @returns the visitor of the last attempt */
+  /** Streams the JSON of a response to a visitor. @param visitor creates one for each attempt @returns the visitor of the last attempt */
   async stream<V extends JsonVisitor>(call: Call, visitor: () => V): Promise<V> {
     return this.pieces(call, () => {
       const current = visitor();
@@ -101,7 +101,7 @@ export class Reader {
     });
   }
 
-  /** Streams the body of an answer to a consumer. @param consumer creates one for each attempt @returns the consumer's result */
+  /** Streams the body of a response to a consumer. @param consumer creates one for each attempt @returns the consumer's result */
   async pieces<T>(call: Call, consumer: () => PieceConsumer<T>): Promise<T> {
     return this.#attempts(call, async () => {
       const answer = await askForPieces(call.endpoint, this.#request(call), consumer());
@@ -173,7 +173,7 @@ export class Reader {
       let size = 0;
       body.on('data', (chunk: Buffer) => {
         size += chunk.length;
-        if (size > MAX_TEXT_BYTES) body.destroy(new Error('the answer is larger than 64 MiB'));
+        if (size > MAX_TEXT_BYTES) body.destroy(new Error('the response is larger than 64 MiB'));
       });
       return { status, headers, body: await text(body) };
     } finally {
@@ -224,7 +224,7 @@ function isRetryable(error: unknown): boolean {
 function statusError(call: Call, status: number, body: string): StatusError {
   return new StatusError(
     status,
-    `\`${call.method ?? 'GET'} ${call.path.split('?')[0]}\` answered ${status}${errorText(body)}`,
+    `\`${call.method ?? 'GET'} ${call.path.split('?')[0]}\` responded with ${status}${errorText(body)}`,
   );
 }
 
@@ -232,7 +232,7 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new EngineError('bad-answer', `the answer is not JSON: \`${body.slice(0, 80)}\``, { cause: error });
+    throw new EngineError('bad-answer', `the response is not JSON: \`${body.slice(0, 80)}\``, { cause: error });
   }
 }
 

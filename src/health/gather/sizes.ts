@@ -14,7 +14,7 @@ export interface SizeLimits {
 }
 
 /**
- * Reads the sizes on disk of a table's segments. The verbose answer has 400 bytes for each segment, so it is read only if it can change the
+ * Reads the sizes on disk of a table's segments. The verbose response has 400 bytes for each segment, so it is read only if it can change the
  * result: a segment is at least as large on disk as packed. If few enough packed segments are small, few enough are small on disk, and the
  * table's total size gives the ratio between disk and packed size.
  */
@@ -44,7 +44,7 @@ export async function readSizes(
   };
 }
 
-/** Bytes of all replicas; the engine estimates those of servers that did not answer. */
+/** Bytes of all replicas; the engine estimates those of servers that did not respond. */
 function totalBytes(body: unknown): number {
   const { estimatedSizeInBytes: total } = (body ?? {}) as { estimatedSizeInBytes?: unknown };
   if (typeof total !== 'number' || total < 0) throw new Error('no server of the table reported a size');

@@ -73,7 +73,7 @@ export interface TableDocumentsOptions {
   readonly reader: Reader;
   readonly calls: ClusterCalls;
   readonly request: GatherRequest;
-  /** Whether to try the shorter format of segment metadata (engine 1.0 and later). It is given up after the first 404. */
+  /** Whether to try the shorter format of segment metadata (engine 1.0 and later). After the first 404 it is not tried again. */
   readonly terseMetadata: boolean;
 }
 
@@ -158,7 +158,7 @@ export class TableDocuments {
       const call = this.#document(entry, 'externalview');
       return await this.#reader.pieces(call, () => new ExternalViewReading(layout, entry.type));
     } catch (error) {
-      // The answer of some engine versions for a table without an external view.
+      // The response of some engine versions for a table without an external view.
       if (!(error instanceof StatusError && error.status === 404)) throw error;
       return { names: layout.expected(), missing: true };
     }

@@ -30,13 +30,13 @@ export interface TablesGathererOptions {
   readonly progress: (done: number, more?: number) => void;
 }
 
-/** Parts that servers and brokers answer, the cheapest first. */
+/** Parts that are read from servers and brokers, the cheapest first. */
 const FAN_OUT_PARTS = ['queries', 'consumingRows', 'primaryKeys', 'reload', 'rebalance'] as const;
 type TablePart = Exclude<(typeof FAN_OUT_PARTS)[number], 'queries'>;
 
 type BrokerResource = ClusterSnapshot['brokerResource'];
 
-/** Reads the tables: first their documents, then suspicious documents again, then the parts that servers and brokers answer. */
+/** Reads the tables: first their documents, then suspicious documents again, then the parts that are read from servers and brokers. */
 export class TablesGatherer {
   readonly #options: TablesGathererOptions;
   readonly #reader: Reader;

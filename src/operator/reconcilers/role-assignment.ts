@@ -8,7 +8,7 @@ export interface RoleAssignmentObserved extends Subject<'RoleAssignment'> {
 }
 
 export interface RoleAssignmentOptions {
-  /** How long an expired subject stays in the object, in milliseconds; 0: for ever. */
+  /** How long an expired subject stays in the object, in milliseconds; 0: they are never removed. */
   readonly pruneAfterMs?: number;
 }
 

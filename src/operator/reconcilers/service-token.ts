@@ -1,40 +1,39 @@
 import { isManagedByRest } from '../../access/manager/views.ts';
-import type { Secret, ServiceToken } from '../../resources/kinds.ts';
+import { hashFields, type TokenHashes } from '../../access/service-token.ts';
+import { expiryOf } from '../../access/subjects.ts';
+import type { ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
-import { expiryOf } from '../../access/subjects.ts';
-import { hashSecretName, readHashSecret, type TokenHashes } from '../../access/service-token.ts';
 import { Backreferences } from '../backreferences.ts';
 import { READY, type Outcome } from '../outcome.ts';
-import type { Action, Plan, StatusOf } from '../plan.ts';
+import type { Action, Plan, PlannedStatus, StatusOf } from '../plan.ts';
 import type { ReconcileContext, Reconciler, Subject } from '../reconciler.ts';
 import { isOwnedBy, ownerName, readMarks, secretNotOwned } from '../token-secret.ts';
 import { issueToken, type Issue } from './token-issue.ts';
+import { observeSecrets, type ObservedSecrets, type SecretOwnership } from './token-secrets.ts';
 
 /** How long the previous token stays valid after a rotation. */
 export const DEFAULT_GRACE_MS = 24 * 3_600_000;
-/** The REST interface creates the hash Secret of a ServiceToken within this time. */
+/** The REST interface writes the hash of a ServiceToken within this time. */
 const REST_GRACE_MS = 60_000;
+/** Interval at which the Secret of a token is read, because a Kubernetes store does not watch Secrets. */
+const SECRET_CHECK_MS = 10_000;
+/** Least time between two of these reads on average, which makes the interval longer with more than 100 tokens. */
+const READ_SPACING_MS = 100;
 
-export interface ServiceTokenObserved extends Subject<'ServiceToken'> {
+export interface ServiceTokenObserved extends Subject<'ServiceToken'>, ObservedSecrets {
   /**
    * Last expiry of the RoleAssignments with the token as a subject, by name or access key, in milliseconds since the epoch: -Infinity for none,
    * Infinity for one that does not expire.
    */
   readonly assignedUntil: number;
-  /** The Secret with the hashes, which may belong to another object. */
-  readonly hashSecret: Secret | undefined;
-  /** The Secret named by spec.secretName, if the store shows it. */
-  readonly tokenSecret: Secret | undefined;
-  /** Secrets of a deleted ServiceToken of this name. */
-  readonly orphans: readonly Secret[];
+  /** Of all ServiceTokens. */
+  readonly tokenCount: number;
 }
 
-export interface TokenRules {
+export interface TokenRules extends SecretOwnership {
   /** How long the previous token stays valid after a rotation, in milliseconds. */
   readonly graceMs: number;
-  /** Whether the Secret belongs to the ServiceToken. */
-  readonly owns: (secret: Secret, token: ServiceToken) => boolean;
 }
 
 /** Creates and rotates the tokens of ServiceTokens, and reports their state. */
@@ -45,6 +44,8 @@ export function serviceTokenReconciler(
   const assignmentsBySubject = new Backreferences();
   const tokensByAccessKey = new Backreferences();
   const tokensBySecret = new Backreferences();
+  /** Names of the Secrets of deleted ServiceTokens, until their Secrets are deleted. */
+  const deletedSecrets = new Map<string, string>();
   return {
     kind: 'ServiceToken',
     onOwnEvent({ type, object }) {
@@ -52,6 +53,8 @@ export function serviceTokenReconciler(
       const deleted = type === 'deleted';
       tokensByAccessKey.set(metadata.name, deleted || !status?.accessKey ? [] : [status.accessKey]);
       tokensBySecret.set(metadata.name, deleted || !spec.secretName ? [] : [spec.secretName]);
+      if (deleted && spec.secretName) deletedSecrets.set(metadata.name, spec.secretName);
+      else deletedSecrets.delete(metadata.name);
     },
     watches: [
       {
@@ -72,31 +75,21 @@ export function serviceTokenReconciler(
         },
       },
     ],
-    observe: (store, name) => observe(store, name, assignmentsBySubject, rules),
+    async observe(store, name, signal) {
+      const object = store.get('ServiceToken', name);
+      const secretName = object ? object.spec.secretName : deletedSecrets.get(name);
+      const secrets = await observeSecrets(store, { name, object, secretName, rules, signal });
+      // Without a Secret left to delete, the name is not needed again.
+      if (secrets.orphans.length === 0) deletedSecrets.delete(name);
+      const accessKey = secrets.hashes?.accessKey;
+      return {
+        ...secrets,
+        object,
+        assignedUntil: lastExpiry(store, assignmentsBySubject, accessKey === undefined ? [name] : [name, accessKey]),
+        tokenCount: store.list('ServiceToken').length,
+      };
+    },
     reconcile: (observed, context) => reconcile(observed, context, rules),
-  };
-}
-
-function observe(
-  store: ResourceStore,
-  name: string,
-  assignments: Backreferences,
-  rules: TokenRules,
-): ServiceTokenObserved {
-  const object = store.get('ServiceToken', name);
-  const hashSecret = store.get('Secret', hashSecretName(name));
-  const accessKey = hashSecret && readHashSecret(hashSecret)?.accessKey;
-  const isOrphan = (secret: Secret | undefined): secret is Secret =>
-    secret !== undefined && ownerName(secret) === name && !(object && rules.owns(secret, object));
-  const tokenSecret = object?.spec.secretName ? store.get('Secret', object.spec.secretName) : undefined;
-  // Without the ServiceToken the name of its token Secret is unknown, so all Secrets are searched.
-  const orphans = object ? [hashSecret, tokenSecret].filter(isOrphan) : store.list('Secret').filter(isOrphan);
-  return {
-    object,
-    assignedUntil: lastExpiry(store, assignments, accessKey === undefined ? [name] : [name, accessKey]),
-    hashSecret: isOrphan(hashSecret) ? undefined : hashSecret,
-    tokenSecret: isOrphan(tokenSecret) ? undefined : tokenSecret,
-    orphans,
   };
 }
 
@@ -119,44 +112,88 @@ function reconcile(
   const cleanUp = orphans.map(({ metadata }): Action => {
     return { do: 'delete', kind: 'Secret', name: metadata.name, uid: metadata.uid };
   });
-  if (!object) return { actions: cleanUp };
+  // The names of the Secrets are kept until none is left.
+  if (!object) return { actions: cleanUp, ...(cleanUp.length > 0 ? { requeueAfterMs: SECRET_CHECK_MS } : {}) };
   const { now } = context;
   if (isAbandoned(observed, now)) {
-    const { name, uid } = object.metadata;
-    return { actions: [...cleanUp, { do: 'delete', kind: 'ServiceToken', name, uid }] };
+    const { name, uid, resourceVersion } = object.metadata;
+    return { actions: [...cleanUp, { do: 'delete', kind: 'ServiceToken', name, uid, resourceVersion }] };
   }
-  const expiresInMs = object.spec.expiresAt ? Date.parse(object.spec.expiresAt) - now : Infinity;
-  const expired = expiresInMs <= 0;
-  const assignedForMs = observed.assignedUntil - now;
-  const assigned = assignedForMs > 0;
-  const problem = ownershipProblem(object, observed, rules);
-  const issue: Issue =
-    problem || expired ? existingToken(observed, rules) : issueToken({ ...observed, object }, context, rules.graceMs);
-  const { hashes } = issue;
-  const state = expired ? 'Expired' : assigned && hashes ? 'Active' : 'Unassigned';
-  const outcome = expired ? EXPIRED : (problem ?? tokenOutcome(object, hashes, assigned, now));
-  const { rotatedAt } = issue.marks;
+  const lifetime = lifetimeOf(object, observed, now);
+  const usable = observed.foreign === undefined && lifetime.expiresInMs > 0;
+  const issue = usable ? issueToken({ ...observed, object }, context, rules.graceMs) : existingToken(observed);
+  const status = statusOf(object, issue, lifetime, { foreign: observed.foreign, now });
   return {
-    actions: [...cleanUp, ...issue.actions],
-    status: {
-      outcome,
-      fields: {
-        state,
-        ...(hashes ? { accessKey: hashes.accessKey } : {}),
-        ...(rotatedAt ? { rotatedAt } : {}),
-        ...observedRotation(object, hashes),
-      },
-    },
-    ...requeue([expiresInMs, assignedForMs], hashes, object, now),
+    ...(issue.hashesFirst ? { statusBefore: beforeRotation(status, object) } : {}),
+    // The Secret of version 0.1 has the hash of a token that no longer exists.
+    actions: [...cleanUp, ...issue.actions, ...(issue.hashesFirst ? deleteLegacy(observed) : [])],
+    status,
+    ...requeue(lifetime, issue.hashes, object, now),
   };
 }
 
+/** Milliseconds, not positive if it is over. */
+interface Lifetime {
+  /** Until spec.expiresAt. */
+  readonly expiresInMs: number;
+  /** Until the token has no role. */
+  readonly assignedForMs: number;
+  /** Until its Secret is read again. */
+  readonly checkMs: number;
+}
+
+function lifetimeOf({ spec }: ServiceToken, observed: ServiceTokenObserved, now: number): Lifetime {
+  const expiresInMs = spec.expiresAt ? Date.parse(spec.expiresAt) - now : Infinity;
+  const checked = spec.secretName !== undefined && expiresInMs > 0;
+  const checkMs = Math.max(SECRET_CHECK_MS, observed.tokenCount * READ_SPACING_MS);
+  return { expiresInMs, assignedForMs: observed.assignedUntil - now, checkMs: checked ? checkMs : Infinity };
+}
+
+function statusOf(
+  object: ServiceToken,
+  issue: Issue,
+  lifetime: Lifetime,
+  { foreign, now }: { readonly foreign: string | undefined; readonly now: number },
+): PlannedStatus<StatusOf<'ServiceToken'>> {
+  const { hashes, note } = issue;
+  const assigned = lifetime.assignedForMs > 0;
+  const outcome = foreign === undefined ? tokenOutcome(object, hashes, assigned, now) : secretNotOwned(foreign);
+  const noted = note === undefined ? outcome : { ...outcome, message: `${outcome.message}; ${note}` };
+  const expired = lifetime.expiresInMs <= 0;
+  const state = assigned && hashes ? 'Active' : 'Unassigned';
+  return {
+    outcome: expired ? EXPIRED : noted,
+    fields: {
+      state: expired ? 'Expired' : state,
+      ...(hashes ? hashFields(hashes) : {}),
+      ...rotation(object, issue),
+    },
+  };
+}
+
+/** The planned status without the rotation, which has not happened before the Secret is written. */
+function beforeRotation(
+  status: PlannedStatus<StatusOf<'ServiceToken'>>,
+  object: ServiceToken,
+): PlannedStatus<StatusOf<'ServiceToken'>> {
+  const { rotatedAt: _rotatedAt, observedRotateAt: _observedRotateAt, ...fields } = status.fields;
+  const { rotatedAt, observedRotateAt } = object.status ?? {};
+  return {
+    ...status,
+    fields: { ...fields, ...(rotatedAt ? { rotatedAt } : {}), ...(observedRotateAt ? { observedRotateAt } : {}) },
+  };
+}
+
+function deleteLegacy({ legacy }: ServiceTokenObserved): Action[] {
+  return legacy ? [{ do: 'delete', kind: 'Secret', name: legacy.metadata.name, uid: legacy.metadata.uid }] : [];
+}
+
 /**
- * Whether a gateway ended between the two writes of `POST /service-tokens`. Its caller has got no answer, so nobody has the token, and nobody can get
- * it: only the gateway knew the secret key.
+ * Whether a gateway ended between the two writes of `POST /service-tokens`. Its caller has received no response, so no one has the token, and it is lost:
+ * the secret key was only in the memory of that gateway.
  */
-function isAbandoned({ object, hashSecret }: ServiceTokenObserved, now: number): boolean {
-  if (!object || hashSecret || object.spec.secretName !== undefined) return false;
+function isAbandoned({ object, hashes }: ServiceTokenObserved, now: number): boolean {
+  if (!object || hashes || object.spec.secretName !== undefined) return false;
   return isManagedByRest(object.metadata) && ageMs(object, now) >= REST_GRACE_MS;
 }
 
@@ -166,32 +203,22 @@ const EXPIRED: Outcome = {
   message: 'the token has expired: set a later spec.expiresAt, or delete the ServiceToken',
 };
 
-/** A rotation request is answered once a token exists. */
-function observedRotation(object: ServiceToken, hashes: TokenHashes | undefined): { observedRotateAt?: string } {
+/** A rotation request is fulfilled once a token exists, unless the rotation waits. */
+function rotation(
+  object: ServiceToken,
+  { hashes, marks, note }: Issue,
+): { rotatedAt?: string; observedRotateAt?: string } {
   const wanted = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
-  const observed = hashes ? wanted : object.status?.observedRotateAt;
-  return observed === undefined ? {} : { observedRotateAt: observed.slice(0, 128) };
+  const observed = hashes && note === undefined ? wanted : object.status?.observedRotateAt;
+  return {
+    ...(marks.rotatedAt ? { rotatedAt: marks.rotatedAt } : {}),
+    ...(observed === undefined ? {} : { observedRotateAt: observed.slice(0, 128) }),
+  };
 }
 
 /** No action; describes the existing token. */
-function existingToken({ hashSecret, tokenSecret, object }: ServiceTokenObserved, rules: TokenRules): Issue {
-  const owned = hashSecret && object && rules.owns(hashSecret, object) ? readHashSecret(hashSecret) : undefined;
-  return { actions: [], hashes: owned, marks: readMarks(tokenSecret) };
-}
-
-function ownershipProblem(
-  object: ServiceToken,
-  observed: ServiceTokenObserved,
-  rules: TokenRules,
-): Outcome | undefined {
-  const { secretName } = object.spec;
-  const hashName = hashSecretName(object.metadata.name);
-  if (secretName === hashName) {
-    const message = `spec.secretName must not be \`${hashName}\`, the Secret with the hash of the token: create a ServiceToken with another spec.secretName`;
-    return { class: 'stalled', reason: 'InvalidSecretName', message };
-  }
-  const foreign = [observed.tokenSecret, observed.hashSecret].find((secret) => secret && !rules.owns(secret, object));
-  return foreign && secretNotOwned(foreign.metadata.name);
+function existingToken({ hashes, tokenSecret }: ServiceTokenObserved): Issue {
+  return { actions: [], hashes, marks: readMarks(tokenSecret) };
 }
 
 function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: number): Outcome {
@@ -212,15 +239,15 @@ function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, ass
   };
 }
 
-/** The next time-based change: expiry of the token or of its last assignment, end of the rotation's grace period, or end of the time for the REST interface. */
+/** The next change by time: the end of the token, of its last assignment, of a previous token or of the time for the REST interface; or the next read of the Secret. */
 function requeue(
-  expiries: readonly number[],
+  lifetime: Lifetime,
   hashes: TokenHashes | undefined,
   object: ServiceToken,
   now: number,
 ): { requeueAfterMs?: number } {
-  const times = [...expiries];
-  if (hashes?.previousExpiresAt) times.push(Date.parse(hashes.previousExpiresAt) - now);
+  const times = [lifetime.expiresInMs, lifetime.assignedForMs, lifetime.checkMs];
+  for (const { validUntil } of hashes?.previousHashes ?? []) times.push(Date.parse(validUntil) - now);
   if (!hashes) times.push(REST_GRACE_MS - ageMs(object, now));
   const next = times.filter((ms) => ms > 0 && Number.isFinite(ms)).sort((a, b) => a - b)[0];
   return next === undefined ? {} : { requeueAfterMs: next };

@@ -1,12 +1,7 @@
-import {
-  buildHashSecret,
-  hashSecretKey,
-  readHashSecret,
-  type TokenHashes,
-  type TokenKeys,
-} from '../../access/service-token.ts';
+import { hashSecretKey, type TokenHashes, type TokenKeys } from '../../access/service-token.ts';
 import type { Secret, ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
+import { MAX_PREVIOUS_HASHES, type PreviousHash } from '../../resources/service-token.ts';
 import { kubernetesTime } from '../../resources/time.ts';
 import type { Action } from '../plan.ts';
 import type { ReconcileContext } from '../reconciler.ts';
@@ -24,48 +19,17 @@ export interface Issue {
   readonly actions: readonly Action[];
   /** Undefined if there is no token. */
   readonly hashes: TokenHashes | undefined;
+  /** Whether the hashes must be in the status before the actions. */
+  readonly hashesFirst?: true;
   readonly marks: TokenMarks;
+  /** Added to the message of the status. */
+  readonly note?: string;
 }
 
 interface Observed {
   readonly object: ServiceToken;
-  readonly hashSecret: Secret | undefined;
+  readonly hashes: TokenHashes | undefined;
   readonly tokenSecret: Secret | undefined;
-}
-
-/**
- * Creates the token if there is none, replaces it if a rotation is requested, and updates the hash to match the token Secret.
- *
- * The token Secret is authoritative, and a crash is possible after each write. A first token is written before its hash, so that the hash can be
- * computed from it later. A rotation writes the hash before the token, so that the token in the Secret is valid at any time, by its current or
- * its previous hash.
- */
-export function issueToken(observed: Observed, context: ReconcileContext, graceMs: number): Issue {
-  const { object, hashSecret, tokenSecret } = observed;
-  const { secretName } = object.spec;
-  const hashes = hashSecret && readHashSecret(hashSecret);
-  if (!secretName) return withoutSecret(observed, hashes, context.now);
-  const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
-  const keys = tokenSecret && readTokenSecret(tokenSecret);
-  if (!tokenSecret || !keys) return firstToken(observed, secretName, hashes, { context, graceMs, rotateAt });
-  if (isRotationDue(object, tokenSecret, rotateAt)) {
-    return rotate(observed, tokenSecret, keys, { context, graceMs, rotateAt });
-  }
-  const wanted = matchingHashes(keys, hashes, context.now, graceMs);
-  return { actions: writeHash(object, hashSecret, hashes, wanted), hashes: wanted, marks: readMarks(tokenSecret) };
-}
-
-function isRotationDue(object: ServiceToken, tokenSecret: Secret, rotateAt: string | undefined): boolean {
-  const done = [object.status?.observedRotateAt, readMarks(tokenSecret).rotateAt];
-  return rotateAt !== undefined && !done.includes(rotateAt);
-}
-
-/** The hashes that match the token in the Secret. */
-function matchingHashes(keys: TokenKeys, hashes: TokenHashes | undefined, now: number, graceMs: number): TokenHashes {
-  const wanted = hashesOf(keys);
-  if (!hashes) return wanted;
-  const matches = hashes.accessKey === wanted.accessKey && hashes.secretHash === wanted.secretHash;
-  return matches ? withoutExpired(hashes, now) : { ...wanted, ...previous(hashes.secretHash, now, graceMs) };
 }
 
 interface IssueContext {
@@ -74,18 +38,59 @@ interface IssueContext {
   readonly rotateAt: string | undefined;
 }
 
-/** Also after the Secret was deleted or damaged: the lost token then stays valid for the grace period. */
-function firstToken(
-  { object, hashSecret, tokenSecret }: Observed,
+/**
+ * Creates the token if there is none, replaces it if a rotation is requested, and updates the hash to match the token Secret.
+ *
+ * The token Secret is authoritative, and a crash is possible after each write. A first token is written before its hash, so that the hash can be
+ * computed from it later. A rotation writes the hash before the token, so that the token in the Secret is valid at any time, by its current or
+ * a previous hash.
+ */
+export function issueToken(observed: Observed, context: ReconcileContext, graceMs: number): Issue {
+  const { object, hashes, tokenSecret } = observed;
+  const { secretName } = object.spec;
+  if (!secretName) return withoutSecret(observed, context.now);
+  const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
+  const keys = tokenSecret && readTokenSecret(tokenSecret);
+  // Another access key than before would be that of another token.
+  if (!tokenSecret || !keys || (hashes && hashes.accessKey !== keys.accessKey))
+    return newToken(observed, secretName, { context, graceMs, rotateAt });
+  if (isRotationDue(object, tokenSecret)) return rotate(hashes, tokenSecret, keys, { context, graceMs, rotateAt });
+  const wanted = matchingHashes(keys, hashes, context.now, graceMs);
+  return { actions: [], hashes: wanted, marks: readMarks(tokenSecret) };
+}
+
+/** Whether the annotation asks for a rotation that neither the status nor the Secret has. */
+export function isRotationDue(object: ServiceToken, tokenSecret: Secret | undefined): boolean {
+  const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
+  const done = [object.status?.observedRotateAt, readMarks(tokenSecret).rotateAt];
+  return rotateAt !== undefined && !done.includes(rotateAt);
+}
+
+/** The hashes that match the token in the Secret. If it was replaced by hand, the one before it is valid for the grace period. */
+function matchingHashes(keys: TokenKeys, hashes: TokenHashes | undefined, now: number, graceMs: number): TokenHashes {
+  const secretHash = hashSecretKey(keys.secretKey);
+  if (!hashes || hashes.secretHash === secretHash)
+    return { accessKey: keys.accessKey, secretHash, previousHashes: valid(hashes, now) };
+  const replaced = { hash: hashes.secretHash, validUntil: kubernetesTime(now + graceMs) };
+  const others = valid(hashes, now).filter(({ hash }) => hash !== secretHash && hash !== replaced.hash);
+  return {
+    accessKey: keys.accessKey,
+    secretHash,
+    previousHashes: [...others.slice(1 - MAX_PREVIOUS_HASHES), replaced],
+  };
+}
+
+/**
+ * A first token, or another one after the Secret was deleted or damaged. The lost token ends at once, and so do those before it: its hash is
+ * replaced before the new token is written.
+ */
+function newToken(
+  { object, hashes, tokenSecret }: Observed,
   secretName: string,
-  hashes: TokenHashes | undefined,
-  { context, graceMs, rotateAt }: IssueContext,
+  { context, rotateAt }: IssueContext,
 ): Issue {
   const keys = context.newTokenKeys();
   const issued: TokenKeys = hashes ? { ...keys, accessKey: hashes.accessKey } : keys;
-  const wanted = hashes
-    ? { ...hashesOf(issued), ...previous(hashes.secretHash, context.now, graceMs) }
-    : hashesOf(issued);
   const marks = { rotateAt, rotatedAt: hashes ? kubernetesTime(context.now) : undefined };
   const write: Action = tokenSecret
     ? { do: 'update', kind: 'Secret', object: withToken(tokenSecret, issued, marks) }
@@ -95,47 +100,66 @@ function firstToken(
         object: buildTokenSecret(object, secretName, issued, marks),
         ifExists: secretNotOwned(secretName),
       };
+  const ended = hashes ? '; the token before it is no longer valid, because its Secret was deleted or changed' : '';
   const event: Action = {
     do: 'event',
     type: 'Normal',
     reason: 'TokenCreated',
-    message: `a token with the access key \`${issued.accessKey}\` was written to Secret \`${secretName}\``,
+    message: `a token with the access key \`${issued.accessKey}\` was written to Secret \`${secretName}\`${ended}`,
   };
-  return { actions: [write, ...writeHash(object, hashSecret, hashes, wanted), event], hashes: wanted, marks };
+  return {
+    actions: [write, event],
+    hashes: { accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey), previousHashes: [] },
+    ...(hashes ? { hashesFirst: true as const } : {}),
+    marks,
+  };
 }
 
+/** The tokens before it stay valid until the times that their Events named. */
 function rotate(
-  { object, hashSecret }: Observed,
+  hashes: TokenHashes | undefined,
   tokenSecret: Secret,
   current: TokenKeys,
   { context, graceMs, rotateAt }: IssueContext,
 ): Issue {
+  const currentHash = hashSecretKey(current.secretKey);
+  const previousHashes = valid(hashes, context.now).filter(({ hash }) => hash !== currentHash);
+  const [oldest] = previousHashes;
+  if (oldest && previousHashes.length >= MAX_PREVIOUS_HASHES) {
+    const note = `the rotation waits until ${oldest.validUntil}, because ${MAX_PREVIOUS_HASHES} previous tokens are still valid; to end all of them now, delete Secret \`${tokenSecret.metadata.name}\``;
+    return {
+      actions: [],
+      hashes: matchingHashes(current, hashes, context.now, graceMs),
+      marks: readMarks(tokenSecret),
+      note,
+    };
+  }
   const keys = { accessKey: current.accessKey, secretKey: context.newTokenKeys().secretKey };
-  const wanted = { ...hashesOf(keys), ...previous(hashSecretKey(current.secretKey), context.now, graceMs) };
+  const validUntil = kubernetesTime(context.now + graceMs);
+  const wanted: TokenHashes = {
+    accessKey: keys.accessKey,
+    secretHash: hashSecretKey(keys.secretKey),
+    previousHashes: [...previousHashes, { hash: currentHash, validUntil }],
+  };
   const marks = { rotateAt, rotatedAt: kubernetesTime(context.now) };
-  const hashes = hashSecret && readHashSecret(hashSecret);
   const event: Action = {
     do: 'event',
     type: 'Normal',
     reason: 'TokenRotated',
-    message: `a new token was written to Secret \`${tokenSecret.metadata.name}\`; the previous token is valid until ${wanted.previousExpiresAt}`,
+    message: `a new token was written to Secret \`${tokenSecret.metadata.name}\`; the previous token is valid until ${validUntil}`,
   };
   return {
-    actions: [
-      ...writeHash(object, hashSecret, hashes, wanted),
-      { do: 'update', kind: 'Secret', object: withToken(tokenSecret, keys, marks) },
-      event,
-    ],
+    actions: [{ do: 'update', kind: 'Secret', object: withToken(tokenSecret, keys, marks) }, event],
     hashes: wanted,
+    hashesFirst: true,
     marks,
   };
 }
 
 /** A token that was created through REST: its secret key is not stored. */
-function withoutSecret({ object, hashSecret }: Observed, hashes: TokenHashes | undefined, now: number): Issue {
+function withoutSecret({ object, hashes }: Observed, now: number): Issue {
   if (!hashes) return { actions: [], hashes: undefined, marks: readMarks(undefined) };
-  const wanted = withoutExpired(hashes, now);
-  const actions = writeHash(object, hashSecret, hashes, wanted);
+  const actions: Action[] = [];
   const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
   if (rotateAt !== undefined && rotateAt !== object.status?.observedRotateAt) {
     actions.push({
@@ -145,38 +169,16 @@ function withoutSecret({ object, hashSecret }: Observed, hashes: TokenHashes | u
       message: 'the token cannot be rotated because spec.secretName is not set: create another ServiceToken instead',
     });
   }
-  return { actions, hashes: wanted, marks: { rotateAt, rotatedAt: object.status?.rotatedAt } };
+  return {
+    actions,
+    hashes: { ...hashes, previousHashes: valid(hashes, now) },
+    marks: { rotateAt, rotatedAt: object.status?.rotatedAt },
+  };
 }
 
-function hashesOf(keys: TokenKeys): TokenHashes {
-  return { accessKey: keys.accessKey, secretHash: hashSecretKey(keys.secretKey) };
-}
-
-function previous(hash: string, now: number, graceMs: number): { previousHash: string; previousExpiresAt: string } {
-  return { previousHash: hash, previousExpiresAt: kubernetesTime(now + graceMs) };
-}
-
-function withoutExpired(hashes: TokenHashes, now: number): TokenHashes {
-  const { accessKey, secretHash, previousHash, previousExpiresAt } = hashes;
-  if (!previousHash || !previousExpiresAt || Date.parse(previousExpiresAt) <= now) return { accessKey, secretHash };
-  return { accessKey, secretHash, previousHash, previousExpiresAt };
-}
-
-function writeHash(
-  object: ServiceToken,
-  secret: Secret | undefined,
-  current: TokenHashes | undefined,
-  wanted: TokenHashes,
-): Action[] {
-  const built = buildHashSecret(object, wanted);
-  if (!secret) {
-    return [{ do: 'create', kind: 'Secret', object: built, ifExists: secretNotOwned(built.metadata.name) }];
-  }
-  const same =
-    current?.accessKey === wanted.accessKey &&
-    current.secretHash === wanted.secretHash &&
-    current.previousHash === wanted.previousHash &&
-    current.previousExpiresAt === wanted.previousExpiresAt;
-  if (same || !built.data) return [];
-  return [{ do: 'update', kind: 'Secret', object: { ...secret, data: built.data } }];
+/** Previous hashes that have not expired, the one that expires first at the beginning. */
+function valid(hashes: TokenHashes | undefined, now: number): PreviousHash[] {
+  return [...(hashes?.previousHashes ?? [])]
+    .filter(({ validUntil }) => Date.parse(validUntil) > now)
+    .sort((a, b) => Date.parse(a.validUntil) - Date.parse(b.validUntil));
 }

@@ -43,7 +43,7 @@ export function cursorStore({ store, brokers, native, clock, onProblem }: Cursor
     try {
       await brokers.delete(record, signal);
     } catch (error) {
-      // The engine expires results itself, so the record is deleted even if its broker is gone permanently.
+      // The engine expires results itself, so the record is deleted even if its broker no longer exists.
       if (signal.aborted || record.expirationTimeMs > clock.now()) throw error;
       onProblem(
         `failed to delete the expired result ${requestId} at the engine, which deletes it itself: ${(error as Error).message}`,

@@ -48,7 +48,7 @@ export function createGatewayClient(options: GatewayClientOptions): GatewayClien
       path,
       method,
       signal,
-      // Restricts the response to this gateway: it does not ask its peers.
+      // Restricts the response to this gateway: it does not forward the call to its peers.
       headers: { [FORWARDED_HEADER]: '1', ...(authorization === undefined ? {} : { authorization }) },
     });
     return { status: statusCode, text: await body.text() };

@@ -4,7 +4,7 @@ import type { ResultStore, StoredResultSummary } from '../result-store.ts';
 import type { PaginationSettings, StorageCleanerSettings } from '../settings.ts';
 
 const MB = 1024 * 1024;
-/** Grace period after expiration before another gateway deletes a result from a shared store, in case the owning gateway is gone. */
+/** Grace period after expiration before another gateway deletes a result from a shared store, in case the owning gateway no longer exists. */
 const OWNER_GRACE_MS = 10 * 60_000;
 
 export interface RetentionOptions {
@@ -142,7 +142,7 @@ export class Retention {
     return true;
   }
 
-  /** This gateway's results and, in a shared store, results of other gateways that expired long ago: their gateway may be gone. */
+  /** This gateway's results and, in a shared store, results of other gateways that expired long ago: their gateway may no longer exist. */
   async #results(signal: AbortSignal): Promise<{ own: StoredResultSummary[]; abandoned: StoredResultSummary[] }> {
     const { store, gatewayId, clock } = this.#options;
     const own: StoredResultSummary[] = [];

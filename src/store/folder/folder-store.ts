@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { describeErrors, validateResource } from '../../resources/validate.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { KindFolder, type KindFolderContext, type Validate, type Versions } from './kind-folder.ts';
+import { KindFolder, type KindFolderContext, type Validate } from './kind-folder.ts';
 import { FolderLock } from './lock.ts';
+import { versionsFrom } from './versions.ts';
 import {
   StoreError,
   type DeleteOptions,
@@ -283,22 +284,6 @@ const validate: Validate = (kind, object, previous) => {
   const name = typeof metadata?.name === 'string' ? ` \`${metadata.name}\`` : '';
   throw new StoreError('invalid', `${kind}${name} is not valid: ${describeErrors(result.errors)}`);
 };
-
-/** Versions from the wall clock, incremented within a millisecond: they increase over restarts without a stored counter. */
-function versionsFrom(clock: Clock): Versions {
-  let last = 0n;
-  return {
-    next() {
-      const now = BigInt(clock.now());
-      last = now > last ? now : last + 1n;
-      return String(last);
-    },
-    startAfter(version) {
-      const used = /^[0-9]{1,30}$/.test(version) ? BigInt(version) : 0n;
-      if (used > last) last = used;
-    },
-  };
-}
 
 /** Converts errors of the file system to StoreError. StoreErrors and abort reasons stay as they are. */
 function asStoreError(error: unknown, what: string): unknown {

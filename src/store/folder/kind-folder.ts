@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -7,12 +6,14 @@ import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { kubernetesTime } from '../../resources/time.ts';
 import { assertObjectName, assertVersion, isObjectName, notFound } from '../preconditions.ts';
 import { StoreError, type DeleteOptions } from '../resource-store.ts';
-import { withPartLabel } from '../secret-label.ts';
+import { requirePartLabel } from '../secret-label.ts';
 import type { View } from '../view.ts';
 import { removeFile, removeTemporaries, signatureOf, stemOf, writeAtomically } from './files.ts';
 import { desiredOf, fileModeOf, pluralOf, printManifest, without } from './manifest.ts';
 import { ManifestFiles } from './manifest-files.ts';
 import { Records, type StoredRecord } from './records.ts';
+import { stamped } from './server-fields.ts';
+import type { Versions } from './versions.ts';
 
 /** With the default delay between two scans this is five seconds. */
 const MAX_DEFERRALS = 50;
@@ -23,13 +24,6 @@ export type Validate = <K extends ResourceKind>(
   object: unknown,
   previous: ResourceByKind[K] | undefined,
 ) => ResourceByKind[K];
-
-/** Resource versions, increasing over all kinds of a store. */
-export interface Versions {
-  next(): string;
-  /** Makes the next versions larger than this one. */
-  startAfter(version: string): void;
-}
 
 export interface KindFolderContext {
   /** The store's folder. */
@@ -187,22 +181,13 @@ export class KindFolder<K extends ResourceKind> {
 
   /** The validated user-written part of an object. */
   #accept(object: ResourceByKind[K], previous: ResourceByKind[K] | undefined): ResourceByKind[K] {
-    const desired = desiredOf(withPartLabel(this.kind, { ...object, kind: this.kind }));
-    return desiredOf(this.#context.validate(this.kind, desired, previous));
+    const given: ResourceByKind[K] = { ...object, kind: this.kind };
+    requirePartLabel(this.kind, given);
+    return desiredOf(this.#context.validate(this.kind, desiredOf(given), previous));
   }
 
-  /** Adds the fields that a server sets. */
   #stamp(desired: ResourceByKind[K], previous: ResourceByKind[K] | undefined): ResourceByKind[K] {
-    const { metadata: before, status } = (previous ?? {}) as Partial<ResourceByKind[K]> & { status?: unknown };
-    const sameSpec = previous !== undefined && isDeepStrictEqual(contentOf(desired), contentOf(previous));
-    const metadata = {
-      ...desired.metadata,
-      uid: before?.uid ?? randomUUID(),
-      resourceVersion: this.#context.versions.next(),
-      generation: (before?.generation ?? 0) + (sameSpec ? 0 : 1),
-      creationTimestamp: before?.creationTimestamp ?? this.#time(),
-    };
-    return { ...desired, metadata, ...(status === undefined ? {} : { status }) };
+    return stamped(desired, previous, { resourceVersion: this.#context.versions.next(), time: this.#time() });
   }
 
   async #updateDeleting(accepted: ResourceByKind[K], previous: ResourceByKind[K]): Promise<ResourceByKind[K]> {
@@ -311,9 +296,4 @@ export class KindFolder<K extends ResourceKind> {
   #time(): string {
     return kubernetesTime(this.#context.clock.now());
   }
-}
-
-/** The part of an object whose changes increase `generation`. */
-function contentOf(object: object): unknown {
-  return without({ ...object }, ['metadata', 'status', 'apiVersion', 'kind']);
 }

@@ -15,7 +15,7 @@ interface Holder {
 }
 
 const HEARTBEAT_MS = 5000;
-/** A holder on another host (for example a deleted pod) counts as dead when its lock file was not touched for this long. */
+/** A holder on another host (for example a deleted pod) counts as ended when its lock file was not touched for this long. */
 const FOREIGN_STALE_MS = 30_000;
 
 /** Lock files of this process. In a container every process has the same pid, so that the pid in the file is not sufficient. */
@@ -34,7 +34,7 @@ export class FolderLock {
     this.#clock = clock;
   }
 
-  /** Acquires the lock, also from a dead holder. @throws {StoreError} unavailable, naming the holder */
+  /** Acquires the lock, also from a holder that has ended. @throws {StoreError} unavailable, naming the holder */
   static async acquire(directory: string, clock: Clock): Promise<FolderLock> {
     const path = join(directory, '.lock');
     if (ownLocks.has(path)) throw inUse(directory, 'this process');

@@ -5,11 +5,10 @@ import type { DecisionReason } from '../../../src/access/authorizer.ts';
 import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
 import type { Principal } from '../../../src/access/principal.ts';
-import { buildHashSecret } from '../../../src/access/service-token.ts';
 import { clusterResource, parseSrn, type Srn } from '../../../src/access/policy/srn.ts';
 import type { Policy } from '../../../src/resources/kinds.ts';
 import type { Subject, SubjectType } from '../../../src/resources/role-assignment.ts';
-import { policy, role, roleAssignment, serviceToken, stored } from '../../builders/resources.ts';
+import { policy, role, roleAssignment, serviceToken, stored, withHashes } from '../../builders/resources.ts';
 import { MemoryStore } from '../../unit/access/memory-store.ts';
 
 interface Table {
@@ -42,8 +41,7 @@ function directoryOf({ predefined, policies, roles, assignments, tokens }: Table
     store.seed(roleAssignment(name, { role: name, subjects: subjects.map(subjectOf) }));
   }
   for (const [name, accessKey] of Object.entries(tokens ?? {})) {
-    const token = serviceToken(name, {}, stored());
-    store.seed(token, buildHashSecret(token, { accessKey, secretHash: 'sha256:none' }));
+    store.seed(serviceToken(name, {}, stored(), withHashes({ accessKey })));
   }
   return new Directory(store, { environment: 'olap', cluster: 'pinot' });
 }

@@ -107,7 +107,7 @@ describe('operator and gateway as two processes, each with its rights of the man
     expect(report.status).toBe('FAIL');
     expect(report.checks).toHaveLength(CATALOGUE.length);
     const metrics = await (await fetch(`${operator.metricsUrl}/metrics`)).text();
-    expect(metrics).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK"} 0');
+    expect(metrics).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK",report="cluster"} 0');
     expect(metrics).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
   });
 

@@ -10,7 +10,7 @@ import { FolderStore } from '../../../src/store/folder/folder-store.ts';
 import { policy, role, roleAssignment } from '../../builders/resources.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
 
-const SLOW = { timeout: 15_000 };
+const SLOW = { timeout: 30_000 };
 const ROLES = '/api/v1/rbac-manager/roles';
 
 interface ErrorBody {
@@ -313,7 +313,8 @@ describe('the shutdown', () => {
     await expect.poll(() => waiting.length, SLOW).toBe(1);
     const started = performance.now();
     await service.stop();
-    expect(performance.now() - started).toBeLessThan(5000);
+    // The default is 30 s.
+    expect(performance.now() - started).toBeLessThan(20_000);
     expect(await pending).toBe('cut');
   });
 });

@@ -43,7 +43,8 @@ const HEALTH = {
     },
   ],
   conditions: [
-    condition('Ready', 'True', 'Ready', 'the checks run'),
+    // As the operator sets it, which therefore does not write it again.
+    condition('Ready', 'True', 'Scheduled', 'the checks run every 20m'),
     condition('Healthy', 'False', 'ChecksFailing', '1 of 2 checks fails: REPLICATION_CHECK'),
   ],
 };
@@ -68,6 +69,7 @@ beforeAll(async () => {
   }
   await kubectl('wait', '--for=condition=Ready', '--timeout=30s', 'roleassignments.olapwarden.io', '--all');
   await kubectl('wait', '--for=jsonpath={.status.state}=Active', '--timeout=30s', 'otoken/ingestion-job');
+  await kubectl('wait', '--for=condition=Ready', '--timeout=30s', 'chr/cluster');
   const patch = JSON.stringify({ status: HEALTH });
   await kubectl('patch', 'chr', 'cluster', '--subresource=status', '--type=merge', '-p', patch);
 });

@@ -41,7 +41,7 @@ async function ask(sql: string): Promise<string> {
     : exceptions.map(({ errorCode, message }) => `${errorCode} ${message.slice(0, 200)}`).join(', ');
 }
 
-it('stop and start under traffic, and every query is answered', async () => {
+it('stop and start under traffic, and every query gets a response', async () => {
   const seen = new Map<string, number>();
   const load = { over: false };
   const caller = async (index: number): Promise<void> => {

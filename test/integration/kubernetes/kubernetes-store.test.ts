@@ -8,7 +8,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KubernetesStore, type StoreTransport } from '../../../src/kubernetes/kubernetes-store.ts';
-import type { ReflectorTuning } from '../../../src/kubernetes/reflector.ts';
+import { DEFAULT_TUNING, type ReflectorTuning } from '../../../src/kubernetes/reflector.ts';
 import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { role } from '../../builders/resources.ts';
@@ -21,6 +21,7 @@ let proxy: CuttableProxy;
 let namespace: string;
 let transport: KubernetesTransport;
 let lists: URLSearchParams[];
+let watches: number;
 let store: KubernetesStore;
 let events: string[];
 
@@ -60,7 +61,10 @@ async function open(tuning: Partial<ReflectorTuning> = {}): Promise<void> {
   events = [];
   const spy: StoreTransport = {
     namespace,
-    stream: (path, options) => transport.stream(path, options),
+    stream: (path, options) => {
+      watches++;
+      return transport.stream(path, options);
+    },
     request: (method, path, options) => {
       if (method === 'GET' && path.endsWith('/roles'))
         lists.push(new URLSearchParams(JSON.parse(JSON.stringify(options?.query ?? {})) as Record<string, string>));
@@ -116,7 +120,7 @@ describe('KubernetesStore on a real API server', () => {
     expect(store.get('Role', 'before')).toBeDefined();
     const lost = await store.create('Role', role('lost')).catch((error: unknown) => error);
     expect(lost).toBeInstanceOf(StoreError);
-    expect(lost).toMatchObject({ code: 'unavailable', message: expect.stringContaining('did not answer POST') });
+    expect(lost).toMatchObject({ code: 'unavailable', message: expect.stringContaining('did not respond to POST') });
     await plane.startApiserver();
     expect(plane.apiserverPid).not.toBe(pid);
     await kubectlApply('after');
@@ -176,6 +180,34 @@ describe('KubernetesStore on a real API server', () => {
     await until('what comes next', () => store.get('Role', 'b') !== undefined);
   });
 
+  test('detects a half-open connection, and is current soon after it works again', { timeout: 120_000 }, async () => {
+    await open({ backoff: DEFAULT_TUNING.backoff });
+    await store.create('Role', role('a'));
+    proxy.stall();
+    const stalledAt = performance.now();
+    await until('the silence is noticed', () => store.health().lastError !== undefined, 60_000);
+    // 25 s without any bytes; before, three minutes.
+    expect(performance.now() - stalledAt).toBeLessThan(50_000);
+    await kubectlApply('b');
+    expect(store.get('Role', 'b')).toBeUndefined();
+    proxy.mend();
+    await until('what was created meanwhile', () => store.get('Role', 'b') !== undefined);
+    await until('all kinds are current', () => store.health().lastError === undefined);
+    expect(lists).toHaveLength(1);
+  });
+
+  test('short watches of a quiet collection cause neither lists nor errors', async () => {
+    await open({ watchSeconds: [4, 4] });
+    await store.create('Role', role('a'));
+    const before = lists.length;
+    watches = 0;
+    // Each of six kinds begins at least two further watches.
+    await until('further watches', () => watches >= 12);
+    expect(store.health()).toMatchObject({ synced: true, lastError: undefined });
+    expect(store.health().ageMs).toBeLessThan(10_000);
+    expect(lists).toHaveLength(before);
+  });
+
   test('uses a replaced token before the old one expires', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'olap-warden-token-'));
     const tokenFile = join(directory, 'token');
@@ -221,14 +253,20 @@ describe('KubernetesStore on a real API server', () => {
     await rm(directory, { recursive: true });
   });
 
-  test('does not see a Secret without the label', async () => {
+  test('does not return a Secret without the label, lists none, and changes none that it reads', async () => {
     await open();
     await plane.mustKubectl(['create', 'secret', 'generic', 'not-ours', '-n', namespace, '--from-literal=a=b']);
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ours' }, data: {} } as const;
-    await store.create('Secret', secret);
-    await kubectlApply('marker');
-    await until('the marker', () => store.get('Role', 'marker') !== undefined);
-    expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['ours']);
+    await expect(store.read('Secret', 'not-ours')).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'Secret `not-ours` exists and does not belong to olap-warden',
+    });
+    const labels = { 'olapwarden.io/part': 'service-token-secret' };
+    const metadata = { name: 'ours', labels };
+    const created = await store.create('Secret', { apiVersion: 'v1', kind: 'Secret', metadata, data: {} });
+    const read = await store.read('Secret', 'ours');
+    expect(read?.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
+    expect(store.list('Secret')).toEqual([]);
+    await expect(store.readAll('Secret')).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   test('reports missing rights to write', async () => {

@@ -56,10 +56,10 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check and two for the task', async () => {
+  it('are valid for promtool, one for each check, two for the task and one for access', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
-    expect(stdout).toContain(`${CATALOGUE.length + 2} rules found`);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 2);
+    expect(stdout).toContain(`${CATALOGUE.length + 3} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 3);
   });
 
   it('refer to existing runbooks', async () => {
@@ -119,6 +119,31 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
+  it('fire while access expires within a day, and not for each new leader again', async () => {
+    const rule = rules.find(({ alert }) => alert === 'OlapAccessExpiring');
+    if (rule === undefined) throw new Error('the alert is missing');
+    const of = (operator: string, values: string) => ({
+      series: `olap_warden_role_assignment_subjects_expiring{namespace="olap",instance="${operator}",pod="${operator}"}`,
+      values,
+    });
+    const fires = firing(rule, true, { namespace: 'olap' });
+    const quiet = (eval_time: string) => ({ ...fires, eval_time, exp_alerts: [] });
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        // From minute 10 on one subject; another leader takes over at minute 20; renewed at minute 40.
+        input_series: [of('a', '0x19 1x20 stale'), of('b', '_x42 1x37 0x60')],
+        alert_rule_test: [
+          quiet('9m'),
+          quiet('14m'),
+          ...['16m', '21m', '22m', '26m', '39m'].map((eval_time) => Object.assign({}, fires, { eval_time })),
+          quiet('50m'),
+        ],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
   it('fire for an old report if there is no leader', async () => {
     const rule = rules.find(({ alert }) => alert === 'OlapHealthReportStale');
     if (rule === undefined) throw new Error('the alert is missing');
@@ -126,7 +151,10 @@ describe('the alerts', () => {
       {
         interval: '30s',
         input_series: [
-          { series: 'olap_warden_health_last_run_timestamp_seconds{namespace="olap",pod="a"}', values: '0x20 stale' },
+          {
+            series: 'olap_warden_health_next_run_timestamp_seconds{namespace="olap",pod="a"}',
+            values: '1200x20 stale',
+          },
         ],
         alert_rule_test: [
           { ...firing(rule, true, { namespace: 'olap' }), eval_time: '70m' },
@@ -151,8 +179,11 @@ describe('the alerts', () => {
     const output = await promtoolTest([
       {
         interval: '30s',
-        input_series: [{ series: 'olap_warden_health_last_run_timestamp_seconds', values: '0x240' }],
-        alert_rule_test: [at(stale, '59m', undefined), at(stale, '70m', {})],
+        input_series: [
+          { series: 'olap_warden_health_next_run_timestamp_seconds{report="cluster"}', values: '1200x240' },
+          { series: 'olap_warden_health_next_run_timestamp_seconds{report="weekly"}', values: '604800x240' },
+        ],
+        alert_rule_test: [at(stale, '59m', undefined), at(stale, '70m', { report: 'cluster' })],
       },
       {
         interval: '30s',

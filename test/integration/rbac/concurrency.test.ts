@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer, Deployment, Gateway } from './gateways.ts';
-import { inPath, kubernetesDeployment, within } from './gateways.ts';
+import { inPath, kubernetesDeployment, soon } from './gateways.ts';
 
 const CLIENTS = 50;
 const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Query","resources":"srn2:table#events"}]}';
@@ -43,14 +43,14 @@ describe('fifty clients on two gateways', () => {
     );
     expect(counts(attached)).toEqual({ 200: CLIENTS });
     for (const gateway of deployment.gateways) {
-      await within(1000, () => expect(policies(gateway)).toHaveLength(CLIENTS));
+      await soon(() => expect(policies(gateway)).toHaveLength(CLIENTS));
       expect(new Set(policies(gateway)).size).toBe(CLIENTS);
     }
     const detached = await atOnce((gateway, client) =>
       gateway.call('POST', `${role('shared')}/detach-policy`, { policySrn: `srn2:policy#p${client}` }),
     );
     expect(counts(detached)).toEqual({ 200: CLIENTS });
-    for (const gateway of deployment.gateways) await within(1000, () => expect(policies(gateway)).toEqual([]));
+    for (const gateway of deployment.gateways) await soon(() => expect(policies(gateway)).toEqual([]));
   });
 
   it('assign one subject once, and fifty subjects fifty times', async () => {
@@ -64,7 +64,7 @@ describe('fifty clients on two gateways', () => {
     );
     expect(counts(each)).toEqual({ 200: CLIENTS });
     for (const gateway of deployment.gateways) {
-      await within(1000, async () => {
+      await soon(async () => {
         const { body } = await gateway.call('GET', `${role('shared')}/assignments`);
         expect(body).toHaveLength(CLIENTS + 1);
       });
@@ -81,9 +81,7 @@ describe('fifty clients on two gateways', () => {
     );
     expect(counts(last)).toEqual({ 200: CLIENTS });
     for (const gateway of deployment.gateways) {
-      await within(1000, async () =>
-        expect((await gateway.call('GET', `${role('shared')}/assignments`)).body).toEqual([]),
-      );
+      await soon(async () => expect((await gateway.call('GET', `${role('shared')}/assignments`)).body).toEqual([]));
     }
   });
 
@@ -95,7 +93,7 @@ describe('fifty clients on two gateways', () => {
     expect(written.length).toBeGreaterThan(0);
     expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
     for (const gateway of deployment.gateways) {
-      await within(1000, async () => {
+      await soon(async () => {
         expect(written).toContain((await gateway.call('GET', role('shared'))).body.description);
       });
     }
@@ -118,7 +116,7 @@ describe('fifty clients on two gateways', () => {
     );
     expect(assigned.every(({ status }) => [200, 404, 409].includes(status))).toBe(true);
     for (const gateway of deployment.gateways) {
-      await within(2000, () => {
+      await soon(() => {
         for (const name of policies(gateway)) expect(gateway.store.get('Policy', name)).toBeDefined();
         for (const { spec } of gateway.store.list('RoleAssignment'))
           expect(gateway.store.get('Role', spec.role)).toBeDefined();
@@ -129,7 +127,7 @@ describe('fifty clients on two gateways', () => {
 
 async function everyGatewaySees(deployment: () => Deployment, roleName: string, policyName: string): Promise<void> {
   for (const { store } of deployment().gateways) {
-    await within(2000, () => {
+    await soon(() => {
       expect(store.get('Role', roleName)).toBeDefined();
       expect(store.get('Policy', policyName)).toBeDefined();
     });

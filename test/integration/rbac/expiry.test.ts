@@ -10,7 +10,7 @@ import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { sharedControlPlane } from '../../support/control-plane.ts';
 import { eventually, runOperator } from '../../support/operator.ts';
-import { folderDeployment, inPath, kubernetesDeployment, within, type Deployment, type Gateway } from './gateways.ts';
+import { folderDeployment, inPath, kubernetesDeployment, soon, type Deployment, type Gateway } from './gateways.ts';
 
 const ADA = { subject: 'ada@example.com', subjectType: 'user-email' };
 const PRINCIPAL: Principal = {
@@ -21,8 +21,9 @@ const PRINCIPAL: Principal = {
   domain: undefined,
   authenticator: 'test',
 };
-/** Of an assignment in these tests. Long enough for several calls on a loaded machine. */
+/** Shortest lifetimes of an assignment. A busy machine gets longer ones. */
 const LIFETIME_MS = 8000;
+const SHORT_LIFETIME_MS = 1500;
 const PRUNE_MS = 4000;
 
 interface Running {
@@ -77,6 +78,8 @@ describe.each([
 ] as const)('an assignment that expires, on %s', (_name, start) => {
   let running: Running;
   let gateways: readonly Gateway[];
+  /** How long three writes took, milliseconds. */
+  let writesMs: number;
   const mayQuery = () =>
     gateways.map(({ directory }) => directory.isAllowed(PRINCIPAL, 'Query', tableResource(tableNameOf('events'))));
 
@@ -88,9 +91,11 @@ describe.each([
       version: 'v1',
       statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#*'] }],
     };
+    const begun = performance.now();
     await call('POST', '/policies', { name: 'read', policyDocument: document });
     await call('POST', '/roles', { name: 'visitors' });
     await call('POST', `/roles/${inPath('role', 'visitors')}/attach-policy`, { policySrn: 'srn2:policy#read' });
+    writesMs = performance.now() - begun;
   }, 60_000);
   afterAll(() => running.stop());
 
@@ -105,14 +110,14 @@ describe.each([
 
   it(
     'gives the role on every gateway until that moment, is reported, and is removed',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { kubectl } = running;
-      const expiry = Date.now() + LIFETIME_MS;
+      const expiry = Date.now() + Math.max(LIFETIME_MS, 10 * writesMs);
       const expiresAt = new Date(expiry).toISOString();
       expect((await assign(expiresAt)).body).toMatchObject({ expiresAt, status: 'ACTIVE' });
-      await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => true)));
-      await within(5000, async () => expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'ACTIVE' }]));
+      await soon(() => expect(mayQuery()).toEqual(gateways.map(() => true)));
+      await soon(async () => expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'ACTIVE' }]));
       expect(await metric('expiring')).toBe(1);
       if (kubectl) {
         await eventually(
@@ -130,9 +135,12 @@ describe.each([
         else if (before >= expiry) expect(decided).toEqual(gateways.map(() => false));
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'EXPIRED' }]);
-      expect(await metric('expired')).toBe(1);
-      await within(15_000, async () => expect(await listed()).toEqual([]));
+      const [entries, expired] = [await listed(), await metric('expired')];
+      if (Date.now() < expiry + PRUNE_MS) {
+        expect(entries).toMatchObject([{ ...ADA, expiresAt, status: 'EXPIRED' }]);
+        expect(expired).toBe(1);
+      }
+      await soon(async () => expect(await listed()).toEqual([]));
       expect(Date.now()).toBeGreaterThanOrEqual(expiry + PRUNE_MS);
       if (!kubectl) return;
       const reasons = await eventually(
@@ -144,13 +152,13 @@ describe.each([
     },
   );
 
-  it('is renewed by another assignment, also after its expiry', { timeout: 60_000 }, async () => {
-    await assign(new Date(Date.now() + 1500).toISOString());
-    await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => true)));
-    await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => false)));
+  it('is renewed by another assignment, also after its expiry', { timeout: 180_000 }, async () => {
+    await assign(new Date(Date.now() + Math.max(SHORT_LIFETIME_MS, 4 * writesMs)).toISOString());
+    await soon(() => expect(mayQuery()).toEqual(gateways.map(() => true)));
+    await soon(() => expect(mayQuery()).toEqual(gateways.map(() => false)));
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     expect((await assign(expiresAt)).body).toMatchObject({ expiresAt, status: 'ACTIVE' });
-    await within(5000, () => expect(mayQuery()).toEqual(gateways.map(() => true)));
+    await soon(() => expect(mayQuery()).toEqual(gateways.map(() => true)));
     // Longer than the time after which the first expiry would have been removed.
     await new Promise((resolve) => setTimeout(resolve, PRUNE_MS + 2000));
     expect(mayQuery()).toEqual(gateways.map(() => true));

@@ -137,9 +137,12 @@ export function inPath(kind: string, name: string): string {
   return `srn2:${kind}%23${name}`;
 }
 
-/** Repeats a request until its response is as expected. @throws {Error} the last failure after the time limit */
-export async function within(ms: number, check: () => void | Promise<void>): Promise<void> {
-  const end = Date.now() + ms;
+/** Usually a check holds within a second. A busy machine may be many times slower. */
+const SOON_MS = 45_000;
+
+/** Repeats a check until it holds. @throws {Error} its last failure, after the time limit */
+export async function soon(check: () => void | Promise<void>): Promise<void> {
+  const end = Date.now() + SOON_MS;
   for (;;) {
     try {
       await check();

@@ -10,11 +10,7 @@ const WORKERS = 4;
 
 const [prefix = '', ...where] = process.argv.slice(2);
 const { store } = await openStore(where);
-const directory = new Directory(
-  store,
-  { environment: 'olap', cluster: 'pinot' },
-  { ownersByName: where[0] === 'folder' },
-);
+const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
 const manager = new RbacManager({ store, directory, clock: systemClock });
 process.stdout.write('ready\n');
 

@@ -1,3 +1,4 @@
+import { hashesOf } from '../../../src/access/service-token.ts';
 import type { RbacManager } from '../../../src/access/manager/manager.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import type { Subject } from '../../../src/resources/role-assignment.ts';
@@ -100,7 +101,7 @@ export function stateIn(store: ResourceStore, item: string): ItemState {
     .flatMap(({ spec }) => spec.subjects);
   const token = store
     .list('ServiceToken')
-    .find(({ metadata, spec }) => spec.description === item && store.get('Secret', `${metadata.name}-hash`));
+    .find((token) => token.spec.description === item && hashesOf(token) !== undefined);
   return {
     ...(policy === undefined ? {} : { policy }),
     ...(role === undefined ? {} : { role: true }),

@@ -9,6 +9,7 @@ import { Controller } from '../../../src/operator/controller-loop.ts';
 import { policyReconciler } from '../../../src/operator/reconcilers/policy.ts';
 import { roleReconciler } from '../../../src/operator/reconcilers/role.ts';
 import { serviceTokenReconciler } from '../../../src/operator/reconcilers/service-token.ts';
+import { hashesOf } from '../../../src/access/service-token.ts';
 import { isOwnedByName } from '../../../src/operator/token-secret.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
@@ -17,7 +18,7 @@ import type { ResourceStore } from '../../../src/store/resource-store.ts';
 import { roleAssignment } from '../../builders/resources.ts';
 import { sharedControlPlane } from '../../support/control-plane.ts';
 import { FakeRecorder, metrics, silent } from '../../unit/operator/fakes.ts';
-import { within } from './gateways.ts';
+import { soon } from './gateways.ts';
 import { ADMINISTRATOR, stateAfter, stateIn } from './kill-steps.ts';
 import { openStore } from './kill-stores.ts';
 
@@ -25,9 +26,10 @@ import { openStore } from './kill-stores.ts';
 const FOLDER_KILLS = Number(process.env['KILLS'] ?? 8);
 const KUBERNETES_KILLS = Number(process.env['KILLS'] ?? 8) / 2;
 const PROGRAM = join(import.meta.dirname, 'kill-program.ts');
-const ROUND_LIMIT_MS = 60_000;
+/** Acknowledged steps before a process is killed. */
+const MIN_STEPS = 5;
 
-/** Runs the program until it has acknowledged something, and a random time longer. @returns acknowledged steps by item */
+/** Runs the program until it has acknowledged some steps, and a random time longer. @returns acknowledged steps by item */
 async function runAndKill(prefix: string, where: readonly string[]): Promise<Map<string, number>> {
   const child = spawn(process.execPath, [PROGRAM, prefix, ...where], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
@@ -35,7 +37,7 @@ async function runAndKill(prefix: string, where: readonly string[]): Promise<Map
   try {
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
     const closed = once(child.stdout, 'close');
-    await within(ROUND_LIMIT_MS, () => expect(output).toMatch(/ \d+\n/));
+    await soon(() => expect(output.match(/ \d+\n/g)?.length).toBeGreaterThanOrEqual(MIN_STEPS));
     await sleep(Math.random() * 300);
     child.kill('SIGKILL');
     await exited;
@@ -67,21 +69,21 @@ async function cleanUp(store: ResourceStore, folder: boolean): Promise<void> {
   ];
   for (const controller of controllers) controller.start();
   try {
-    await within(60_000, () => expect(leftovers(store)).toEqual([]));
+    await soon(() => expect(leftovers(store)).toEqual([]));
   } finally {
     for (const controller of controllers) await controller.stop();
   }
 }
 
 function leftovers(store: ResourceStore): string[] {
-  const tokens = store.list('ServiceToken').map(({ metadata }) => metadata.name);
-  const hashes = new Set(store.list('Secret').map(({ metadata }) => metadata.name));
   return [
     ...[...store.list('Role'), ...store.list('Policy')]
       .filter(({ metadata }) => metadata.annotations?.[ANNOTATIONS.deleting] !== undefined)
       .map(({ kind, metadata }) => `mark on ${kind} ${metadata.name}`),
-    ...tokens.filter((name) => !hashes.has(`${name}-hash`)).map((name) => `token ${name} without hash`),
-    ...[...hashes].filter((name) => !tokens.includes(name.replace(/-hash$/, ''))).map((name) => `hash ${name}`),
+    ...store
+      .list('ServiceToken')
+      .filter((token) => hashesOf(token) === undefined)
+      .map(({ metadata }) => `token ${metadata.name} without hash`),
     ...store
       .list('RoleAssignment')
       .filter(({ spec }) => store.get('Role', spec.role) === undefined)
@@ -124,7 +126,7 @@ async function killRepeatedly(kills: number, where: readonly string[]): Promise<
     process.stdout.write(`${kills} kills, ${writes} acknowledged writes, ${more} unacknowledged ones took effect; `);
     process.stdout.write(`left before the operator ran: ${JSON.stringify(leftovers(store))}\n`);
     await cleanUp(store, where[0] === 'folder');
-    expect(writes).toBeGreaterThan(kills * 4);
+    expect(writes).toBeGreaterThanOrEqual(kills * MIN_STEPS);
   } finally {
     await close();
   }

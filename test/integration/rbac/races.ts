@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
-import { inPath, within, type Deployment, type Gateway } from './gateways.ts';
+import { inPath, soon, type Deployment, type Gateway } from './gateways.ts';
 
 const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Query","resources":"srn2:table#events"}]}';
 /** Races at the same time. Each has objects of its own. */
@@ -40,7 +40,7 @@ function isMarked(object: { metadata: { annotations?: Record<string, string> } }
 async function create(gateways: readonly Gateway[], kind: 'Role' | 'Policy', name: string): Promise<void> {
   const body = kind === 'Role' ? { name } : { name, policyDocumentJson: DOCUMENT };
   expect((await gateways[0]!.call('POST', kind === 'Role' ? '/roles' : '/policies', body)).status).toBe(200);
-  for (const { store } of gateways) await within(5000, () => expect(store.get(kind, name)).toBeDefined());
+  for (const { store } of gateways) await soon(() => expect(store.get(kind, name)).toBeDefined());
 }
 
 /** A role is deleted while it is assigned. */

@@ -229,7 +229,7 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     dead.do('work');
     await dead.says('did work');
     await dead.kill();
-    proxy.disarm();
+    await proxy.disarm();
     return { dead, before: await place.contents(bucket) };
   }
 

@@ -78,7 +78,7 @@ describe('a gateway process that is killed while it stores a result with protoco
       const answer = killed.call('/query/sql?doPaginate=true&numRows=1', { sql: 'SELECT * FROM orders' });
       await expect(answer).rejects.toThrow();
       await death.promise;
-      proxy.disarm();
+      await proxy.disarm();
       expect((await left()).uploads).toBe(at < 3 ? 1 : 0);
 
       // The running gateway at once, and the killed one after its restart.
@@ -94,6 +94,6 @@ describe('a gateway process that is killed while it stores a result with protoco
         expect(await last.text()).toContain(`"rows":[${ROWS.at(-1)}]`);
       }
     },
-    30_000,
+    120_000,
   );
 });

@@ -1,4 +1,4 @@
-// Stores results and deletes every second one until it is killed. Argument: the folder.
+// Stores results and deletes every second one until it is killed. Prints `stored` after each. Argument: the folder.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/platform/clock.ts';
@@ -17,10 +17,10 @@ const store = new FileStore({
 });
 await store.start();
 const text = answerText(rowTexts(20_000));
-process.stdout.write('ready\n');
 for (let round = 0; ; round++) {
   const requestId = newRequestId('gateway', (bytes) => randomBytes(bytes));
   const outcome = await storeAnswer(responseOf(text), store, submission({ requestId }), AbortSignal.timeout(60_000));
   if (outcome.kind === 'stored') await outcome.reader.close();
+  process.stdout.write('stored\n');
   if (round % 2 === 1) await store.delete(requestId);
 }

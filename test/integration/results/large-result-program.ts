@@ -25,7 +25,7 @@ function* pieces(megabytes: number): Iterable<Buffer> {
 }
 
 async function storeAndRead(store: ResultStore, megabytes: number, requestId: string): Promise<number> {
-  const signal = AbortSignal.timeout(300_000);
+  const signal = AbortSignal.timeout(600_000);
   const response = { status: 200, headers: {}, body: Readable.from(pieces(megabytes)) };
   const outcome = await storeAnswer(response, store, submission({ requestId }), signal);
   if (outcome.kind !== 'stored') throw new Error('the answer was not stored');

@@ -13,6 +13,8 @@ const PROGRAM = join(import.meta.dirname, 'large-result-program.ts');
 const MB = 1024 * 1024;
 /** Parts of an upload, the read-ahead of pages, and the row index. */
 const MAX_HELD_MB = 96;
+/** For a busy machine. A quiet one takes a twentieth of it. */
+const TIMEOUT_MS = 600_000;
 
 let s3: S3Server;
 let gcs: GcsServer;
@@ -43,12 +45,12 @@ describe('a large result', () => {
       const { stdout } = await promisify(execFile)(
         process.execPath,
         ['--expose-gc', PROGRAM, store, String(megabytes)],
-        { timeout: 110_000 },
+        { timeout: TIMEOUT_MS - 10_000 },
       );
       const { grewBytes, bytes } = JSON.parse(stdout) as { grewBytes: number; bytes: number };
       expect(bytes).toBeGreaterThan(megabytes * MB * 0.99);
       expect(grewBytes / MB).toBeLessThan(MAX_HELD_MB);
     },
-    120_000,
+    TIMEOUT_MS,
   );
 });

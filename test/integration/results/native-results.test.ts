@@ -7,6 +7,8 @@ import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
 import { S3ObjectClient } from '../../../src/results/stores/s3/s3-client.ts';
 import { CURSOR_ROWS, CURSOR_SQL, CursorCluster } from '../../support/cursor-brokers.ts';
+import { FIRST_ORDER_ID } from '../../../tools/pinot/sample-tables.ts';
+import { forVersions } from '../../support/for-versions.ts';
 import { sharedPinot } from '../../support/pinot.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { startGateways, stopGateways, type TestGateway } from '../../unit/api/queries/gateways.ts';
@@ -17,14 +19,18 @@ const submit = ({ app }: TestGateway, sql: string, numRows: number) =>
 const listed = async ({ app }: TestGateway): Promise<readonly object[]> =>
   (await app.inject('/query/resultStore')).json<{ resultMetadataList: object[] }>().resultMetadataList;
 
-describe('a real Pinot without cursors', () => {
+const before13 = await forVersions('<1.3');
+const from13 = await forVersions('>=1.3');
+
+describe('a real Pinot', () => {
   const SQL = 'SELECT * FROM orders ORDER BY orderedAt LIMIT 20000';
   let folder: string;
   let engine: Engine & KnownTables;
   let gateways: TestGateway[];
 
-  const start = async (native: boolean): Promise<TestGateway> => {
-    gateways = await startGateways(1, {
+  const start = async (native: boolean, count = 1): Promise<TestGateway> => {
+    await stopGateways(gateways);
+    gateways = await startGateways(count, {
       engine,
       native,
       store: () => fileProperties(folder),
@@ -33,6 +39,7 @@ describe('a real Pinot without cursors', () => {
   };
 
   beforeAll(async () => {
+    gateways = [];
     folder = await mkdtemp(join(tmpdir(), 'native-results-'));
     engine = createEngine({ controllerUrls: [(await sharedPinot()).controllerUrl] });
   });
@@ -42,11 +49,10 @@ describe('a real Pinot without cursors', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('causes an error with a remedy, stores nothing, and keeps earlier results', async () => {
+  before13('without cursors causes an error with a remedy, stores nothing, and keeps earlier results', async () => {
     const storing = await start(false);
     const { requestId } = (await submit(storing, SQL, 10)).json<{ requestId: string }>();
     const before = await storing.app.inject(`/query/${requestId}/results?offset=19990`);
-    await stopGateways(gateways);
 
     const gateway = await start(true);
     for (const [sql, numRows] of [
@@ -68,8 +74,35 @@ describe('a real Pinot without cursors', () => {
     expect(after.body.replace(/"brokerPort":\d+/, '')).toBe(before.body.replace(/"brokerPort":\d+/, ''));
   });
 
+  from13('stores a result, of which any gateway serves and deletes the pages', async () => {
+    const first = await start(true, 2);
+    const second = gateways[1] as TestGateway;
+    for (const [engineName, set] of [
+      ['single-stage', ''],
+      ['multi-stage', 'SET useMultistageEngine=true; '],
+    ] as const) {
+      const answer = await submit(first, `${set}SELECT orderId FROM orders ORDER BY orderId LIMIT 20000`, 10);
+      const { requestId, ...submitted } = answer.json<{ requestId: string }>();
+      expect([engineName, answer.statusCode, submitted]).toEqual([
+        engineName,
+        200,
+        expect.objectContaining({ numRowsResultSet: 20_000, numRows: 10, exceptions: [] }),
+      ]);
+      for (const { app } of gateways) {
+        const page = await app.inject(`/query/${requestId}/results?offset=19998&numRows=10`);
+        expect(page.body).toContain(`"rows":[[${FIRST_ORDER_ID + 19_998n}],[${FIRST_ORDER_ID + 19_999n}]]`);
+        expect(await listed({ app } as TestGateway)).toMatchObject([{ requestId }]);
+      }
+      expect((await second.app.inject({ method: 'DELETE', url: `/query/resultStore/${requestId}` })).statusCode).toBe(
+        200,
+      );
+      expect((await first.app.inject(`/query/${requestId}/results?offset=0`)).statusCode).toBe(404);
+      expect(await listed(first)).toEqual([]);
+    }
+  });
+
   it('passes through failed queries and queries without pagination', async () => {
-    const [gateway] = gateways as [TestGateway];
+    const gateway = await start(true);
     const failed = await submit(gateway, 'SELECT nosuch FROM orders LIMIT 3', 3);
     expect(failed.statusCode).toBe(200);
     expect(failed.json<{ exceptions: unknown[] }>().exceptions).not.toHaveLength(0);

@@ -12,7 +12,8 @@ describe('the shared Pinot', () => {
     expect(orders).toContain('"rows":[[9007199254740993],[9007199254740994]]');
     expect(await pinot.query('SELECT COUNT(*) FROM orders', pinot.brokerUrls[1])).toContain('"rows":[[1000000]]');
     const types = await pinot.query('SELECT aLong, aDouble, aDecimal FROM types ORDER BY id LIMIT 1');
-    expect(types).toContain('[[9223372036854775807,"NaN",123456789012345678901234567890.123456789]]');
+    // Newer versions write a BIG_DECIMAL as a string.
+    expect(types).toMatch(/\[\[9223372036854775807,"NaN",("?)123456789012345678901234567890\.123456789\1\]\]/);
   });
 });
 

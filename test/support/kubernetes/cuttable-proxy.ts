@@ -1,11 +1,15 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy that a test can cut like a network: open connections are reset, new ones are refused until mend(). */
+/**
+ * A TCP proxy that a test can cut like a network: open connections are reset, new ones are refused until mend(). Or stall: every connection
+ * stays open and acknowledges what it gets, but nothing passes.
+ */
 export class CuttableProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #cut = false;
+  #stalled = false;
 
   private constructor(targetPort: number) {
     this.#server = createServer((client) => {
@@ -23,7 +27,11 @@ export class CuttableProxy {
           upstream.destroy();
         });
       }
-      client.pipe(upstream).pipe(client);
+      // Reads always, so that the peers do not notice a stall by a full window.
+      client.on('data', (chunk) => this.#forward(chunk, client, upstream));
+      upstream.on('data', (chunk) => this.#forward(chunk, upstream, client));
+      client.on('end', () => upstream.end());
+      upstream.on('end', () => client.end());
     });
   }
 
@@ -47,8 +55,21 @@ export class CuttableProxy {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
+  /** What is sent from now on is lost, on open and new connections, until mend() resets them. */
+  stall(): void {
+    this.#stalled = true;
+  }
+
   mend(): void {
+    if (this.#stalled) this.cut();
     this.#cut = false;
+    this.#stalled = false;
+  }
+
+  #forward(chunk: Buffer, from: Socket, to: Socket): void {
+    if (this.#stalled || to.write(chunk)) return;
+    from.pause();
+    to.once('drain', () => from.resume());
   }
 
   async close(): Promise<void> {

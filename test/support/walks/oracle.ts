@@ -110,15 +110,15 @@ export function allowedTo(person: Person, state: State, { names, covered }: Trip
   return allowed;
 }
 
-/** The times at which somebody may gain or lose something without a change. */
+/** The times at which a person may gain or lose a right without a change. */
 function momentsOf({ assignments, tokens }: State): number[] {
   const expiries = [...assignments.flatMap(({ spec }) => spec.subjects), ...tokens.map(({ spec }) => spec)];
   return [BEGIN, ...expiries.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [Date.parse(expiresAt)]))];
 }
 
 /**
- * What the actors may hand on until a time: what they may do then, and what their rights to bind, assign and escalate have reached.
- * `everything` if that has no end.
+ * What the actors may grant until a time: what they hold then, and what their rights to bind, assign and escalate have allowed.
+ * `everything` if that is unlimited.
  */
 export function handedOnBy(
   actors: readonly Person[],

@@ -15,7 +15,7 @@ export interface World {
 }
 
 type Kind = keyof ReturnType<typeof objectsOf>;
-const KINDS: readonly Kind[] = ['RoleAssignment', 'Role', 'Policy', 'ServiceToken', 'Secret'];
+const KINDS: readonly Kind[] = ['RoleAssignment', 'Role', 'Policy', 'ServiceToken'];
 const SETTLE_LIMIT_MS = 120_000;
 
 /** A world over real stores, which is used for one walk after the other. */

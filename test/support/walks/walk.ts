@@ -30,11 +30,11 @@ interface Gateway {
 }
 
 /**
- * Some people make random changes, one after the other or at once and at several gateways, and time passes. Nobody must be able to do what
- * neither they themselves could without a change, nor one of those who made changes, nor a right of theirs to hand on more. Nobody without
- * such a right must take something from those who hold `system-admin`.
+ * Some people make random changes, one after the other or at once and at several gateways, and time passes. No person may gain a right that neither
+ * the person would have without a change, nor any person who made changes had or could delegate. No person without a delegation right may remove
+ * a right from holders of `system-admin`.
  *
- * @returns undefined where the actors may do everything from the beginning, so that there is nothing to find out
+ * @returns undefined if the actors have all rights from the beginning, so that nothing can be tested
  */
 export async function walk(world: World, seed: number, length = 14): Promise<WalkReport | undefined> {
   const random = new Random(seed);
@@ -106,7 +106,7 @@ function changesOf(random: Random, { state, actors, gateways, time, outcomes, do
 }
 
 function gatewayOf(store: ResourceStore, clock: Clock): Gateway {
-  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { ownersByName: true, clock });
+  const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
   return { manager: new RbacManager({ store, directory, clock }), directory };
 }
 

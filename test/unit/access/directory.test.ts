@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
 import type { Principal } from '../../../src/access/principal.ts';
-import { buildHashSecret } from '../../../src/access/service-token.ts';
 import { tableResource } from '../../../src/access/policy/srn.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';
-import { policy, role, roleAssignment, serviceToken, statement, stored } from '../../builders/resources.ts';
+import type { ServiceToken } from '../../../src/resources/kinds.ts';
+import { policy, role, roleAssignment, serviceToken, statement, stored, withHashes } from '../../builders/resources.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const ADA: Principal = {
@@ -71,47 +71,45 @@ describe('Directory', () => {
     expect(directory.subjectCount('analysts')).toBe(1);
   });
 
-  it('joins the parts of a token in any order, and follows a change of its access key', () => {
+  it('follows a change of a token and of its access key', () => {
     const { store, directory, mayQuery } = setUp();
-    const token = serviceToken('ci', {}, stored());
+    const token = (accessKey?: string): ServiceToken =>
+      serviceToken('ci', {}, stored(), accessKey === undefined ? (same) => same : withHashes({ accessKey }));
     store.seed(
       policy('read'),
       role('analysts', { policies: ['read'] }),
       roleAssignment('a', { role: 'analysts', subjects: [{ type: 'service-token', name: 'key1' }] }),
     );
     const ci = tokenPrincipal('ci');
-    store.seed(buildHashSecret(token, { accessKey: 'key1', secretHash: 'sha256:x' }));
+    store.seed(token());
     expect(directory.tokenByAccessKey('key1')).toBeUndefined();
-    store.seed(token);
+    expect(directory.tokenNameOf('ci')).toBe('ci');
+    store.seed(token('key1'));
     expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'ci' });
     expect(mayQuery(ci)).toBe(true);
-    store.seed(buildHashSecret(token, { accessKey: 'key2', secretHash: 'sha256:x' }));
+    store.seed(token('key2'));
     expect(directory.tokenByAccessKey('key1')).toBeUndefined();
     expect(directory.tokenByAccessKey('key2')).toMatchObject({ name: 'ci' });
     expect(mayQuery(ci)).toBe(false);
   });
 
-  it('rejects the old secret of a token that was deleted and created again with its name', async () => {
+  it('rejects the secret of a token that was deleted and created again with its name', async () => {
     const { store, directory } = setUp();
-    const first = serviceToken('ci', {}, stored({ uid: 'first' }));
-    store.seed(first, buildHashSecret(first, { accessKey: 'key1', secretHash: 'sha256:x' }));
+    store.seed(serviceToken('ci', {}, stored({ uid: 'first' }), withHashes({ accessKey: 'key1' })));
     expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'ci' });
     await store.delete('ServiceToken', 'ci');
-    const second = serviceToken('ci', {}, stored({ uid: 'second' }));
-    store.seed(second);
+    store.seed(serviceToken('ci', {}, stored({ uid: 'second' })));
     expect(directory.tokenByAccessKey('key1')).toBeUndefined();
-    store.seed(buildHashSecret(second, { accessKey: 'key2', secretHash: 'sha256:y' }));
-    expect(directory.tokenByAccessKey('key2')).toMatchObject({ name: 'ci' });
+    expect(directory.tokenByName('ci')).toBeUndefined();
   });
 
-  it('compares only names for a folder of manifests that has lost its state', () => {
-    const { store } = setUp();
-    const token = serviceToken('ci', {}, stored({ uid: 'before' }));
-    store.seed(serviceToken('ci', {}, stored({ uid: 'after' })));
-    store.seed(buildHashSecret(token, { accessKey: 'key1', secretHash: 'sha256:x' }));
-    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { ownersByName: true });
-    expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'ci' });
-    directory.close();
+  it('does not let a token take the access key of another one', () => {
+    const { store, directory } = setUp();
+    store.seed(serviceToken('victim', {}, stored(), withHashes({ accessKey: 'key1' })));
+    store.seed(serviceToken('taker', {}, stored(), withHashes({ accessKey: 'key1' })));
+    expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'victim' });
+    store.seed(serviceToken('taker', {}, stored(), withHashes({ accessKey: 'key2' })));
+    expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'victim' });
   });
 
   it('ignores changes of the status only', () => {

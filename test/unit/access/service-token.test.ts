@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
-  buildHashSecret,
   DUMMY_HASH,
   formatBearerToken,
   generateTokenKeys,
+  hashesOf,
+  hashFields,
   hashSecretKey,
-  hashSecretName,
   parseBearerToken,
-  readHashSecret,
   secretKeyMatches,
 } from '../../../src/access/service-token.ts';
 import { validateResource } from '../../../src/resources/validate.ts';
@@ -47,27 +46,21 @@ describe('hashes', () => {
     }
   });
 
-  it('are in a Secret that is owned by the token and does not contain the secret key', () => {
-    const token = serviceToken('ci', {}, stored({ uid: 'u1' }));
+  it('are in the status, which has no secret key; a token without both fields has none', () => {
     const hashes = {
       accessKey: 'abcdefghij012345',
-      secretHash: 'sha256:x',
-      previousHash: 'sha256:y',
-      previousExpiresAt: '2026-01-01T00:00:00Z',
+      secretHash: hashSecretKey('x'),
+      previousHashes: [{ hash: hashSecretKey('y'), validUntil: '2026-01-01T00:00:00Z' }],
     };
-    const secret = buildHashSecret(token, hashes);
-    expect(validateResource('Secret', secret)).toMatchObject({ ok: true });
-    expect(secret.metadata.ownerReferences).toMatchObject([{ kind: 'ServiceToken', name: 'ci', uid: 'u1' }]);
-    expect(readHashSecret(secret)).toEqual({ tokenName: 'ci', tokenUid: 'u1', ...hashes });
-    const { labels: _, ...unlabelled } = secret.metadata;
-    expect(readHashSecret({ ...secret, metadata: unlabelled })).toBeUndefined();
-    expect(readHashSecret({ ...secret, data: { accessKey: 'eA==' } })).toBeUndefined();
-  });
-
-  it('have a Secret name for every token name', () => {
-    expect(hashSecretName('ci')).toBe('ci-hash');
-    const long = 'a'.repeat(253);
-    expect(hashSecretName(long).length).toBeLessThanOrEqual(253);
-    expect(hashSecretName(long)).not.toBe(hashSecretName(`${'a'.repeat(252)}b`));
+    const token = { ...serviceToken('ci', {}, stored()), status: hashFields(hashes) };
+    expect(validateResource('ServiceToken', token)).toMatchObject({ ok: true });
+    expect(hashesOf(token)).toEqual(hashes);
+    const { accessKey, secretHash } = hashes;
+    expect(hashesOf({ ...token, status: { accessKey, secretHash } })).toEqual({ ...hashes, previousHashes: [] });
+    for (const status of [{}, { accessKey }, { secretHash }]) expect(hashesOf({ ...token, status })).toBeUndefined();
+    for (const broken of ['x', 'sha256:x', `sha1:${'0'.repeat(40)}`, 's'.repeat(32)])
+      expect(validateResource('ServiceToken', { ...token, status: { secretHash: broken } })).toMatchObject({
+        ok: false,
+      });
   });
 });

@@ -9,7 +9,7 @@ const SEED = Number(process.env['FAST_CHECK_SEED'] ?? 1);
 describe('random changes by random administrators', () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  it('give nobody more than the administrators could hand on at the start', async () => {
+  it('give no subject more than the administrators could grant at the start', async () => {
     const { violations, outcomes } = await walks([memoryWorld()], { seed: SEED, count: 200 });
     expect(violations).toEqual([]);
     const least = ['create policy', 'update policy', 'attach', 'detach', 'assign', 'unassign'];

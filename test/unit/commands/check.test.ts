@@ -160,7 +160,7 @@ describe('olap-warden check', () => {
     expect(stdout).toContain('<failure message="4 tables have a replication below 3">');
     stdout = '';
     await run(['--controller', url, ...failing, '-o', 'prometheus']);
-    expect(stdout).toContain('olap_warden_health_check_status{check="REPLICATION_CHECK"} 0');
+    expect(stdout).toContain('olap_warden_health_check_status{check="REPLICATION_CHECK",report="cluster"} 0');
     stdout = '';
     await run(['--controller', url, ...failing, '-o', 'markdown']);
     expect(stdout).toContain('| ❌ | REPLICATION_CHECK |');

@@ -146,7 +146,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '3 servers' }]);
   });
 
-  it('reports a server that the reload answer omits', async () => {
+  it('reports a server that the reload response omits', async () => {
     engine.record('1.5.1', 'scen/down2_needReload');
     const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
     expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
@@ -331,7 +331,7 @@ describe('a recorded cluster of 0.11.0', () => {
     expect(entities(outcome)).toEqual(['dd_REALTIME']);
   });
 
-  it('finds out once that the reload endpoint does not exist', async () => {
+  it('determines once that the reload endpoint does not exist', async () => {
     await runOn(engine);
     expect(engine.requests.filter((request) => request.includes('/needReload'))).toHaveLength(1);
   });

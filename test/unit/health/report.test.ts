@@ -15,17 +15,13 @@ import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
 const now = Date.parse('2026-11-21T10:00:05Z');
 
-function status(
-  result: RunResult,
-  more: { previous?: ClusterHealthReportStatus; maxFindings?: number; problems?: string[] } = {},
-) {
+function status(result: RunResult, more: { previous?: ClusterHealthReportStatus; maxFindings?: number } = {}) {
   return buildStatus({
     result,
     previous: more.previous,
     generation: 3,
     runAt: 'api-00000001',
     maxFindings: more.maxFindings ?? 20,
-    problems: more.problems ?? [],
     now,
   });
 }
@@ -40,7 +36,6 @@ describe('the status of a report', () => {
       pass: CATALOGUE.length - 1,
       fail: 1,
       observedRunAt: 'api-00000001',
-      observedGeneration: 3,
       durationMs: 1_234,
       lastRunTime: '2026-11-21T10:00:00.000Z',
     });
@@ -49,8 +44,7 @@ describe('the status of a report', () => {
       reason: 'ChecksFailed',
       message: `1 of ${CATALOGUE.length} checks failed`,
     });
-    expect(condition(built, 'Ready')).toMatchObject({ status: 'True' });
-    expect(condition(built, 'Stalled')).toBeUndefined();
+    expect(condition(built, 'Healthy')?.observedGeneration).toBe(3);
     expect(built.checks?.map(({ name }) => name)).toEqual(CATALOGUE.map(({ name }) => name));
   });
 
@@ -95,26 +89,34 @@ describe('the status of a report', () => {
     expect(validateResource('ClusterHealthReport', report)).toMatchObject({ ok: true });
   });
 
-  it('is not ready if the cluster was unreachable', () => {
-    expect(condition(status(runResult({}, { unreachable: 'ECONNREFUSED' })), 'Ready')).toMatchObject({
+  it('is not healthy if the cluster was unreachable', () => {
+    expect(condition(status(runResult({}, { unreachable: 'ECONNREFUSED' })), 'Healthy')).toMatchObject({
       status: 'False',
       reason: 'EngineUnreachable',
+      message: 'the cluster could not be read: ECONNREFUSED',
     });
   });
 
-  it('is stalled if settings are invalid', () => {
-    expect(condition(status(runResult(), { problems: ['a is wrong', 'b too'] }), 'Stalled')).toMatchObject({
+  it('keeps what the reconciler wrote about the settings', () => {
+    const ready = {
+      type: 'Ready',
       status: 'True',
-      message: 'a is wrong; b too; the defaults are used instead',
-    });
+      reason: 'Scheduled',
+      message: 'the checks run every 20m',
+      lastTransitionTime: '2026-11-21T09:00:00Z',
+    } as const;
+    const built = status(runResult(), { previous: { observedGeneration: 2, conditions: [ready] } });
+    expect(built.observedGeneration).toBe(2);
+    expect(condition(built, 'Ready')).toEqual(ready);
+    expect(status(runResult()).observedGeneration).toBeUndefined();
   });
 
   it('has the current run next to the latest report', () => {
     const before = status(runResult());
-    const during = withRunning(before, { id: 'api-0000000f', checks: [], checksTotal: 33 }, 3, now);
+    const during = withRunning(before, { id: 'api-0000000f', checks: [], checksTotal: 33 });
     expect(runningId(during)).toBe('api-0000000f');
     expect(during.checks).toEqual(before.checks);
-    expect(runningId(withRunning(during, { id: 'run-2', checks: [], checksTotal: 33 }, 3, now))).toBe('run-2');
+    expect(runningId(withRunning(during, { id: 'run-2', checks: [], checksTotal: 33 }))).toBe('run-2');
     expect(withoutRunning(during)).toEqual(before);
     expect(runningId(status(runResult(), { previous: during }))).toBeUndefined();
     expect(runningId(undefined)).toBeUndefined();

@@ -86,9 +86,11 @@ describe('an interval', () => {
   it.each([
     ['20m', 1_200_000],
     ['1h30m', 5_400_000],
-    ['1000ms', 1_000],
+    ['60000ms', 60_000],
+    ['1m', 60_000],
     ['24d', 2_073_600_000],
-    ['999ms', undefined],
+    ['59999ms', undefined],
+    ['10s', undefined],
     ['25d', undefined],
     ['', undefined],
     ['20', undefined],

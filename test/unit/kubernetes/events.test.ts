@@ -2,9 +2,9 @@ import { Registry } from 'prom-client';
 import { beforeEach, expect, it } from 'vitest';
 import { KubernetesEvents } from '../../../src/kubernetes/events.ts';
 import type { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
-import { role, stored } from '../../builders/resources.ts';
+import { role, stored, withMeta } from '../../builders/resources.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
-import { metrics, silent } from '../operator/fakes.ts';
+import { loggedLines, metrics } from '../operator/fakes.ts';
 
 interface Sent {
   readonly method: string;
@@ -19,6 +19,7 @@ let cut: () => void;
 let clock: FakeClock;
 let registry: Registry;
 let events: KubernetesEvents;
+let lines: Record<string, unknown>[];
 
 beforeEach(() => {
   [sent, clock, registry] = [[], new FakeClock(), new Registry()];
@@ -36,11 +37,13 @@ beforeEach(() => {
     },
   } as unknown as KubernetesTransport;
   const counters = metrics(registry);
+  const { log, lines: logged } = loggedLines();
+  lines = logged;
   events = new KubernetesEvents({
     transport,
     clock,
     onDropped: () => counters.eventDropped(),
-    log: silent,
+    log,
     instance: 'pod-1',
   });
 });
@@ -97,16 +100,67 @@ it('sends further Events after a failed one, counts that one, and starts no seri
   expect(await dropped()).toBe(1);
 });
 
-it('queues a thousand Events while the API server does not answer, and counts the dropped ones', async () => {
+/** Blocks the API server's answers until the returned function is called. */
+function block(): () => void {
   let release = (): void => {};
   const blocked = new Promise<void>((resolve) => (release = resolve));
   answer = () => blocked;
-  for (let index = 0; index < 1101; index++) events.record(analysts, 'Normal', 'Ready', `message ${index}`);
+  return release;
+}
+
+it('queues a thousand Events while the API server does not answer, and counts the dropped ones', async () => {
+  const release = block();
+  for (let index = 0; index < 1101; index++) events.record(analysts, 'Normal', `Reason${index}`, 'x');
   await settle();
   expect(await dropped()).toBe(100);
   release();
   await events.close();
   expect(sent).toHaveLength(1001);
+});
+
+it('drops a Normal for a Warning when the queue is full, and sends Warnings first', async () => {
+  const release = block();
+  for (let index = 0; index < 1001; index++) events.record(analysts, 'Normal', `Reason${index}`, 'x');
+  await settle();
+  for (let index = 0; index < 100; index++) events.record(analysts, 'Warning', `Bad${index}`, 'x');
+  for (let index = 0; index < 100; index++) events.record(analysts, 'Normal', `Late${index}`, 'x');
+  await settle();
+  expect(await dropped()).toBe(200);
+  release();
+  await events.close();
+  const types = sent.map(({ body }) => body['type']);
+  expect(types.slice(1, 101)).toEqual(Array.from({ length: 100 }, () => 'Warning'));
+  expect(types).toHaveLength(1001);
+});
+
+it('drops a Warning only for other Warnings', async () => {
+  const release = block();
+  for (let index = 0; index < 1101; index++) events.record(analysts, 'Warning', `Bad${index}`, 'x');
+  await settle();
+  expect(await dropped()).toBe(100);
+  release();
+  await events.close();
+  expect(sent).toHaveLength(1001);
+});
+
+it('limits the Events of one kind and reason over all objects, Warnings and Normals apart, and their log lines', async () => {
+  const of = (index: number) => role(`r${index}`, {}, withMeta({ uid: `uid-${index}` }));
+  for (let index = 0; index < 5000; index++) {
+    events.record(of(index), 'Normal', 'PolicyNotFound', 'x');
+    events.record(of(index), 'Warning', 'Invalid', 'x');
+  }
+  await events.close();
+  expect(sent.filter(({ body }) => body['type'] === 'Normal')).toHaveLength(20);
+  expect(sent.filter(({ body }) => body['type'] === 'Warning')).toHaveLength(40);
+  expect(await dropped()).toBe(10_000 - 60);
+  expect(lines.length).toBeLessThan(10);
+  sent = [];
+  clock.jump(2 * 60_000);
+  for (let index = 0; index < 5; index++) events.record(of(index + 5000), 'Normal', 'PolicyNotFound', 'x');
+  await events.close();
+  expect(sent).toHaveLength(2);
+  // The log says how many were left out since the last line.
+  expect(lines.at(-1)).toMatchObject({ reason: 'PolicyNotFound', suppressed: expect.any(Number) });
 });
 
 it('does not delay the shutdown when the API server does not answer', async () => {

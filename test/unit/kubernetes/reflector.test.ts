@@ -126,10 +126,12 @@ describe('listing', () => {
 
   test('a slow list is not an error', async () => {
     api.putSilently('a');
-    api.script('list', (response, request) => setTimeout(() => api.serveList(response, request), 100));
+    const answered = Promise.withResolvers<void>();
+    api.script('list', (response, request) => void answered.promise.then(() => api.serveList(response, request)));
     create();
-    await sleep(50);
+    await until('a list', () => api.count('list') === 1);
     expect(reflector.health().synced).toBe(false);
+    answered.resolve();
     await reflector.synced;
     expect(errors).toEqual([]);
   });
@@ -190,11 +192,11 @@ describe('watching', () => {
     expect(errors).toEqual([]);
   });
 
-  test('requests a random duration between five and ten minutes', async () => {
+  test('requests a random duration between 15 and 22 seconds', async () => {
     for (const [chance, seconds] of [
-      [0, '300'],
-      [0.5, '450'],
-      [0.999, '600'],
+      [0, '15'],
+      [0.5, '19'],
+      [0.999, '22'],
     ] as const) {
       clock.chance = chance;
       const seen = api.count('watch');
@@ -357,10 +359,10 @@ describe('watching', () => {
     await watching();
     const { metadata } = api.put('a');
     await until('the event', () => names().includes('a'));
-    await clock.expire(180_000);
+    await clock.expire(25_000);
     await until('a second watch', () => api.count('watch') === 2);
     expect(api.last('watch').get('resourceVersion')).toBe(metadata.resourceVersion);
-    expect(messages()).toEqual([expect.stringContaining('nothing received within 180000 ms')]);
+    expect(messages()).toEqual([expect.stringContaining('nothing received within 25000 ms')]);
     await until('the first watch is closed', () => api.watches.length === 1);
   });
 
@@ -368,13 +370,13 @@ describe('watching', () => {
     api.script('watch', () => {});
     await create().synced;
     await until('a watch', () => api.count('watch') === 1);
-    await clock.expire(30_000);
+    await clock.expire(20_000);
     await until('a second watch', () => api.count('watch') === 2);
-    expect(messages()).toEqual([expect.stringContaining('nothing received within 30000 ms')]);
+    expect(messages()).toEqual([expect.stringContaining('nothing received within 20000 ms')]);
   });
 
   test('a watch that exceeds its duration is ended', async () => {
-    await create({ watchSeconds: [10, 10], watchGraceMs: 5000, idleMs: 60_000 }).synced;
+    await create({ watchSeconds: [5, 5], watchGraceMs: 3000, idleMs: 60_000 }).synced;
     await watching();
     const chatter = setInterval(() => api.bookmark(), 20);
     try {
@@ -394,8 +396,8 @@ describe('watching', () => {
     await create().synced;
     await until('the sixth watch', () => api.count('watch') === 6);
     expect(messages()).toEqual(Array(5).fill('the watch of roles.olapwarden.io ended at once, without any event'));
-    const waits = clock.waits.filter((ms) => [400, 800, 1600, 3200, 6400].includes(ms));
-    expect(waits).toEqual([400, 800, 1600, 3200, 6400]);
+    const waits = clock.waits.filter((ms) => [400, 800, 1500].includes(ms));
+    expect(waits).toEqual([400, 800, 1500, 1500, 1500]);
   });
 });
 
@@ -408,16 +410,15 @@ describe('server errors', () => {
     expect(clock.waits).toContain(7000 + 0.5 * 800);
   });
 
-  test('500: the delays double up to 30 s, and start again after a successful watch', async () => {
+  test('500: the delays double up to 3 s, and start again after a successful watch', async () => {
     const broken = (response: Parameters<typeof json>[0]) => json(response, 500, failure(500, 'InternalError'));
     api.script('list', ...Array.from({ length: 8 }, () => broken));
     clock.chance = 0.999_999;
     create();
     await until('eight failures', () => errors.length === 8);
-    // Time-outs of requests are whole multiples of 30 s; chance is not quite 1, so that waits are not.
-    const waits = () => clock.waits.filter((ms) => ms % 30_000 !== 0).map((ms) => Math.round(ms));
+    const waits = () => clock.waits.map((ms) => Math.round(ms)).filter((ms) => ms <= 3_000);
     await reflector.synced;
-    expect(waits().slice(0, 8)).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+    expect(waits().slice(0, 8)).toEqual([800, 1600, 3000, 3000, 3000, 3000, 3000, 3000]);
     await watching();
     api.put('a');
     await until('the event', () => names().includes('a'));
@@ -425,6 +426,58 @@ describe('server errors', () => {
     api.resetConnections();
     await until('a second watch', () => api.count('watch') === 2);
     expect(waits()).toContain(800);
+  });
+
+  test('403: the delays grow further, but not those of an outage that follows, nor those after it', async () => {
+    const answerWith = (status: number) => (response: Parameters<typeof json>[0]) =>
+      json(response, status, failure(status, 'Stub'));
+    const refused = Array.from({ length: 4 }, () => answerWith(403));
+    const broken = Array.from({ length: 6 }, () => answerWith(503));
+    api.script('list', ...refused, ...broken, answerWith(403));
+    clock.chance = 0.999_999;
+    create();
+    await reflector.synced;
+    const waits = clock.waits.map((ms) => Math.round(ms)).filter((ms) => ms < 10_000);
+    expect(waits.slice(0, 11)).toEqual([800, 1600, 3200, 6400, 800, 1600, 3000, 3000, 3000, 3000, 800]);
+  });
+
+  test('after an outage of 45 s the view is current within five seconds', async () => {
+    clock.chance = 0.999_999;
+    await create().synced;
+    await watching();
+    api.put('a');
+    await until('the event', () => names().includes('a'));
+    const endsAt = clock.monotonic() + 45_000;
+    const down = (response: Parameters<typeof json>[0]) => {
+      if (clock.monotonic() < endsAt) json(response, 503, failure(503, 'ServiceUnavailable'));
+      else api.serveWatch(response);
+    };
+    api.script('watch', ...Array.from({ length: 100 }, () => down));
+    api.resetConnections();
+    await until('a failure', () => reflector.health().lastError !== undefined);
+    await until('the end of the outage', () => reflector.health().lastError === undefined);
+    expect(clock.monotonic()).toBeGreaterThan(endsAt);
+    expect(clock.monotonic() - endsAt).toBeLessThan(5_000);
+  });
+
+  test('410 after an outage: lists at once, but only once without a watch in between', async () => {
+    await create().synced;
+    await watching();
+    const broken = (response: Parameters<typeof json>[0]) => json(response, 500, failure(500, 'InternalError'));
+    const gone = (response: Parameters<typeof json>[0]) => json(response, 410, failure(410, 'Expired'));
+    api.script('watch', ...Array.from({ length: 4 }, () => broken), gone, gone, gone);
+    api.resetConnections();
+    await until('a watch after four lists', () => api.count('list') === 4 && api.watches.length === 1);
+    // Four 500 and the reset; the second and the third 410.
+    const waits = clock.waits.filter((ms) => ms < 10_000);
+    expect(waits).toEqual([400, 800, 1500, 1500, 1500, 1500, 1500]);
+    api.bookmark();
+    await until('the bookmark', () => reflector.health().lastError === undefined);
+    clock.waits.length = 0;
+    api.send({ type: 'ERROR', object: failure(410, 'Expired') });
+    await until('a fifth list', () => api.count('list') === 5);
+    await watching();
+    expect(clock.waits.filter((ms) => ms < 10_000)).toEqual([]);
   });
 
   test('the view is available, and its age grows, while the server is unavailable', async () => {

@@ -179,13 +179,13 @@ export function configFor(url: string, token?: () => string): () => KubeConfig {
 }
 
 /** Timers of this length and longer are time-outs. They fire only when a test calls `expire()`. */
-const TIME_OUT_MS = 30_000;
+const TIME_OUT_MS = 10_000;
 /** Timers below that fire this many times sooner. */
 const SPEED = 1000;
 
 /**
  * A clock whose time passes by its timers alone: each one that fires moves it by its delay. So the load of the machine does not matter.
- * Timers below 30 s fire soon, in the order of their times.
+ * Timers below 10 s fire soon, in the order of their times.
  */
 export class TimerClock implements Clock {
   /** All delays that were scheduled, milliseconds. */

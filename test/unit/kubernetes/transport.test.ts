@@ -120,7 +120,7 @@ describe('request', () => {
       response.end('<html>Bad Gateway</html>');
     };
     const error = await failed(transport.request('GET', '/x'));
-    expect(error.message).toBe('the Kubernetes API answered 502 to GET /x');
+    expect(error.message).toBe('the Kubernetes API responded with 502 to GET /x');
   });
 
   test('retries after 429 and after 503 with Retry-After, not after other responses', async () => {
@@ -157,7 +157,7 @@ describe('request', () => {
   test('times out if the server sends nothing or an incomplete response', async () => {
     answer = () => {};
     const silent = await failed(transport.request('GET', '/x', { timeoutMs: 2000 }));
-    expect(silent.message).toBe('the Kubernetes API did not answer GET /x: nothing received within 2000 ms');
+    expect(silent.message).toBe('the Kubernetes API did not respond to GET /x: nothing received within 2000 ms');
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('{');
@@ -183,7 +183,7 @@ describe('request', () => {
   test('reports a refused connection', async () => {
     const away = new KubernetesTransport(configFor('http://127.0.0.1:1'), { clock });
     const error = await failed(away.request('GET', '/x'));
-    expect(error.message).toMatch(/^the Kubernetes API did not answer GET \/x: connect ECONNREFUSED/);
+    expect(error.message).toMatch(/^the Kubernetes API did not respond to GET \/x: connect ECONNREFUSED/);
     await away.close();
   });
 

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Controller } from '../../../src/operator/controller-loop.ts';
@@ -8,7 +9,8 @@ import type { Subject } from '../../../src/operator/reconciler.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { role, secret, withMeta } from '../../builders/resources.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
+import { until } from '../../support/until.ts';
+import { FakeRecorder, FakeStore, loggedLines, metrics, silent } from './fakes.ts';
 
 type RolePlan = Plan<StatusOf<'Role'>>;
 const ready: RolePlan = { actions: [], status: { outcome: READY, fields: { policyCount: 2 } } };
@@ -19,6 +21,7 @@ let recorder: FakeRecorder;
 let registry: Registry;
 let plan: () => RolePlan;
 let reconciled: number;
+let log: Logger;
 let controller: Controller<'Role', Subject<'Role'>>;
 
 function start(...objects: ConstructorParameters<typeof FakeStore>): void {
@@ -33,7 +36,7 @@ function start(...objects: ConstructorParameters<typeof FakeStore>): void {
         return plan();
       },
     },
-    { store, recorder, clock, metrics: metrics(registry), log: silent },
+    { store, recorder, clock, metrics: metrics(registry), log },
   );
   controller.start();
 }
@@ -41,6 +44,7 @@ function start(...objects: ConstructorParameters<typeof FakeStore>): void {
 beforeEach(() => {
   [clock, recorder, registry, reconciled] = [new FakeClock(), new FakeRecorder(), new Registry(), 0];
   plan = () => ready;
+  log = silent;
 });
 afterEach(() => controller.stop());
 
@@ -82,14 +86,16 @@ describe('the status', () => {
     expect(store.writes).toHaveLength(2);
   });
 
-  it('records an Event when the reason changes, none when a number does', async () => {
+  it('records an Event when the reason changes, none for a first Ready or a changed number', async () => {
     start(role('analysts'));
     await clock.advance(0);
     plan = () => ({ actions: [], status: { outcome: READY, fields: { policyCount: 3 } } });
     await clock.advance(11 * 60_000);
     plan = () => ({ actions: [], status: { outcome: { class: 'stalled', reason: 'Bad', message: 'no' }, fields: {} } });
     await clock.advance(11 * 60_000);
-    expect(recorder.events).toEqual(['Normal Ready analysts: the resource is ready', 'Warning Bad analysts: no']);
+    plan = () => ready;
+    await clock.advance(11 * 60_000);
+    expect(recorder.events).toEqual(['Warning Bad analysts: no', 'Normal Ready analysts: the resource is ready']);
   });
 });
 
@@ -145,6 +151,16 @@ describe('an error', () => {
       type: 'Stalled',
       message: 'the API server says no',
     });
+  });
+
+  it('that all of 15,000 objects have is logged fewer than ten times', async () => {
+    const { lines, ...kept } = loggedLines();
+    log = kept.log;
+    start(...Array.from({ length: 15_000 }, (_, index) => role(`r${index}`)));
+    store.failures.push(...Array.from({ length: 15_000 }, () => new StoreError('unavailable', 'slow down')));
+    await until('every write failed', () => store.failures.length === 0);
+    expect(lines.length).toBeLessThan(10);
+    expect(lines[0]).toMatchObject({ code: 'unavailable', error: 'slow down', suppressed: 0 });
   });
 
   it('in the reconciler stops neither other objects nor the retry', async () => {

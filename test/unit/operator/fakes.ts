@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { EventRecorder } from '../../../src/kubernetes/events.ts';
 import { prometheusMetrics, type OperatorMetrics } from '../../../src/operator/metrics.ts';
@@ -7,6 +7,13 @@ import type { ObjectMeta } from '../../../src/resources/meta.ts';
 import { StoreError, type ResourceStore, type StoreEvent } from '../../../src/store/resource-store.ts';
 
 export const silent = pino({ level: 'silent' });
+
+/** A log that keeps its lines. */
+export function loggedLines(): { log: Logger; lines: Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({}, { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) });
+  return { log, lines };
+}
 
 export function metrics(registry = new Registry()): OperatorMetrics {
   return prometheusMetrics(registry);

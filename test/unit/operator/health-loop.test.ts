@@ -4,11 +4,16 @@ import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import type { StatusChange } from '../../../src/health/report.ts';
 import { runningId } from '../../../src/health/report.ts';
 import type { Gather, GatherRequest } from '../../../src/health/run.ts';
-import type { RunOutcome } from '../../../src/health/metrics.ts';
+import { NO_METRICS } from '../../../src/health/metrics.ts';
 import { createHealthLoop, type HealthLoop, type HealthLoopOptions } from '../../../src/operator/health-loop.ts';
-import { REPORT_NAME, type ClusterHealthReportSpec } from '../../../src/resources/cluster-health-report.ts';
+import {
+  MAX_REPORTS,
+  REPORT_NAME,
+  type ClusterHealthReportSpec,
+} from '../../../src/resources/cluster-health-report.ts';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
 import { readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
+import { clusterHealthReport, withMeta } from '../../builders/resources.ts';
 import { snapshot, table } from '../../builders/snapshot.ts';
 import { ReplayEngine } from '../../support/replay-engine.ts';
 import { MemoryStore } from '../access/memory-store.ts';
@@ -19,7 +24,7 @@ const cluster = (tables: readonly TableSnapshot[] = []): ClusterSnapshot => snap
 
 let store: MemoryStore;
 let runs: GatherRequest[];
-let ends: RunOutcome[];
+let ends: string[];
 let changes: StatusChange[];
 let loop: HealthLoop | undefined;
 let leads: boolean;
@@ -50,7 +55,7 @@ function start(more: Partial<HealthLoopOptions> = {}): void {
     engine: new ReplayEngine('1.5.1'),
     clock: systemClock,
     log: pino({ level: 'silent' }),
-    metrics: { run: (end) => void ends.push(end), engineCall: () => undefined },
+    metrics: { ...NO_METRICS, run: (end, name) => void ends.push(name === REPORT_NAME ? end : `${name} ${end}`) },
     isLeader: () => leads,
     onStatusChange: (_, change) => void changes.push(change),
     gather: (request) => {
@@ -107,8 +112,8 @@ describe('the health task', () => {
   it('follows a changed interval', async () => {
     start();
     await pass(5_100);
-    await setSpec({ interval: '10s' });
-    await pass(30_100);
+    await setSpec({ interval: '1m' });
+    await pass(180_100);
     expect(runs).toHaveLength(4);
   });
 
@@ -121,19 +126,30 @@ describe('the health task', () => {
     expect(report()?.status?.lastRunTime).toMatch(/^2026-11-21T10:15:00/u);
   });
 
-  it('continues with an invalid schedule and reports it', async () => {
+  it('continues with an invalid schedule at the default interval', async () => {
     start();
     await settle();
-    await setSpec({ schedule: 'every now and then' });
+    await setSpec({ schedule: 'every now and then yes' });
     await pass(5_100);
-    const stalled = () => report()?.status?.conditions?.find(({ type }) => type === 'Stalled');
-    expect(stalled()?.message).toContain('not a cron expression');
     await pass(20 * 60_000);
     expect(runs).toHaveLength(2);
-    await setSpec({});
-    await annotate('again');
-    await pass(100);
-    expect(stalled()).toBeUndefined();
+  });
+
+  it('runs after a start at the times of a schedule only if one was missed', async () => {
+    start();
+    await pass(5_100);
+    await setSpec({ schedule: '0 12 * * *' });
+    await loop?.stop();
+    start();
+    await pass(60 * 60_000);
+    expect(runs).toHaveLength(1);
+    await loop?.stop();
+    await pass(2 * 60 * 60_000);
+    start();
+    await pass(5_100);
+    expect(runs).toHaveLength(2);
+    await pass(23 * 60 * 60_000);
+    expect(report()?.status?.lastRunTime).toMatch(/^2026-11-22T12:00:00/u);
   });
 
   it('does not run while suspended, except on demand', async () => {
@@ -180,7 +196,7 @@ describe('the health task', () => {
     expect(report()?.status?.observedRunAt).toBe('api-0000000a');
   });
 
-  it('shows the current run in a condition', async () => {
+  it('shows the current run without a condition that deployments would wait for', async () => {
     const held = Promise.withResolvers<ClusterSnapshot>();
     start();
     await pass(5_100);
@@ -189,6 +205,7 @@ describe('the health task', () => {
     await pass(100);
     expect(runningId(report()?.status)).toBe('api-0000000b');
     expect(report()?.status).toMatchObject({ pass: CATALOGUE.length });
+    expect(report()?.status?.conditions?.map(({ type }) => type)).toEqual(['Healthy']);
     held.resolve(cluster());
     await pass(100);
     expect(runningId(report()?.status)).toBeUndefined();
@@ -271,26 +288,15 @@ describe('the health task', () => {
     await loop?.stop();
     const current = report();
     if (current?.status === undefined) throw new Error('there is no report');
-    const dead = {
-      type: 'Reconciling',
-      status: 'True',
-      reason: 'Running',
-      message: 'run `api-dead` is under way',
-      lastTransitionTime: '2026-11-21T10:00:00Z',
-    } as const;
     await store.updateStatus('ClusterHealthReport', {
       ...current,
       spec: { suspend: true },
-      status: {
-        ...current.status,
-        conditions: [dead],
-        running: { id: 'api-dead', checks: [], checksTotal: CATALOGUE.length },
-      },
+      status: { ...current.status, running: { id: 'api-dead', checks: [], checksTotal: CATALOGUE.length } },
     });
     start();
     await pass(100);
     expect(runningId(report()?.status)).toBeUndefined();
-    expect(report()?.status?.conditions).toEqual([]);
+    expect(report()?.status).toMatchObject({ pass: CATALOGUE.length });
   });
 
   it('retries failed writes with growing delays', async () => {
@@ -321,5 +327,85 @@ describe('the health task', () => {
     start();
     await pass(5_100);
     expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: CATALOGUE.length } });
+  });
+});
+
+describe('several reports', () => {
+  const named = (name: string) => store.get('ClusterHealthReport', name);
+
+  it('have their own schedules, checks and thresholds, and run one after another', async () => {
+    let [active, most] = [0, 0];
+    gather = async () => {
+      most = Math.max(most, ++active);
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      active--;
+      return cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
+    };
+    store.seed(clusterHealthReport('strict', { interval: '5m' }));
+    store.seed(
+      clusterHealthReport('lenient', {
+        schedule: '*/10 * * * *',
+        thresholds: { REPLICATION_CHECK: { minReplication: 1 } },
+        disabledChecks: ['SEGMENT_COUNT_CHECK'],
+      }),
+    );
+    start();
+    await pass(30_000);
+    expect(runs).toHaveLength(3);
+    expect(most).toBe(1);
+    expect(named('strict')?.status).toMatchObject({ fail: 1, pass: CATALOGUE.length - 1 });
+    expect(named('lenient')?.status).toMatchObject({ fail: 0, pass: CATALOGUE.length - 1 });
+    expect(report()?.status).toMatchObject({ fail: 1 });
+    await pass(19 * 60_000);
+    // Three more of `strict`, and one of `lenient` at 10:10.
+    expect(runs).toHaveLength(7);
+    expect(ends.sort()).toEqual([
+      'lenient success',
+      'lenient success',
+      'strict success',
+      'strict success',
+      'strict success',
+      'strict success',
+      'success',
+    ]);
+  });
+
+  it('are not created again after their deletion, and a run of a deleted one is aborted', async () => {
+    const aborted: string[] = [];
+    start();
+    await pass(5_100);
+    gather = (request) =>
+      new Promise((resolve) =>
+        request.signal.addEventListener('abort', () => {
+          aborted.push('run');
+          resolve(cluster());
+        }),
+      );
+    await store.create('ClusterHealthReport', clusterHealthReport('extra'));
+    await pass(5_100);
+    expect(runningId(named('extra')?.status)).toMatch(/^run-/u);
+    await store.delete('ClusterHealthReport', 'extra');
+    await pass(100);
+    expect(aborted).toEqual(['run']);
+    expect(named('extra')).toBeUndefined();
+    gather = async () => cluster();
+    await annotate('still works');
+    await pass(100);
+    expect(report()?.status?.observedRunAt).toBe('still works');
+  });
+
+  it('run for at most sixteen, and for a further one when another is deleted', async () => {
+    for (let index = 0; index < MAX_REPORTS; index++) {
+      const creationTimestamp = new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString();
+      store.seed(clusterHealthReport(`r${index}`, { suspend: false }, withMeta({ creationTimestamp })));
+    }
+    start();
+    await pass(10_000);
+    expect(runs).toHaveLength(MAX_REPORTS);
+    expect(report()?.status?.pass).toBeDefined();
+    expect(named(`r${MAX_REPORTS - 1}`)?.status).toBeUndefined();
+    await store.delete('ClusterHealthReport', 'r0');
+    await pass(10_000);
+    expect(named(`r${MAX_REPORTS - 1}`)?.status?.pass).toBeDefined();
   });
 });

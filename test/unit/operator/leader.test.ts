@@ -134,7 +134,7 @@ describe('two candidates', () => {
     await elector.stop();
   });
 
-  it('a former leader does not take away the lease of the new one', async () => {
+  it('a former leader does not release the lease of the new one', async () => {
     const leases = new FakeLeases();
     const paused = candidate('a', leases, new FakeClock());
     await settle();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loopTask, startOperator, type LeaderTask, type Operator } from '../../../src/operator/operator.ts';
-import { buildHashSecret, hashSecretKey } from '../../../src/access/service-token.ts';
-import { policy, role, serviceToken, withMeta } from '../../builders/resources.ts';
+import { hashSecretKey } from '../../../src/access/service-token.ts';
+import { legacyHashSecret, policy, role, serviceToken, withMeta } from '../../builders/resources.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeStore, metrics, silent } from './fakes.ts';
 
@@ -25,14 +25,19 @@ describe('without a Kubernetes API', () => {
   });
 
   it('keeps the tokens of a folder whose state was lost, and deletes those of deleted ServiceTokens', async () => {
-    const before = serviceToken('job', {}, withMeta({ uid: 'before' }));
+    const accessKey = 'a'.repeat(16);
+    const before = serviceToken(accessKey, {}, withMeta({ uid: 'before' }));
     const gone = serviceToken('gone', {}, withMeta({ uid: 'gone' }));
-    const hashes = { accessKey: 'a'.repeat(16), secretHash: hashSecretKey('s'.repeat(32)) };
-    const store = new FakeStore(serviceToken('job'), buildHashSecret(before, hashes), buildHashSecret(gone, hashes));
+    const hashes = { accessKey, secretHash: hashSecretKey('s'.repeat(32)) };
+    const store = new FakeStore(
+      serviceToken(accessKey),
+      legacyHashSecret(before, hashes),
+      legacyHashSecret(gone, hashes),
+    );
     const clock = standalone(store);
     await clock.advance(0);
-    expect(store.get('ServiceToken', 'job')?.status).toMatchObject({ accessKey: hashes.accessKey });
-    expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['job-hash']);
+    expect(store.get('ServiceToken', accessKey)?.status).toMatchObject(hashes);
+    expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual([`${accessKey}-hash`]);
   });
 
   it('waits until the store has synced', async () => {

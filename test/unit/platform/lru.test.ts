@@ -49,7 +49,46 @@ describe('LruCache', () => {
   });
 });
 
+describe('entries of an LruCache that must stay', () => {
+  const pinned = () => new LruCache<string, { used: boolean }>({ maxWeight: 2, isPinned: ({ used }) => used });
+
+  it('are not evicted; the next ones are', () => {
+    const cache = pinned();
+    cache.set('a', { used: true });
+    cache.set('b', { used: false });
+    cache.set('c', { used: false });
+    expect([cache.peek('a'), cache.peek('b'), cache.peek('c')].map((value) => value !== undefined)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it('exceed the limit if all must stay, and no longer', () => {
+    const cache = pinned();
+    const values = ['a', 'b', 'c', 'd'].map((key) => {
+      const value = { used: true };
+      cache.set(key, value);
+      return value;
+    });
+    expect(cache.size).toBe(4);
+    for (const value of values) value.used = false;
+    cache.set('e', { used: true });
+    expect([cache.size, cache.peek('d') !== undefined, cache.peek('e') !== undefined]).toEqual([2, true, true]);
+  });
+});
+
 describe('ExpiringLruCache', () => {
+  it('drops what has expired', async () => {
+    const clock = new FakeClock();
+    const cache = new ExpiringLruCache<string, number>(clock, 10);
+    cache.set('short', 1, 100);
+    cache.set('long', 2, 1000);
+    expect(cache.dropExpired()).toBe(2);
+    await clock.advance(100);
+    expect([cache.dropExpired(), cache.size]).toEqual([1, 1]);
+  });
+
   it('returns a value until its own lifetime is over', async () => {
     const clock = new FakeClock();
     const cache = new ExpiringLruCache<string, number>(clock, 10);

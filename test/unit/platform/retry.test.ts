@@ -78,7 +78,7 @@ describe('retry', () => {
     expect(attempts).toEqual([1]);
   });
 
-  it('waits as long as the server asked for, in addition to the backoff', async () => {
+  it('waits as long as the server requested, in addition to the backoff', async () => {
     const clock = new FakeClock();
     const outcome = outcomeOf(retry(failing(1).work, optionsFor(clock, { retryAfterMs: () => 5000 })));
     await clock.advance(5100);

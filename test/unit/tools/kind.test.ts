@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createSocket, type AddressInfo, type Server } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chooseCluster, dockerWorks } from '../../support/kind/choice.ts';
 import { kindConfig, RELAY_PORTS, relayPod } from '../../support/kind/config.ts';
+import { until } from '../../support/until.ts';
 
 const NO_ROOT = 'a node in namespaces of its own needs root';
 
@@ -105,11 +105,8 @@ describe('a relay', () => {
     const relay = spawn(process.execPath, args, { stdio: 'inherit' });
     const ask = () => fetch(`http://127.0.0.1:${port}/x`, { headers: { connection: 'close' } }).catch(() => undefined);
     try {
-      let answer = await ask();
-      for (let attempt = 0; answer === undefined && attempt < 100; attempt++) {
-        await sleep(50);
-        answer = await ask();
-      }
+      let answer: Response | undefined;
+      await until('the relay answers', async () => (answer = await ask()) !== undefined);
       expect(await answer?.text()).toBe('you asked for /x');
     } finally {
       relay.kill();

@@ -143,7 +143,7 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     const syntax = jsonErrors(state);
     return syntax.length > 0 ? syntax : options.lint(state.doc.toString());
   };
-  // SQL is not linted: only Pinot knows its dialect.
+  // SQL is not linted: only Pinot implements its dialect completely.
   if (options.language === 'json') extensions.push(lintGutter(), linter(lint, { delay: 300 }));
   const view = new EditorView({ state: EditorState.create({ doc: options.value, extensions }), parent, root });
   return {

@@ -179,6 +179,12 @@ export type WhoAmI = {
     readonly name: string;
     readonly srn: string;
   }>;
+  readonly assignments: ReadonlyArray<{
+    readonly role: string;
+    readonly subject: string;
+    readonly subjectType: 'user-email' | 'group' | 'domain' | 'service-token';
+    readonly expiresAt: string | null;
+  }>;
   readonly policies: ReadonlyArray<{
     readonly name: string;
     readonly srn: string;

@@ -12,7 +12,7 @@ export class ApiError extends Error {
 type Listener = () => void;
 const expired = new Set<Listener>();
 
-/** Calls `listener` when a response says that the session has expired. Returns a function that removes the listener. */
+/** Calls `listener` when a response shows that the session has expired. Returns a function that removes the listener. */
 export function onSessionExpired(listener: Listener): () => void {
   expired.add(listener);
   return () => expired.delete(listener);

@@ -13,6 +13,7 @@ import type {
 } from './api-types.ts';
 
 export type {
+  AccessReview,
   WhoCan,
   Assignment,
   GatewayInfo,

@@ -3,6 +3,7 @@ import { Link } from '../components/basics.tsx';
 import { useLocation } from '../lib/router.ts';
 import { AssignmentsTab } from './access/assignments.tsx';
 import { PoliciesTab } from './access/policies.tsx';
+import { ReviewTab } from './access/review.tsx';
 import { RolesTab } from './access/roles.tsx';
 import { TokensTab } from './access/tokens.tsx';
 
@@ -11,6 +12,7 @@ const TABS = [
   { id: 'policies', label: 'Policies', body: PoliciesTab },
   { id: 'assignments', label: 'Assignments', body: AssignmentsTab },
   { id: 'tokens', label: 'Service tokens', body: TokensTab },
+  { id: 'review', label: 'Review', body: ReviewTab },
 ] as const;
 
 export function AccessPage(): JSX.Element {

@@ -1,4 +1,12 @@
-import { COLLECTIONS, CONSTANTS, RESERVED, RESERVED_FUNCTIONS, type Keyword, type Mark } from '../keywords.ts';
+import {
+  BINARY_MARKS,
+  COLLECTIONS,
+  CONSTANTS,
+  RESERVED,
+  RESERVED_FUNCTIONS,
+  type Keyword,
+  type Mark,
+} from '../keywords.ts';
 import { call } from './calls.ts';
 import { braces, datetime, interval } from './literals.ts';
 import { queryAhead, tailAhead } from './parts.ts';
@@ -24,21 +32,7 @@ function operators(at: Reader): void {
 
 type Found = 'none' | 'binary' | 'postfix';
 
-const BINARY_MARKS: ReadonlySet<string> = new Set<Mark>([
-  '=',
-  '<',
-  '>',
-  '<=',
-  '>=',
-  '<>',
-  '!=',
-  '+',
-  '-',
-  '*',
-  '/',
-  '%',
-  '||',
-]);
+const BINARY: ReadonlySet<string> = new Set(BINARY_MARKS);
 const BINARY_WORDS = ['AND', 'OR', 'LIKE', 'ILIKE', 'RLIKE', 'ESCAPE'] as const;
 const QUANTIFIERS = ['ANY', 'SOME', 'ALL'] as const;
 
@@ -49,7 +43,7 @@ function operator(at: Reader): Found {
 }
 
 function markOperator(at: Reader, key: string): Found {
-  if (!BINARY_MARKS.has(key)) return 'none';
+  if (!BINARY.has(key)) return 'none';
   at.takeMark(key as Mark);
   if (at.key(1) === '(') at.takeOne(QUANTIFIERS);
   return 'binary';

@@ -88,7 +88,7 @@ function setOption(at: Reader): Option {
   at.emit({ kind: 'name', parts });
   at.expectMark('=');
   const key = checkedKey(at, parts.join('.'));
-  // The engine prints a number anew: it would read the database `2024` in `02024`.
+  // The engine normalizes numbers: it would read `02024` as the database `2024`.
   if (key.toLowerCase() === 'database' && at.peek().kind !== 'string') throw at.unexpected('a string');
   return { key, value: setValue(at), at: offset };
 }

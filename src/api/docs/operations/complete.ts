@@ -11,8 +11,8 @@ export const OPERATION_DOCS: DocsByOperation = { ...RBAC_DOCS, ...OTHER_DOCS };
 const NAME = NAME_PATTERN.slice(1, -1);
 
 /**
- * Patterns and examples of parameters, by name. Patterns are not part of the validation: there a message says more than that a pattern does not
- * match, for example which name would be valid.
+ * Patterns and examples of parameters, by name. The patterns are not used for validation, whose messages are more precise: they suggest a valid
+ * name, for example.
  */
 const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly example: unknown }>> = {
   roleSrn: { pattern: `^srn2:role#${NAME}$`, example: 'srn2:role#analysts' },
@@ -42,7 +42,7 @@ const FIELD_PATTERNS: readonly (readonly [schema: string, field: string, pattern
 
 const oneOrMore = (item: Json): Json => ({ anyOf: [item, { type: 'array', items: item, minItems: 1, maxItems: 256 }] });
 
-/** The document of a policy as requests may have it. It is parsed by a parser of its own, which names the path and the nearest valid name. */
+/** The policy document of a request. Its own parser reports the path and the nearest valid name. */
 const DOCUMENT_SCHEMAS: Json = {
   PolicyDocumentInput: {
     type: 'object',

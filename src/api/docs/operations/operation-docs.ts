@@ -1,4 +1,4 @@
-/** What the schemas of an operation do not say, for the OpenAPI document. */
+/** Descriptions and examples of an operation in addition to its schemas, for the OpenAPI document. */
 export interface OperationDocs {
   /** What the 2xx response has. */
   readonly ok: string;

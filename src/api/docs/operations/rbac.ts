@@ -104,7 +104,7 @@ export const RBAC_DOCS: DocsByOperation = {
     links: {
       deleteAssignment: {
         operationId: 'deleteAssignment',
-        description: 'Takes the role from the subject.',
+        description: 'Removes the role from the subject.',
         parameters: { roleSrn: '$request.path.roleSrn' },
         requestBody: { subject: '$response.body#/subject', subjectType: '$response.body#/subjectType' },
       },
@@ -172,6 +172,7 @@ export const RBAC_DOCS: DocsByOperation = {
       authenticator: 'oidc',
       subjects: [{ subject: 'ada@example.com', subjectType: 'user-email' }],
       roles: [{ name: ROLE.name, srn: ROLE.srn }],
+      assignments: [{ role: ROLE.name, ...SUBJECT, expiresAt: '2026-12-31T00:00:00.000Z' }],
       policies: [{ name: SUMMARY.name, srn: SUMMARY.srn }],
     },
   },
@@ -202,7 +203,7 @@ export const RBAC_DOCS: DocsByOperation = {
     },
   },
   accessReview: {
-    ok: 'What nobody used.',
+    ok: 'The roles, statements, assignments and service tokens without recent use.',
     response: {
       trackedSince: '2026-01-01',
       unusedDays: 90,
@@ -212,7 +213,7 @@ export const RBAC_DOCS: DocsByOperation = {
     },
   },
   whoCan: {
-    ok: 'Who may do the action, by their roles.',
+    ok: 'The subjects that may perform the action, and the roles that allow it.',
     response: { total: 0, subjects: [], totalRoles: 0, roles: [] },
   },
 };

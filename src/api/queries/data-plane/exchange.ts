@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Logger } from 'pino';
 import type { Principal } from '../../../access/principal.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { type AccessLog, cutAnswer } from '../../server/logs/access-log.ts';
+import { type AccessLog, cutAnswer, sentStatus } from '../../server/logs/access-log.ts';
 import type { AnswerTarget } from '../../proxy/answer-writer.ts';
 import { errorAnswer, knownError } from '../../server/app-errors.ts';
 import { clientAddress, type Trust } from '../../server/request/client-address.ts';
@@ -26,7 +26,7 @@ export interface ExchangeParts {
 /** A request that is served without fastify, and its response. */
 export class Exchange implements RequestContext, AnswerTarget {
   readonly id: string;
-  readonly ip: string;
+  readonly clientAddress: string;
   readonly request: IncomingMessage;
   readonly raw: ServerResponse;
   readonly log: RequestContext['log'];
@@ -46,11 +46,11 @@ export class Exchange implements RequestContext, AnswerTarget {
     this.routeOptions = { url: route };
     this.#parts = parts;
     this.id = requestIdOf(request.headers);
-    this.ip = clientAddress(request, parts.trust);
+    this.clientAddress = clientAddress(request, parts.trust);
     this.log = new RequestLog(parts.logger, { reqId: this.id }, {});
     const startedAt = parts.clock.monotonic();
     response.once('close', () => {
-      const { id, method, url, ip: clientAddress } = this;
+      const { id, method, url, clientAddress } = this;
       const principal = (this.principal as Principal | null)?.srn;
       parts.record({ id, method, url, route, principal, clientAddress, startedAt }, response);
       this.#closed = true;
@@ -64,8 +64,8 @@ export class Exchange implements RequestContext, AnswerTarget {
     else this.#closers.push(call);
   }
 
-  onAnswered(call: (status: number) => void): void {
-    this.onClose(() => call(this.raw.statusCode));
+  onAnswered(call: (status: number | undefined) => void): void {
+    this.onClose(() => call(sentStatus(this.raw)));
   }
 
   /** Aborts when the client disconnects before the response is complete. */

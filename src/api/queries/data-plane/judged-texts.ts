@@ -5,7 +5,7 @@ import { LruCache } from '../../../platform/lru.ts';
 const MAX_TEXTS = 1_000;
 /** Longer texts are rarely repeated, so they are not cached. */
 const MAX_LENGTH = 8 * 1024;
-/** Characters of what was found, which can be many times those of the text. */
+/** Characters of the cached results; a result can be many times longer than its text. */
 const MAX_FOUND_LENGTH = 16 * 1024;
 
 /**

@@ -57,7 +57,8 @@ export async function readQuery(
   const multistage = MULTISTAGE_PATHS.has(requestClass.sql.path);
   const judged = judgeTexts(exchange, query, multistage, reading.texts);
   const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
-  const tables = named.length === 0 ? [] : await reading.engine.actualTables(named);
+  const { signal, principal } = exchange;
+  const tables = named.length === 0 ? [] : await reading.engine.actualTables(named, signal, principal.srn);
   requireQuery(exchange, tables);
   const headers = engineHeaders(exchange, judged.database);
   return { path: requestClass.sql, paging, tables, fields: bodyFields(query, judged), headers };

@@ -28,7 +28,8 @@ export async function tableHints(
     throw new HttpError(400, `\`FORWARD_TABLE\` names more than ${MAX_TABLE_HINTS} tables`);
   }
   const database = databaseOf(exchange.headers);
-  const named = await known.actualTables(hints.flatMap((name) => judgedTableNames(name, database)));
+  const written = hints.flatMap((name) => judgedTableNames(name, database));
+  const named = await known.actualTables(written, exchange.signal, exchange.principal.srn);
   requireQuery(exchange, named);
   return [...new Set([...tables, ...named])];
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { MonotonicClock } from '../../../platform/clock.ts';
 import type { Principal } from '../../../access/principal.ts';
+import { LruCache } from '../../../platform/lru.ts';
 import { classOf, type RequestKind, runsQuery } from '../request/classify.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError } from '../errors.ts';
@@ -57,9 +58,8 @@ interface Caller {
 /** Counts requests and running queries per caller, and rejects those above the limits. */
 export class Limits {
   readonly #options: LimitsOptions;
-  readonly #callers = new Map<string, Caller>();
-  /** Most recent caller, which is also the last map entry. */
-  #last: Caller | undefined;
+  /** Counters with running queries stay until these queries end. */
+  readonly #callers = new LruCache<string, Caller>({ maxWeight: MAX_CALLERS, isPinned: ({ queries }) => queries > 0 });
   readonly #base: CallerLimits;
   readonly #hasRoles: boolean;
 
@@ -123,23 +123,10 @@ export class Limits {
 
   #caller(srn: string, rate: number): Caller {
     const known = this.#callers.get(srn);
-    if (known !== undefined && known === this.#last) return known;
-    const caller = known ?? { tokens: rate * BURST_SECONDS, at: this.#options.clock.monotonic(), queries: 0 };
-    // Map order is the order of last use.
-    this.#callers.delete(srn);
+    if (known !== undefined) return known;
+    const caller = { tokens: rate * BURST_SECONDS, at: this.#options.clock.monotonic(), queries: 0 };
     this.#callers.set(srn, caller);
-    this.#last = caller;
-    if (this.#callers.size > MAX_CALLERS) this.#evictOne();
     return caller;
-  }
-
-  #evictOne(): void {
-    for (const [srn, { queries }] of this.#callers) {
-      // Counters with running queries must stay until these queries end.
-      if (queries > 0) continue;
-      this.#callers.delete(srn);
-      return;
-    }
   }
 }
 
@@ -224,7 +211,7 @@ export function registerLimits(app: FastifyInstance, limits: Limits | undefined)
     // Public routes have no principal, despite the type.
     if ((request.principal as Principal | null) === null) return;
     countRequest(limits, request, classOf(request.raw).kind, (call) => {
-      // The client may have left while its credential was checked.
+      // The client may have disconnected while its credential was checked.
       if (reply.raw.destroyed) call();
       else reply.raw.once('close', call);
     });

@@ -33,6 +33,14 @@ export function cutAnswer(response: AnswerState, status: number): void {
   response.destroy();
 }
 
+/** The status of a closed response; undefined if the connection ended before a status was sent. */
+export function sentStatus({
+  headersSent,
+  statusCode,
+}: Pick<AnswerState, 'headersSent' | 'statusCode'>): number | undefined {
+  return headersSent ? statusCode : undefined;
+}
+
 export type AccessLog = (request: AnsweredRequest, response: AnswerState) => void;
 
 /**

@@ -46,16 +46,37 @@ export const AuditRecord = Type.Object(
     route: Type.String({ description: 'Pattern of the path.' }),
     action: Type.String({ description: 'The action that was required, such as `AttachPolicy`.' }),
     resource: Type.String({ description: 'SRN of the resource that the action was required on.' }),
-    outcome: StringEnum(['succeeded', 'denied', 'rejected', 'failed'], {
+    outcome: StringEnum(['succeeded', 'denied', 'rejected', 'failed', 'unknown'], {
       description:
-        'denied: no right; rejected: an invalid request or a conflict (status 4xx); failed: status 5xx, parts of it may have been written, see `changes`.',
+        'denied: no right; rejected: an invalid request or a conflict (status 4xx); failed: status 5xx, parts of it may have been written, see `changes`; unknown: the client disconnected before the response.',
     }),
-    status: Type.Integer({ description: 'HTTP status of the response.' }),
+    status: Type.Integer({ description: 'HTTP status of the response; 499 if the client disconnected before it.' }),
     decision: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
     statements: Type.Array(Statement, {
       maxItems: 10,
       description: 'The first statements that determined the decision.',
     }),
+    path: Type.Optional(
+      Type.String({
+        description:
+          'Path of a write outside of the RBAC manager, as it was forwarded to the engine, without the query string.',
+      }),
+    ),
+    parameters: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'Its parameters that say what changes, such as `type` and `state`. Others, and its body, can contain credentials.',
+      }),
+    ),
+    also: Type.Optional(
+      Type.Array(Type.Object({ action: Type.String(), resource: Type.String() }, { additionalProperties: false }), {
+        maxItems: 20,
+        description: 'Other actions that the write required, all allowed.',
+      }),
+    ),
+    alsoCount: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Number of these actions, also if not all are listed.' }),
+    ),
     message: Type.Optional(Type.String({ description: 'Error message of the response.' })),
     role: Type.Optional(Type.String({ description: 'Name of the role that the write is about.' })),
     policy: Type.Optional(Type.String({ description: 'Name of the policy that the write is about.' })),

@@ -6,6 +6,8 @@ import type { Clock } from '../../../platform/clock.ts';
 import { jsonDifferences } from '../../../platform/json-diff.ts';
 import { LruCache } from '../../../platform/lru.ts';
 import type { RequestContext } from '../context.ts';
+import type { Called, Required } from '../pending-writes.ts';
+import { CLIENT_CLOSED } from './access-log.ts';
 import type { AuditRecord } from './audit-record.ts';
 
 /** The names that a write is about. */
@@ -16,8 +18,14 @@ export interface WriteOutcome {
   readonly action: string;
   readonly resource: Srn;
   readonly decision: Decision;
-  /** HTTP status of the response. */
-  readonly status: number;
+  /** HTTP status of the response; undefined if the client disconnected before it was sent. */
+  readonly status: number | undefined;
+  /** The call, if its route does not say what it changes. */
+  readonly called?: Called;
+  /** Other actions that the write required, the first of them. */
+  readonly also?: readonly Pick<Required, 'action' | 'resource'>[];
+  /** Number of all of them. */
+  readonly alsoCount?: number;
   /** Error message of the response. */
   readonly message?: string | undefined;
   readonly about?: About;
@@ -34,7 +42,9 @@ export interface AuditLogOptions {
 /** Equal denied calls within a window of this length are one record, and one more with their number at its end. */
 const DENIED_WINDOW_MS = 300_000;
 /** Denied calls that are counted at the same time. The least recent one is recorded early where there are more. */
-const MAX_DENIED = 10_000;
+const MAX_DENIED = 2000;
+/** Characters of a name that was asked about. Nothing is allowed on a longer one. */
+const MAX_NAME = 1024;
 const MAX_STATEMENTS = 10;
 const LIMITS = { maxDifferences: 100, maxValueLength: 4096, maxLength: 16_384 };
 const MAX_CHANGES = 20;
@@ -62,7 +72,7 @@ export class AuditLog {
 
   /** Records a call that was denied before it did anything. */
   denied(request: RequestContext, action: string, resource: Srn, decision: Decision): void {
-    const key = `${request.principal.srn}\n${action}\n${formatSrn(resource)}`;
+    const key = `${request.principal.srn}\n${action}\n${srnView(resource)}`;
     const known = this.#denied.get(key);
     if (known !== undefined) {
       known.repeated++;
@@ -88,7 +98,19 @@ export class AuditLog {
   }
 
   #record(request: RequestContext, outcome: WriteOutcome): AuditRecord {
-    const { action, resource, decision, status, message, about, asked, changes } = outcome;
+    const {
+      action,
+      resource,
+      decision,
+      status,
+      message,
+      about,
+      asked,
+      changes,
+      called,
+      also = [],
+      alsoCount,
+    } = outcome;
     const { principal } = request;
     return {
       version: 1,
@@ -97,15 +119,17 @@ export class AuditLog {
       requestId: request.id,
       principal: principal.srn,
       authenticator: principal.authenticator,
-      clientAddress: request.ip,
+      clientAddress: request.clientAddress,
       method: request.method,
       route: request.routeOptions.url ?? '',
       action,
-      resource: formatSrn(resource),
+      resource: srnView(resource),
       outcome: outcomeOf(status),
-      status,
+      status: status ?? CLIENT_CLOSED,
       decision: decision.reason,
       statements: decision.matchedStatements.slice(0, MAX_STATEMENTS).map(statementView),
+      ...called,
+      ...(also.length === 0 ? {} : { also: also.map(requiredView), alsoCount }),
       ...(message === undefined ? {} : { message }),
       ...about,
       ...(asked === undefined ? {} : { asked: bounded(asked) }),
@@ -125,7 +149,20 @@ export class AuditLog {
   }
 }
 
-function outcomeOf(status: number): AuditRecord['outcome'] {
+function srnView(resource: Srn): string {
+  const text = formatSrn(resource);
+  return text.length <= MAX_NAME ? text : `${text.slice(0, MAX_NAME)}…`;
+}
+
+function requiredView({ action, resource }: Pick<Required, 'action' | 'resource'>): {
+  action: string;
+  resource: string;
+} {
+  return { action, resource: srnView(resource) };
+}
+
+function outcomeOf(status: number | undefined): AuditRecord['outcome'] {
+  if (status === undefined) return 'unknown';
   if (status === 403) return 'denied';
   if (status >= 500) return 'failed';
   return status >= 400 ? 'rejected' : 'succeeded';

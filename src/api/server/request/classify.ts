@@ -60,6 +60,7 @@ const EXACT: Readonly<Record<string, RequestKind>> = {
   'clusterHealth/list': 'health',
   'periodictask/run': 'task',
   'periodictask/names': 'task',
+  'timeseries/languages': 'controller',
 };
 
 /** By first path segment. */

@@ -48,6 +48,6 @@ function readJson({ headers }: WithHeaders, body: Buffer, limits: JsonLimits): u
     return parseStrictJson(body, { ...limits, maxBytes: body.length });
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    throw new HttpError(400, `the body is refused: ${error.message}`, { cause: error });
+    throw new HttpError(400, `invalid body: ${error.message}`, { cause: error });
   }
 }

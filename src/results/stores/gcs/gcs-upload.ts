@@ -12,7 +12,7 @@ const PART_BYTES = 8 * 1024 * 1024;
 const ATTEMPTS = 4;
 const BACKOFF: BackoffOptions = { baseMs: 500, maxMs: 2000, jitter: 'half' };
 const ABORT_TIMEOUT_MS = 5_000;
-/** "Resume Incomplete": the `range` header says which bytes the server has; more are expected. */
+/** "Resume Incomplete": the `range` header has the bytes that the server has stored; more are expected. */
 const RESUME = 308;
 const COMPLETE = Number.POSITIVE_INFINITY;
 

@@ -99,7 +99,7 @@ export class Leftovers {
   async #removeUnpaired({ requestId, record }: StoredPair, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const [here, missing] = record === undefined ? [ROWS, RECORD] : [RECORD, ROWS];
-    // Listings take time and may be unordered, so the bucket is asked whether the other object exists.
+    // Listings take time and may be unordered, so a request checks whether the other object exists.
     if ((await client.size(requestId + missing, signal)) === undefined) await client.delete(requestId + here, signal);
   }
 }

@@ -19,7 +19,7 @@ export interface ObjectWriterParts {
   readonly requestId: string;
   /** Writes the record, which makes the result visible. */
   readonly publish: (record: ResultRecord) => Promise<ResultReader>;
-  /** Called when nothing is being written any more; with an error if the objects of a discarded result could not be removed. */
+  /** Called when all writes have ended; with an error if the objects of a discarded result could not be removed. */
   readonly onEnd: (failure?: unknown) => void;
 }
 

@@ -1,28 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceTokenAuthenticator } from '../../../../src/access/authenticators/service-token.ts';
 import { Directory } from '../../../../src/access/directory.ts';
-import { buildHashSecret, hashSecretKey } from '../../../../src/access/service-token.ts';
-import { role, roleAssignment, serviceToken, stored } from '../../../builders/resources.ts';
+import { hashSecretKey } from '../../../../src/access/service-token.ts';
+import { role, roleAssignment, serviceToken, stored, withHashes } from '../../../builders/resources.ts';
 import { MemoryStore } from '../memory-store.ts';
 
 const ACCESS = 'abcdefghij012345';
 const SECRET = 'abcdefghijklmnopqrstuvwxyz012345';
 const OLD_SECRET = '543210zyxwvutsrqponmlkjihgfedcba';
+const OLDEST_SECRET = '000000zyxwvutsrqponmlkjihgfedcba';
 const NOW = new Date('2026-11-01T12:00:00Z');
 
 function setUp(options: { expiresAt?: string; assigned?: boolean; previousExpiresAt?: string } = {}) {
   const { expiresAt, assigned = true, previousExpiresAt } = options;
   const store = new MemoryStore();
-  const token = serviceToken('ci', expiresAt === undefined ? {} : { expiresAt }, stored());
-  store.seed(
-    token,
-    role('r'),
-    buildHashSecret(token, {
-      accessKey: ACCESS,
-      secretHash: hashSecretKey(SECRET),
-      ...(previousExpiresAt === undefined ? {} : { previousHash: hashSecretKey(OLD_SECRET), previousExpiresAt }),
-    }),
-  );
+  const oldest = { hash: hashSecretKey(OLDEST_SECRET), validUntil: '2026-11-01T11:59:59Z' };
+  const hashes = withHashes({
+    accessKey: ACCESS,
+    secretHash: hashSecretKey(SECRET),
+    previousHashes:
+      previousExpiresAt === undefined
+        ? []
+        : [oldest, { hash: hashSecretKey(OLD_SECRET), validUntil: previousExpiresAt }],
+  });
+  store.seed(serviceToken('ci', expiresAt === undefined ? {} : { expiresAt }, stored(), hashes), role('r'));
   if (assigned) store.seed(roleAssignment('a', { role: 'r', subjects: [{ type: 'service-token', name: 'ci' }] }));
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
   return { store, authenticator: new ServiceTokenAuthenticator(directory, { now: () => NOW.getTime() }) };
@@ -109,18 +110,17 @@ describe('ServiceTokenAuthenticator', () => {
       (await authenticator.authenticate(basic(ACCESS, secret))).outcome;
     expect(await outcome(within, OLD_SECRET)).toBe('authenticated');
     expect(await outcome(within, SECRET)).toBe('authenticated');
+    expect(await outcome(within, OLDEST_SECRET)).toBe('rejected');
     expect(await outcome(after, OLD_SECRET)).toBe('rejected');
     expect(await outcome(after, SECRET)).toBe('authenticated');
     expect(await outcome(broken, OLD_SECRET)).toBe('rejected');
   });
 
-  it('rejects a token after its object or its Secret was deleted', async () => {
-    for (const [kind, name] of [
-      ['ServiceToken', 'ci'],
-      ['Secret', 'ci-hash'],
-    ] as const) {
+  it('rejects a token after its object was deleted, or its hash removed', async () => {
+    for (const deleted of [true, false]) {
       const { store, authenticator } = setUp();
-      await store.delete(kind, name);
+      if (deleted) await store.delete('ServiceToken', 'ci');
+      else store.replace({ ...store.get('ServiceToken', 'ci')!, status: { accessKey: ACCESS } });
       expect(await authenticator.authenticate(basic(ACCESS, SECRET))).toMatchObject({ outcome: 'rejected' });
     }
   });

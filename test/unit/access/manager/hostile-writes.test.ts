@@ -107,7 +107,7 @@ it('a renewal by a gateway behind the store does not shorten an assignment witho
   expect(one.store.truth('RoleAssignment')[0]?.spec.subjects[0]?.expiresAt).toBeUndefined();
 });
 
-it('warnings do not tell whether a name exists that the caller may not read', async () => {
+it('warnings do not reveal whether a name exists that the caller may not read', async () => {
   const { store, manager } = gateway();
   store.seed(role('team'), policy('secret-project-x'));
   const warningsFor = (name: string) =>

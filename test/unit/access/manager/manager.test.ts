@@ -1,3 +1,4 @@
+import { hashSecretKey } from '../../../../src/access/service-token.ts';
 import { describe, expect, it } from 'vitest';
 import { Directory } from '../../../../src/access/directory.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
@@ -7,6 +8,8 @@ import type { Principal } from '../../../../src/access/principal.ts';
 import { NAME_PATTERN } from '../../../../src/resources/meta.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
 import { policy, role, roleAssignment } from '../../../builders/resources.ts';
+import { settle } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryStore, SharedBackend } from '../memory-store.ts';
 
 const NOW = new Date('2026-11-01T12:00:00Z');
@@ -39,7 +42,7 @@ function setUp(backend = new SharedBackend()) {
   return { store, directory, manager, pauses };
 }
 
-/** Makes EVE hold everything, so that she may hand on every policy. */
+/** Gives EVE all rights, so that she may grant every policy. */
 function seedAdministrator(store: MemoryStore): void {
   store.seed(
     policy('all', { statements: [{ effect: 'allow', resources: ['*'] }] }),
@@ -60,7 +63,7 @@ describe('concurrent edits of one role on two gateways', () => {
     const gateways = [setUp(backend), setUp(backend)];
     gateways[0]!.store.seed(role('shared'), ...Array.from({ length: 20 }, (_, index) => policy(`p${index}`)));
     seedAdministrator(gateways[0]!.store);
-    await new Promise((resolve) => void setTimeout(resolve, 5));
+    await settle();
     await Promise.all(
       Array.from({ length: 20 }, (_, index) => gateways[index % 2]!.manager.roles.attach(EVE, 'shared', `p${index}`)),
     );
@@ -169,11 +172,65 @@ describe('assignments', () => {
 describe('service tokens', () => {
   it('leave no object if the hash could not be stored', async () => {
     const { store, manager } = setUp();
-    store.beforeWrite = (_verb, kind) => {
-      if (kind === 'Secret') throw new StoreError('unavailable', 'the API is away');
-    };
+    store.updateStatus = () => Promise.reject(new StoreError('unavailable', 'the API is away'));
     expect(await code(manager.serviceTokens.create(EVE, { description: 'x' }))).toBe('unavailable');
     expect(store.truth('ServiceToken')).toEqual([]);
+  });
+
+  it('get their hash also if the operator writes the status at the same time', async () => {
+    const { store, manager } = setUp();
+    const updateStatus = store.updateStatus.bind(store);
+    let first = true;
+    store.updateStatus = async (kind, object) => {
+      if (!first) return updateStatus(kind, object);
+      first = false;
+      const status = { state: 'Unassigned', conditions: [] };
+      await updateStatus(kind, { ...object, status });
+      throw new StoreError('conflict', 'the object was changed');
+    };
+    const issued = await manager.serviceTokens.create(EVE, { description: 'x' });
+    expect(store.truth('ServiceToken')).toMatchObject([
+      { status: { state: 'Unassigned', accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey) } },
+    ]);
+    expect(JSON.stringify(store.truth('ServiceToken'))).not.toContain(issued.secretKey);
+    expect(store.truth('Secret')).toEqual([]);
+  });
+});
+
+describe('the warnings of a policy', () => {
+  it('end the reading of the tables after two seconds, and leave out tables then', async () => {
+    const clock = new FakeClock();
+    const store = new MemoryStore();
+    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
+    let reading: AbortSignal | undefined;
+    const tables = {
+      actualTables: (_names: readonly string[], signal: AbortSignal) => {
+        reading = signal;
+        return new Promise<never>((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        });
+      },
+      tableNames: () => [],
+    };
+    const manager = new RbacManager({ store, directory, clock, tables });
+    const statements = [{ resources: ['srn2:table#nosuch', 'srn2:role#nosuch'] }];
+    const warnings = manager.policyWarnings(EVE, { statements });
+    await clock.advance(1999);
+    expect(reading?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(reading?.aborted).toBe(true);
+    expect(await warnings).toEqual([expect.stringContaining('role `nosuch`')]);
+  });
+
+  it('leave no timer where the tables could be read', async () => {
+    const clock = new FakeClock();
+    const store = new MemoryStore();
+    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
+    const tables = { actualTables: async (names: readonly string[]) => names, tableNames: () => ['events'] };
+    const manager = new RbacManager({ store, directory, clock, tables });
+    const found = await manager.policyWarnings(EVE, { statements: [{ resources: ['srn2:table#nosuch'] }] });
+    expect(found).toHaveLength(1);
+    expect(clock.timers).toBe(0);
   });
 });
 

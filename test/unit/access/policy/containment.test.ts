@@ -240,7 +240,7 @@ describe('containment', () => {
     expect(findMissingGrant(caller, { gained: statements(allow(['Query'], 'srn2:table#a')) })?.action).toBe('Query');
   });
 
-  it('gives up after a bounded amount of work', () => {
+  it('stops after a bounded amount of work', () => {
     const names = (part: number): string[] =>
       Array.from({ length: 256 }, (_, index) => `srn2:table#${'a*'.repeat(400)}${part}-${index}`);
     const many = Array.from({ length: 8 }, (_, index) => allow(['Query'], ...names(index)));

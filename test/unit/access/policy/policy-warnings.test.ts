@@ -36,6 +36,36 @@ describe('the warnings of a policy', () => {
     expect(warn(['srn2:table#nosuch'], { ...KNOWN, tables: [] })).toHaveLength(1);
   });
 
+  it('read the existing names once for each kind, however many resources a policy has', () => {
+    let reads = 0;
+    /** Counts each time that the list is gone through. */
+    const counted = (...names: string[]): readonly string[] => {
+      reads++;
+      return names;
+    };
+    const tables = new Proxy(['events'], {
+      get(list, key, receiver) {
+        if (key === Symbol.iterator) reads++;
+        return Reflect.get(list, key, receiver) as unknown;
+      },
+    });
+    const known: KnownNames = { ...KNOWN, tables, namesOf: () => counted('analysts') };
+    const resources = Array.from({ length: 500 }, () => ['srn2:table#events', 'srn2:role#analysts']).flat();
+    expect(warn([...resources, 'srn2:policy#x', 'srn2:policy#y'], known)).toHaveLength(2);
+    expect(reads).toBe(3);
+  });
+
+  it('suggest names for the first three only, and not where the search would take long', () => {
+    const meant = (known: KnownNames, ...resources: string[]): number =>
+      warn(resources, known).filter((text) => text.includes('did you mean')).length;
+    expect(meant(KNOWN, ...Array.from({ length: 10 }, () => 'srn2:table#evnets'))).toBe(3);
+    const long = 'e'.repeat(49);
+    expect(meant({ ...KNOWN, tables: [`${long}x`] }, `srn2:table#${long}`)).toBe(0);
+    const many = (length: number): string[] => Array.from({ length }, (_, index) => `events${index}`);
+    expect(meant({ ...KNOWN, tables: many(2000) }, 'srn2:table#evnets1')).toBe(1);
+    expect(meant({ ...KNOWN, tables: many(2001) }, 'srn2:table#evnets1')).toBe(0);
+  });
+
   it('are at most 20, with the number of the others', () => {
     const warnings = warn(Array.from({ length: 25 }, (_, index) => `srn2:table#t${index}`));
     expect(warnings).toHaveLength(21);

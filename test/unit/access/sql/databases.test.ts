@@ -63,7 +63,7 @@ const CASES: readonly Case[] = [
   {
     recording: 'query_mse_quoted_whole',
     judged: ['sales.customers'],
-    text: '"sales.customers"',
+    text: '"sales"."customers"',
     header: 'sales',
     sentAs: 'query_mse_header_prefixed',
   },

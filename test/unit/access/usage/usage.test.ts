@@ -191,7 +191,7 @@ describe('a decision', () => {
 });
 
 describe('the tracker', () => {
-  it('writes at most once in ten minutes, and not at all where nothing is new', async () => {
+  it('writes at most once in ten minutes, and only new uses', async () => {
     const { tracker, clock, document } = tracked();
     let writes = 0;
     for (let minute = 0; minute < 120; minute++) {
@@ -237,7 +237,7 @@ describe('the tracker', () => {
     expect(tracker.since).toBe(dayOf(Date.parse('2025-01-01')));
   });
 
-  it('goes on after a failure, and writes the rest at the end', async () => {
+  it('continues after a failure, and writes the rest at the end', async () => {
     const { tracker, clock, document } = tracked();
     document.failures.push(...Array.from({ length: 3 }, () => new StoreError('unavailable', 'no API')));
     tracker.mark('first');
@@ -253,7 +253,7 @@ describe('the tracker', () => {
     expect(document.writes).toBe(writes);
   });
 
-  it('is bounded in memory, and no longer claims what it dropped', async () => {
+  it('is bounded in memory, and excludes dropped days from the record', async () => {
     const { tracker, clock } = tracked();
     const since = tracker.since;
     tracker.mark('old');

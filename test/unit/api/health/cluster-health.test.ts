@@ -51,7 +51,6 @@ async function finish(result: RunResult, observed: string | undefined = runAt())
     generation: 1,
     runAt: observed,
     maxFindings: 20,
-    problems: [],
     now,
   });
   await store.updateStatus('ClusterHealthReport', { ...current, status });
@@ -200,7 +199,7 @@ describe('GET /periodictask/run', () => {
   });
 
   it('joins a run in progress', async () => {
-    const running = withRunning(undefined, { id: 'run-0000000b', checks: [], checksTotal: 33 }, 1, now);
+    const running = withRunning(undefined, { id: 'run-0000000b', checks: [], checksTotal: 33 });
     await store.updateStatus('ClusterHealthReport', { ...report(), status: running });
     expect((await get(`/periodictask/run?taskName=${TASK}`)).body).toMatchObject({ taskId: 'run-0000000b' });
     expect(runAt()).toBeUndefined();
@@ -211,7 +210,7 @@ describe('GET /periodictask/run', () => {
     await expect.poll(runAt).toBe('api-80000000');
     await store.updateStatus('ClusterHealthReport', {
       ...report(),
-      status: withRunning(report().status, { id: 'api-80000000', checks: [], checksTotal: 33 }, 1, now),
+      status: withRunning(report().status, { id: 'api-80000000', checks: [], checksTotal: 33 }),
     });
     await finish(runResult({ REPLICATION_CHECK: 1 }));
     expect((await answer).body).toMatchObject({
@@ -223,7 +222,7 @@ describe('GET /periodictask/run', () => {
   it('waits for the end of a run that it joined', async () => {
     await store.updateStatus('ClusterHealthReport', {
       ...report(),
-      status: withRunning(undefined, { id: 'run-1', checks: [], checksTotal: 33 }, 1, now),
+      status: withRunning(undefined, { id: 'run-1', checks: [], checksTotal: 33 }),
     });
     const subscribe = vi.spyOn(store, 'subscribe');
     const answer = get(`/periodictask/run?taskName=${TASK}&wait=true`);

@@ -7,7 +7,7 @@ import { createEngine } from '../../../../src/pinot/connection.ts';
 import { callHeaders } from '../../../../src/api/proxy/call-headers.ts';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
 import { authorizerBy, testApp, TEST_HEADERS } from '../../../support/app.ts';
-import { FakeEngine, type SeenRequest } from '../../../support/fake-engine.ts';
+import { FakeEngine, isListing, type SeenRequest } from '../../../support/fake-engine.ts';
 
 let fake: FakeEngine;
 let app: FastifyInstance;
@@ -56,10 +56,7 @@ async function send(head: string, headers: readonly string[] = [], body: string 
 }
 
 /** Requests that the engine received, without those for the gateway's table list. */
-const receivedRequests = (): SeenRequest[] =>
-  fake.seen.filter(
-    ({ method, url }) => method !== 'GET' || !/^\/(databases|tables\/livebrokers|logicalTables)$/.test(url),
-  );
+const receivedRequests = (): SeenRequest[] => fake.seen.filter((request) => !isListing(request));
 
 async function forwards(head: string, headers: readonly string[] = [], body: string | Buffer = '') {
   expect(await send(head, headers, body)).toBe(200);

@@ -220,7 +220,7 @@ describe('calls of the controller', () => {
     expect((await get(url)).statusCode).toBe(403);
   });
 
-  it('are refused where the header and the prefix disagree', async () => {
+  it('are rejected if the header and the prefix differ', async () => {
     grant(EVERYTHING);
     expect((await get('/tables/default.customers', SALES)).statusCode).toBe(400);
     expect((await get('/tables/sales.deals', { database: 'other' })).json()).toMatchObject({
@@ -242,7 +242,65 @@ describe('calls of the controller', () => {
     expect((await post('/tasks/execute', { taskType: 'T', tableName: 'sales.deals' })).statusCode).toBe(200);
   });
 
-  it('list the tables of the database that is asked for, filtered', async () => {
+  describe('of logical tables', () => {
+    const physical = { physicalTableConfigMap: { customers_OFFLINE: {} }, refOfflineTableName: 'customers_OFFLINE' };
+    const write = (call: string, tableName: string, headers: Record<string, string>, more: object = physical) => {
+      const [method, url] = call.split(' ') as ['POST' | 'PUT', string];
+      for (const name of ['', '/view', '/sales.view', '/default.view'])
+        fake.json(`${method} /logicalTables${name}`, {});
+      return app.inject({ method, url, headers, payload: { tableName, ...more } });
+    };
+    const READS_PHYSICAL = allow('Query', 'srn2:table#sales.customers');
+
+    // The engine compares the names of path and body before it adds the database of the header to both.
+    it.each([
+      ['PUT /logicalTables/view', 'view', SALES],
+      ['PUT /logicalTables/sales.view', 'view', SALES],
+      ['PUT /logicalTables/view', 'sales.view', SALES],
+      ['PUT /logicalTables/sales.view', 'sales.view', SALES],
+      ['POST /logicalTables', 'view', SALES],
+      ['POST /logicalTables', 'sales.view', SALES],
+    ])('name the table in the path as in the body: %s %s', async (call, tableName, headers) => {
+      grant(allow('CreateTable UpdateTableConfig', 'srn2:table#sales.view'), READS_PHYSICAL);
+      expect((await write(call, tableName, headers)).statusCode).toBe(200);
+      const url = call.startsWith('PUT') ? `/logicalTables/${tableName}` : '/logicalTables';
+      const body = JSON.stringify({ tableName, ...physical });
+      expect(fake.seen.at(-1)).toMatchObject({ url, headers: { database: 'sales' }, body });
+      // Neither the table of that name nor the physical tables of another database.
+      grant(allow('*', 'srn2:table#view', 'srn2:table#customers'), READS_PHYSICAL);
+      expect((await write(call, tableName, headers)).statusCode).toBe(403);
+      grant(allow('*', 'srn2:table#sales.view', 'srn2:table#customers'));
+      expect((await write(call, tableName, headers)).statusCode).toBe(403);
+    });
+
+    it('are refused where path and body name different tables', async () => {
+      grant(EVERYTHING);
+      const refused = await write('PUT /logicalTables/view', 'other', SALES);
+      expect([refused.statusCode, refused.json<{ message: string }>().message]).toEqual([
+        400,
+        'the path names the table `view`, but `tableName` in the body is `other`',
+      ]);
+      expect((await write('PUT /logicalTables/sales.view', 'view', {})).statusCode).toBe(400);
+      expect((await write('PUT /logicalTables/view', 'default.view', {})).statusCode).toBe(200);
+      expect(fake.seen.at(-1)?.url).toBe('/logicalTables/default.view');
+    });
+
+    it.each([true, 'true', 1, 'x'])(
+      'over another cluster (`multiCluster`: %j) need `Query` on the cluster',
+      async (multiCluster) => {
+        const own = [allow('CreateTable', 'srn2:table#view'), allow('Query', 'srn2:table#customers')];
+        const remote = { physicalTableConfigMap: { customers_OFFLINE: { multiCluster } } };
+        grant(...own);
+        expect((await write('POST /logicalTables', 'view', {}, remote)).statusCode).toBe(403);
+        const local = { physicalTableConfigMap: { customers_OFFLINE: { multiCluster: false } } };
+        expect((await write('POST /logicalTables', 'view', {}, local)).statusCode).toBe(200);
+        grant(...own, allow('Query', 'srn2:cluster#*'));
+        expect((await write('POST /logicalTables', 'view', {}, remote)).statusCode).toBe(200);
+      },
+    );
+  });
+
+  it('list the tables of the requested database, filtered', async () => {
     const lists = async (headers: Record<string, string>) => [
       (await get('/tables', headers)).json<{ tables: string[] }>().tables,
       (await get('/schemas', headers)).json<string[]>(),
@@ -307,6 +365,32 @@ describe('calls on the cluster that name a table', () => {
     expect(await send(call, payload, headers)).toBe(200);
   });
 
+  it.each(['DeleteDatabase', 'DeleteTable', 'DeleteSchema', '*'])(
+    'delete no database with a table on which %s is denied',
+    async (action) => {
+      for (const database of ['sales', 'SALES']) {
+        grant(EVERYTHING);
+        expect(await send(`DELETE /databases/${database}`)).toBe(200);
+        grant(EVERYTHING, deny(action, 'srn2:table#sales.deals'));
+        expect(await send(`DELETE /databases/${database}`)).toBe(403);
+      }
+      grant(EVERYTHING, deny(action, 'srn2:table#customers'), deny('Query', 'srn2:table#sales.deals'));
+      expect(await send('DELETE /databases/sales')).toBe(200);
+      expect(await send('DELETE /databases/default')).toBe(403);
+    },
+  );
+
+  it('delete no database whose tables cannot be listed', async () => {
+    grant(EVERYTHING);
+    expect(await send('DELETE /databases/sales')).toBe(200);
+    fake.json('GET /databases', {}, 500);
+    const sent = fake.seen.length;
+    expect(await send('DELETE /databases/sales')).toBe(502);
+    expect(fake.seen.slice(sent).filter(({ method }) => method === 'DELETE')).toEqual([]);
+    grant(allow('*', 'srn2:table#*'));
+    expect(await send('DELETE /databases/sales')).toBe(403);
+  });
+
   it('need no right to the table where no statement denies it', async () => {
     grant(allow('GetTask', 'srn2:cluster#pinot15'));
     expect(await send('GET /tasks/T/sales.deals_OFFLINE/state')).toBe(200);
@@ -317,7 +401,7 @@ describe('calls on the cluster that name a table', () => {
     expect(await send('GET /tasks/tasktypes')).toBe(200);
   });
 
-  it('are not stopped by parts of their paths that are no tables', async () => {
+  it('are not denied because of parts of their paths that are not tables', async () => {
     grant(EVERYTHING, deny('*', 'srn2:table#*'));
     // The gateway lists the tables in the background.
     await expect.poll(() => send('GET /zk/get?path=/pinot15/CONFIGS/CLUSTER/pinot15')).toBe(200);

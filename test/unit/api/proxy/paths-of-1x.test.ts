@@ -4,6 +4,7 @@ import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
 import { dataPlaneOf, testApp } from '../../../support/app.ts';
+import { isListing } from '../../../support/fake-engine.ts';
 import { type DatabasesEngine, databasesEngine } from '../../../support/databases-engine.ts';
 
 // Paths that only Pinot 1.x has, on the recorded cluster: logical tables, other query languages, and the brokers' stored responses.
@@ -50,10 +51,7 @@ const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: 
   app.inject({ method, url, ...(payload && { headers: { 'content-type': 'application/json' }, payload }) });
 const query = (sql: string) => call('POST', '/query/sql', { sql });
 /** Requests other than those for the lists of tables and brokers. */
-const passed = () =>
-  fake.seen
-    .map(({ method, url }) => `${method} ${url}`)
-    .filter((line) => !/^GET \/(?:databases|tables|tables\/livebrokers|logicalTables)$/.test(line));
+const passed = () => fake.seen.filter((request) => !isListing(request)).map(({ method, url }) => `${method} ${url}`);
 
 describe('a logical table', () => {
   it('is read with the right to it, whatever the rights to its physical tables', async () => {
@@ -129,5 +127,46 @@ describe('a call that the gateway cannot judge by tables', () => {
     grant(['*', '*']);
     await call(method, url, payload);
     expect(passed()).toHaveLength(1);
+  });
+
+  const everything = { effect: 'allow', actions: ['*'], resources: ['*'] } as const;
+  const denied = { effect: 'deny', actions: ['Query'], resources: ['srn2:table#sales.deals'] } as const;
+
+  it.each([
+    ['GET', '/timeseries/api/v1/query_range?language=m3ql&query=fetch&start=1&end=2'],
+    ['POST', '/query/timeseries'],
+    ['POST', '/query/compare'],
+  ] as const)('%s %s is stopped by a statement that denies `Query` on any table', async (method, url) => {
+    const payload = method === 'POST' ? { language: 'm3ql', query: 'fetch{table="sales.deals"}' } : undefined;
+    decisions.setPolicy('p', { statements: [everything, denied] });
+    decisions.setRole('r', ['p']);
+    const refused = await call(method, url, payload);
+    expect([refused.statusCode, refused.json<{ message: string }>().message]).toEqual([
+      403,
+      expect.stringMatching(
+        /may not `Query` on `srn2:.*sales\.deals`: a statement of its roles denies it\. The gateway does/,
+      ),
+    ]);
+    expect(passed()).toEqual([]);
+    // Other actions do not matter.
+    decisions.setPolicy('p', { statements: [everything, { ...denied, actions: ['DeleteTable'] }] });
+    await call(method, url, payload);
+    expect(passed()).toHaveLength(1);
+  });
+
+  it('names the rights that a query of time series needs', async () => {
+    grant(['Query', 'srn2:table#*'], ['*', 'srn2:table#*']);
+    const refused = await call('GET', '/timeseries/api/v1/query_range?language=m3ql&query=fetch&start=1&end=2');
+    expect(refused.json<{ message: string }>().message).toBe(
+      '`srn2:user#alice@example.com` may not `*` on the cluster: no statement of its roles allows it. The gateway does not read the language of this query, so it could read any table: it needs `*`, `Query`, `DownloadSegment`, `GetResponseStore` on the cluster, and no statement may deny `Query` on a table',
+    );
+  });
+
+  it('lists the languages of time series to those who may read the configuration of the cluster', async () => {
+    grant(['Query', 'srn2:cluster#*']);
+    expect((await call('GET', '/timeseries/languages')).statusCode).toBe(403);
+    grant(['GetClusterConfig', 'srn2:cluster#*']);
+    await call('GET', '/timeseries/languages');
+    expect(passed()).toEqual(['GET /timeseries/languages']);
   });
 });

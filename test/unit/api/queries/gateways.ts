@@ -34,6 +34,7 @@ export function engineOf(endpoint: EngineEndpoint): Engine & KnownTables {
     endpoint: () => endpoint,
     close: async () => undefined,
     tableNames: () => undefined,
+    currentTables: async () => [],
     actualTables: async (names) => names,
   };
 }

@@ -64,7 +64,7 @@ async function review(
 }
 
 describe('the access review', () => {
-  it('lists what nobody used for as many days, with the day of the last use', async () => {
+  it('lists what was not used for that many days, with the day of the last use', async () => {
     const gateway = await recorded();
     await gateway.pass(10);
     expect(gateway.query()).toBe(true);
@@ -87,7 +87,7 @@ describe('the access review', () => {
     });
   });
 
-  it('lists nothing that the record cannot prove, and says that it is too young', async () => {
+  it('lists nothing while the record is younger than the period, and reports that', async () => {
     const gateway = await recorded();
     await gateway.pass(30);
     expect(await review(gateway)).toMatchObject({ complete: false, total: 0 });

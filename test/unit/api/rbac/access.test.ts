@@ -223,8 +223,30 @@ describe('whoami', () => {
         { subject: 'example.com', subjectType: 'domain' },
       ],
       roles: [{ name: 'table-reader', srn: 'srn2:role#table-reader' }],
+      assignments: [{ role: 'table-reader', subject: ALICE.id, subjectType: 'user-email', expiresAt: null }],
       policies: [{ name: 'table-reader', srn: 'srn2:policy#table-reader' }],
     });
+  });
+
+  it('shows by which assignment the caller has a role, and until when', async () => {
+    const { call, store, clock } = await testGateway({ roles: ['table-reader'] });
+    const until = (ms: number): string => new Date(NOW.getTime() + ms).toISOString();
+    const group = { type: 'group' as const, name: 'analysts' };
+    store.seed(
+      roleAssignment('short', { role: 'table-reader', subjects: [{ ...group, expiresAt: until(1000) }] }),
+      // Of several, the last end counts.
+      roleAssignment('long', { role: 'table-reader', subjects: [{ ...group, expiresAt: until(60_000) }] }),
+      roleAssignment('past', { role: 'health-reader', subjects: [{ ...group, expiresAt: until(-1) }] }),
+      roleAssignment('missing', { role: 'no-such-role', subjects: [group] }),
+      roleAssignment('others', { role: 'health-reader', subjects: [{ type: 'group', name: 'others' }] }),
+    );
+    const own = { role: 'table-reader', subject: ALICE.id, subjectType: 'user-email', expiresAt: null };
+    expect((await call('GET', '/whoami')).body.assignments).toEqual([
+      own,
+      { role: 'table-reader', subject: 'analysts', subjectType: 'group', expiresAt: until(60_000) },
+    ]);
+    clock.time += 60_000;
+    expect((await call('GET', '/whoami')).body.assignments).toEqual([own]);
   });
 });
 

@@ -1,46 +1,29 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import formatsModule from 'ajv-formats';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
-import { AuditLog } from '../../../../src/api/server/logs/audit.ts';
+import type { AuditLog } from '../../../../src/api/server/logs/audit.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
+import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { inPath, testGateway, type TestGateway } from './gateway.ts';
 
-const ROOT = join(import.meta.dirname, '../../../..');
 const DOCUMENT = { version: 'v1', statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#t'] }] };
 const ROLE = `/roles/${inPath('role', 'r')}`;
-
-let validate: ReturnType<Ajv2020['compile']>;
-beforeAll(async () => {
-  const ajv = new Ajv2020({ strict: false });
-  formatsModule.default(ajv);
-  validate = ajv.compile(JSON.parse(await readFile(join(ROOT, 'docs/audit-record.schema.json'), 'utf8')));
-});
 
 let gateway: TestGateway;
 let records: AuditRecord[];
 let clock: FakeClock;
+let audit: AuditLog;
 afterEach(() => gateway.app.close());
 
 async function start(roles: readonly string[] = ['system-admin']): Promise<void> {
   records = [];
   clock = new FakeClock();
-  const audit = new AuditLog({
-    clock,
-    write(record) {
-      const line = JSON.parse(JSON.stringify(record));
-      expect(validate(line), JSON.stringify(validate.errors)).toBe(true);
-      records.push(line);
-    },
-  });
+  audit = validAuditLog(records, clock);
   gateway = await testGateway({ roles, parts: { audit } });
 }
 
 describe('the audit record of a write', () => {
-  it('tells who, from where, what was asked, about what, and the difference', async () => {
+  it('has caller, address, request, resource and the difference', async () => {
     await start();
     await gateway.call('POST', '/roles', { name: 'r', description: 'first' });
     await gateway.call('POST', '/policies', { name: 'p', policyDocument: DOCUMENT });
@@ -144,5 +127,23 @@ describe('the audit record of a denied call', () => {
     ]);
     await gateway.call('GET', ROLE);
     expect(records).toHaveLength(4);
+  });
+
+  it('is recorded early, with its number, if there are more of them than are counted', async () => {
+    await start(['table-reader']);
+    for (let poll = 0; poll < 3; poll++) await gateway.call('GET', ROLE);
+    for (let index = 0; index < 2000; index++) await gateway.call('GET', `/roles/${inPath('role', `r${index}`)}`);
+    const counted = records.filter(({ count }) => count !== 1);
+    expect(counted.map(({ resource, count }) => [resource, count])).toEqual([['srn2:role#r', 2]]);
+    expect(records).toHaveLength(2002);
+  });
+
+  it('is written at the end of the process, too', async () => {
+    await start(['table-reader']);
+    for (let poll = 0; poll < 3; poll++) await gateway.call('GET', ROLE);
+    audit.close();
+    expect(records.map(({ count }) => count)).toEqual([1, 2]);
+    await clock.advance(300_000);
+    expect(records).toHaveLength(2);
   });
 });

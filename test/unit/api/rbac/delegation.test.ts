@@ -35,7 +35,7 @@ const attached = (name: string): object => ({ policySrn: `srn2:policy#${name}` }
 const bob = { subject: 'bob@example.com', subjectType: 'user-email' };
 
 describe('a team that manages its own access', () => {
-  it('hands on what its administrators hold', async () => {
+  it('can grant what its administrators hold', async () => {
     const { call } = await gatewayFor({ 'team-a-own': TEAM, 'team-a-reads': [READS] });
     const steps = [
       await call('POST', '/policies', { name: 'team-a-p', ...document(allow(['Query'], 'srn2:table#a_events')) }),
@@ -106,7 +106,7 @@ describe('a team that manages its own access', () => {
     ]);
   });
 
-  it('does not lift a deny from itself, on any way', async () => {
+  it('cannot remove a deny from itself by any change', async () => {
     const own = {
       'team-a-own': TEAM,
       'team-a-reads': [READS],
@@ -127,7 +127,7 @@ describe('a team that manages its own access', () => {
       expect([status, body.message]).toEqual([
         403,
         expect.stringContaining(
-          'statements[0] of policy `team-a-not` lifts the deny of `Query` on `srn2:table#a_salaries`, which statements[0] of policy `team-a-not` denies to you',
+          'statements[0] of policy `team-a-not` removes the deny of `Query` on `srn2:table#a_salaries`, which statements[0] of policy `team-a-not` denies to you',
         ),
       ]);
     }
@@ -137,7 +137,7 @@ describe('a team that manages its own access', () => {
     const { status, body } = await call('PUT', policyPath('team-a-p'), document(allow(['Query'], 'srn2:table#a_*')));
     expect([status, body.message]).toEqual([
       403,
-      expect.stringContaining('lifts the deny of `Query` on `srn2:table#a_salaries`'),
+      expect.stringContaining('removes the deny of `Query` on `srn2:table#a_salaries`'),
     ]);
     // A deny may be widened and moved to another policy of the role.
     expect((await call('PUT', policyPath('team-a-not'), document(deny(['Que*'], 'srn2:table#a_s*')))).status).toBe(200);
@@ -159,7 +159,7 @@ describe('a team that manages its own access', () => {
   });
 });
 
-describe('rights to hand on more than one holds', () => {
+describe('delegation rights', () => {
   it('are for single policies and roles', async () => {
     const rights = [
       allow(['BindPolicy'], 'srn2:policy#table-reader'),

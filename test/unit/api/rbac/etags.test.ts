@@ -23,7 +23,7 @@ async function send(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, hea
 const etagOf = async (path: string): Promise<string> => String((await send('GET', path, {})).headers['etag']);
 
 describe('ETag', () => {
-  it('is the quoted resource version of the object, in the answers to reads and writes', async () => {
+  it('is the quoted resource version of the object, in the responses to reads and writes', async () => {
     await start();
     const version = () => `"${gateway.store.get('Role', 'r')?.metadata.resourceVersion}"`;
     expect(await etagOf(ROLE)).toBe(version());
@@ -39,7 +39,7 @@ describe('ETag', () => {
     expect(list.every((role) => !('version' in role))).toBe(true);
   });
 
-  it('answers 304 to If-None-Match with the current version, weak or in a list', async () => {
+  it('is 304 for If-None-Match with the current version, weak or in a list', async () => {
     await start();
     const etag = await etagOf(ROLE);
     for (const text of [etag, `W/${etag}`, `"0", ${etag}`, '*']) {
@@ -135,7 +135,7 @@ describe('PUT of what GET returned', () => {
 });
 
 describe('DELETE with `Content-Type: application/json` and no body', () => {
-  it('is answered as without', async () => {
+  it('has the same response as without the header', async () => {
     await start();
     const headers = { 'content-type': 'application/json' };
     expect((await send('DELETE', POLICY, headers)).statusCode).toBe(200);

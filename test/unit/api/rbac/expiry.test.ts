@@ -25,7 +25,7 @@ async function withAnalysts() {
 }
 
 describe('an assignment with an expiry', () => {
-  it('is in the answer, in the lists and in the resource, and ends to the second', async () => {
+  it('is in the response, in the lists and in the resource, and ends to the second', async () => {
     const { call, clock, store, mayQuery } = await withAnalysts();
     const { status, body } = await call('POST', ASSIGN, { ...ADA, expiresAt: AT(60) });
     expect(status).toBe(200);
@@ -117,7 +117,7 @@ describe('a caller whose own role expires', () => {
   const assign = (gateway: TestGateway, who: object) =>
     gateway.call('POST', `/roles/${inPath('role', 'team-a')}/create-assignment`, who);
 
-  it('can hand it on until its own end, but not beyond, and cannot extend it', async () => {
+  it('can grant it until its own expiry, but not beyond, and cannot extend it', async () => {
     const gateway = await asVisitor(AT(3600));
     expect((await assign(gateway, { ...ADA, expiresAt: AT(3600) })).status).toBe(200);
     for (const beyond of [{ ...ADA, expiresAt: AT(3601) }, ADA, { ...MINE, expiresAt: AT(7200) }, MINE]) {

@@ -127,7 +127,7 @@ describe('a policy that names what does not exist', () => {
     expect((await call('GET', `/policies/${inPath('policy', 'read')}`)).body).not.toHaveProperty('warnings');
   });
 
-  it('is accepted without a warning about tables while the engine cannot be asked', async () => {
+  it('is accepted without a warning about tables while the engine is unavailable', async () => {
     const tables = { actualTables: () => Promise.reject(new Error('unreachable')), tableNames: () => [] };
     const { call } = await testGateway({ tables });
     const made = await call('POST', '/policies', { name: 'read', ...documentOn('srn2:table#x') });

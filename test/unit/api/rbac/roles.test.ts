@@ -82,7 +82,7 @@ describe('roles over REST', () => {
     const { call } = await testGateway();
     const { status, body } = await call('POST', '/roles', { name: 'Data Engineers' });
     expect(status).toBe(400);
-    expect(body.message).toContain('`data-engineers` would do');
+    expect(body.message).toContain('such as `data-engineers`');
   });
 
   it.each([

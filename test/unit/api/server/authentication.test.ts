@@ -99,7 +99,20 @@ describe('failed logins', () => {
     expect(seen.filter((status) => status !== 200)).toEqual([]);
   });
 
-  it('are forgotten after a minute', async () => {
+  it.each([
+    ['addresses of one IPv6 /64', '2001:db8:1:2::1', '2001:DB8:1:2:ffff:0:0:9', 429],
+    ['an IPv6 address and one of the next /64', '2001:db8:1:2::1', '2001:db8:1:3::1', 401],
+    ['an IPv4 address and its IPv4-mapped form', '192.0.2.1', '::ffff:192.0.2.1', 429],
+    ['two IPv4-mapped addresses of different hosts', '::ffff:192.0.2.1', '::ffff:192.0.2.2', 401],
+    ['two spellings of an IPv4-mapped address', '::ffff:192.0.2.1', '0:0:0:0:0:FFFF:c000:201', 429],
+  ])('are counted together or apart: %s', async (_what, failing, other, status) => {
+    await start();
+    await fail(LIMIT, otherKey, failing);
+    expect(await statusOf(wrongSecret('b'.repeat(16)), other)).toBe(status);
+    expect(await statusOf(VALID, other)).toBe(200);
+  });
+
+  it('are discarded after a minute', async () => {
     await start();
     await fail(LIMIT, (index) => `bad-${index}`);
     expect(await statusOf('bad-9')).toBe(429);

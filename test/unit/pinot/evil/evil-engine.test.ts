@@ -57,7 +57,7 @@ async function run(scenario: Scenario, way: Way): Promise<void> {
   });
 }
 
-describe.each(wayNames)('an evil engine, asked by %s', (name) => {
+describe.each(wayNames)('an evil engine, called by %s', (name) => {
   describe('with a head', () => {
     it.concurrent.each(HEADS)('$name', (scenario) => run(scenario, wayOf(name)));
   });
@@ -68,14 +68,14 @@ describe.each(wayNames)('an evil engine, asked by %s', (name) => {
     it.concurrent.each(STAGES)('$name', (scenario) => run(scenario, wayOf(name)));
   });
 
-  describe('with more than was asked for', () => {
+  describe('with more than was requested', () => {
     const first = ownAnswer('/evil');
     const ask = async ({ engine }: Parties): Promise<void> => {
       const seen = await wayOf(name)(engine.controller, { method: 'POST', path: '/evil', body: '{}' });
       expect(seen).toEqual({ status: 200, body: 'own answer of /evil' });
     };
 
-    it.concurrent.each(EXTRAS)('%s, together with the answer', async (_extra, bytes, ends) => {
+    it.concurrent.each(EXTRAS)('%s, together with the response', async (_extra, bytes, ends) => {
       const play: Play = async (socket) => {
         await send(first + bytes)(socket);
         if (ends) socket.end();

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { FolderStore, type FolderStoreOptions } from '../../../../src/store/folder/folder-store.ts';
 import type { StoreEvent } from '../../../../src/store/resource-store.ts';
-import { policy, role, secret } from '../../../builders/resources.ts';
+import type { Secret } from '../../../../src/resources/kinds.ts';
+import { policy, role, secret, withLabels } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { until } from '../../../support/until.ts';
 
@@ -96,7 +97,8 @@ describe('files of the store', () => {
   });
 
   test('only the owner can read Secrets and their records', async () => {
-    await store.create('Secret', secret('token', { hash: 'top-secret' }));
+    const labels = withLabels<Secret>({ 'olapwarden.io/part': 'service-token-secret' });
+    await store.create('Secret', secret('token', { hash: 'top-secret' }, labels));
     const mode = async (...parts: string[]) => ((await stat(path(...parts))).mode & 0o777).toString(8);
     expect(await mode('secrets')).toBe('700');
     expect(await mode('secrets', 'token.yaml')).toBe('600');

@@ -46,7 +46,7 @@ describe('FolderLock', () => {
     lock = await FolderLock.acquire(directory, systemClock);
   });
 
-  test('a running process keeps it; that of a dead process is taken over', async () => {
+  test('a running process keeps it; that of an ended process is taken over', async () => {
     const other = await sleeper();
     await heldBy({ pid: other.pid, host: hostname(), startedAt: await startOf(other.pid), token: 'x' });
     await expect(FolderLock.acquire(directory, systemClock)).rejects.toMatchObject({
@@ -57,7 +57,7 @@ describe('FolderLock', () => {
     lock = await FolderLock.acquire(directory, systemClock);
   });
 
-  test('another process with the pid of a dead holder does not keep it', async () => {
+  test('another process with the pid of an ended holder does not keep it', async () => {
     const other = await sleeper();
     await heldBy({ pid: other.pid, host: hostname(), startedAt: '1', token: 'x' });
     lock = await FolderLock.acquire(directory, systemClock);

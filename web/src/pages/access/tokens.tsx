@@ -12,7 +12,7 @@ import {
   Loading,
   When,
 } from '../../components/basics.tsx';
-import { Picker, TextField } from '../../components/fields.tsx';
+import { expiryOf, Picker, TextField, UntilField } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { nameOf } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
@@ -90,11 +90,18 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
   const { token } = props;
   const all = useData('roles', (signal) => call<Role[]>(rbac('/roles'), { signal }));
   const { error, send } = useChange(props.onChanged);
-  const change = (role: string, verb: 'create' | 'delete'): Promise<boolean> =>
+  const [until, setUntil] = useState('');
+  const change = (role: string, verb: 'create' | 'delete', expiry: { expiresAt?: string } = {}): Promise<boolean> =>
     send(rbac(`/roles/${encodeSrn(role)}/${verb}-assignment`), 'POST', {
       subject: token.accessKey,
       subjectType: 'service-token',
+      ...expiry,
     });
+  const assign = async (role: string): Promise<boolean> => {
+    const done = await change(role, 'create', expiryOf(until));
+    if (done) setUntil('');
+    return done;
+  };
   return (
     <section aria-labelledby="token-roles">
       <h3 id="token-roles">Roles</h3>
@@ -122,8 +129,9 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
         options={(all.value ?? [])
           .filter((role) => !token.roles.some((held) => held.srn === role.srn))
           .map(({ srn, name }) => ({ value: srn, label: name }))}
-        onPick={(role) => change(role, 'create')}
+        onPick={assign}
       />
+      <UntilField value={until} onChange={setUntil} />
     </section>
   );
 }

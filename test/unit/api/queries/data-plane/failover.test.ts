@@ -88,18 +88,22 @@ afterEach(async () => {
   for (const broker of brokers) await broker.kill();
 });
 
-async function ask(path = '/query/sql', init: RequestInit = {}): Promise<{ status: number; body: string }> {
-  const response = await fetch(`${url}${path}`, {
+const request = (path = '/query/sql', init: RequestInit = {}): Promise<Response> =>
+  fetch(`${url}${path}`, {
     method: 'POST',
     headers: { ...TEST_HEADERS, ...JSON_TYPE },
     body: JSON.stringify({ sql: 'SELECT a FROM events' }),
     ...init,
   });
+
+async function ask(path?: string, init?: RequestInit): Promise<{ status: number; body: string }> {
+  const response = await request(path, init);
   return { status: response.status, body: await response.text() };
 }
 
 describe('brokers that are killed under traffic', () => {
   const CALLERS = 16;
+  const MIN_KILLS = 11;
 
   it.each([
     ['passed queries', '/query/sql', 2_000],
@@ -112,8 +116,10 @@ describe('brokers that are killed under traffic', () => {
       const seen = new Map<string, number>();
       const done = Array.from({ length: CALLERS }, () => 0);
       const load = { left: queries };
+      let kills = 0;
+      const goesOn = (): boolean => load.left > 0 || kills < MIN_KILLS;
       const caller = async (index: number): Promise<void> => {
-        for (; load.left > 0; load.left--) {
+        for (; goesOn(); load.left--) {
           const { status, body } = await ask(path);
           const complete = status === 200 && body.includes('[[1],[2],[3]]');
           const key = complete ? '200' : `${status} ${body.replace(/"timestamp":"[^"]+",/, '').slice(0, 300)}`;
@@ -127,9 +133,8 @@ describe('brokers that are killed under traffic', () => {
         const wanted = done.map((count) => count + 2);
         while (done.some((count, index) => count < (wanted[index] as number))) await sleep(1);
       };
-      let kills = 0;
       const callers = Promise.all(done.map((_count, index) => caller(index)));
-      while (load.left > 0) {
+      while (goesOn()) {
         const broker = brokers[kills++ % 2] as KillableBroker;
         await sleep(kills % 7);
         await broker.kill();
@@ -140,7 +145,7 @@ describe('brokers that are killed under traffic', () => {
       await callers;
       expect([...seen.keys()]).toEqual(['200']);
       expect(seen.get('200')).toBeGreaterThanOrEqual(queries);
-      expect(kills).toBeGreaterThan(10);
+      expect(kills).toBeGreaterThanOrEqual(MIN_KILLS);
     },
     300_000,
   );
@@ -157,7 +162,7 @@ const slowly: BrokerAnswer = async (_, response) => {
   response.end(ROWS.slice(60));
 };
 
-describe('an answer of a broker that is stopping', () => {
+describe('a response of a broker that is stopping', () => {
   it.each([
     ['of 0.11', send(STOPPING_0_11)],
     [
@@ -172,8 +177,6 @@ describe('an answer of a broker that is stopping', () => {
     ['of 1.5, compressed', send(gzipSync(STOPPING_1_5), { 'x-pinot-error-code': '200', 'content-encoding': 'gzip' })],
     ['of 1.5, by its status', send(STOPPING_1_5, { 'x-pinot-error-code': '200' }, 500)],
     ['of 1.5, where one server had answered already', send(LOST_CHANNEL_1_5, { 'x-pinot-error-code': '425' })],
-    ['503 without a cause', send('', {}, 503)],
-    ['500 with a page', send('<html>', { 'content-type': 'text/html' }, 500)],
     [
       'that breaks off',
       ((_, response) => {
@@ -188,26 +191,36 @@ describe('an answer of a broker that is stopping', () => {
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 4]);
   });
 
+  it.each([
+    ['503 without a cause', send('', {}, 503)],
+    ['500 with a page', send('<html>', { 'content-type': 'text/html' }, 500)],
+  ])('%s is replaced, too, and the broker is not avoided', async (_, failing) => {
+    brokers[0].answer = failing;
+    for (let i = 0; i < 4; i++) expect(await ask()).toEqual({ status: 200, body: ROWS });
+    // Every other query begins with it.
+    expect(brokers.map(({ queries }) => queries)).toEqual([2, 4]);
+  });
+
   it('is passed on where every broker answers so', async () => {
     for (const broker of brokers) broker.answer = send(STOPPING_0_11);
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 1]);
   });
 
-  it('is passed on where the other brokers cannot be reached', async () => {
+  it('is forwarded if the other brokers are unreachable', async () => {
     brokers[0].answer = send(STOPPING_0_11);
     await brokers[1].kill();
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
   });
 
-  it('is passed on where there is no other broker', async () => {
+  it('is forwarded if there is no other broker', async () => {
     brokers[0].answer = send(STOPPING_0_11);
     controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[0].address] });
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
   });
 });
 
-it('a broker that has started since the list was read is asked when all known ones failed', async () => {
+it('a broker that has started since the list was read is tried when all known ones failed', async () => {
   controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[0].address] });
   expect(await ask()).toEqual({ status: 200, body: ROWS });
   controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[1].address] });
@@ -219,7 +232,7 @@ it('a broker that has started since the list was read is asked when all known on
   expect(brokers[1].queries).toBe(3);
 });
 
-describe('an answer that no other broker is asked for', () => {
+describe('a response after which no other broker is tried', () => {
   const error = (errorCode: number, message: string, more: object = {}) =>
     JSON.stringify({ exceptions: [{ errorCode, message }], numServersResponded: 1, ...more });
 
@@ -240,14 +253,67 @@ describe('an answer that no other broker is asked for', () => {
 
   it('begins with more than is held back', async () => {
     const long = `${ROWS.slice(0, 40)}${' '.repeat(256 * 1024)}`;
+    const passedOn = Promise.withResolvers<void>();
     for (const broker of brokers) {
       broker.answer = (__, response) => {
         response.writeHead(200, { ...JSON_TYPE, 'content-length': long.length + 1 });
-        response.write(long, () => setTimeout(() => response.destroy(), 20));
+        response.write(long);
+        void passedOn.promise.then(() => response.destroy());
       };
     }
-    await expect(ask()).rejects.toThrow('terminated');
+    const answer = await request();
+    expect(answer.status).toBe(200);
+    passedOn.resolve();
+    await expect(answer.text()).rejects.toThrow('terminated');
     expect(brokers[0].queries + brokers[1].queries).toBe(1);
+  });
+});
+
+describe('an answer that breaks off behind what is held back', () => {
+  const MANY = Array.from({ length: 20_000 }, (_, index) => `[${index}]`).join(',');
+  const LONG = ROWS.replace('[1],[2],[3]', MANY);
+  /** Ends the connection after some bytes. */
+  const breaksOff =
+    (bytes: number): BrokerAnswer =>
+    (_, response) => {
+      response.writeHead(200, { ...JSON_TYPE, 'content-length': LONG.length });
+      response.write(LONG.slice(0, bytes), () => setImmediate(() => response.destroy()));
+    };
+  const PAGINATED = '/query/sql?doPaginate=true&numRows=2';
+
+  it.each([66_000, LONG.length - 200])(
+    'is asked for again if it is stored for pages: after %i bytes',
+    async (bytes) => {
+      expect(LONG.length).toBeGreaterThan(100_000);
+      brokers[0].answer = breaksOff(bytes);
+      brokers[1].answer = send(LONG);
+      for (let i = 0; i < 3; i++) {
+        const { status, body } = await ask(PAGINATED);
+        expect([status, JSON.parse(body)]).toMatchObject([200, { numRowsResultSet: 20_000, numRows: 2 }]);
+      }
+      // From the first such answer on the broker is asked last.
+      expect(brokers.map(({ queries }) => queries)).toEqual([1, 3]);
+    },
+  );
+
+  it('is an error if the brokers break off three answers', async () => {
+    for (const broker of brokers) broker.answer = breaksOff(70_000);
+    expect((await ask(PAGINATED)).status).toBe(502);
+    expect(brokers[0].queries + brokers[1].queries).toBe(3);
+  });
+
+  it('is not asked for again if it is no JSON', async () => {
+    for (const broker of brokers) broker.answer = send(`${LONG.slice(0, 90_000)}]]]}`);
+    expect((await ask(PAGINATED)).status).toBe(502);
+    expect(brokers[0].queries + brokers[1].queries).toBe(1);
+  });
+
+  it('makes its broker the last one that is asked, also where the answer was passed on', async () => {
+    brokers[0].answer = breaksOff(LONG.length - 200);
+    brokers[1].answer = send(LONG);
+    await expect(ask()).rejects.toThrow('terminated');
+    for (let i = 0; i < 3; i++) expect((await ask()).status).toBe(200);
+    expect(brokers.map(({ queries }) => queries)).toEqual([1, 3]);
   });
 });
 

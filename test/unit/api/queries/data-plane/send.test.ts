@@ -43,19 +43,24 @@ describe('sending a page', () => {
   });
 
   it('continues for a slow client', async () => {
-    const { port, outcome } = await serve(pageOf(32), 300);
+    const stallMs = 1_000;
+    const { port, outcome } = await serve(pageOf(48), stallMs);
     const socket = connect(port, '127.0.0.1');
+    const startedAt = performance.now();
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     let bytes = 0;
+    let pauses = 0;
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes % 7 === 0) {
-        socket.pause();
-        setTimeout(() => socket.resume(), 20);
-      }
+      if (bytes <= pauses * PIECE.length) return;
+      pauses++;
+      socket.pause();
+      setTimeout(() => socket.resume(), 40);
     });
     expect(await outcome).toBe(true);
-    await expect.poll(() => bytes).toBeGreaterThan(32 * PIECE.length);
+    // Longer than without any progress.
+    expect(performance.now() - startedAt).toBeGreaterThan(stallMs);
+    await expect.poll(() => bytes).toBeGreaterThan(48 * PIECE.length);
     socket.destroy();
   });
 

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createEngine } from '../../../src/pinot/connection.ts';
-import type { Engine, EngineRequest } from '../../../src/pinot/types.ts';
-import { askForPieces, type PieceConsumer } from '../../../src/health/gather/pieces.ts';
+import { createEngine } from '../../../../src/pinot/connection.ts';
+import type { Engine, EngineRequest } from '../../../../src/pinot/types.ts';
+import { askForPieces, type PieceConsumer } from '../../../../src/health/gather/pieces.ts';
 
 let server: Server;
 let engine: Engine;
@@ -39,7 +39,7 @@ function keeping(): PieceConsumer<Buffer[]> {
 
 const hashes = (pieces: readonly Buffer[]): string => Buffer.concat(pieces).toString('base64');
 
-describe('an answer in pieces', () => {
+describe('a response in pieces', () => {
   it('is complete, and kept pieces do not change while others are received', async () => {
     const bodies = [1, 2, 3].map((n) => Buffer.alloc(900_000 + n, `${n} 2 3 `));
     let next = 0;
@@ -61,7 +61,7 @@ describe('an answer in pieces', () => {
 
   it('rejects with an error of the consumer, on a piece and at the end', async () => {
     answer = (_, response) => void response.end(Buffer.alloc(3_000_000));
-    const wrong = new Error('this is no JSON');
+    const wrong = new Error('this is not JSON');
     const refuse = (): never => {
       throw wrong;
     };
@@ -69,7 +69,7 @@ describe('an answer in pieces', () => {
     await expect(ask({ push: () => undefined, end: refuse })).rejects.toBe(wrong);
   });
 
-  it('rejects if the answer ends unexpectedly', async () => {
+  it('rejects if the response ends unexpectedly', async () => {
     answer = (_, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
       response.write('x'.repeat(1_000), () => response.destroy());
@@ -77,7 +77,7 @@ describe('an answer in pieces', () => {
     await expect(ask(keeping())).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('rejects when it is aborted, before and during the answer', async () => {
+  it('rejects when it is aborted, before and during the response', async () => {
     answer = (_, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
       response.write('x'.repeat(1_000));

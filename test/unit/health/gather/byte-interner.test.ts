@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteInterner } from '../../../src/health/gather/byte-interner.ts';
+import { ByteInterner } from '../../../../src/health/gather/byte-interner.ts';
 
 describe('ByteInterner', () => {
   it('assigns consecutive ids, the same id to equal names', () => {

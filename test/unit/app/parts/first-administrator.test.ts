@@ -6,11 +6,11 @@ import {
   ensureAdministrators,
   LOCAL_ADMINISTRATOR,
   recoverLocalAdministrator,
-} from '../../../src/app/parts/first-administrator.ts';
-import { StoreError } from '../../../src/store/resource-store.ts';
-import type { Subject } from '../../../src/resources/role-assignment.ts';
-import { roleAssignment } from '../../builders/resources.ts';
-import { MemoryStore } from '../access/memory-store.ts';
+} from '../../../../src/app/parts/first-administrator.ts';
+import { StoreError } from '../../../../src/store/resource-store.ts';
+import type { Subject } from '../../../../src/resources/role-assignment.ts';
+import { roleAssignment } from '../../../builders/resources.ts';
+import { MemoryStore } from '../../access/memory-store.ts';
 
 const never = new AbortController().signal;
 const ops: Subject = { type: 'group', name: 'ops' };

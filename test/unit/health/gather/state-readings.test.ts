@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SegmentMetadataVisitor } from '../../../src/health/gather/segment-metadata.ts';
-import { JsonScanner } from '../../../src/health/gather/json-scanner.ts';
-import { ExternalViewReading, IdealStateReading } from '../../../src/health/gather/state-readings.ts';
-import type { Layout } from '../../../src/health/gather/layout.ts';
+import { SegmentMetadataVisitor } from '../../../../src/health/gather/segment-metadata.ts';
+import { JsonScanner } from '../../../../src/health/gather/json-scanner.ts';
+import { ExternalViewReading, IdealStateReading } from '../../../../src/health/gather/state-readings.ts';
+import type { Layout } from '../../../../src/health/gather/layout.ts';
 
 type States = Record<string, Record<string, string>>;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../src/health/gather/json-scanner.ts';
+import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../../src/health/gather/json-scanner.ts';
 
 /** The tokens of a scan, one line each; members that came in one call are separate lines. */
 function scan(chunks: readonly Buffer[]): string[] {
@@ -97,13 +97,13 @@ describe('JsonScanner', () => {
   });
 
   it.each(['"abc\\', '{"a\\"', '["\\\\\\"'])('rejects %j, whose last string is not closed', (text) => {
-    expect(() => scan([Buffer.from(text)])).toThrow('the answer ended unexpectedly');
+    expect(() => scan([Buffer.from(text)])).toThrow('the response ended unexpectedly');
   });
 
   it.each(['', '   ', '{', '[1', '{"a":', '"abc', '{"a":1', '[1}', '}', '{]', 'nul', '[tru]', '<html>', '{"a":x}'])(
     'rejects %j',
     (text) => {
-      expect(() => scan([Buffer.from(text)])).toThrow(/the answer/u);
+      expect(() => scan([Buffer.from(text)])).toThrow(/the response/u);
     },
   );
 

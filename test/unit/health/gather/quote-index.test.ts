@@ -5,7 +5,7 @@ import {
   scalarQuoteIndex,
   wasmQuoteIndex,
   type QuoteIndex,
-} from '../../../src/health/gather/quote-index.ts';
+} from '../../../../src/health/gather/quote-index.ts';
 
 const CAPACITY = 64 * 1024;
 const wasm = wasmQuoteIndex();

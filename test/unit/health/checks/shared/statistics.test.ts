@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exceedsAverage, skewness } from '../../../src/health/checks/shared/statistics.ts';
+import { exceedsAverage, skewness } from '../../../../../src/health/checks/shared/statistics.ts';
 
 const counts = (...values: number[]) => new Map(values.map((value, i) => [`s${i}`, value]));
 

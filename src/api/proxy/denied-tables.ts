@@ -1,0 +1,72 @@
+import type { FastifyRequest } from 'fastify';
+import { tableNames } from '../../access/sql/table-names.ts';
+import { clusterResource, tableResource } from '../../access/policy/srn.ts';
+import { DELETING_ACTIONS, UNKNOWN_CALL_ACTIONS } from '../../pinot/call-actions.ts';
+import { databaseOfTable, type TableName } from '../../pinot/table-name.ts';
+import type { KnownTables } from '../../pinot/types.ts';
+import { requireAllowed, requireNotDenied } from '../server/context.ts';
+import { databaseOf } from '../server/request/request-headers.ts';
+
+/*
+ * Calls on the cluster reach tables without a right to each of them. A statement that denies the action on such a table stops the call.
+ */
+
+/** @throws {HttpError} 403 */
+export function requireNoneDenied(request: FastifyRequest, actions: readonly string[], table: TableName): void {
+  for (const action of actions) requireNotDenied(request, action, tableResource(table));
+}
+
+/** Instance partitions are named after their table. */
+const PARTITIONS_SUFFIX = /_(?:CONSUMING|COMPLETED)(?:__.*)?$/;
+const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
+
+/**
+ * A statement that denies the actions on a table stops a call that names it, with or without the database of the header. Only names of existing
+ * tables and names with a type suffix count, because the parts can be anything.
+ */
+export function requirePartsNotDenied(
+  request: FastifyRequest,
+  actions: readonly string[],
+  parts: readonly string[],
+  known: KnownTables,
+): void {
+  if (parts.length === 0) return;
+  const database = databaseOf(request.headers);
+  const listed = known.tableNames();
+  const existing = listed && new Set(listed.map((name) => name.toLowerCase()));
+  for (const part of new Set(parts)) {
+    const name = part.replace(PARTITIONS_SUFFIX, '');
+    for (const table of new Set([...(tableNames(name) ?? []), ...(tableNames(name, database) ?? [])])) {
+      if (existing?.has(table.toLowerCase()) !== false || TYPE_SUFFIX.test(name)) {
+        requireNoneDenied(request, actions, table);
+      }
+    }
+  }
+}
+
+/** A statement that denies the deletion of a table stops that of its database. The lists are read again, because any table in it counts. */
+export async function requireNoTableDenied(
+  request: FastifyRequest,
+  database: string,
+  known: KnownTables,
+): Promise<void> {
+  const deleted = database.toLowerCase();
+  for (const table of await known.currentTables(0)) {
+    if (databaseOfTable(table).toLowerCase() === deleted) requireNoneDenied(request, DELETING_ACTIONS, table);
+  }
+}
+
+/** Why a query that is not SQL needs more than rights to tables. */
+const ANY_TABLE_QUERY = `The gateway does not read the language of this query, so it could read any table: it needs ${UNKNOWN_CALL_ACTIONS.map((action) => `\`${action}\``).join(', ')} on the cluster, and no statement may deny \`Query\` on a table`;
+/** Maximum age of the list of tables for this check, in milliseconds. */
+const ANY_TABLE_MAX_AGE_MS = 2_000;
+
+/** For queries in other languages than SQL, such as those of time series. */
+export async function requireQueryOnAnyTable(request: FastifyRequest, known: KnownTables): Promise<void> {
+  for (const action of UNKNOWN_CALL_ACTIONS) {
+    requireAllowed(request, action, clusterResource, { why: ANY_TABLE_QUERY });
+  }
+  for (const table of await known.currentTables(ANY_TABLE_MAX_AGE_MS)) {
+    requireNotDenied(request, 'Query', tableResource(table), ANY_TABLE_QUERY);
+  }
+}

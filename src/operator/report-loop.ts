@@ -1,0 +1,269 @@
+import type { Logger } from 'pino';
+import type { HealthMetrics, RunOutcome } from '../health/metrics.ts';
+import {
+  buildStatus,
+  changedChecks,
+  newRunId,
+  runningId,
+  withoutRunning,
+  withRunning,
+  type StatusChange,
+} from '../health/report.ts';
+import { runChecks, type Gather, type RunResult } from '../health/run.ts';
+import { nextRunAt } from '../health/schedule.ts';
+import { resolveSettings, type ConfiguredSettings } from '../health/settings.ts';
+import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
+import type { Clock } from '../platform/clock.ts';
+import { Deadline } from '../platform/deadline.ts';
+import { retry } from '../platform/retry.ts';
+import { REPORT_NAME, type ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
+import type { ClusterHealthReport } from '../resources/kinds.ts';
+import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
+import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../store/resource-store.ts';
+import { ProgressWriter } from './health-progress.ts';
+
+export interface ReportLoopOptions {
+  /** Name of the report. */
+  readonly name: string;
+  readonly store: ResourceStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: HealthMetrics;
+  readonly isLeader: () => boolean;
+  readonly configured: () => ConfiguredSettings;
+  readonly onStatusChange: (report: ClusterHealthReport, change: StatusChange) => void;
+  readonly firstRunDelayMs: number;
+  readonly deadlineMs: number;
+  readonly gather: Gather;
+  /** Calls its argument when no other report runs, and resolves or rejects as that does. */
+  readonly oneAtATime: (run: () => Promise<void>) => Promise<void>;
+}
+
+const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
+/** Time until the report is read again after another process has created it. */
+const CREATED_ELSEWHERE_MS = 1_000;
+/** Timers take a signed 32-bit number of milliseconds. A step that is too early only waits again. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+/** Attempts to write a status when the object is changed concurrently. */
+const MAX_WRITE_ATTEMPTS = 5;
+/** Gives the watch time to deliver the newer object. */
+const WRITE_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 400, jitter: 'half' };
+
+/** A run that is due: its id, and the value of the run-at annotation that requested it. */
+interface RunRequest {
+  readonly id: string;
+  readonly runAt: string | undefined;
+}
+
+/**
+ * Runs the checks of one report when they are due.
+ *
+ * Level-triggered: each step decides from the current report whether a run is due, so a lost event has no effect. Runs do not overlap,
+ * because the loop waits for its run.
+ */
+export class ReportLoop {
+  readonly #options: ReportLoopOptions;
+  readonly #stopping = new AbortController();
+  #cancelTimer: () => void = () => undefined;
+  #working: Promise<void> | undefined;
+  readonly #backoff: Backoff;
+  #again = false;
+  readonly #startedAt: number;
+  /** Start of the last run of this process; milliseconds since the epoch. */
+  #lastRunAt: number | undefined;
+
+  constructor(options: ReportLoopOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.clock, BACKOFF);
+    this.#startedAt = options.clock.now();
+  }
+
+  start(): void {
+    this.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the health task is stopping'));
+    this.#cancelTimer();
+    await this.#working;
+  }
+
+  /** Starts a step, or has one follow the current step. */
+  wake(): void {
+    if (this.#stopping.signal.aborted) return;
+    if (this.#working !== undefined) {
+      this.#again = true;
+      return;
+    }
+    this.#cancelTimer();
+    // In a microtask: the store may call its subscribers before its own write has resolved.
+    this.#working = Promise.resolve()
+      .then(() => this.#step())
+      .then(
+        (waitMs) => this.#stepEnded(waitMs, false),
+        (error: unknown) => {
+          if (!this.#stopping.signal.aborted) {
+            this.#options.log.error({ err: error, report: this.#options.name }, 'health task failed; retrying');
+          }
+          this.#stepEnded(this.#backoff.next(), true);
+        },
+      );
+  }
+
+  #stepEnded(waitMs: number, failed: boolean): void {
+    if (!failed) this.#backoff.reset();
+    this.#working = undefined;
+    if (this.#stopping.signal.aborted) return;
+    const again = this.#again && !failed;
+    this.#again = false;
+    if (again) this.wake();
+    else if (Number.isFinite(waitMs))
+      this.#cancelTimer = this.#options.clock.schedule(() => this.wake(), Math.min(waitMs, MAX_WAIT_MS));
+  }
+
+  /** @returns milliseconds until the next step; Infinity if only an event can make a run due */
+  async #step(): Promise<number> {
+    if (!this.#options.isLeader()) return Number.POSITIVE_INFINITY;
+    const report = this.#current() ?? (await this.#createReport());
+    if (report === undefined) return CREATED_ELSEWHERE_MS;
+    if (this.#isDue(report)) {
+      await this.#options.oneAtATime(() => this.#runIfDue());
+      return 0;
+    }
+    // The run of a process that has ended.
+    if (runningId(report.status) !== undefined) await this.#writeStatus(withoutRunning);
+    return this.#waitMs(report);
+  }
+
+  #current(): ClusterHealthReport | undefined {
+    return this.#options.store.get('ClusterHealthReport', this.#options.name);
+  }
+
+  #isDue(report: ClusterHealthReport): boolean {
+    return requestedRun(report) !== undefined || this.#waitMs(report) <= 0;
+  }
+
+  /** Milliseconds until the next periodic run; 0 or less if it is due, Infinity while suspended. */
+  #waitMs({ spec, status }: ClusterHealthReport): number {
+    if (spec.suspend === true) return Number.POSITIVE_INFINITY;
+    const now = this.#options.clock.now();
+    if (this.#lastRunAt !== undefined) return nextRunAt(spec, this.#lastRunAt) - now;
+    const soon = this.#startedAt + this.#options.firstRunDelayMs - now;
+    // Soon after each start, because the last report may be old; at the times of a schedule only when one was missed.
+    const last = Date.parse(status?.lastRunTime ?? '');
+    if (spec.schedule === undefined || Number.isNaN(last)) return soon;
+    return Math.max(soon, nextRunAt(spec, Math.min(last, now)) - now);
+  }
+
+  /** The report may have changed while other reports ran. */
+  async #runIfDue(): Promise<void> {
+    this.#stopping.signal.throwIfAborted();
+    const report = this.#current();
+    if (report === undefined || !this.#options.isLeader() || !this.#isDue(report)) return;
+    const requested = requestedRun(report);
+    await this.#run(report, requested ?? { id: newRunId('run', this.#options.clock), runAt: observedRunAt(report) });
+  }
+
+  async #createReport(): Promise<ClusterHealthReport | undefined> {
+    if (this.#options.name !== REPORT_NAME) return undefined;
+    try {
+      return await this.#options.store.create(
+        'ClusterHealthReport',
+        { apiVersion: API_VERSION, kind: 'ClusterHealthReport', metadata: { name: REPORT_NAME }, spec: {} },
+        { signal: this.#stopping.signal },
+      );
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'already-exists') return undefined;
+      throw error;
+    }
+  }
+
+  async #run(report: ClusterHealthReport, request: RunRequest): Promise<void> {
+    const { name, log, clock, metrics, gather } = this.#options;
+    const settings = resolveSettings(report.spec, this.#options.configured());
+    this.#lastRunAt = clock.now();
+    const started = { id: request.id, checks: [], checksTotal: settings.checks.length };
+    await this.#writeStatus((status) => withRunning(status, started));
+    const progress = this.#progressWriter(request.id);
+    const deadline = new Deadline(clock, this.#options.deadlineMs, this.#stopping.signal);
+    let result: RunResult;
+    try {
+      const { signal } = deadline;
+      result = await runChecks({ gather, settings, signal, clock, onProgress: progress.report });
+    } catch (error) {
+      metrics.run('error', name);
+      throw error;
+    } finally {
+      deadline.clear();
+      // No progress may be written after the report.
+      await progress.end();
+    }
+    this.#stopping.signal.throwIfAborted();
+    if (!this.#options.isLeader()) return;
+    const { maxFindings } = settings;
+    const { generation } = report.metadata;
+    const before = report.status;
+    const written = await this.#writeStatus((previous) =>
+      buildStatus({ result, previous, generation, runAt: request.runAt, maxFindings, now: clock.now() }),
+    );
+    const outcome = runOutcome(result, deadline);
+    metrics.run(outcome, name);
+    const { pass, fail } = written.status ?? {};
+    const { durationMs } = result;
+    log.info({ report: name, runId: request.id, result: outcome, durationMs, pass, fail }, 'health run completed');
+    for (const change of changedChecks(before, written.status ?? {})) this.#options.onStatusChange(written, change);
+  }
+
+  #progressWriter(id: string): ProgressWriter {
+    const { clock, isLeader, log } = this.#options;
+    return new ProgressWriter({
+      clock,
+      write: async (progress) => {
+        if (!isLeader()) return;
+        await this.#writeStatus((status) => withRunning(status, { id, ...progress }));
+      },
+      onError: (error) => log.warn({ err: error, runId: id }, 'failed to update health run progress'),
+    });
+  }
+
+  /** Computes the status from the current object and writes it; again if the object was changed concurrently. */
+  async #writeStatus(
+    compute: (status: ClusterHealthReportStatus | undefined) => ClusterHealthReportStatus,
+  ): Promise<ClusterHealthReport> {
+    const { name, store, clock } = this.#options;
+    const { signal } = this.#stopping;
+    const write = async (): Promise<ClusterHealthReport> => {
+      const current = this.#current();
+      if (current === undefined) throw new StoreError('not-found', `the ClusterHealthReport \`${name}\` was deleted`);
+      const status = compute(current.status);
+      return store.updateStatus('ClusterHealthReport', { ...current, status }, { signal });
+    };
+    return retry(write, {
+      attempts: MAX_WRITE_ATTEMPTS,
+      backoff: WRITE_BACKOFF,
+      clock,
+      signal,
+      retryAfterMs: conflictRetryAfterMs,
+    });
+  }
+}
+
+function runOutcome(result: RunResult, deadline: Deadline): RunOutcome {
+  if (result.unreachable !== undefined) return 'unreachable';
+  return deadline.expired ? 'deadline' : 'success';
+}
+
+function runAtOf(report: ClusterHealthReport): string | undefined {
+  const value = report.metadata.annotations?.[ANNOTATIONS.runAt]?.slice(0, 128);
+  return value === '' ? undefined : value;
+}
+
+function observedRunAt(report: ClusterHealthReport): string | undefined {
+  return report.status?.observedRunAt;
+}
+
+/** The run that the run-at annotation requests, unless it was made already. */
+function requestedRun(report: ClusterHealthReport): RunRequest | undefined {
+  const runAt = runAtOf(report);
+  return runAt === undefined || runAt === observedRunAt(report) ? undefined : { id: runAt, runAt };
+}

@@ -1,0 +1,193 @@
+import type { JSX } from 'preact';
+import { Badge, ErrorNote, LastUsed, Link, Loaded, Loading, Until } from '../../components/basics.tsx';
+import { SelectField } from '../../components/fields.tsx';
+import { Table } from '../../components/table.tsx';
+import { call, rbac } from '../../lib/api.ts';
+import { setQuery, useLocation } from '../../lib/router.ts';
+import type { AccessReview, RoleAssignment } from '../../lib/types.ts';
+import { useData } from '../../lib/use-data.ts';
+import { ListEnd, MAX_SHOWN, Search } from './master-detail.tsx';
+
+const DAY_MS = 86_400_000;
+const WITHIN_DAYS = ['1', '7', '30', '90'];
+const UNUSED_DAYS = ['7', '30', '90', '180', '365'];
+const DEFAULT_WITHIN = '30';
+const DEFAULT_UNUSED = '90';
+
+const days = (values: readonly string[]) =>
+  values.map((value) => ({ value, label: value === '1' ? '1 day' : `${value} days` }));
+
+function RoleLink(props: { role: string }): JSX.Element {
+  return <Link to={`/access?tab=roles&name=${encodeURIComponent(props.role)}`}>{props.role}</Link>;
+}
+
+/** The link to the decisions for a subject. */
+function WhoCanLink(props: { subject: string; subjectType: string }): JSX.Element {
+  const question = new URLSearchParams({ type: props.subjectType, subject: props.subject });
+  return <Link to={`/who-can?${question.toString()}`}>Who can</Link>;
+}
+
+/** Assignments that end within a number of days, the next one first. Expired ones are included until they are removed. */
+function Expiring(): JSX.Element {
+  const { query } = useLocation();
+  const within = query.get('within') ?? DEFAULT_WITHIN;
+  const list = useData('assignments', (signal) => call<RoleAssignment[]>(rbac('/assignments'), { signal }));
+  const until = Date.now() + Number(within) * DAY_MS;
+  const ending = (list.value ?? [])
+    .flatMap((one) => (typeof one.expiresAt === 'string' ? [{ ...one, expiresAt: one.expiresAt }] : []))
+    .filter(({ expiresAt }) => new Date(expiresAt).getTime() <= until)
+    .sort((a, b) => new Date(a.expiresAt).getTime() - new Date(b.expiresAt).getTime());
+  return (
+    <section class="card" aria-labelledby="expiring">
+      <h2 id="expiring">Expires soon</h2>
+      <SelectField
+        label="Within"
+        value={within}
+        onChange={(value) => setQuery({ within: value })}
+        options={days(WITHIN_DAYS)}
+      />
+      <ErrorNote message={list.error} retry={list.reload} />
+      {list.value === undefined && list.error === undefined && <Loading what="assignments" />}
+      {ending.length > 0 && (
+        <Table
+          label="Assignments that expire soon"
+          columns={['Subject', 'Kind', 'Role', 'Until', 'Last used', '(Decisions)']}
+        >
+          {ending.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, expiresAt, lastUsedAt }) => (
+            <tr key={`${role}/${subjectType}/${subject}`}>
+              <td class="wrap">{subject}</td>
+              <td>{subjectType}</td>
+              <td>
+                <RoleLink role={role} />
+              </td>
+              <td>
+                <Until time={expiresAt} />
+              </td>
+              <td>
+                <LastUsed day={lastUsedAt} />
+              </td>
+              <td>
+                <WhoCanLink subject={subject} subjectType={subjectType} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <ListEnd shown={ending.length} loaded={list.value !== undefined} />
+    </section>
+  );
+}
+
+type Unused = AccessReview['unused'][number];
+
+const KINDS: Record<Unused['kind'], string> = {
+  role: 'Role',
+  statement: 'Statement',
+  assignment: 'Assignment',
+  'service-token': 'Service token',
+};
+
+/** What an entry is about, with links to it. */
+function About(props: { entry: Unused }): JSX.Element {
+  const { kind, role = '', policy = '', statementIndex = 0, subject = '', subjectType, description } = props.entry;
+  switch (kind) {
+    case 'role':
+      return <RoleLink role={role} />;
+    case 'statement':
+      return (
+        <>
+          {statementIndex + 1} of policy{' '}
+          <Link to={`/access?tab=policies&name=${encodeURIComponent(policy)}`}>{policy}</Link>
+        </>
+      );
+    case 'assignment':
+      return (
+        <>
+          {subject} <span class="muted">{subjectType}</span> has <RoleLink role={role} />
+        </>
+      );
+    case 'service-token':
+      return (
+        <>
+          <Link to={`/access?tab=tokens&name=${encodeURIComponent(subject)}`}>{subject}</Link>{' '}
+          <span class="muted">{description}</span>
+        </>
+      );
+  }
+}
+
+function textOf({ kind, role, policy, subject, subjectType, description }: Unused): string {
+  return [KINDS[kind], role, policy, subject, subjectType, description].join(' ').toLowerCase();
+}
+
+function UnusedTable(props: { review: AccessReview; wanted: string }): JSX.Element {
+  const { review, wanted } = props;
+  const shown = review.unused.filter((entry) => textOf(entry).includes(wanted));
+  return (
+    <>
+      <p class="muted">
+        Use is recorded since {review.trackedSince}.{' '}
+        {!review.complete && (
+          <Badge tone="warn">The record is younger than {review.unusedDays} days: nothing can be listed yet</Badge>
+        )}
+      </p>
+      {shown.length > 0 && (
+        <Table label="What nobody used" columns={['Kind', 'What', 'Last used', 'Unused since', '(Decisions)']}>
+          {shown.slice(0, MAX_SHOWN).map((entry) => (
+            <tr key={textOf(entry) + String(entry.statementIndex)}>
+              <td>{KINDS[entry.kind]}</td>
+              <td class="wrap">
+                <About entry={entry} />
+              </td>
+              <td>
+                <LastUsed day={entry.lastUsedAt} />
+              </td>
+              <td>{entry.unusedSince}</td>
+              <td>
+                {entry.subject !== undefined && (
+                  <WhoCanLink subject={entry.subject} subjectType={entry.subjectType ?? 'service-token'} />
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <ListEnd shown={shown.length} loaded />
+    </>
+  );
+}
+
+function UnusedAccess(): JSX.Element {
+  const { query } = useLocation();
+  const unusedDays = query.get('unusedDays') ?? DEFAULT_UNUSED;
+  const data = useData(`review/${unusedDays}`, (signal) =>
+    call<AccessReview>(rbac(`/access-review?${new URLSearchParams({ unusedDays }).toString()}`), { signal }),
+  );
+  return (
+    <section class="card" aria-labelledby="unused">
+      <h2 id="unused">Not used</h2>
+      <div class="row search">
+        <SelectField
+          label="For at least"
+          value={unusedDays}
+          onChange={(value) => setQuery({ unusedDays: value })}
+          options={days(UNUSED_DAYS)}
+        />
+        <Search what="Unused access" />
+      </div>
+      <Loaded data={data} what="the review">
+        {(review) => <UnusedTable review={review} wanted={(query.get('search') ?? '').toLowerCase()} />}
+      </Loaded>
+    </section>
+  );
+}
+
+/** What expires soon, and what nobody used. */
+export function ReviewTab(): JSX.Element {
+  return (
+    <>
+      <Expiring />
+      <UnusedAccess />
+    </>
+  );
+}
