@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generateAlerts } from './generate/alerts.ts';
 import { generateApiTypes } from './generate/api-types.ts';
+import { generateArgoHealth } from './generate/argo-health.ts';
 import { generateAuditSchema } from './generate/audit-schema.ts';
 import { generateChartCrds, generateChartManifests, generateChartReadme } from './generate/chart-files.ts';
 import { generateConfiguration } from './generate/configuration.ts';
@@ -21,6 +22,7 @@ import { generateQuoteKernel, generateRowKernel } from './generate/row-kernel.ts
 const GENERATORS: readonly Generator[] = [
   generateAlerts,
   generateApiTypes,
+  generateArgoHealth,
   generateAuditSchema,
   generateChartCrds,
   generateChartManifests,

@@ -16,7 +16,7 @@ const POOL = {
   bodyTimeout: 0,
 } as const;
 
-/** The kernel closes a connection whose peer does not answer ten probes, one each second, after this idle time. */
+/** The kernel closes a connection whose peer does not respond to ten probes, one each second, after this idle time. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 10_000 } as const;
 
 /**

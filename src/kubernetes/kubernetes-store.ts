@@ -47,7 +47,7 @@ interface Slot<K extends CustomKind> {
  *
  * Secrets are neither listed nor watched: RBAC cannot restrict both to the Secrets of olap-warden, so they require the right to read every
  * Secret of the namespace. get(), list() and subscribe() show none. read() sends a patch that changes nothing, because an admission policy
- * can restrict patches to olap-warden's Secrets, and no admission policy sees a GET.
+ * can restrict patches to olap-warden's Secrets, and admission policies do not apply to a GET.
  */
 export class KubernetesStore implements ResourceStore {
   readonly #transport: StoreTransport;

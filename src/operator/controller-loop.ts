@@ -196,7 +196,7 @@ export class Controller<K extends CustomKind, Observed> {
     return written;
   }
 
-  /** Records an Event if the reason or the message has changed. A new object that is ready at once is no news. */
+  /** Records an Event if the reason or the message has changed. A new object that is ready at once has no Event. */
   #recordEvent(object: ResourceByKind[K], outcome: Outcome, before: readonly Condition[]): void {
     const ready = before.find(({ type }) => type === 'Ready');
     if (ready === undefined && outcome.class === 'ready') return;

@@ -19,15 +19,7 @@ export interface BrokerMap {
   readonly unread: ReadonlyMap<string, EngineError>;
 }
 
-export interface BrokerAddressing {
-  /** `http` or `https`: the controller reports only host and port. */
-  readonly scheme: string;
-  /** Maps an advertised `host:port` to one that is reachable from here. */
-  readonly addresses: Readonly<Record<string, string>>;
-}
-
-/** Invalid entries are ignored; the other brokers stay usable. */
-export function brokerMapOf({ byDatabase, hasDatabases, failures }: Listings, addressing: BrokerAddressing): BrokerMap {
+export function brokerMapOf({ byDatabase, hasDatabases, failures }: Listings): BrokerMap {
   const brokers = new Set<string>();
   const byTable = new Map<string, readonly string[]>();
   const spellings = new Map<string, Set<TableName>>();
@@ -35,11 +27,9 @@ export function brokerMapOf({ byDatabase, hasDatabases, failures }: Listings, ad
     const key = name.toLowerCase();
     spellings.set(key, (spellings.get(key) ?? new Set()).add(name));
   };
-  for (const { brokers: answer, logicalTables } of byDatabase.values()) {
+  for (const { brokersOf, logicalTables } of byDatabase.values()) {
     for (const name of logicalTables) spell(name);
-    for (const [tableWithType, list] of Object.entries(answer)) {
-      if (!Array.isArray(list)) continue;
-      const urls = list.map((entry) => brokerUrl(entry, addressing)).filter((url) => url !== undefined);
+    for (const [tableWithType, urls] of brokersOf) {
       for (const url of urls) brokers.add(url);
       const name = tableNameOf(tableWithType);
       spell(name);
@@ -56,13 +46,6 @@ function commonBrokers(known: readonly string[] | undefined, urls: readonly stri
   if (known === undefined) return urls;
   const common = known.filter((url) => urls.includes(url));
   return common.length > 0 ? common : [...new Set([...known, ...urls])];
-}
-
-function brokerUrl(entry: unknown, { scheme, addresses }: BrokerAddressing): string | undefined {
-  const { host, port } = (entry ?? {}) as { host?: unknown; port?: unknown };
-  if (typeof host !== 'string' || !Number.isInteger(Number(port))) return undefined;
-  const advertised = `${host.includes(':') ? `[${host}]` : host}:${Number(port)}`;
-  return `${scheme}://${addresses[advertised] ?? advertised}`;
 }
 
 /** Brokers that serve all of the tables; may be empty. */

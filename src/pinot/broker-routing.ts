@@ -1,15 +1,7 @@
 import { untilAborted } from '../platform/until-aborted.ts';
-import {
-  brokerMapOf,
-  brokersServingAll,
-  hasMeaning,
-  isKnown,
-  meaningsOf,
-  type BrokerAddressing,
-  type BrokerMap,
-} from './broker-map.ts';
+import { brokerMapOf, brokersServingAll, hasMeaning, isKnown, meaningsOf, type BrokerMap } from './broker-map.ts';
 import { ForcedReads } from './forced-reads.ts';
-import { readListings, type Listings } from './table-listings.ts';
+import { readListings, type BrokerAddressing, type Listings } from './table-listings.ts';
 import type { TableName } from './table-name.ts';
 import { EngineError, type EngineEndpoint } from './types.ts';
 
@@ -31,7 +23,7 @@ const FAILED_BROKERS_READ_MS = 250;
 const FAILED_READ_MS = 250;
 /** The interval is at least this many times the duration of the last read, so that reading a large cluster never takes most of the time. */
 const REST_FACTOR = 5;
-/** Maximum wait of a request for a read that its unknown name caused. */
+/** Maximum wait of a request for a read: the first one, or one that its unknown name caused. */
 const MAX_WAIT_MS = 10_000;
 /** Reads for routing, which are not on behalf of a caller, are counted together. */
 const ROUTING = '';
@@ -101,7 +93,7 @@ export class BrokerRouting {
 
   /** See `KnownTables`. @throws {EngineError} if the lists cannot be read now, or not those of each database */
   async currentTables(maxAgeMs: number): Promise<readonly TableName[]> {
-    // A read that has begun already may have asked before the latest table was created.
+    // A read in progress may have begun before the latest table was created.
     await this.#reading?.catch(() => undefined);
     const map =
       this.#map !== undefined && this.#age() < maxAgeMs && this.#failure === undefined ? this.#map : await this.#read();
@@ -135,7 +127,7 @@ export class BrokerRouting {
     if (this.#map === undefined) {
       // Requests must not overload an unavailable controller.
       if (this.#reading === undefined && this.#age() < FAILED_READ_MS) throw this.#failure;
-      return this.#read();
+      return untilAborted(this.#read(), AbortSignal.timeout(MAX_WAIT_MS), tooSlow);
     }
     if (this.#age() >= this.#options.refreshMs) this.#readInBackground();
     return this.#map;
@@ -173,10 +165,11 @@ export class BrokerRouting {
 
   async #readNow(): Promise<BrokerMap> {
     const { controller, now } = this.#options;
+    const signal = this.#closed.signal;
     const begunAt = now();
     try {
-      const listings = await readListings(controller, this.#listings, this.#closed.signal);
-      this.#map = brokerMapOf(listings, this.#options);
+      const listings = await readListings(controller, { addressing: this.#options, previous: this.#listings, signal });
+      this.#map = brokerMapOf(listings);
       this.#listings = listings;
       this.#failure = undefined;
       this.#reportFailures(listings);
@@ -201,6 +194,10 @@ export class BrokerRouting {
       `the tables of the databases ${named.join(', ')}${more} cannot be listed, the last known ones stay in use: ${first.message}`,
     );
   }
+}
+
+function tooSlow(): EngineError {
+  return new EngineError('timeout', `the lists of tables and brokers were not read within ${MAX_WAIT_MS} ms`);
 }
 
 function allTables({ spellings }: BrokerMap): readonly TableName[] {

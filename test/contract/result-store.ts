@@ -27,7 +27,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
     async function stored(store: ResultStore, rows: readonly string[], requestId = newId()): Promise<ResultReader> {
       const answer = responseOf(answerText(rows), { chunkBytes: 10_000 });
       const outcome = await storeAnswer(answer, store, submission({ requestId }), signal());
-      if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+      if (outcome.kind !== 'stored') throw new Error('the response was not stored');
       return outcome.reader;
     }
 

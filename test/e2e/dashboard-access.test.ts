@@ -300,7 +300,7 @@ describe('the review of access', () => {
 
   it('says that a young record lists nothing yet', async () => {
     await page.goto(`${gateway.url}/ui/access?tab=review`);
-    await page.getByText('The record is younger than 90 days: nothing can be listed yet').waitFor();
+    await page.getByText('The record is younger than 90 days: not everything can be listed yet.').waitFor();
     await page.getByRole('region', { name: 'Not used' }).getByText('Nothing found.').waitFor();
   });
 

@@ -165,7 +165,11 @@ describe.skipIf(obstacle !== undefined)(
 
     it('uses all of its rights', { timeout: STEP_LIMIT_MS }, async () => {
       const admin = await adminToken();
-      const hands = { kubectl: release.kubectl.bind(release), apply: release.apply.bind(release) };
+      const hands = {
+        kubectl: release.kubectl.bind(release),
+        apply: release.apply.bind(release),
+        createAsGateway: release.createAsGateway.bind(release),
+      };
       await exerciseOperator(hands);
       await exerciseGateway(hands, async <T>(method: string, path: string, body?: object) => {
         const answer = await ask(firstGateway, path, admin, body, method);
@@ -205,7 +209,7 @@ describe.skipIf(obstacle !== undefined)(
     it('keeps serving when a gateway is killed, which restarts with its name', { timeout: STEP_LIMIT_MS }, async () => {
       const [victim] = await release.pods('gateway');
       await release.kill(victim?.name ?? '');
-      await until('the Service leaves the dead gateway out', 20_000, async () => {
+      await until('the Service excludes the killed gateway', 20_000, async () => {
         const { addresses } = await endpoints();
         return !addresses.includes(victim?.ip ?? '');
       });
@@ -282,7 +286,11 @@ describe.skipIf(obstacle !== undefined)(
         'policies.olapwarden.io,roles.olapwarden.io,roleassignments.olapwarden.io,servicetokens.olapwarden.io';
       const left = (await release.kubectl('get', kinds, '-o', 'name')).trim().split('\n');
       expect(left).toEqual(expect.arrayContaining(['role.olapwarden.io/readers', 'servicetoken.olapwarden.io/job']));
-      await until('the pods are gone', 90_000, async () => (await release.kubectl('get', 'pods', '-o', 'name')) === '');
+      await until(
+        'the pods are deleted',
+        90_000,
+        async () => (await release.kubectl('get', 'pods', '-o', 'name')) === '',
+      );
       const rules = 'clusterroles,clusterrolebindings,validatingadmissionpolicies,mutatingadmissionpolicies';
       const selector = ['-l', 'app.kubernetes.io/part-of=olap-warden'];
       expect(await release.kubectl('get', rules, ...selector, '-o', 'name')).toBe('');

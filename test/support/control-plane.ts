@@ -204,7 +204,7 @@ export class ControlPlane extends ControlPlaneClient {
 }
 
 /**
- * Starts etcd and kube-apiserver (and kube-controller-manager, if asked) on free ports of 127.0.0.1 in a temporary folder; about three seconds.
+ * Starts etcd and kube-apiserver (and kube-controller-manager, if requested) on free ports of 127.0.0.1 in a temporary folder; about three seconds.
  * They end when stop() is called or this process ends in whatever way. The first call on a machine builds the binaries, which takes minutes.
  *
  * @throws with the end of the log of the part that did not start

@@ -14,7 +14,7 @@ export interface SeenRequest {
   readonly bodyBytes: number;
   /** The `Range` header. */
   readonly range: string | undefined;
-  /** 0 until the answer is there. */
+  /** 0 until the response has arrived. */
   answerBytes: number;
 }
 

@@ -20,7 +20,7 @@ function keyOf(method: string, path: string, database: string | undefined, body:
   return [method, path, database ?? '', sql === undefined ? '' : plain(sql, database ?? 'default')].join(' ');
 }
 
-/** A server with the databases `default` and `sales`, as recorded. A request without a recording is answered by 501 and remembered in `unknown`. */
+/** A server with the databases `default` and `sales`, as recorded. A request without a recording gets 501 and is recorded in `unknown`. */
 export class DatabasesEngine extends FakeEngine {
   /** Method, path, database and text of each request that was never recorded. */
   readonly unknown: string[] = [];

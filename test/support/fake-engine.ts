@@ -12,7 +12,7 @@ export type Responder = (request: SeenRequest, response: ServerResponse) => void
 
 const LISTING = /^\/(?:databases|cluster\/info|tables\/livebrokers|logicalTables|zk\/ls\?path=%2F.*LOGICAL%2FTABLE)$/;
 
-/** Whether the gateway asks for its own lists of tables and brokers. */
+/** Whether the gateway requests its own lists of tables and brokers. */
 export function isListing({ method, url }: Pick<SeenRequest, 'method' | 'url'>): boolean {
   return method === 'GET' && LISTING.test(url);
 }

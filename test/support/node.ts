@@ -44,7 +44,7 @@ export class KubernetesNode {
   readonly networkPrefix: readonly string[];
   /** The node's IP address, as pods see it. */
   readonly address = NODE_ADDRESS;
-  /** Logs (`kubelet.log`, `containerd.log`, …) and state; gone after stop(). */
+  /** Logs (`kubelet.log`, `containerd.log`, …) and state; deleted by stop(). */
   readonly directory: string;
   readonly #launcher: ChildProcess;
   readonly #bridge: NodeBridge;
@@ -179,7 +179,7 @@ function launch(directory: string, env: Readonly<Record<string, string>>): Child
     env: { ...process.env, ...env },
   });
   launcher.unref();
-  launcher.stdin?.on('error', () => {}); // a launcher that has ended reads no more; its exit tells
+  launcher.stdin?.on('error', () => {}); // a launcher that has ended reads no more; its exit is reported
   return launcher;
 }
 

@@ -45,7 +45,7 @@ export class Program {
     }
   }
 
-  /** Sends a signal to the whole group, as Ctrl-C in a terminal does. Does nothing when it is gone. */
+  /** Sends a signal to the whole group, as Ctrl-C in a terminal does. Does nothing when it has ended. */
   signalGroup(signal: NodeJS.Signals): void {
     try {
       process.kill(-this.pid, signal);

@@ -54,7 +54,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]));
 }
 
-/** As `/zk/lsl` tells nodes; see `ReplayEngine.tables`. */
+/** As `/zk/lsl` lists nodes; see `ReplayEngine.tables`. */
 export function tableStats(names: readonly string[], czxid: number): object {
   return Object.fromEntries(names.map((name) => [name, { czxid, mzxid: czxid, version: 0 }]));
 }

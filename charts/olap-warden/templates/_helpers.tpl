@@ -178,6 +178,11 @@ that namespace, so that several releases do not affect each other.
 {{- if has $object.kind (list "ServiceAccount" "Role" "RoleBinding" "ConfigMap") }}
 {{- $_ := set $object.metadata "namespace" $root.Release.Namespace }}
 {{- end }}
+{{- if not $root.Values.rbac.aggregate }}
+{{- range list "view" "edit" "admin" }}
+{{- $_ := unset $object.metadata.labels (printf "rbac.authorization.k8s.io/aggregate-to-%s" .) }}
+{{- end }}
+{{- end }}
 {{- if and (eq $object.kind "ServiceAccount") $root.Values.serviceAccount.annotations }}
 {{- $_ := set $object.metadata "annotations" $root.Values.serviceAccount.annotations }}
 {{- end }}
@@ -187,7 +192,8 @@ that namespace, so that several releases do not affect each other.
 {{- if hasSuffix "AdmissionPolicyBinding" $object.kind }}
 {{- $_ := set $object.spec "matchResources" (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $root.Release.Namespace))) }}
 {{- end }}
-{{- if or (ne $object.kind "ClusterRoleBinding") $root.Values.rbac.tokenReview }}
+{{- /* The name of the ClusterRole that a binding refers to is renamed with all others, above. */}}
+{{- if or (not (hasSuffix "-token-review" $object.metadata.name)) $root.Values.rbac.tokenReview }}
 ---
 {{ toYaml $object }}
 {{- end }}

@@ -8,7 +8,7 @@ const MAX_WAIT_MS = 120_000;
  * Whether a gateway that has just started must wait for the operator, which moves the hashes of version 0.1 from their Secrets into the status
  * of the ServiceTokens: it would reject these tokens, while the gateways that it replaces accept them. Version 0.1 wrote only `accessKey`.
  *
- * @returns a function that returns a reason to wait, and undefined for ever once there was none or two minutes have passed
+ * @returns a function that returns a reason to wait, and undefined from the first time that there is none, or after two minutes
  */
 export function hashMigration(
   store: Pick<ResourceStore, 'list' | 'health'>,

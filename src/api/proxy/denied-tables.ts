@@ -2,9 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import { tableNames } from '../../access/sql/table-names.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import { DELETING_ACTIONS, UNKNOWN_CALL_ACTIONS } from '../../pinot/call-actions.ts';
-import { databaseOfTable, type TableName } from '../../pinot/table-name.ts';
+import { databaseOfTable, isDatabaseName, type TableName } from '../../pinot/table-name.ts';
 import type { KnownTables } from '../../pinot/types.ts';
 import { requireAllowed, requireNotDenied } from '../server/context.ts';
+import { HttpError } from '../server/errors.ts';
 import { databaseOf } from '../server/request/request-headers.ts';
 
 /*
@@ -50,6 +51,13 @@ export async function requireNoTableDenied(
   database: string,
   known: KnownTables,
 ): Promise<void> {
+  // The engine takes a blank name for the default database, and the tables of other such names are not listed.
+  if (!isDatabaseName(database)) {
+    throw new HttpError(
+      400,
+      `invalid database name \`${database.slice(0, 128)}\`: it must be 1 to 128 letters, digits, \`_\` and \`-\``,
+    );
+  }
   const deleted = database.toLowerCase();
   for (const table of await known.currentTables(0)) {
     if (databaseOfTable(table).toLowerCase() === deleted) requireNoneDenied(request, DELETING_ACTIONS, table);

@@ -43,7 +43,12 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
       return {
         ...rest,
         subjects: subjects.map(subjectView),
-        assignments: assignments.map(({ role, subject, expiresAt }) => ({ role, ...subjectView(subject), expiresAt })),
+        assignments: assignments.map(({ role, subject: { type, name }, expiresAt }) => ({
+          role,
+          subject: name,
+          subjectType: type,
+          expiresAt,
+        })),
       };
     },
   );

@@ -173,7 +173,7 @@ function registerAccessLog(
   // Callback style avoids a promise for every request.
   app.addHook('onRequest', (request, reply, done) => {
     const startedAt = clock.monotonic();
-    // A socket that was closed no longer knows its address, despite the type.
+    // A closed socket has no address, despite the type.
     const clientAddress = (request.ip as string | undefined) ?? '';
     request.clientAddress = clientAddress;
     void reply.headers(headers).header('x-request-id', request.id);

@@ -10,7 +10,7 @@ export interface Required {
   readonly decision: Decision;
 }
 
-/** What was called: the path, and the parameters that say what changes. */
+/** The call: its path, and the parameters that select the change. */
 export interface Called {
   readonly path: string;
   readonly parameters?: Readonly<Record<string, string>>;

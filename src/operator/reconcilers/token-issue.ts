@@ -59,7 +59,7 @@ export function issueToken(observed: Observed, context: ReconcileContext, graceM
   return { actions: [], hashes: wanted, marks: readMarks(tokenSecret) };
 }
 
-/** Whether the annotation asks for a rotation that neither the status nor the Secret has. */
+/** Whether the annotation requests a rotation that neither the status nor the Secret has recorded. */
 export function isRotationDue(object: ServiceToken, tokenSecret: Secret | undefined): boolean {
   const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
   const done = [object.status?.observedRotateAt, readMarks(tokenSecret).rotateAt];
@@ -81,7 +81,7 @@ function matchingHashes(keys: TokenKeys, hashes: TokenHashes | undefined, now: n
 }
 
 /**
- * A first token, or another one after the Secret was deleted or damaged. The lost token ends at once, and so do those before it: its hash is
+ * A first token, or another one after the Secret was deleted or damaged. The lost token and the previous ones become invalid at once: its hash is
  * replaced before the new token is written.
  */
 function newToken(

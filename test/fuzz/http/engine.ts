@@ -61,7 +61,7 @@ function bodyWrongs(bytes: Buffer): string[] {
     if (JSON.stringify(body) !== text) return ['a body that is not printed canonically'];
     return Object.keys(body).flatMap((field) => (BODY_FIELDS.has(field) ? [] : [`field \`${field}\``]));
   } catch (error) {
-    return [`a body that is no JSON in UTF-8: ${String(error)}`];
+    return [`a body that is not JSON in UTF-8: ${String(error)}`];
   }
 }
 

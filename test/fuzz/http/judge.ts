@@ -31,10 +31,12 @@ export function judge(fuzz: FuzzCase, outcome: Outcome, context: JudgeContext): 
 /** An incomplete response is an error, unless the client has disconnected first. */
 function failureWrongs({ ending }: FuzzCase, { failure }: Outcome): string[] {
   if (failure === undefined) return [];
-  if (failure instanceof MalformedAnswer) return [`malformed answer: ${failure.message}`];
+  if (failure instanceof MalformedAnswer) return [`malformed response: ${failure.message}`];
   if (failure instanceof AnswerStalled) return [failure.message];
   if (failure instanceof ConnectionEnded) {
-    return failure.received === 0 || ending !== 'half-close' ? [] : [`an answer broke off: ${failure.message}`];
+    return failure.received === 0 || ending !== 'half-close'
+      ? []
+      : [`a response ended unexpectedly: ${failure.message}`];
   }
   return [`no connection: ${failure instanceof Error ? failure.message : 'unknown'}`];
 }
@@ -44,10 +46,10 @@ function answerWrongs({ id }: FuzzCase, answer: RawAnswer, { ids, page }: JudgeC
   const wrong: string[] = [];
   for (const marker of markersIn(`${text} ${[...answer.headers.values()].join(' ')}`)) {
     const other = marker.slice(2, 14);
-    if (other !== id && ids.has(other)) wrong.push(`an answer of another caller: ${marker}`);
+    if (other !== id && ids.has(other)) wrong.push(`a response of another caller: ${marker}`);
   }
   if (answer.status === 500 || answer.status === 101) wrong.push(`${answer.status} ${text.slice(0, 200)}`);
-  if (answer.interim.some((status) => status !== 100)) wrong.push(`interim answers ${answer.interim.join(', ')}`);
+  if (answer.interim.some((status) => status !== 100)) wrong.push(`interim responses ${answer.interim.join(', ')}`);
   if (answer.framing === 'none') return wrong;
   return [...wrong, ...(answer.status >= 400 ? errorWrongs(answer, text) : successWrongs(text, page))];
 }

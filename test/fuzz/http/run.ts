@@ -154,7 +154,7 @@ async function plainQuery(gateway: GatewayProcess, { authorization }: FuzzContex
       })
       .catch((error: unknown) => String(error));
     if (typeof answer === 'string')
-      return [`a plain query was not answered: ${answer}\n${gateway.program.output.slice(-2_000)}`];
+      return [`a plain query got no response: ${answer}\n${gateway.program.output.slice(-2_000)}`];
     if (answer.status === 503 && Date.now() < deadline) continue;
     return answer.body.toString() === engineBody(PLAIN)
       ? []

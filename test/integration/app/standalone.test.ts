@@ -210,7 +210,7 @@ describe('a start with --recover-admin', () => {
     const flags = { 'data-dir': dataDir, controllers: 'http://127.0.0.1:9' };
     await (await startTestService(standalone, flags)).stop();
     const lost = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
-    // Shut out by a role that denies everything, while the role system-admin is gone.
+    // A role that denies everything, and a deleted role system-admin, leave no administrator.
     const name = 'admin@localhost';
     const store = await FolderStore.open(dataDir);
     await store.create('Policy', policy('none', { statements: [{ effect: 'deny', resources: ['*'] }] }));
@@ -286,7 +286,7 @@ describe('the shutdown', () => {
     const stopped = service.stop();
     const ready = await fetch(`${service.metricsUrl}/readyz`);
     expect([ready.status, await ready.text()]).toEqual([503, 'not ready\nend: the process is stopping\n']);
-    // For a second it still answers those who come, and has them close; then nobody gets in.
+    // For a second it still accepts connections, with `Connection: close` in the responses; then it accepts none.
     await expect
       .poll(
         () =>

@@ -93,17 +93,26 @@ export async function hasGo(): Promise<boolean> {
   );
 }
 
-/** The program in `go/`, built with Pinot's Go client. `go.sum` has the hashes of its modules. */
-export async function goClient(): Promise<string> {
+/** The program in `go/`, built with Pinot's Go client. */
+export function goClient(): Promise<string> {
+  return goProgram(join(HERE, 'go'), 'pinot-client-go');
+}
+
+/**
+ * Builds the program in a folder with go.mod, go.sum and main.go once. `go.sum` has the hashes of its modules.
+ * @param name of the folder in the cache
+ * @returns path of the program
+ */
+export async function goProgram(source: string, name: string): Promise<string> {
   const pins = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum', 'main.go']) pins.update(await readFile(join(HERE, 'go', file)));
-  const folder = await once(`pinot-client-go-${pins.digest('hex').slice(0, 12)}`, async (part) => {
+  for (const file of ['go.mod', 'go.sum', 'main.go']) pins.update(await readFile(join(source, file)));
+  const folder = await once(`${name}-${pins.digest('hex').slice(0, 12)}`, async (part) => {
     await mkdir(part, { recursive: true });
-    await run('go', ['build', '-o', join(part, 'ask'), '.'], {
-      cwd: join(HERE, 'go'),
+    await run('go', ['build', '-o', join(part, 'program'), '.'], {
+      cwd: source,
       env: { ...process.env, GOFLAGS: '-mod=readonly -buildvcs=false', GOTOOLCHAIN: 'local' },
-      timeout: 300_000,
+      timeout: 600_000,
     });
   });
-  return join(folder, 'ask');
+  return join(folder, 'program');
 }

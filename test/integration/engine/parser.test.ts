@@ -49,9 +49,9 @@ function excess(judged: JudgedSql, reading: Reading): string | undefined {
     if (missing !== undefined) return `reads ${missing}`;
   }
   if (reading.options.some((option) => /^useMultistageEngine=true$/i.test(option)) && !judged.multistage)
-    return 'asks for the other engine';
+    return 'selects the other engine';
   // Without a limit the engine returns 10 rows.
-  return reading.limit > (judged.limit ?? 10) ? `asks for ${reading.limit} rows` : undefined;
+  return reading.limit > (judged.limit ?? 10) ? `requests ${reading.limit} rows` : undefined;
 }
 
 /** The tables that a name may mean with or without the header and the option. The servers resolve the table of `LOOKUP` with neither. */

@@ -1,4 +1,8 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CUSTOM_KINDS, KINDS, type CustomKind } from '../../../src/resources/kinds.ts';
 import {
@@ -11,7 +15,9 @@ import {
 } from '../../builders/resources.ts';
 import { startControlPlane, type CommandResult, type ControlPlane } from '../../support/control-plane.ts';
 import { eventually } from '../../support/operator.ts';
+import { helmTools } from '../../../tools/helm/render.ts';
 
+const run = promisify(execFile);
 const MANIFESTS = join(import.meta.dirname, '../../../manifests');
 const CREATED = 'olapwarden.io/created-by';
 const UPDATED = 'olapwarden.io/last-updated-by';
@@ -33,7 +39,15 @@ beforeAll(async () => {
   await api.mustKubectl(['apply', '--server-side', '-k', MANIFESTS]);
   [alice, bob, carol] = [await api.kubeconfig('alice'), await api.kubeconfig('bob'), await api.kubeconfig('carol')];
   for (const user of ['alice', 'bob', 'carol']) {
-    await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', user, '--clusterrole=admin', `--user=${user}`]);
+    await api.mustKubectl([
+      '-n',
+      namespace,
+      'create',
+      'rolebinding',
+      user,
+      '--clusterrole=olap-warden-admin',
+      `--user=${user}`,
+    ]);
   }
   // Only Carol has no right to grant access.
   const delegation = '--clusterrole=olap-warden-delegation';
@@ -52,7 +66,7 @@ beforeAll(async () => {
     await admitted(alice, role('probe-holder', { policies: ['probe-held'] }));
     await admitted(alice, roleAssignment('probe-holder', { role: 'probe-given' }));
     await eventually(
-      () => kubectl(alice, 'delete', resource, name, '--dry-run=server'),
+      () => kubectl(carol, 'delete', resource, name, '--dry-run=server'),
       ({ code }) => code !== 0,
     );
   }
@@ -144,7 +158,7 @@ describe('authors', () => {
       'create',
       'rolebinding',
       'namesake',
-      '--clusterrole=admin',
+      '--clusterrole=olap-warden-admin',
       `--user=${user}`,
     ]);
     await eventually(
@@ -156,7 +170,7 @@ describe('authors', () => {
 });
 
 describe('an object in use', () => {
-  it('cannot be deleted, with the message of the REST API', async () => {
+  it('cannot be deleted without the verbs bind and assign, with the message of the REST API', async () => {
     await admitted(alice, policy('held'));
     await admitted(alice, role('holder', { policies: ['held'] }));
     await admitted(alice, roleAssignment('giver', { role: 'holder' }));
@@ -166,7 +180,7 @@ describe('an object in use', () => {
     ];
     for (const [resource, name, message] of refusals) {
       const refused = await eventually(
-        () => kubectl(alice, 'delete', `${resource}.olapwarden.io`, name, '--dry-run=server'),
+        () => kubectl(carol, 'delete', `${resource}.olapwarden.io`, name, '--dry-run=server'),
         ({ code }) => code !== 0,
       );
       expect(refused.stderr).toContain(message);
@@ -185,7 +199,7 @@ describe('an object in use', () => {
     await admitted(alice, policy('held-too'));
     await admitted(alice, role('holder-too', { policies: ['held-too'] }));
     await eventually(
-      () => kubectl(alice, 'delete', 'policies.olapwarden.io', 'held-too', '--dry-run=server'),
+      () => kubectl(carol, 'delete', 'policies.olapwarden.io', 'held-too', '--dry-run=server'),
       ({ code }) => code !== 0,
     );
     const gone = await kubectl(gateway, 'delete', '--wait=false', 'policies.olapwarden.io', 'held-too');
@@ -193,7 +207,71 @@ describe('an object in use', () => {
   });
 });
 
-describe('rights added to view, edit and admin', () => {
+describe('a whole set', () => {
+  const samples = join(MANIFESTS, 'samples');
+
+  /** The samples, referred to in the view of the API server. Nobody but the operator may have made their predefined roles. */
+  async function create(work: () => Promise<CommandResult>): Promise<void> {
+    expect((await work()).stderr).toBe('');
+    await eventually(
+      () => kubectl(carol, 'delete', 'policies.olapwarden.io', 'read-events', '--dry-run=server'),
+      ({ stderr }) => stderr.includes('is attached to role'),
+    );
+  }
+
+  async function left(): Promise<string> {
+    const names = await kubectl(alice, 'get', '-f', samples, '--ignore-not-found', '-o', 'name');
+    return names.stdout;
+  }
+
+  it.each(['in the order of the files', 'in the opposite order'])(
+    'is deleted by kubectl at the first try, %s, with warnings',
+    async (order) => {
+      const files = (await readdir(samples)).filter((name) => name.endsWith('.yaml')).sort();
+      const ordered = order.includes('opposite') ? files.toReversed() : files;
+      const named = ordered.flatMap((name) => ['-f', join(samples, name)]);
+      await create(() => kubectl(alice, 'apply', ...named));
+      const deleted = await kubectl(alice, 'delete', ...named);
+      expect(deleted.code, deleted.stderr).toBe(0);
+      expect(deleted.stdout.trim().split('\n')).toHaveLength(files.length);
+      if (!order.includes('opposite')) expect(deleted.stderr).toMatch(/Warning: .*is attached to role/);
+      expect(await left()).toBe('');
+    },
+  );
+
+  it('is deleted by helm uninstall at the first try', { timeout: 600_000 }, async () => {
+    const chart = await mkdtemp(join(tmpdir(), 'olap-warden-set-'));
+    try {
+      await writeFile(join(chart, 'Chart.yaml'), 'apiVersion: v2\nname: set\nversion: 1.0.0\n');
+      await cp(samples, join(chart, 'templates'), { recursive: true });
+      const helm = async (...args: string[]): Promise<CommandResult> => {
+        const flags = ['--kubeconfig', alice, '--namespace', namespace];
+        const env = { ...process.env, HELM_DRIVER: 'configmap' };
+        const { stdout, stderr } = await run(join(await helmTools(), 'helm'), [...args, ...flags], { env });
+        return { code: 0, stdout, stderr: stderr.replaceAll(/^(WARNING|level=WARN).*\n/gm, '') };
+      };
+      await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', 'helm', '--clusterrole=edit', '--user=alice']);
+      await create(() => helm('install', 'set', chart));
+      await helm('uninstall', 'set');
+      expect(await left()).toBe('');
+    } finally {
+      await rm(chart, { recursive: true });
+    }
+  });
+});
+
+describe('rights added to view, edit and admin, if the ClusterRoles have the labels', () => {
+  it('are none without the labels', async () => {
+    const asked = ['-n', namespace, 'auth', 'can-i', 'get', 'policies.olapwarden.io', '--as', 'before'];
+    await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', 'before', '--clusterrole=admin', '--user=before']);
+    expect((await api.kubectl(asked)).stdout.trim()).toBe('no');
+    await api.mustKubectl(['apply', '--server-side', '--force-conflicts', '-f', join(MANIFESTS, 'rbac/users.yaml')]);
+    await eventually(
+      async () => (await api.kubectl(asked)).stdout.trim(),
+      (answer) => answer === 'yes',
+    );
+  });
+
   it.each([
     ['view', 'get', 'policies', 'yes'],
     ['view', 'update', 'clusterhealthreports', 'no'],
@@ -284,6 +362,25 @@ describe('the verbs bind, assign and escalate', () => {
     await eventuallyAdmitted(carol, role('grown', { policies: ['wanted'] }));
   });
 
+  it('bind: a role has many policies, with the verb on all of them or on each', async () => {
+    const many = Array.from({ length: 256 }, (_, index) => `many-${index}`);
+    expect(await admitted(alice, role('many', { policies: many }))).toContain('"kind": "Role"');
+    expect(await admitted(alice, role('many', { policies: [] }), '--server-side', '--force-conflicts')).toContain(
+      '"kind": "Role"',
+    );
+    expect(await admitted(carol, role('few', { policies: many.slice(0, 17) }))).toContain(
+      'you may attach and detach at most 16 policies at once, not 17, unless you have the verb bind on all policies.olapwarden.io',
+    );
+    for (const name of many.slice(0, 16)) {
+      const all = role('few', { policies: many.slice(0, 16) });
+      expect(await admitted(carol, all), name).toContain('you may not attach all of `many-0`, `many-1`');
+      await grant('bind', 'policies', name);
+    }
+    await eventuallyAdmitted(carol, role('few', { policies: many.slice(0, 16) }));
+    const swapped = role('few', { policies: [...many.slice(1, 16), 'many-16'] });
+    expect(await admitted(carol, swapped)).toContain('you may not attach all of `many-16` and detach all of `many-0`');
+  });
+
   it('assign: a role is assigned and unassigned', async () => {
     await admitted(gateway, roleAssignment('given', { role: 'wanted', subjects: people('a', 'b') }));
     const verb = 'you need the verb assign on roles.olapwarden.io `wanted`';
@@ -326,9 +423,17 @@ describe('the verbs bind, assign and escalate', () => {
 
     await admitted(gateway, serviceToken('ending', { expiresAt: '2030-01-01T00:00:00Z' }));
     await admitted(gateway, serviceToken('by-key', { expiresAt: '2030-01-01T00:00:00Z' }));
-    const key = JSON.stringify({ status: { accessKey: 'ending-key' } });
-    const where = ['-n', namespace, 'patch', 'servicetokens.olapwarden.io', 'by-key', '--subresource=status'];
-    await api.mustKubectl([...where, '--type=merge', '-p', key]);
+    // Only the operator writes access keys.
+    const operator = await api.serviceAccountKubeconfig(namespace, 'olap-warden-operator');
+    const made = JSON.parse(
+      (await kubectl(alice, 'get', 'servicetokens.olapwarden.io', 'by-key', '-o', 'json')).stdout,
+    );
+    const path = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/servicetokens/by-key/status`;
+    const put = await api.kubectl(['replace', '--raw', path, '-f', '-'], {
+      kubeconfig: operator,
+      input: JSON.stringify({ ...made, status: { accessKey: 'ending-key' } }),
+    });
+    expect(put.stderr).toBe('');
     for (const name of ['ending', 'by-key']) {
       for (const expiresAt of ['2030-01-01T00:00:01Z', '2030-01-01T00:00:00-01:00', undefined]) {
         const longer = serviceToken(name, expiresAt === undefined ? {} : { expiresAt });
@@ -422,22 +527,30 @@ describe('the last administrator', () => {
     await admitted(alice, admin('first', ada));
     // The operator counts the subjects.
     await count(1);
-    const removal = (...args: string[]): Promise<CommandResult> =>
-      kubectl(alice, 'delete', 'roleassignments.olapwarden.io', 'first', ...args);
+    const limited = admin('first', { ...ada, expiresAt: '2030-01-01T00:00:00Z' });
     const refused = await eventually(
-      () => removal('--dry-run=server'),
-      ({ code }) => code !== 0,
+      () => admitted(alice, limited, '--dry-run=server'),
+      (text) => !text.includes('"RoleAssignment"'),
     );
-    expect(refused.stderr).toContain(refusal);
-    expect(await admitted(alice, admin('first', { ...ada, expiresAt: '2030-01-01T00:00:00Z' }))).toContain(refusal);
+    expect(refused).toContain(refusal);
     expect(await admitted(alice, admin('first', { type: 'user-email', name: 'grace' }))).toContain('"RoleAssignment"');
     await admitted(alice, admin('second', ada));
     await count(2);
-    const gone = await eventually(
-      () => removal(),
-      ({ code }) => code === 0,
+    const removal = ['delete', 'roleassignments.olapwarden.io', 'first'];
+    const silent = await eventually(
+      () => kubectl(alice, ...removal, '--dry-run=server'),
+      ({ stderr }) => stderr === '',
     );
-    expect(gone.stderr).toBe('');
+    expect(silent.code).toBe(0);
+    await count(1);
+    const warned = await eventually(
+      () => kubectl(alice, ...removal, '--dry-run=server'),
+      ({ stderr }) => stderr !== '',
+    );
+    expect(warned).toMatchObject({ code: 0, stderr: expect.stringContaining('`system-admin` has no subject left') });
+    const denied = await kubectl(carol, ...removal);
+    expect(denied.stderr).toContain('you need the verb assign on roles.olapwarden.io `system-admin`');
+    expect((await kubectl(alice, ...removal)).code).toBe(0);
   });
 });
 
@@ -454,7 +567,7 @@ describe('the deletion of a namespace', () => {
       await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(object) });
     }
     await eventually(
-      () => kubectl(alice, 'delete', 'policies.olapwarden.io', 'p', '--dry-run=server'),
+      () => kubectl(carol, 'delete', 'policies.olapwarden.io', 'p', '--dry-run=server'),
       ({ code }) => code !== 0,
     );
     await api.mustKubectl(['delete', 'namespace', namespace, '--timeout=60s']);

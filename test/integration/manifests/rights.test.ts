@@ -42,6 +42,11 @@ async function apply(...items: object[]): Promise<void> {
   await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(list) });
 }
 
+async function createAsGateway(object: object): Promise<void> {
+  const as = ['--as', `system:serviceaccount:${namespace}:olap-warden-gateway`];
+  await api.mustKubectl(['-n', namespace, ...as, 'create', '-f', '-'], { input: JSON.stringify(object) });
+}
+
 interface Running {
   readonly program: Program;
   readonly url: string;
@@ -78,7 +83,7 @@ async function start(name: 'operator' | 'gateway', ...flags: string[]): Promise<
 describe('the operator', () => {
   it('needs exactly its granted rights', { timeout: TIMEOUT_MS }, async () => {
     const first = await start('operator', '--admin-subject', 'user-email:ada@example.com');
-    await exerciseOperator({ kubectl, apply });
+    await exerciseOperator({ kubectl, apply, createAsGateway });
     await eventually(
       () => rights.used('olap-warden-operator'),
       (seen) => {

@@ -104,7 +104,7 @@ describe('the alerts', () => {
     const lasting = ['26m', '30m', '30m30s', '31m', '31m30s', '32m', '45m', '60m'].map((eval_time) =>
       Object.assign(firing(rule, true, labels), { eval_time }),
     );
-    // The first fails from the start and is gone after half an hour; the second tells a minute and a half later, and of a PASS after half an hour.
+    // The first fails from the start and ends after half an hour; the second reports a minute and a half later, and a PASS after half an hour.
     const output = await promtoolTest([
       {
         interval: '30s',

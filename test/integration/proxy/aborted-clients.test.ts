@@ -79,7 +79,7 @@ describe('clients that disconnect', () => {
     engine.json('POST /query/sql', { resultTable: { rows: [[1]] } });
     const answer = await gateway.call('POST', '/query/sql', BODY);
     expect([answer.status, await answer.json()]).toEqual([200, { resultTable: { rows: [[1]] } }]);
-  }, 60_000);
+  });
 
   it('before the engine responds free it, too', async () => {
     let left = 0;
@@ -99,7 +99,7 @@ describe('clients that disconnect', () => {
     await until('the engine is free again', () => left === asked);
     engine.json('POST /query/sql', {});
     expect((await gateway.call('POST', '/query/sql', BODY)).status).toBe(200);
-  }, 60_000);
+  });
 
   it('that stay connected without reading slow the engine down and use no memory of the gateway', async () => {
     let written = 0;
@@ -132,5 +132,5 @@ describe('clients that disconnect', () => {
     socket.resume();
     await until('the engine continues', () => written > last * 2);
     socket.destroy();
-  }, 60_000);
+  });
 });

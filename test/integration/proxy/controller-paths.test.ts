@@ -133,7 +133,7 @@ describe('a segment by address', () => {
     } finally {
       await pinot.deleteTable(FETCHING);
     }
-  }, 60_000);
+  });
 });
 
 async function tokenFor(actions: readonly string[], resource: string): Promise<string> {

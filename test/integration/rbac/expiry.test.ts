@@ -25,6 +25,7 @@ const PRINCIPAL: Principal = {
 const LIFETIME_MS = 8000;
 const SHORT_LIFETIME_MS = 1500;
 const PRUNE_MS = 4000;
+const DAY_MS = 86_400_000;
 
 interface Running {
   readonly deployment: Deployment;
@@ -96,7 +97,7 @@ describe.each([
     await call('POST', '/roles', { name: 'visitors' });
     await call('POST', `/roles/${inPath('role', 'visitors')}/attach-policy`, { policySrn: 'srn2:policy#read' });
     writesMs = performance.now() - begun;
-  }, 60_000);
+  });
   afterAll(() => running.stop());
 
   const assign = (expiresAt: string) =>
@@ -163,5 +164,32 @@ describe.each([
     await new Promise((resolve) => setTimeout(resolve, PRUNE_MS + 2000));
     expect(mayQuery()).toEqual(gateways.map(() => true));
     expect(await listed()).toMatchObject([{ expiresAt }]);
+  });
+
+  it('is announced 24 hours before that moment, not earlier', { timeout: 180_000 }, async () => {
+    const expiry = Date.now() + DAY_MS + 5000;
+    const expiresAt = new Date(expiry).toISOString();
+    const isEarly = (): boolean => Date.now() < expiry - DAY_MS;
+    const states = () =>
+      gateways[0]!.store
+        .list('RoleAssignment')
+        .flatMap(({ status }) => status?.expiries ?? [])
+        .filter((one) => one.expiresAt === expiresAt)
+        .map(({ state }) => state);
+    // The expiry of the previous test is replaced.
+    expect((await assign(expiresAt)).status).toBe(200);
+    await soon(async () => {
+      const seen = [await metric('expiring'), states()];
+      if (isEarly()) expect(seen).toEqual([0, []]);
+    });
+    await soon(async () => expect([await metric('expiring'), states()]).toEqual([1, ['Expiring']]));
+    expect(isEarly()).toBe(false);
+    const { kubectl } = running;
+    if (!kubectl) return;
+    const messages = await eventually(
+      () => kubectl('get', 'events', '-o', 'jsonpath={.items[?(@.reason=="AssignmentExpiring")].message}'),
+      (seen) => seen.includes(expiresAt),
+    );
+    expect(messages).toContain('`user-email:ada@example.com` loses role `visitors` within 24 hours');
   });
 });

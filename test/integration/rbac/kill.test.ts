@@ -141,7 +141,7 @@ describe('a gateway that is killed during writes', () => {
 
   it(
     'loses no acknowledged write and leaves nothing behind: folder of manifests',
-    { timeout: 30_000 + FOLDER_KILLS * 20_000 },
+    { timeout: 60_000 + FOLDER_KILLS * 40_000 },
     async () => {
       const where = ['folder', folder];
       const opened = await openStore(where);
@@ -155,7 +155,7 @@ describe('a gateway that is killed during writes', () => {
 
   it(
     'loses no acknowledged write and leaves nothing behind: Kubernetes API',
-    { timeout: 60_000 + KUBERNETES_KILLS * 20_000 },
+    { timeout: 60_000 + KUBERNETES_KILLS * 60_000 },
     async () => {
       const plane = await sharedControlPlane();
       await plane.applyCrds();

@@ -112,7 +112,7 @@ async function run(race: Race, index: number, gateways: readonly Gateway[], prog
   else outcomes.neither++;
   if (reference && !target) outcomes.dangling.push(race.name);
   if (marked) outcomes.marked.push(race.name);
-  // Each answer tells what is stored.
+  // Each response must match what is stored.
   expect({ target, reference }).toEqual({ target: removed !== 200, reference: referred === 200 });
 }
 

@@ -4,7 +4,7 @@ import { folderWorld, kubernetesWorld, type OpenWorld } from '../../support/walk
 import { walks } from '../../support/walks/report.ts';
 
 /** The same walks as in test/unit/access/walks.test.ts, fewer of them, on real stores. `make fuzz-access` has more. */
-describe('random changes by random administrators give nobody more', () => {
+describe('random changes by random administrators give no person more', () => {
   const worlds: OpenWorld[] = [];
   afterEach(async () => {
     for (const world of worlds.splice(0)) await world.close();

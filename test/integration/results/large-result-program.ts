@@ -28,7 +28,7 @@ async function storeAndRead(store: ResultStore, megabytes: number, requestId: st
   const signal = AbortSignal.timeout(600_000);
   const response = { status: 200, headers: {}, body: Readable.from(pieces(megabytes)) };
   const outcome = await storeAnswer(response, store, submission({ requestId }), signal);
-  if (outcome.kind !== 'stored') throw new Error('the answer was not stored');
+  if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   const { rowCount, rowBytes } = outcome.reader.record;
   const { rows } = await readPage(outcome.reader, { offset: 0, numRows: rowCount }, {}, signal);
   let read = 0;

@@ -9,9 +9,9 @@ export type Choice =
   | { readonly cluster: 'none'; readonly obstacle: string };
 
 export interface Machine {
-  /** As dockerWorks() tells. */
+  /** The result of dockerWorks(). */
   readonly docker: boolean;
-  /** As canHoldNode() tells. */
+  /** The result of canHoldNode(). */
   readonly nodeObstacle: string | undefined;
 }
 

@@ -115,7 +115,7 @@ export async function startKindCluster(): Promise<KindCluster> {
   const layout: Layout = { name, directory, kind, kubectl };
   try {
     const config = kindConfig(directory, await auditFlags(directory));
-    // The API server, which is root, goes on with a file that is there; one that it made itself nobody else could read.
+    // The API server runs as root. It appends to an existing file; a file that it creates would be readable only by root.
     await writeFile(auditLogPath(directory), '');
     process.stderr.write(
       `making the cluster \`${name}\`; if this is cut off, \`kind delete cluster --name ${name}\`\n`,

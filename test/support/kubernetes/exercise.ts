@@ -1,4 +1,4 @@
-import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
+import { policy, role, roleAssignment, serviceToken, withMeta } from '../../builders/resources.ts';
 import { eventually } from '../operator.ts';
 
 /** The cluster of both exercises, in which an operator runs. */
@@ -6,11 +6,21 @@ export interface Hands {
   /** kubectl in the namespace. @throws when it fails */
   readonly kubectl: (...args: string[]) => Promise<string>;
   readonly apply: (...objects: object[]) => Promise<void>;
+  /** Creates an object as the gateway's account does. */
+  readonly createAsGateway: (object: object) => Promise<void>;
 }
 
+const ABANDONED_LIMIT_MS = 120_000;
+
 /** Makes an operator use all its functions, except those that depend on its settings. */
-export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void> {
+export async function exerciseOperator({ kubectl, apply, createAsGateway }: Hands): Promise<void> {
   await kubectl('wait', '--for=create', '--timeout=20s', 'roles.olapwarden.io/system-admin');
+  // As if the gateway had ended before it wrote the hash: the operator deletes it after a minute.
+  const byRest = {
+    labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
+    annotations: { 'olapwarden.io/created-by': 'srn2:user#ada' },
+  };
+  await createAsGateway(serviceToken('abandoned', {}, withMeta(byRest)));
   await apply(policy('read'), role('analysts', { policies: ['read'] }));
   await apply(serviceToken('exercised', { secretName: 'exercised-token' }));
   await kubectl('wait', '--for=jsonpath={.status.state}=Unassigned', '--timeout=20s', 'otoken/exercised');
@@ -36,6 +46,11 @@ export async function exerciseOperator({ kubectl, apply }: Hands): Promise<void>
   }
   await kubectl('patch', 'roles.olapwarden.io', 'table-reader', '--type=merge', '-p', '{"spec":{"description":"x"}}');
   await kubectl('annotate', 'chr', 'cluster', 'olapwarden.io/run-at=1', '--overwrite');
+  await eventually(
+    () => kubectl('get', 'otoken', '-o', 'name'),
+    (names) => !names.includes('/abandoned'),
+    ABANDONED_LIMIT_MS,
+  );
 }
 
 /** A call of a gateway's REST interface that is answered 200: its answer, as JSON where it is an object. */

@@ -26,7 +26,7 @@ export async function runCommand(command: readonly string[], options: CommandOpt
     timeout: options.timeoutMs ?? 60_000,
     killSignal: 'SIGKILL',
   });
-  child.stdin.on('error', () => {}); // it may end before it has read everything; its exit code tells
+  child.stdin.on('error', () => {}); // it may end before it has read everything; its exit code is used
   child.stdin.end(options.input ?? '');
   const closed = new Promise<number>((resolve, reject) => {
     child.once('error', reject);

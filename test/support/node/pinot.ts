@@ -7,7 +7,7 @@ import { PinotClient, type PinotDescription } from '../pinot.ts';
 import type { KubernetesNode } from '../node.ts';
 
 export interface NodePinot {
-  /** URLs as pods reach them; the controller tells the same of its brokers. */
+  /** URLs as pods reach them; the controller lists its brokers with such URLs, too. */
   readonly inside: PinotDescription;
   /** The same cluster by URLs of this host. */
   readonly client: PinotClient;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 
-/** What the test's process asks the process in the node's network namespace for; it answers `{id}` or `{id, error}`. */
+/** A request of the test's process to the process in the node's network namespace; the response is `{id}` or `{id, error}`. */
 export interface BridgeRequest {
   readonly id: number;
   /** `to-host`: listens on host:port there and forwards to the path; `to-node`: listens on the path and forwards to host:port. */

@@ -85,6 +85,12 @@ export class Release {
     await this.node.mustKubectl(['-n', this.namespace, 'apply', '-f', '-'], { input });
   }
 
+  /** Creates an object as the gateway's account does. */
+  async createAsGateway(object: object): Promise<void> {
+    const as = ['--as', `system:serviceaccount:${this.namespace}:${this.name}-gateway`];
+    await this.node.mustKubectl(['-n', this.namespace, ...as, 'create', '-f', '-'], { input: JSON.stringify(object) });
+  }
+
   async pods(component: 'operator' | 'gateway'): Promise<PodState[]> {
     const label = `app.kubernetes.io/component=${component}`;
     const { items } = JSON.parse(await this.kubectl('get', 'pods', '-l', label, '-o', 'json')) as { items: Pod[] };

@@ -15,14 +15,14 @@ export class Invariants {
     this.#triples = triples;
   }
 
-  /** What somebody gained or lost; undefined if all is well. @param now milliseconds since the epoch */
+  /** The rights that a person gained or lost; undefined if there is no violation. @param now milliseconds since the epoch */
   problem(state: State, now: number): string | undefined {
     const limit = this.#once(`${now}`, () => handedOnBy(this.#actors, this.#start, this.#triples, now));
     if (limit === 'everything') return undefined;
     return this.#gained(state, now, limit) ?? this.#lost(state, now, limit) ?? this.#noAdministrator(state, now);
   }
 
-  /** What somebody could do at that time if nobody had changed anything. */
+  /** The rights of a person at that time without any change. */
   #own(person: Person, now: number): Uint8Array {
     return this.#once(`${person.name} ${now}`, () => allowedTo(person, this.#start, this.#triples, now)) as Uint8Array;
   }

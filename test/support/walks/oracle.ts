@@ -80,7 +80,7 @@ function isOver(expiresAt: string | undefined, now: number): boolean {
   return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }
 
-/** Names of the roles that somebody has at a time. An expired service token has none. */
+/** Names of the roles that a person has at a time. An expired service token has none. */
 export function rolesOf(person: Person, { assignments, tokens }: State, now: number): string[] {
   const [first] = person.subjects;
   const token = tokens.find(({ metadata }) => first?.type === 'service-token' && metadata.name === first.name);
@@ -94,7 +94,7 @@ export function rolesOf(person: Person, { assignments, tokens }: State, now: num
     .map(({ spec }) => spec.role);
 }
 
-/** What somebody may do at a time, one number a triple. */
+/** The rights of a person at a time, one number for each triple. */
 export function allowedTo(person: Person, state: State, { names, covered }: Triples, now: number): Uint8Array {
   const roles = rolesOf(person, state, now);
   const policies = roles.flatMap((role) => policiesOfRole(state, role));

@@ -28,7 +28,7 @@ export const PEOPLE: readonly Person[] = [
   user('u0@example.com', ['g0'], 'example.com'),
   user('u1@example.com', ['g1', 'g0'], 'example.com'),
   user('u2@other.example', ['G0'], 'other.example'),
-  // A group with the name of somebody else, which must not be mistaken for the user.
+  // A group with the name of another user, which must not be treated as that user.
   user('ü3@example.com', ['u0@example.com', 'gruppe-ä.1'], undefined),
   user('k@example.com', [], 'example.com'),
   // The Kelvin sign: another mailbox, although its lower case in Unicode is `k`.
@@ -41,7 +41,7 @@ export const KEEPER = user('keeper@ops.example', [], 'ops.example');
 /** Holds `system-admin` in some walks. Its groups are those of others, too. */
 export const CHIEF = user('chief@example.com', ['g0', 'chiefs'], 'example.com');
 
-/** Subjects to whom roles are assigned, in all the spellings that name somebody or almost do. */
+/** Subjects to whom roles are assigned, in all spellings that equal a person's subject or nearly do. */
 export const SUBJECTS: readonly Subject[] = [
   ...PEOPLE.map(({ name }) => ({ type: 'user-email' as const, name })),
   { type: 'user-email', name: 'U0@Example.COM' },

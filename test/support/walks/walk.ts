@@ -14,7 +14,7 @@ import { handedOnBy, rolesOf, triplesOf } from './oracle.ts';
 import { BEGIN, HOUR_MS } from './times.ts';
 
 export interface WalkReport {
-  /** What somebody gained or lost, with the changes before it; empty if all is well. */
+  /** Rights that a person gained or lost, with the changes before it; empty if there is no violation. */
   readonly violations: readonly string[];
   /** Number of changes by outcome. */
   readonly outcomes: ReadonlyMap<string, number>;

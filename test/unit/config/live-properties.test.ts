@@ -16,7 +16,7 @@ const changed: string[] = [];
 const restarts: string[] = [];
 /** Completed reads of the file: the next read is scheduled after the end of one. */
 let reads = 0;
-const until = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 5 });
+const until = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'olap-warden-live-'));

@@ -57,13 +57,13 @@ cases('TABLE_SEGMENTS_RELOAD_CHECK', [
     finding: 'reload on 1 server',
   },
   {
-    name: 'segments, where the engine tells only these',
+    name: 'segments, if the engine reports only these',
     snapshot: snapshot([table('t_OFFLINE', { reload: reload(1, [], 'segment') })]),
     entities: ['t_OFFLINE'],
     finding: '1 segment needs a reload',
   },
   {
-    name: 'a server that did not answer',
+    name: 'a server that did not respond',
     snapshot: snapshot([table('t_OFFLINE', { reload: reload(0, ['Server_b_8098']) })]),
     entities: ['t_OFFLINE'],
     couldNotEvaluate: true,
@@ -113,7 +113,7 @@ cases('SEGMENT_SIZE_CHECK', [
   { name: 'no completed segment', snapshot: withSizes(0, 0), message: 'not applicable' },
   { name: 'a larger share allowed', snapshot: withSizes(50, 100), thresholds: { maxSmallFraction: 0.5 } },
   {
-    name: 'no segment whose size a server told',
+    name: 'no segment whose size a server reported',
     snapshot: withSizes(0, 0, 'no server reported the size of 3 of 3 segments'),
     entities: ['t_OFFLINE'],
     couldNotEvaluate: true,

@@ -16,7 +16,7 @@ const one = (health: InstanceHealth | undefined, more = {}) =>
 cases('INSTANCE_HEALTH_API_CHECK', [
   { name: 'a server that says OK', snapshot: one(well) },
   { name: 'a server that is starting', snapshot: one(starting), entities: [A], finding: '503' },
-  { name: 'a server that is gone', snapshot: one(gone, { live: false }), entities: [A], finding: 'not live' },
+  { name: 'a server that is not live', snapshot: one(gone, { live: false }), entities: [A], finding: 'not live' },
   {
     name: 'one that ZooKeeper has as live',
     snapshot: one(gone),
@@ -24,13 +24,13 @@ cases('INSTANCE_HEALTH_API_CHECK', [
     finding: 'it hangs, or the network blocks the request',
   },
   {
-    name: 'a disabled server that is gone',
+    name: 'a disabled server that is not live',
     snapshot: one(gone, { live: false, enabled: false }),
     message: 'not applicable',
   },
   { name: 'a server without an admin port', snapshot: one(undefined), entities: [A], couldNotEvaluate: true },
   {
-    name: 'a broker that is gone',
+    name: 'a broker that is not live',
     snapshot: snapshot([], {
       instances: readOk([broker('Broker_a_8099', { live: false })]),
       instanceHealth: new Map([['Broker_a_8099', gone]]),

@@ -182,8 +182,8 @@ cases('DATA_SIZE_SKEW_CHECK', [
   { name: 'all the same', snapshot: bytesOn([5, 5, 5, 5]), message: 'the same on all 4' },
   { name: 'two servers', snapshot: bytesOn([5, 1]), message: 'at least 3 servers' },
   {
-    name: 'sizes that nobody told',
-    snapshot: bytesOn([5, 5, 5], { incomplete: 'no server told' }),
+    name: 'sizes that no server reported',
+    snapshot: bytesOn([5, 5, 5], { incomplete: 'no server reported a size' }),
     entities: ['t_OFFLINE'],
     couldNotEvaluate: true,
   },
@@ -201,7 +201,7 @@ cases('CONTROLLER_TABLES_SKEW_CHECK', [
   { name: 'a skew of 2.24', snapshot: leaders([9, 0, 0, 0, 0]), entities: ['Controller_c0_9000'] },
   { name: 'controllers without a table count as none', snapshot: leaders([9], 4), entities: ['Controller_c0_9000'] },
   {
-    name: 'dead ones do not',
+    name: 'controllers that are not live do not',
     snapshot: snapshot([], {
       instances: readOk([
         controller('Controller_c0_9000'),

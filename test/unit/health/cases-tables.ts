@@ -49,16 +49,16 @@ cases('REPLICATION_CHECK', [
   },
   { name: 'no number', snapshot: withConfig({ replication: 'x' }), entities: ['t_OFFLINE'] },
   {
-    name: 'two where settings ask for two',
+    name: 'two if the settings require two',
     snapshot: withConfig({ replication: '2' }),
     thresholds: { minReplication: 2 },
   },
   {
-    name: 'two where the cluster asks for two',
+    name: 'two if the cluster requires two',
     snapshot: withConfig({ replication: '2' }, { clusterConfig: readOk({ 'controller.replication.threshold': '2' }) }),
   },
   {
-    name: 'one where the cluster asks for two',
+    name: 'one if the cluster requires two',
     snapshot: withConfig({ replication: '1' }, { clusterConfig: readOk({ 'controller.replication.threshold': '2' }) }),
     entities: ['t_OFFLINE'],
   },

@@ -58,7 +58,7 @@ cases('UPSERT_TABLE_SEGMENT_ASSIGNMENT_CHECK', [
     message: 'not applicable',
   },
   {
-    name: 'a segment whose partition cannot be told',
+    name: 'a segment whose partition cannot be determined',
     snapshot: snapshot([
       table('t_REALTIME', { config: upsert, assignment: readOk(assignment({}, { segmentsWithoutPartition: 1 })) }),
     ]),

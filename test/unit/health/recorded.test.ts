@@ -110,7 +110,7 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(engine.requests.filter((request) => request.includes('/state?'))).toHaveLength(1);
   });
 
-  it('does not report a difference that is gone at the second read', async () => {
+  it('does not report a difference that the second read does not have', async () => {
     const path = '/tables/orders_OFFLINE/externalview';
     const right = { status: 200, body: JSON.stringify(engine.body(path)) };
     const wrong = readRecording('1.5.1', 'scen/down2_ev');

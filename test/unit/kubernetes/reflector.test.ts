@@ -380,11 +380,12 @@ describe('watching', () => {
     await watching();
     const chatter = setInterval(() => api.bookmark(), 20);
     try {
-      await until('a second watch', () => api.count('watch') === 2);
+      await until('a second watch', () => api.count('watch') >= 2);
     } finally {
       clearInterval(chatter);
     }
-    expect(messages()).toEqual(['the watch of roles.olapwarden.io exceeded its duration']);
+    // The second watch may have exceeded its duration, too.
+    expect(new Set(messages())).toEqual(new Set(['the watch of roles.olapwarden.io exceeded its duration']));
   });
 
   test('watches that end at once are repeated with growing delays', async () => {

@@ -127,7 +127,11 @@ describe('an error', () => {
   });
 
   it('that the user must fix is written to the status and retried after a minute', async () => {
-    const ifExists = { class: 'stalled', reason: 'SecretNotOwned', message: 'Secret `s` is of somebody else' } as const;
+    const ifExists = {
+      class: 'stalled',
+      reason: 'SecretNotOwned',
+      message: 'Secret `s` belongs to another object',
+    } as const;
     plan = () => ({ ...ready, actions: [{ do: 'create', kind: 'Secret', object: secret('s'), ifExists }] });
     start(role('analysts'), secret('s'));
     await clock.advance(0);

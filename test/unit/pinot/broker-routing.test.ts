@@ -13,6 +13,8 @@ class Controller implements EngineEndpoint {
   /** Physical tables by database, each served by the broker `b-<database>`. */
   tables: Record<string, readonly string[]> = { default: ['t'] };
   logical: readonly string[] = [];
+  /** The whole list of brokers of the default database. */
+  served: Record<string, unknown> | undefined;
   /** Whether the property store can be read. */
   store = true;
   /** Databases whose requests fail, and those whose requests never end. */
@@ -56,6 +58,7 @@ class Controller implements EngineEndpoint {
           this.logical.filter((name) => (prefix === '' ? !name.includes('.') : name.startsWith(prefix))),
         );
       case '/tables/livebrokers': {
+        if (this.served !== undefined) return answer(200, this.served);
         const broker = [{ host: `b-${database}`, port: 1 }];
         const tables = (this.tables[database] ?? []).map((table) => [`${prefix}${table}_OFFLINE`, broker]);
         return answer(200, Object.fromEntries(tables));
@@ -95,6 +98,32 @@ beforeEach(() => {
 });
 
 afterEach(() => routing.close());
+
+describe('brokers of several tenants', () => {
+  const broker = (name: string) => [{ host: name, port: 1 }];
+
+  it('get the queries of their own tables, physical and logical', async () => {
+    controller.logical = ['view'];
+    controller.served = {
+      t_OFFLINE: broker('one'),
+      u_OFFLINE: [...broker('one'), ...broker('two')],
+      w_REALTIME: broker('two'),
+      view: broker('two'),
+    };
+    expect(await routing.candidates(names('T'))).toEqual(['http://one:1']);
+    expect(await routing.candidates(names('view'))).toEqual(['http://two:1']);
+    expect(await routing.candidates(names('u', 'w'))).toEqual(['http://two:1']);
+    await expect(routing.candidates(names('t', 'view'))).rejects.toMatchObject({
+      code: 'no-broker',
+      message: 'no broker serves `t`, `view` together at present',
+    });
+  });
+
+  it('are those that can be used, where an entry of the list is not an address', async () => {
+    controller.served = { t_OFFLINE: [{ host: 1 }, null, { host: 'x', port: 'y' }, ...broker('one')], broken: {} };
+    expect(await routing.candidates(names('t'))).toEqual(['http://one:1']);
+  });
+});
 
 describe('logical tables', () => {
   it('of a database that has no other tables are known', async () => {
@@ -174,6 +203,14 @@ it('many databases are read a few at a time', async () => {
   expect(controller.take()).toHaveLength(3 + 2 * 201);
 });
 
+it('more databases than can be read are refused, and no others', async () => {
+  const many = Array.from({ length: 10_002 }, (_, index) => [`d${index}`, []] as const);
+  controller.tables = { default: ['t'], ...Object.fromEntries(many) };
+  expect(await routing.actualTables(names('T', 'd9998.x'))).toEqual(['t', 'd9998.x']);
+  await expect(routing.actualTables(names('d9999.x'))).rejects.toMatchObject({ code: 'overloaded' });
+  expect(problems.at(-1)).toMatch(/^the tables of the databases `d9999`, `d10000`, `d10001` cannot be listed/);
+});
+
 describe('names that do not exist', () => {
   /** Whether asking for the name makes the lists be read again. */
   const forces = async (name: string, caller: string): Promise<boolean> => {
@@ -208,7 +245,7 @@ describe('names that do not exist', () => {
     expect(await forces('y', 'b')).toBe(true);
   });
 
-  it('force no read twice in two seconds, whoever asks', async () => {
+  it('force at most one read in two seconds, for any caller', async () => {
     now += 2_000;
     expect(await forces('none', 'a')).toBe(true);
     for (const caller of ['b', 'c', 'd']) expect(await forces('none', caller)).toBe(false);
@@ -225,7 +262,7 @@ describe('names that do not exist', () => {
     expect(controller.take().filter((line) => line === '/databases')).toHaveLength(1);
   });
 
-  it('are asked from the broker without another read', async () => {
+  it('are requested from the broker without another read', async () => {
     now += 2_000;
     expect(await forces('none', 'a')).toBe(true);
     controller.take();
@@ -234,7 +271,7 @@ describe('names that do not exist', () => {
   });
 });
 
-it('a controller that is away is not asked for each request', async () => {
+it('an unavailable controller does not get a call for each request', async () => {
   controller.down = true;
   const asked = Array.from({ length: 20 }, () => routing.actualTables(names('t')));
   for (const one of await Promise.allSettled(asked)) expect(one.status).toBe('rejected');

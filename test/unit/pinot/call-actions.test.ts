@@ -150,7 +150,7 @@ describe('calls of the controller', () => {
     expect(summary(judged(found as Documented))).toBe(expected);
   });
 
-  it('are judged on the table of the path, but for those that the engine asks on the cluster', () => {
+  it('are authorized on the table of the path, except those that the engine authorizes on the cluster', () => {
     const onPath = DOCUMENTED.filter(({ path }) => path.split('/').some((part) => TABLE_PLACEHOLDER.test(part)));
     const onCluster = onPath.filter((one) => judged(one).onTable.length === 0).map(({ call }) => call);
     expect(new Set(onCluster)).toEqual(PATH_ON_CLUSTER);

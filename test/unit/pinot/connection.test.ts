@@ -15,7 +15,7 @@ let now = 0;
 let fakes: FakeEngine[] = [];
 let engines: Engine[] = [];
 const NOWHERE = 'http://127.0.0.1:1';
-const PATIENT = { timeout: 30_000, interval: 5 };
+const PATIENT = { timeout: 60_000, interval: 5 };
 
 async function fake(): Promise<FakeEngine> {
   const made = new FakeEngine();
@@ -356,7 +356,7 @@ describe('databases', () => {
     const other = engine({ controllerUrls: [controller.url] });
     await expect(other.actualTables(names('t'))).rejects.toMatchObject({
       code: 'bad-answer',
-      message: expect.stringContaining('did not list its databases: it answered with status 403'),
+      message: expect.stringContaining('did not list its databases: it responded with status 403'),
     });
   });
 });

@@ -9,7 +9,7 @@ it.each([
   // What a query names or contains can be part of an error message.
   [710, `UnknownColumnError: Unknown columnName 'rejected from ${POOL}' found in the query`, false],
   [200, `QueryExecutionError: cannot cast 'Task x rejected from ${POOL}'`, false],
-])('the error %i `%s` tells that the broker is stopping: %s', (errorCode, message, expected) => {
+])('the error %i `%s` shows that the broker is stopping: %s', (errorCode, message, expected) => {
   const head = { status: 200, rawHeaders: ['x-pinot-error-code', String(errorCode)] };
   const body = Buffer.from(JSON.stringify({ exceptions: [{ errorCode, message }] }));
   expect(isStoppingAnswer(head as never, [body])).toBe(expected);

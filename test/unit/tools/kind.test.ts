@@ -95,7 +95,7 @@ describe('a relay', () => {
   }
 
   it('forwards to its server', async () => {
-    const server = createServer((request, response) => response.end(`you asked for ${request.url}`));
+    const server = createServer((request, response) => response.end(`you requested ${request.url}`));
     const target = await portOf(server);
     const free = createSocket();
     const port = await portOf(free);
@@ -107,7 +107,7 @@ describe('a relay', () => {
     try {
       let answer: Response | undefined;
       await until('the relay answers', async () => (answer = await ask()) !== undefined);
-      expect(await answer?.text()).toBe('you asked for /x');
+      expect(await answer?.text()).toBe('you requested /x');
     } finally {
       relay.kill();
       server.close();

@@ -71,6 +71,21 @@ async function loadPolicies({ matchedStatements }: SimulatedDecision): Promise<R
   return policies;
 }
 
+interface TextInput {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function ActionField(props: TextInput & { readonly hint: string }): JSX.Element {
+  return <TextField {...props} required choices={COMMON_ACTIONS} />;
+}
+
+function ResourceField({ tables, ...input }: TextInput & { readonly tables: readonly string[] }): JSX.Element {
+  const choices = tables.map((name) => TABLE + name);
+  return <TextField {...input} hint="Such as srn2:table#events" required choices={choices} />;
+}
+
 function Ask(props: { tables: readonly string[] }): JSX.Element {
   const { query } = useLocation();
   const [subject, setSubject] = useState<Subject>({
@@ -99,22 +114,8 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
       <h2 id="ask">Who can do what</h2>
       <Form class="columns">
         <SubjectFields value={subject} onChange={setSubject} />
-        <TextField
-          label="Action"
-          hint="Such as Query or GetHealth"
-          required
-          value={action}
-          onChange={setAction}
-          choices={COMMON_ACTIONS}
-        />
-        <TextField
-          label="Resource"
-          hint="Such as srn2:table#events"
-          required
-          value={resource}
-          onChange={setResource}
-          choices={props.tables.map((name) => TABLE + name)}
-        />
+        <ActionField label="Action" hint="Such as Query or GetHealth" value={action} onChange={setAction} />
+        <ResourceField label="Resource" tables={props.tables} value={resource} onChange={setResource} />
         <BusyButton class="primary" type="submit" onPress={ask} disabled={subject.subject === '' || action === ''}>
           Check
         </BusyButton>
@@ -203,22 +204,13 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
     <section class="card" aria-labelledby="reverse">
       <h2 id="reverse">Which roles allow it, and who holds them</h2>
       <Form class="columns">
-        <TextField
+        <ActionField
           label="Action to look up"
           hint="Such as DeleteTable; * for every action"
-          required
           value={action}
           onChange={setAction}
-          choices={COMMON_ACTIONS}
         />
-        <TextField
-          label="Resource to look up"
-          hint="Such as srn2:table#events"
-          required
-          value={resource}
-          onChange={setResource}
-          choices={props.tables.map((name) => TABLE + name)}
-        />
+        <ResourceField label="Resource to look up" tables={props.tables} value={resource} onChange={setResource} />
         <BusyButton type="submit" onPress={ask} disabled={action === '' || resource === ''}>
           Show
         </BusyButton>

@@ -65,7 +65,7 @@ export const AuditRecord = Type.Object(
     parameters: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         description:
-          'Its parameters that say what changes, such as `type` and `state`. Others, and its body, can contain credentials.',
+          'Parameters that select the change, such as `type` and `state`. Other parameters and the body are omitted, because they can contain credentials.',
       }),
     ),
     also: Type.Optional(

@@ -20,7 +20,7 @@ export interface WriteOutcome {
   readonly decision: Decision;
   /** HTTP status of the response; undefined if the client disconnected before it was sent. */
   readonly status: number | undefined;
-  /** The call, if its route does not say what it changes. */
+  /** The call, if its route alone does not identify the change. */
   readonly called?: Called;
   /** Other actions that the write required, the first of them. */
   readonly also?: readonly Pick<Required, 'action' | 'resource'>[];
@@ -43,7 +43,7 @@ export interface AuditLogOptions {
 const DENIED_WINDOW_MS = 300_000;
 /** Denied calls that are counted at the same time. The least recent one is recorded early where there are more. */
 const MAX_DENIED = 2000;
-/** Characters of a name that was asked about. Nothing is allowed on a longer one. */
+/** Maximum characters of a name in a request. A longer name is denied. */
 const MAX_NAME = 1024;
 const MAX_STATEMENTS = 10;
 const LIMITS = { maxDifferences: 100, maxValueLength: 4096, maxLength: 16_384 };

@@ -29,8 +29,8 @@ describe('a chain of authenticators', () => {
     ['the first that knows the credential decides', [notMine, good, bad], good],
     ['a refusal is final', [bad, good], bad],
     ['an authority that is away does not keep the others from vouching', [away, good], good],
-    ['what nobody vouches for while one is away is not called bad', [away, bad], away],
-    ['nor what is nobody else’s', [away, notMine], away],
+    ['a credential that no authenticator accepts is not rejected while one is unavailable', [away, bad], away],
+    ['nor is one that has the form of no other authenticator', [away, notMine], away],
   ])('%s', async (_, results, expected) => {
     expect(await ask(results as AuthenticationResult[])).toEqual(expected);
   });

@@ -216,6 +216,6 @@ describe('the first argument of LOOKUP', () => {
   });
 });
 
-it.each(['"ſales".x', '"a+b".x', '"a b".x'])('a database that cannot be asked for is rejected: %s', (name) => {
+it.each(['"ſales".x', '"a+b".x', '"a b".x'])('a database that cannot be requested is rejected: %s', (name) => {
   expect(judgeSql(`SELECT 1 FROM ${name}`)).toMatchObject({ ok: false, reason: expect.stringContaining('table name') });
 });

@@ -380,6 +380,14 @@ describe('calls on the cluster that name a table', () => {
     },
   );
 
+  it.each(['%20', '%C2%A0', '%E3%80%80', 'a%20b', '*'])('delete no database of an invalid name: %s', async (name) => {
+    // The engine takes a blank name for the default database.
+    grant(EVERYTHING, deny('*', 'srn2:table#customers'));
+    fake.seen.length = 0;
+    expect(await send(`DELETE /databases/${name}`)).toBe(400);
+    expect(fake.seen.filter(({ method }) => method === 'DELETE')).toEqual([]);
+  });
+
   it('delete no database whose tables cannot be listed', async () => {
     grant(EVERYTHING);
     expect(await send('DELETE /databases/sales')).toBe(200);

@@ -249,3 +249,31 @@ describe.each(TABLES)('a caller who may query `%s` alone', (allowed) => {
     expect((statuses.get(200) ?? 0) + (statuses.get(502) ?? 0) > 0).toBe(open);
   });
 });
+
+it.each([
+  ['POST', '/query/sql', { database: 'sales' }],
+  ['POST', '/query/sql', { options: { database: 'sales' } }],
+  ['POST', '/query/sql', { queryOptions: { database: 'sales' } }],
+  ['POST', '/query', { Database: 'sales' }],
+  ['POST', '/sql', { database: 'sales' }],
+  ['POST', '/validateMultiStageQuery', { database: 'sales' }],
+  ['POST', '/query/sql?database=sales', {}],
+  ['POST', '/query/sql?queryOptions=database%3Dsales', {}],
+  ['GET', `/query/sql?sql=${encodeURIComponent('SELECT * FROM deals')}&database=sales`, undefined],
+  ['GET', `/query/sql?sql=${encodeURIComponent('SELECT * FROM deals')}&sql=x`, undefined],
+  ['GET', `/sql?sql=${encodeURIComponent('SELECT * FROM deals')}&Database=sales`, undefined],
+] as const)('a database in another place is refused: %s %s %j', async (method, url, more) => {
+  decisions.setPolicy('p', { statements: [{ effect: 'allow', actions: ['*'], resources: ['*'] }] });
+  decisions.setRole('r', ['p']);
+  fake.seen.length = 0;
+  const payload = more === undefined ? {} : { payload: { sql: 'SELECT * FROM deals', ...more } };
+  expect((await app.inject({ method, url, ...payload })).statusCode).toBe(400);
+  expect(fake.seen).toEqual([]);
+});
+
+it.each(['/query/sql', '/query', '/sql'])('`debugOptions` cannot name a database: %s', async (url) => {
+  decisions.setPolicy('p', { statements: [{ effect: 'allow', actions: ['*'], resources: ['*'] }] });
+  decisions.setRole('r', ['p']);
+  const payload = { sql: 'SELECT * FROM deals', debugOptions: 'database=sales' };
+  expect((await app.inject({ method: 'POST', url, payload })).statusCode).toBe(400);
+});

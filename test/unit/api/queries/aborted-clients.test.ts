@@ -20,7 +20,7 @@ async function openFiles(folder: string): Promise<number> {
   return links.filter((target) => target.startsWith(folder)).length;
 }
 
-describe('clients that disconnect', { timeout: 30_000 }, () => {
+describe('clients that disconnect', () => {
   let folder: string;
   let gateway: TestGateway;
   let endpoint: StubEndpoint;

@@ -4,19 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { memoryProperties } from '../../../support/result-stores.ts';
-import { systemClock } from '../../../../src/platform/clock.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../src/pinot/types.ts';
 import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
-import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
-import { createLogger } from '../../../../src/platform/logging.ts';
-import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
+import type { QueryService } from '../../../../src/api/queries/service.ts';
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { authorizerBy, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
+import { memoryQueryService } from '../../../support/query-service.ts';
 
 const QUERIES = 400;
 const CONCURRENCY = 48;
@@ -39,17 +35,7 @@ beforeEach(async () => {
   fake.answers.set('POST /query/sql', (request, response) => void answer(idOf(request.body), response));
   engine = createEngine({ controllerUrls: [fake.url] });
   await engine.actualTables([tableNameOf('events')]);
-  service = await createQueryService({
-    engine,
-    identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
-    store: memoryProperties(),
-    native: false,
-    settings: () => DEFAULT_PAGINATION_SETTINGS,
-    registry: new Registry(),
-    log: createLogger('silent'),
-    clock: systemClock,
-    random: (bytes) => crypto.getRandomValues(Buffer.alloc(bytes)),
-  });
+  service = await memoryQueryService(engine);
   const authorizer = authorizerBy(() => true);
   const parts = { dataPlane: { ...service.data, budget: new ByteBudget() } };
   app = await testApp({ authorizer, register: service.register, parts });
@@ -183,5 +169,5 @@ describe('concurrent responses', () => {
     await Promise.all(Array.from({ length: CONCURRENCY }, worker));
     // One in eleven engine responses is incomplete, and one in thirteen clients disconnects.
     expect(complete).toBeGreaterThan(QUERIES * 0.7);
-  }, 60_000);
+  });
 });

@@ -25,7 +25,7 @@ const BOB: Principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@ex
 const HOUR_MS = 3_600_000;
 const START = 1_700_000_000_000;
 /** Limit of waits for a state, also on a busy machine. */
-const PATIENT = { timeout: 30_000 };
+const PATIENT = { timeout: 60_000 };
 
 interface PageBody {
   readonly requestId: string;

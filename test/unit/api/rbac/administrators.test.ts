@@ -40,7 +40,7 @@ describe('the last administrator', () => {
     ['a service token that does not exist', [{ type: 'service-token', name: 'none' }], 409],
     ['a service token that has expired', [{ type: 'service-token', name: 'old' }], 409],
     ['a service token', [{ type: 'service-token', name: 'job' }], 200],
-    ['nobody else, by two assignments', [alice], 409],
+    ['no other subject, by two assignments', [alice], 409],
     ['a domain in the same assignment', [alice, { type: 'domain', name: 'other.example' }], 200],
   ])('beside %s', async (_title, subjects, status) => {
     const gateway = await testGateway();

@@ -64,7 +64,7 @@ describe('the shutdown of a server', () => {
   it('does not wait without connections', async () => {
     const app = Fastify();
     await listen(app, '127.0.0.1', 0);
-    // A clock that nobody advances: a wait would not end.
+    // A clock that does not advance: a wait would not end.
     expect(await drain(app, 10_000, new FakeClock())).toBe(true);
   });
 });

@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const ops: Subject = { type: 'group', name: 'ops' };
 
 describe('administrators by the setting', () => {
-  it('lose the role without the setting, unless no other subject has it for ever', async () => {
+  it('lose the role without the setting, unless no other subject has it without an expiry', async () => {
     const store = new MemoryStore();
     const names = (): string[] => store.list('RoleAssignment').map(({ metadata }) => metadata.name);
     expect(await ensureAdministrators(store, [ops], never)).toBe('done');

@@ -1,16 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { memoryProperties } from '../../../support/result-stores.ts';
-import { systemClock } from '../../../../src/platform/clock.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';
 import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
-import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
-import { createLogger } from '../../../../src/platform/logging.ts';
-import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { TEST_HEADERS, testApp } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
+import { memoryQueryService } from '../../../support/query-service.ts';
 import { BODIES } from './bodies.ts';
 import { EvilEngine } from './evil-engine.ts';
 import { HEADS } from './heads.ts';
@@ -33,7 +28,7 @@ async function startGateway(timeoutMs: number): Promise<Gateway> {
   controller.serve(['events_OFFLINE']);
   const limits = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
   const engine: Engine = createEngine({ controllerUrls: [controller.url], brokerUrls: [broker.url], limits });
-  const service = await serviceOf(engine);
+  const service = await memoryQueryService(engine);
   const app = await testApp({
     register: service.register,
     parts: { dataPlane: { ...service.data, budget: new ByteBudget() } },
@@ -46,20 +41,6 @@ async function startGateway(timeoutMs: number): Promise<Gateway> {
     broker.close();
   };
   return { app, broker, close };
-}
-
-function serviceOf(engine: Engine): Promise<QueryService> {
-  return createQueryService({
-    engine: engine as Parameters<typeof createQueryService>[0]['engine'],
-    identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
-    store: memoryProperties(),
-    native: false,
-    settings: () => DEFAULT_PAGINATION_SETTINGS,
-    registry: new Registry(),
-    log: createLogger('silent'),
-    clock: systemClock,
-    random: (bytes) => crypto.getRandomValues(Buffer.alloc(bytes)),
-  });
 }
 
 const timesOut = ({ sees }: Scenario): boolean => 'error' in sees && sees.error === 'timeout';

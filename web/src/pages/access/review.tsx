@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
-import { Badge, ErrorNote, LastUsed, Link, Loaded, Loading, Until } from '../../components/basics.tsx';
-import { SelectField } from '../../components/fields.tsx';
+import { ErrorNote, LastUsed, Link, Loaded, Loading, Until } from '../../components/basics.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
@@ -14,8 +13,27 @@ const UNUSED_DAYS = ['7', '30', '90', '180', '365'];
 const DEFAULT_WITHIN = '30';
 const DEFAULT_UNUSED = '90';
 
-const days = (values: readonly string[]) =>
-  values.map((value) => ({ value, label: value === '1' ? '1 day' : `${value} days` }));
+/** A choice of a number of days, which is part of the URL. */
+function DaysField(props: {
+  label: string;
+  parameter: string;
+  value: string;
+  choices: readonly string[];
+}): JSX.Element {
+  const { label, parameter, value, choices } = props;
+  return (
+    <label class="inline">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => setQuery({ [parameter]: event.currentTarget.value })}>
+        {choices.map((count) => (
+          <option key={count} value={count}>
+            {count === '1' ? '1 day' : `${count} days`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
 
 function RoleLink(props: { role: string }): JSX.Element {
   return <Link to={`/access?tab=roles&name=${encodeURIComponent(props.role)}`}>{props.role}</Link>;
@@ -40,12 +58,9 @@ function Expiring(): JSX.Element {
   return (
     <section class="card" aria-labelledby="expiring">
       <h2 id="expiring">Expires soon</h2>
-      <SelectField
-        label="Within"
-        value={within}
-        onChange={(value) => setQuery({ within: value })}
-        options={days(WITHIN_DAYS)}
-      />
+      <div class="row search">
+        <DaysField label="Within" parameter="within" value={within} choices={WITHIN_DAYS} />
+      </div>
       <ErrorNote message={list.error} retry={list.reload} />
       {list.value === undefined && list.error === undefined && <Loading what="assignments" />}
       {ending.length > 0 && (
@@ -126,10 +141,8 @@ function UnusedTable(props: { review: AccessReview; wanted: string }): JSX.Eleme
   return (
     <>
       <p class="muted">
-        Use is recorded since {review.trackedSince}.{' '}
-        {!review.complete && (
-          <Badge tone="warn">The record is younger than {review.unusedDays} days: nothing can be listed yet</Badge>
-        )}
+        Use is recorded since {review.trackedSince}.
+        {!review.complete && ` The record is younger than ${review.unusedDays} days: not everything can be listed yet.`}
       </p>
       {shown.length > 0 && (
         <Table label="What nobody used" columns={['Kind', 'What', 'Last used', 'Unused since', '(Decisions)']}>
@@ -167,12 +180,7 @@ function UnusedAccess(): JSX.Element {
     <section class="card" aria-labelledby="unused">
       <h2 id="unused">Not used</h2>
       <div class="row search">
-        <SelectField
-          label="For at least"
-          value={unusedDays}
-          onChange={(value) => setQuery({ unusedDays: value })}
-          options={days(UNUSED_DAYS)}
-        />
+        <DaysField label="For at least" parameter="unusedDays" value={unusedDays} choices={UNUSED_DAYS} />
         <Search what="Unused access" />
       </div>
       <Loaded data={data} what="the review">

@@ -187,7 +187,7 @@ describe('a response of a broker that is stopping', () => {
   ])('%s is replaced by that of another broker', async (_, stopping) => {
     brokers[0].answer = stopping;
     for (let i = 0; i < 4; i++) expect(await ask()).toEqual({ status: 200, body: ROWS });
-    // From the first such answer on the broker is asked last.
+    // After the first such response the broker is tried last.
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 4]);
   });
 
@@ -201,7 +201,7 @@ describe('a response of a broker that is stopping', () => {
     expect(brokers.map(({ queries }) => queries)).toEqual([2, 4]);
   });
 
-  it('is passed on where every broker answers so', async () => {
+  it('is forwarded if every broker responds so', async () => {
     for (const broker of brokers) broker.answer = send(STOPPING_0_11);
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
     expect(brokers.map(({ queries }) => queries)).toEqual([1, 1]);
@@ -291,7 +291,7 @@ describe('an answer that breaks off behind what is held back', () => {
         const { status, body } = await ask(PAGINATED);
         expect([status, JSON.parse(body)]).toMatchObject([200, { numRowsResultSet: 20_000, numRows: 2 }]);
       }
-      // From the first such answer on the broker is asked last.
+      // After the first such response the broker is tried last.
       expect(brokers.map(({ queries }) => queries)).toEqual([1, 3]);
     },
   );
@@ -317,7 +317,7 @@ describe('an answer that breaks off behind what is held back', () => {
   });
 });
 
-it('a client that disconnects while a broker answers is not asked for again', async () => {
+it('the query of a client that disconnects during the response is not repeated', async () => {
   const left = new AbortController();
   brokers[0].answer = (_, response) => {
     response.writeHead(200, JSON_TYPE);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveSequentially } from '../../../../../src/api/server/bounds/pipelining.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 let server: Server | undefined;
 afterEach(() => {
@@ -54,7 +54,7 @@ async function eventLoopTurns(count: number): Promise<void> {
 const requests = (count: number): string =>
   Array.from({ length: count }, (_, i) => `POST /${i} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nab`).join('');
 
-describe('pipelined requests', { timeout: 60_000 }, () => {
+describe('pipelined requests', () => {
   it('are processed one after the other, with responses in order', async () => {
     const running = await start((request) => void request.resume());
     const socket = await open(running.port);

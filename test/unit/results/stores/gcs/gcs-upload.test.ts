@@ -142,7 +142,7 @@ describe('a resumable upload', () => {
     const clock = new FakeClock();
     const sent = send(bytes(100), upload({ signal: caller.signal, clock }));
     sent.catch(() => undefined);
-    await vi.waitFor(() => expect(clock.timers).toBe(1), { timeout: 30_000 });
+    await vi.waitFor(() => expect(clock.timers).toBe(1), { timeout: 60_000 });
     caller.abort();
     await expect(sent).rejects.toMatchObject({ name: 'AbortError' });
     expect([session.requests, clock.timers]).toEqual([1, 0]);
