@@ -5,8 +5,13 @@ import type { Subject } from '../../resources/role-assignment.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
+import { roleResource } from '../policy/srn.ts';
+import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf, sameSubject } from '../subjects.ts';
+import { AdministratorReach, readState, type AccessState } from './administrator-reach.ts';
+import { AssignedSubjects } from './assigned-subjects.ts';
+import { removeMarks } from './deny-marks.ts';
 import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 
 type Spec = RoleAssignment['spec'];
@@ -25,15 +30,32 @@ const LASTING_MS = 24 * 3_600_000;
  * Suppose two changes remove A and B, each because the other one remains. The change of A marks B, and the change of B marks A, each after it has
  * read its own assignment. The later mark is set after both reads. If the marked assignment still exists, its change fails in step 3, because
  * its version differs. If that change was faster, there is no assignment left to mark. In both cases one of the changes starts again and finds the other one's result.
+ *
+ * A deny can make the role ineffective, too. DenyGuard marks a policy or role, reads everything, marks the assignment of a subject that remains, and
+ * then writes. Suppose A is removed because B remains, and at the same time a deny on B is written because A remains. If the mark on A's assignment is
+ * set after step 1, step 3 fails. Otherwise the removal of A reads later than the policy or role was marked: it finds the deny, or it removes that
+ * mark, and the deny is not written.
  */
 export class Administrators {
   readonly #editor: ResourceEditor;
+  readonly #directory: Directory;
   readonly #canonical: (subject: Subject) => Subject;
 
-  /** @param canonical gives equal subjects one name */
-  constructor(editor: ResourceEditor, canonical: (subject: Subject) => Subject) {
+  constructor(editor: ResourceEditor, directory: Directory) {
     this.#editor = editor;
-    this.#canonical = canonical;
+    this.#directory = directory;
+    const subjects = new AssignedSubjects(directory);
+    this.#canonical = (subject) => subjects.canonical(subject);
+  }
+
+  /** What the denies of a state do to those who hold the role now. */
+  reach(state: AccessState): AdministratorReach {
+    const { engine } = this.#directory;
+    return new AdministratorReach(state, {
+      canonical: this.#canonical,
+      now: this.#editor.now(),
+      allows: (policies, action) => engine.allows(policies, action, roleResource(SYSTEM_ADMIN)),
+    });
   }
 
   /**
@@ -75,25 +97,47 @@ export class Administrators {
   }
 
   async #relyOnAnother(name: string, spec: Spec, subject: Subject): Promise<void> {
-    if (await this.#findLasting(spec.subjects, subject)) return;
-    for (const other of await this.#editor.store.readAll('RoleAssignment')) {
+    const state = await readState(this.#editor.store);
+    await removeMarks(this.#editor, state, {});
+    const reach = this.reach(state);
+    // Where denies keep everybody from making an administrator, it suffices that somebody is left.
+    const somebody = reach.holders.some((holder) => reach.isEffective(holder.subject));
+    let skipped = false;
+    const needed = (other: Subject): boolean => {
+      if (!somebody || reach.isEffective(other)) return true;
+      skipped = true;
+      return false;
+    };
+    if (await this.#findLasting(spec.subjects, subject, needed)) return;
+    for (const other of state.assignments) {
       if (other.spec.role !== SYSTEM_ADMIN || other.metadata.name === name) continue;
-      if (!(await this.#findLasting(other.spec.subjects, subject))) continue;
-      await this.#mark(other);
+      if (!(await this.#findLasting(other.spec.subjects, subject, needed))) continue;
+      await this.mark(other);
       return;
     }
+    const denied = skipped ? '; a deny keeps the present others from assigning it' : '';
     throw new ManagerError(
       'conflict',
-      `role \`${SYSTEM_ADMIN}\` would have no subject left that holds it for another 24 hours: assign it to another subject first`,
+      `role \`${SYSTEM_ADMIN}\` would have no subject left that holds it for another 24 hours: assign it to another subject first${denied}`,
     );
   }
 
-  async #findLasting(subjects: readonly Subject[], except: Subject): Promise<boolean> {
+  async #findLasting(
+    subjects: readonly Subject[],
+    except: Subject,
+    needed: (subject: Subject) => boolean,
+  ): Promise<boolean> {
     const until = this.#editor.now() + LASTING_MS;
     for (const subject of subjects.map(this.#canonical)) {
-      if (!sameSubject(subject, except) && (await this.#holdsAfter(subject, until))) return true;
+      if (sameSubject(subject, except) || !(await this.#holdsAfter(subject, until))) continue;
+      if (needed(subject)) return true;
     }
     return false;
+  }
+
+  /** Whether a subject of an assignment will hold the role for a day. */
+  isLasting(subject: Subject): Promise<boolean> {
+    return this.#holdsAfter(subject, this.#editor.now() + LASTING_MS);
   }
 
   /** @param time milliseconds since the epoch */
@@ -105,7 +149,7 @@ export class Administrators {
   }
 
   /** Gives the assignment a new version. @throws {StoreError} conflict if it was changed or deleted */
-  async #mark(assignment: RoleAssignment): Promise<void> {
+  async mark(assignment: RoleAssignment): Promise<void> {
     const annotations = { ...assignment.metadata.annotations, [ANNOTATIONS.reliedOn]: randomUUID() };
     try {
       await this.#editor.store.update('RoleAssignment', {

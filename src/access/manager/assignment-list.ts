@@ -1,4 +1,6 @@
-import type { RoleAssignment } from '../../resources/kinds.ts';
+import { createHash } from 'node:crypto';
+import type { Role, RoleAssignment } from '../../resources/kinds.ts';
+import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import { expiryOf, subjectKey } from '../subjects.ts';
@@ -11,6 +13,16 @@ interface SubjectOfRole {
   readonly subject: Subject;
   readonly view: AssignmentView;
 }
+
+/** The subjects of a role, with the version that all of them have together. */
+export interface SubjectsOfRole {
+  readonly subjects: readonly Subject[];
+  /** Changes with the subjects and their expiry, and with each conditional change. */
+  readonly version: string;
+}
+
+/** 128 bits in base64url. */
+const VERSION_LENGTH = 22;
 
 /** Lists role assignments by subject. A subject in several objects is listed once. */
 export class AssignmentList {
@@ -32,6 +44,22 @@ export class AssignmentList {
       .sort(compareBy(sortKey));
   }
 
+  /** The version of what ofRole() returns. @throws {StoreError} not-found */
+  version(role: string): string {
+    return this.subjectsOf(this.#editor.mustGet('Role', role), this.#editor.store.list('RoleAssignment')).version;
+  }
+
+  /** @param assignments all of the store */
+  subjectsOf(role: Role, assignments: readonly RoleAssignment[]): SubjectsOfRole {
+    const { name, uid, annotations } = role.metadata;
+    const subjects = this.#views((other) => other === name, assignments).map(({ subject }) => subject);
+    const content = subjects
+      .map((subject) => `${subjectKey(subject.type, subject.name)} ${subject.expiresAt ?? ''}`)
+      .sort();
+    const text = JSON.stringify([uid, annotations?.[ANNOTATIONS.assignmentsVersion], content]);
+    return { subjects, version: createHash('sha256').update(text).digest('base64url').slice(0, VERSION_LENGTH) };
+  }
+
   /** Each subject of each role once, by role; only roles for which `readable` returns true. */
   ofRoles(readable: (role: string) => boolean): RoleAssignmentView[] {
     const known = new Map<string, boolean>();
@@ -46,9 +74,12 @@ export class AssignmentList {
   }
 
   /** Each subject of each wanted role once. */
-  #views(wanted: (role: string) => boolean): SubjectOfRole[] {
+  #views(
+    wanted: (role: string) => boolean,
+    assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
+  ): SubjectOfRole[] {
     const views = new Map<string, SubjectOfRole>();
-    for (const assignment of this.#editor.store.list('RoleAssignment')) {
+    for (const assignment of assignments) {
       const { role, subjects } = assignment.spec;
       if (!wanted(role)) continue;
       for (const subject of subjects) {

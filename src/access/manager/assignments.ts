@@ -3,19 +3,22 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { expiryOf } from '../subjects.ts';
+import { expiryOf, sameSubject } from '../subjects.ts';
 import { AssignedSubjects, type Spec } from './assigned-subjects.ts';
-import { AssignmentList } from './assignment-list.ts';
+import type { AssignmentList } from './assignment-list.ts';
 import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
-import { Administrators } from './administrators.ts';
+import type { Administrators } from './administrators.ts';
+import { deniesOfAssignment } from './deny-changes.ts';
+import type { DenyGuard } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
+import type { Guards } from './guards.ts';
 import { requireFuture } from './expiry.ts';
 import { confirmTarget } from './references.ts';
-import type { AssignmentView, RoleAssignmentView } from './views.ts';
+import type { AssignmentView } from './views.ts';
 
 /**
  * Assigns roles to subjects. REST creates one object per assignment, with a name derived from role and subject, so that concurrent creation
@@ -27,25 +30,18 @@ export class AssignmentManager {
   readonly #subjects: AssignedSubjects;
   readonly #list: AssignmentList;
   readonly #escalation: EscalationGuard;
+  readonly #denies: DenyGuard;
   readonly #administrators: Administrators;
 
-  constructor(editor: ResourceEditor, directory: Directory, escalation: EscalationGuard) {
+  constructor(editor: ResourceEditor, directory: Directory, list: AssignmentList, guards: Guards) {
+    const { escalation, denies, administrators } = guards;
     this.#editor = editor;
     this.#directory = directory;
+    this.#list = list;
     this.#escalation = escalation;
+    this.#denies = denies;
+    this.#administrators = administrators;
     this.#subjects = new AssignedSubjects(directory);
-    this.#list = new AssignmentList(editor, directory, this.#subjects);
-    this.#administrators = new Administrators(editor, (subject) => this.#subjects.canonical(subject));
-  }
-
-  /** Each subject once, in a stable order. @throws {StoreError} not-found */
-  list(role: string): AssignmentView[] {
-    return this.#list.ofRole(role);
-  }
-
-  /** Each subject of each role once, by role; only roles for which `readable` returns true. */
-  listAll(readable: (role: string) => boolean): RoleAssignmentView[] {
-    return this.#list.ofRoles(readable);
   }
 
   /**
@@ -59,11 +55,30 @@ export class AssignmentManager {
     requireFuture(subject.expiresAt, this.#editor.now());
     await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
+    const denies = deniesOfAssignment(role, subject, (other) => this.#subjects.canonical(other));
+    if (this.#escalation.withDenies(spec.policies ?? []).length > 0) await this.#denies.check(caller, denies);
+    const view = await this.#assign(caller, { role, uid: metadata.uid, subject, existing });
+    // The current role: a deny that was added to it meanwhile is checked.
+    if (!(await this.#denies.mayDeny(role))) return view;
+    try {
+      await this.#denies.confirm(caller, denies);
+      return view;
+    } catch (error) {
+      await this.#undo(caller, role, subject, existing);
+      throw error;
+    }
+  }
+
+  async #assign(
+    caller: Principal,
+    options: { role: string; uid: string | undefined; subject: Subject; existing: readonly RoleAssignment[] },
+  ): Promise<AssignmentView> {
+    const { role, uid, subject, existing } = options;
     if (existing.length > 0) {
       // With an earlier expiry the subject loses the role at that time.
       if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
       const renewed = await this.#renew(caller, existing, subject);
-      if (await confirmTarget(this.#editor, 'Role', role, metadata.uid)) return renewed;
+      if (await confirmTarget(this.#editor, 'Role', role, uid)) return renewed;
       throw notFound('Role', role);
     }
     const name = assignmentName(role, subject);
@@ -74,10 +89,22 @@ export class AssignmentManager {
       spec: { role, subjects: [subject] },
     };
     const made = await this.#createOrJoin(caller, object, subject);
-    const problem = await this.#missingReference(role, metadata.uid, subject);
+    const problem = await this.#missingReference(role, uid, subject);
     if (problem === undefined) return this.#list.view(subject, made);
     await this.#removeSubject(caller, name, subject);
     throw problem;
+  }
+
+  /** Reverts an assignment that was just written. */
+  async #undo(caller: Principal, role: string, subject: Subject, before: readonly RoleAssignment[]): Promise<void> {
+    if (before.length === 0) await this.#removeSubject(caller, assignmentName(role, subject), subject);
+    for (const { metadata, spec } of before) {
+      const [old] = spec.subjects.filter((other) => sameSubject(this.#subjects.canonical(other), subject));
+      const { type, name } = subject;
+      const restored = { type, name, ...(old?.expiresAt === undefined ? {} : { expiresAt: old.expiresAt }) };
+      const renew = (current: Spec): Spec => this.#subjects.renewed(current, restored);
+      await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
+    }
   }
 
   /** Whether the role or the service token of an assignment that was just written has been deleted meanwhile. */

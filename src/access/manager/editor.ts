@@ -71,21 +71,25 @@ export class ResourceEditor {
     change: (spec: ResourceByKind[K]['spec']) => ResourceByKind[K]['spec'],
     options: { readonly replaces: ResourceByKind[K] | 'nothing'; readonly ifMatch?: IfMatch | undefined },
   ): Promise<ResourceByKind[K]> {
-    const { replaces, ifMatch } = options;
-    const changed = new ManagerError(
-      'conflict',
-      `${label(kind)} \`${name}\` was changed by another writer: read it again and repeat the change`,
-    );
     return this.inTurn(kind, name, () =>
-      this.retryConflicts(changed, async (attempt) => {
+      this.retryConflicts(wasChanged(kind, name), async (attempt) => {
         const current = await this.#current(kind, name, attempt);
-        this.versions.require(kind, current, ifMatch);
-        if (replaces !== 'nothing' && !sameSpec(replaces, current)) throw changed;
+        this.requireUnchanged(kind, current, options);
         const spec = change(current.spec);
         if (spec === current.spec) return current;
         return this.store.update(kind, this.stamped({ ...current, spec }, author));
       }),
     );
+  }
+
+  /** @throws {StoreError} conflict if the spec is not that of `replaces`. @throws {PreconditionFailed} */
+  requireUnchanged<K extends Editable>(
+    kind: K,
+    current: ResourceByKind[K],
+    { replaces, ifMatch }: { readonly replaces: ResourceByKind[K] | 'nothing'; readonly ifMatch?: IfMatch | undefined },
+  ): void {
+    this.versions.require(kind, current, ifMatch);
+    if (replaces !== 'nothing' && !sameSpec(replaces, current)) throw wasChanged(kind, current.metadata.name);
   }
 
   /**
@@ -181,6 +185,13 @@ export function exactly({ metadata }: { readonly metadata: Readonly<ObjectMeta> 
 
 export function notFound(kind: Editable, name: string): ManagerError {
   return new ManagerError('not-found', `there is no ${label(kind)} \`${name}\``);
+}
+
+function wasChanged(kind: Editable, name: string): ManagerError {
+  return new ManagerError(
+    'conflict',
+    `${label(kind)} \`${name}\` was changed by another writer: read it again and repeat the change`,
+  );
 }
 
 export function keepsChanging(kind: Editable, name: string): ManagerError {

@@ -1,20 +1,34 @@
-import type { PolicySpec, Statement } from '../../resources/policy.ts';
+import type { PolicySpec } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
-import { ManagerError } from '../errors.ts';
+import { isStoreError, ManagerError } from '../errors.ts';
 import type { DelegationRight } from '../policy/actions.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from '../policy/compiled-policy.ts';
 import { findMissingGrant, TooManyComparisons, type Gain, type MissingGrant } from '../policy/containment.ts';
-import { PREDEFINED_POLICIES } from '../policy/predefined.ts';
+import { PREDEFINED_POLICIES, SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn.ts';
 import type { Principal } from '../principal.ts';
+import { grantText } from './administrator-reach.ts';
 
 /** A change that a caller requests, and the right that allows it without the containment check. */
-interface Attempt {
+export interface Attempt {
   /** As in `you may not <what>`. */
   readonly what: string;
   readonly right: DelegationRight;
   readonly on: Srn;
+}
+
+export function writing(policy: string): Attempt {
+  return { what: `write policy \`${policy}\``, right: 'EscalatePolicy', on: policyResource(policy) };
+}
+
+export function attaching(policy: string, role: string): Attempt {
+  const what = `attach policy \`${policy}\` to role \`${role}\``;
+  return { what, right: 'BindPolicy', on: policyResource(policy) };
+}
+
+export function assigning(role: string): Attempt {
+  return { what: `assign role \`${role}\``, right: 'AssignRole', on: roleResource(role) };
 }
 
 /** Policies as they are in the store, by name. */
@@ -68,7 +82,7 @@ export class EscalationGuard {
 
   /** @param before the stored spec; undefined for a new policy. @throws {ManagerError} forbidden */
   requireMayWritePolicy(caller: Principal, name: string, before: PolicySpec | undefined, after: PolicySpec): void {
-    const attempt = { what: `write policy \`${name}\``, right: 'EscalatePolicy', on: policyResource(name) } as const;
+    const attempt = writing(name);
     if (before && JSON.stringify(before.statements) === JSON.stringify(after.statements)) return;
     const old = before && compilePolicy(name, before);
     if (old && isUnreadable(old) && !this.#has(caller, attempt)) throw unreadable(attempt, name);
@@ -76,7 +90,7 @@ export class EscalationGuard {
     const denied = denies(statements);
     const kept = new Set(before?.statements.map(grantText));
     // Subjects of the policy have the kept grants already. So a caller who does not hold them may still add denies.
-    const added = allows(statements).filter(({ index }) => !kept.has(grantText(after.statements[index]!)));
+    const added = allows(statements).filter(({ index }) => !kept.has(grantText(after.statements[index])));
     this.#require(caller, attempt, { gained: added, denied });
     this.#require(caller, attempt, { gained: denies(old?.statements), denied });
   }
@@ -93,8 +107,7 @@ export class EscalationGuard {
     policy: string,
     contents: PolicyContents,
   ): void {
-    const what = `attach policy \`${policy}\` to role \`${role}\``;
-    const attempt = { what, right: 'BindPolicy', on: policyResource(policy) } as const;
+    const attempt = attaching(policy, role);
     const gained = this.#statements(caller, attempt, [policy], contents);
     this.#require(caller, attempt, {
       gained: allows(gained),
@@ -125,7 +138,7 @@ export class EscalationGuard {
    * @throws {ManagerError} forbidden; conflict if the role changes meanwhile
    */
   async requireMayAssign(caller: Principal, role: string, policies: readonly string[], until: number): Promise<void> {
-    const attempt = { what: `assign role \`${role}\``, right: 'AssignRole', on: roleResource(role) } as const;
+    const attempt = assigning(role);
     if (this.#has(caller, attempt)) return;
     // The policies are read before the role: every deny that is found was in its policy when the role had the policy.
     const contents = await this.read(policies);
@@ -158,6 +171,18 @@ export class EscalationGuard {
     return readable(policies, contents);
   }
 
+  /** Whether the caller may make a deny apply to those who hold `system-admin`: with the right, or with everything for ever. */
+  mayDenyAnyone(caller: Principal, attempt: Attempt): boolean {
+    try {
+      const gained = PREDEFINED.get(SYSTEM_ADMIN)?.statements ?? [];
+      this.#require(caller, attempt, { gained });
+      return true;
+    } catch (error) {
+      if (!isStoreError(error, 'forbidden')) throw error;
+      return false;
+    }
+  }
+
   #has(caller: Principal, { right, on }: Attempt): boolean {
     return this.#directory.isAllowed(caller, right, on);
   }
@@ -181,10 +206,6 @@ export class EscalationGuard {
 const PREDEFINED: ReadonlyMap<string, CompiledPolicy> = new Map(
   PREDEFINED_POLICIES.map(({ metadata, spec }) => [metadata.name, compilePolicy(metadata.name, spec)]),
 );
-
-function grantText({ effect, actions, resources }: Statement): string {
-  return JSON.stringify([effect, actions, resources]);
-}
 
 function isUnreadable(policy: CompiledPolicy | undefined): boolean {
   return policy !== undefined && policy.errors.length > 0;
@@ -214,7 +235,7 @@ function unreadable(attempt: Attempt, policy: string): ManagerError {
   );
 }
 
-function refused({ what, right, on }: Attempt, reason: string): ManagerError {
+export function refused({ what, right, on }: Attempt, reason: string): ManagerError {
   return new ManagerError(
     'forbidden',
     `you may not ${what}: ${reason}; the right \`${right}\` on \`${formatSrn(on)}\` would allow it`,

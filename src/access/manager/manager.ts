@@ -1,8 +1,13 @@
 import type { Clock } from '../../platform/clock.ts';
 import { Deadline } from '../../platform/deadline.ts';
 import type { Directory } from '../directory.ts';
+import { Administrators } from './administrators.ts';
+import { AssignedSubjects } from './assigned-subjects.ts';
+import { AssignmentList } from './assignment-list.ts';
+import { AssignmentSet } from './assignment-set.ts';
 import { AssignmentManager } from './assignments.ts';
 import { recordingStore } from './changes.ts';
+import { DenyGuard } from './deny-guard.ts';
 import { ResourceEditor, type EditorOptions } from './editor.ts';
 import { EscalationGuard } from './escalation.ts';
 import { PolicyManager } from './policies.ts';
@@ -77,6 +82,8 @@ export class RbacManager {
   readonly roles: RoleManager;
   readonly policies: PolicyManager;
   readonly assignments: AssignmentManager;
+  readonly assignmentList: AssignmentList;
+  readonly assignmentSet: AssignmentSet;
   readonly serviceTokens: ServiceTokenManager;
 
   readonly usage: UsageTracker | undefined;
@@ -97,9 +104,14 @@ export class RbacManager {
     const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
     const escalation = new EscalationGuard(directory, options.store);
     this.directory = directory;
-    this.roles = new RoleManager(editor, directory, escalation);
-    this.policies = new PolicyManager(editor, directory, escalation);
-    this.assignments = new AssignmentManager(editor, directory, escalation);
+    const administrators = new Administrators(editor, directory);
+    const denies = new DenyGuard(editor, escalation, administrators);
+    const guards = { escalation, denies, administrators };
+    this.roles = new RoleManager(editor, directory, guards);
+    this.policies = new PolicyManager(editor, directory, guards);
+    this.assignmentList = new AssignmentList(editor, directory, new AssignedSubjects(directory));
+    this.assignments = new AssignmentManager(editor, directory, this.assignmentList, guards);
+    this.assignmentSet = new AssignmentSet(editor, directory, this.assignments, this.assignmentList);
     this.serviceTokens = new ServiceTokenManager(editor, directory, this.assignments);
   }
 

@@ -8,7 +8,11 @@ import type { IfMatch } from './content-versions.ts';
 import { label, requireName, type ResourceEditor } from './editor.ts';
 import { confirmTarget, removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
+import { isDenying } from './administrator-reach.ts';
+import { deniesOfAttachment } from './deny-changes.ts';
+import type { DenyGuard } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
+import type { Guards } from './guards.ts';
 import { isManagedByRest, policySummary, roleView, type PolicySummary, type RoleView } from './views.ts';
 
 export interface NewRole {
@@ -24,11 +28,13 @@ export class RoleManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
   readonly #escalation: EscalationGuard;
+  readonly #denies: DenyGuard;
 
-  constructor(editor: ResourceEditor, directory: Directory, escalation: EscalationGuard) {
+  constructor(editor: ResourceEditor, directory: Directory, { escalation, denies }: Guards) {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
+    this.#denies = denies;
   }
 
   /** @throws {StoreError} invalid, already-exists */
@@ -109,16 +115,19 @@ export class RoleManager {
     const { uid } = this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
     const contents = await this.#escalation.read([policy, ...this.#escalation.withDenies(spec.policies ?? [])]);
+    const denying = deniesOfAttachment(name, policy);
+    const added = contents.get(policy);
+    if (added && isDenying(added) && !spec.policies?.includes(policy)) await this.#denies.check(caller, denying);
     let attached = false;
-    const add = (current: Role['spec']): Role['spec'] => {
-      const changed = withPolicy(name, current, policy);
-      attached = changed !== current;
+    const change = (current: Role): Role['spec'] => {
+      this.#editor.requireUnchanged('Role', current, { replaces: 'nothing', ifMatch });
+      const changed = withPolicy(name, current.spec, policy);
+      attached = changed !== current.spec;
       // Checked with the policies that the role has in this write.
-      if (changed !== current)
-        this.#escalation.requireMayAttach(caller, name, current.policies ?? [], policy, contents);
+      if (attached) this.#escalation.requireMayAttach(caller, name, current.spec.policies ?? [], policy, contents);
       return changed;
     };
-    const role = await this.#editor.edit('Role', name, caller, add, { replaces: 'nothing', ifMatch });
+    const role = await this.#denies.write(caller, { kind: 'Role', name, policy, change, denying });
     if (await confirmTarget(this.#editor, 'Policy', policy, uid)) return roleView(role);
     const undo = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
     if (attached) await this.#editor.edit('Role', name, caller, undo, { replaces: 'nothing' });

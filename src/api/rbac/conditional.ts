@@ -27,7 +27,7 @@ export function refuseUnusedIfMatch(app: FastifyInstance): void {
     if (request.headers['if-match'] === undefined || request.routeOptions.config.ifMatch === true) return;
     throw new HttpError(
       400,
-      '`If-Match` is not supported here: send it with a change of a role, policy or service token',
+      '`If-Match` is not supported here: send it with a change of a role, of its assignments, of a policy or of a service token',
     );
   });
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { accessReviewRoutes } from './access-review.ts';
 import { accessRoutes } from './access.ts';
+import { assignmentRoutes } from './assignments.ts';
 import { refuseUnusedIfMatch } from './conditional.ts';
 import { policyRoutes } from './policies.ts';
 import { roleRoutes } from './roles.ts';
@@ -20,6 +21,7 @@ export async function rbacManager(app: FastifyInstance, { manager }: RbacManager
     async (scope) => {
       refuseUnusedIfMatch(scope);
       roleRoutes(scope, manager);
+      assignmentRoutes(scope, manager);
       policyRoutes(scope, manager);
       serviceTokenRoutes(scope, manager);
       accessRoutes(scope, manager);

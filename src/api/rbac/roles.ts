@@ -2,16 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
-import { roleSortKey, sortKey } from '../../access/manager/assignment-list.ts';
-import type { AssignmentView } from '../../access/manager/views.ts';
-import { assignmentUsageKey, roleUsageKey } from '../../access/usage/usage-keys.ts';
-import { subjectTypeOf } from '../../access/policy/simulate.ts';
+import { roleUsageKey } from '../../access/usage/usage-keys.ts';
 import { roleResource } from '../../access/policy/srn.ts';
-import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
-import { HttpError } from '../server/errors.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import { Assignment, AssignmentOfRole, AssignmentRequest, CreateAssignmentRequest } from './schemas/assignments.ts';
 import { PolicySummary } from './schemas/policies.ts';
 import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleRequest } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
@@ -111,7 +105,6 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
   );
 
   attachmentRoutes(app, manager);
-  assignmentRoutes(app, manager);
 }
 
 function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
@@ -169,96 +162,4 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
       return page(request, reply, roles.policies(request.principal, name), (policy) => policy.name);
     },
   );
-}
-
-function assignmentRoutes(app: FastifyInstance, manager: RbacManager): void {
-  const { assignments, serviceTokens } = manager;
-  const withLastUse = (role: string, view: AssignmentView) => {
-    const { subject, subjectType: type } = view;
-    const name = type === 'service-token' ? serviceTokens.objectName(subject) : subject;
-    return manager.withLastUse(view, assignmentUsageKey(role, { type, name }));
-  };
-  type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
-  const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409) };
-
-  app.post<ByRole & { Body: Static<typeof CreateAssignmentRequest> }>(
-    '/roles/:roleSrn/create-assignment',
-    {
-      schema: {
-        ...describe(
-          'createAssignment',
-          'Assigns the role to a subject, permanently or until a time. Repeated, it replaces the time.',
-        ),
-        ...schema,
-        body: CreateAssignmentRequest,
-      },
-    },
-    (request) => {
-      const name = nameOf(request);
-      const { expiresAt } = request.body;
-      const subject = { ...subjectOf(request.body), ...(expiresAt ? { expiresAt } : {}) };
-      return write(request, 'CreateAssignment', roleResource(name), () =>
-        assignments.create(request.principal, name, subject),
-      );
-    },
-  );
-
-  app.post<Assign>(
-    '/roles/:roleSrn/delete-assignment',
-    {
-      schema: {
-        ...describe('deleteAssignment', 'Deletes the assignment of the role to a subject. Idempotent.'),
-        ...schema,
-        body: AssignmentRequest,
-      },
-    },
-    (request) => {
-      const name = nameOf(request);
-      const subject = subjectOf(request.body);
-      return write(request, 'DeleteAssignment', roleResource(name), () =>
-        assignments.delete(request.principal, name, subject),
-      );
-    },
-  );
-
-  app.get<ByRole & { Querystring: ListQuery }>(
-    '/roles/:roleSrn/assignments',
-    {
-      schema: {
-        ...describe('listAssignments', 'The subjects with the role.'),
-        params: RoleParams,
-        querystring: ListQuery,
-        response: answers(listOf(Assignment), 400, 404),
-      },
-    },
-    async (request, reply) => {
-      const name = nameOf(request);
-      requireAllowed(request, 'GetAssignment', roleResource(name));
-      return page(request, reply, assignments.list(name), sortKey).map((view) => withLastUse(name, view));
-    },
-  );
-
-  app.get<{ Querystring: ListQuery }>(
-    '/assignments',
-    {
-      schema: {
-        ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
-        querystring: ListQuery,
-        response: answers(listOf(AssignmentOfRole), 400),
-      },
-    },
-    async (request, reply) => {
-      const readable = (role: string): boolean =>
-        request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
-      return page(request, reply, assignments.listAll(readable), roleSortKey).map((view) =>
-        withLastUse(view.role, view),
-      );
-    },
-  );
-}
-
-function subjectOf({ subject, subjectType }: Static<typeof AssignmentRequest>): Subject {
-  const type = subjectTypeOf(subjectType);
-  if (type === undefined) throw new HttpError(400, `\`subjectType\` in the body: \`${subjectType}\` is not known`);
-  return { type, name: subject };
 }

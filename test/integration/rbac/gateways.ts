@@ -30,7 +30,12 @@ export interface Gateway {
   readonly directory: Directory;
   readonly serviceTokens: ServiceTokenAuthenticator;
   /** Calls a path of the RBAC manager and validates the response by the OpenAPI document. */
-  call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Answer>;
+  call(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>;
 }
 
 export interface Deployment {
@@ -62,9 +67,9 @@ async function gateway(store: ResourceStore): Promise<Gateway & { close(): Promi
     store,
     directory,
     serviceTokens: new ServiceTokenAuthenticator(directory, { now: Date.now }),
-    async call(method, path, body) {
+    async call(method, path, body, headers = {}) {
       const payload = body === undefined ? {} : { payload: body as object };
-      const answer = await app.inject({ method, url: BASE + path, ...payload });
+      const answer = await app.inject({ method, url: BASE + path, headers, ...payload });
       const parsed: unknown = answer.body === '' ? undefined : JSON.parse(answer.body);
       checkAnswer(app, { method, path: BASE + path, status: answer.statusCode, body: parsed });
       return { status: answer.statusCode, body: parsed, headers: answer.headers };

@@ -100,6 +100,7 @@ export const RBAC_DOCS: DocsByOperation = {
     ok: 'The assignment.',
     request: { ...SUBJECT, expiresAt: '2099-12-31T00:00:00Z' },
     response: ASSIGNMENT,
+    versions: 'remove',
     links: {
       deleteAssignment: {
         operationId: 'deleteAssignment',
@@ -113,8 +114,18 @@ export const RBAC_DOCS: DocsByOperation = {
     ok: 'The assignment that was deleted; without times where there was none.',
     request: SUBJECT,
     response: ASSIGNMENT,
+    versions: 'remove',
   },
-  listAssignments: { ok: 'The subjects of the role.', response: [ASSIGNMENT] },
+  listAssignments: { ok: 'The subjects of the role.', response: [ASSIGNMENT], versions: 'tag' },
+  replaceAssignments: {
+    ok: 'The subjects of the role, which are now those of the body.',
+    request: [
+      { ...SUBJECT, expiresAt: '2099-12-31T00:00:00Z' },
+      { subject: 'analysts', subjectType: 'group' },
+    ],
+    response: [ASSIGNMENT],
+    versions: 'write',
+  },
   listAllAssignments: { ok: 'The subjects of the roles.', response: [{ role: 'analysts', ...ASSIGNMENT }] },
   listPolicies: { ok: 'The policies.', response: [SUMMARY] },
   createPolicy: {

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { SUBJECT_TYPES } from '../../../resources/role-assignment.ts';
 import { StringEnum } from '../../../resources/schema.ts';
-import { closed, Time, history, lastUse, Nullable } from './shared.ts';
+import { closed, Time, history, lastUse, Nullable, readOnly } from './shared.ts';
 
 export const AssignmentRequest = Type.Object(
   {
@@ -45,6 +45,26 @@ export const Assignment = Type.Object(
     managedBy: history.managedBy,
   },
   { $id: 'Assignment' },
+);
+const { createdAt, createdBy, managedBy, lastUsedAt } = readOnly('assignment');
+export const ReplaceAssignmentsRequest = Type.Array(
+  Type.Object(
+    {
+      ...CreateAssignmentRequest.properties,
+      expiresAt: Type.Optional(
+        Nullable(
+          Time('Expiry time of the assignment; none if absent or null. An expiry that has passed must not be changed'),
+        ),
+      ),
+      createdAt,
+      createdBy,
+      managedBy,
+      lastUsedAt,
+      status: createdAt,
+    },
+    closed,
+  ),
+  { maxItems: 1000, description: 'All subjects that are to have the role, as GET returns them.' },
 );
 export const AssignmentOfRole = Type.Object(
   { role: Type.String({ description: 'Name of the role.' }), ...Assignment.properties },

@@ -1,0 +1,194 @@
+import type { Policy, Role, RoleAssignment } from '../../resources/kinds.ts';
+import type { Statement } from '../../resources/policy.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
+import { actionNumber } from '../policy/action-set.ts';
+import { RBAC_ACTIONS } from '../policy/actions.ts';
+import { compilePolicy, type CompiledPolicy, type CompiledStatement } from '../policy/compiled-policy.ts';
+import { PREDEFINED_POLICIES, PREDEFINED_ROLES, SYSTEM_ADMIN } from '../policy/predefined.ts';
+import { regionsOf } from '../policy/region.ts';
+import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
+
+/** Roles, policies and assignments as a store has them, or as a change would leave them. */
+export interface AccessState {
+  readonly policies: readonly Policy[];
+  readonly roles: readonly Role[];
+  readonly assignments: readonly RoleAssignment[];
+}
+
+/** The current state. @throws {StoreError} unavailable */
+export async function readState(store: Pick<ResourceStore, 'readAll'>): Promise<AccessState> {
+  const assignments = await store.readAll('RoleAssignment');
+  return { assignments, roles: await store.readAll('Role'), policies: await store.readAll('Policy') };
+}
+
+/** The state in the local view, which may be behind. */
+export function viewedState(store: Pick<ResourceStore, 'list'>): AccessState {
+  return { assignments: store.list('RoleAssignment'), roles: store.list('Role'), policies: store.list('Policy') };
+}
+
+/** Somebody with the role `system-admin`. */
+export interface Holder {
+  readonly subject: Subject;
+  readonly assignment: RoleAssignment;
+}
+
+export interface ReachOptions {
+  /** Gives equal subjects one name. */
+  readonly canonical: (subject: Subject) => Subject;
+  /** Milliseconds since the epoch: what has expired does not count. */
+  readonly now: number;
+  /** Whether policies allow an action on role `system-admin`. */
+  readonly allows: (policies: readonly CompiledPolicy[], action: string) => boolean;
+}
+
+/** A holder who may do this can make another administrator, and so repair everything. */
+const NEEDED = ['CreateAssignment', 'AssignRole'];
+
+const CERTAIN = 'certain';
+
+/** What the denies of a state do to those who hold `system-admin`. */
+export class AdministratorReach {
+  readonly holders: readonly Holder[];
+  readonly #options: ReachOptions;
+  readonly #policies: ReadonlyMap<string, Policy>;
+  readonly #roles: ReadonlyMap<string, Role>;
+  readonly #compiled = new Map<string, CompiledPolicy | undefined>();
+  /** Subjects of the roles that deny something. */
+  readonly #denied: readonly { readonly subject: Subject; readonly denying: readonly CompiledPolicy[] }[];
+
+  constructor(state: AccessState, options: ReachOptions) {
+    this.#options = options;
+    // Predefined ones are what they are restored to.
+    this.#policies = byName([...state.policies, ...PREDEFINED_POLICIES]);
+    this.#roles = byName([...state.roles, ...PREDEFINED_ROLES]);
+    const active = activeSubjects(state, options);
+    this.holders = active.filter(({ assignment }) => assignment.spec.role === SYSTEM_ADMIN);
+    const denyingByRole = new Map<string, readonly CompiledPolicy[]>();
+    for (const name of new Set(active.map(({ assignment }) => assignment.spec.role))) {
+      const denying = this.#policiesOf(name).filter(isDenying);
+      if (denying.length > 0) denyingByRole.set(name, denying);
+    }
+    this.#denied = active.flatMap(({ subject, assignment }) => {
+      const denying = denyingByRole.get(assignment.spec.role);
+      return denying ? [{ subject, denying }] : [];
+    });
+  }
+
+  /**
+   * A deny that reaches a holder here and not in `before`; undefined if there is none. Members of groups are not known: a deny that may reach a
+   * holder by a group counts if it denies something of the RBAC manager.
+   */
+  newDeny(before: AdministratorReach): ReachingDeny | undefined {
+    for (const { subject } of this.holders) {
+      const denies = this.#denies(subject);
+      if (denies.length === 0) continue;
+      const known = new Set(before.#denies(subject).map(({ by, text }) => `${by} ${text}`));
+      const added = denies.find(({ by, text }) => !known.has(`${by} ${text}`) && !known.has(`${CERTAIN} ${text}`));
+      if (added) return added;
+    }
+    return undefined;
+  }
+
+  /** Whether a holder can make another administrator, as far as the denies of its own subject and of its domain are concerned. */
+  isEffective(holder: Subject): boolean {
+    const denying = this.#denied.filter(({ subject }) => relationOf(subject, holder) === 'certain');
+    const policies = new Set([...this.#policiesOf(SYSTEM_ADMIN), ...denying.flatMap((denied) => denied.denying)]);
+    return NEEDED.every((action) => this.#options.allows([...policies], action));
+  }
+
+  #denies(holder: Subject): ReachingDeny[] {
+    return this.#denied.flatMap(({ subject, denying }) => {
+      const relation = relationOf(subject, holder);
+      if (relation === 'none') return [];
+      const certain = relation === 'certain';
+      // What may reach the holder by one group says nothing about another group.
+      const by = certain ? CERTAIN : subjectKey(subject.type, subject.name);
+      return denying.flatMap((policy) => this.#deniesOf(policy, by, certain ? () => true : deniesAdministration));
+    });
+  }
+
+  #deniesOf(
+    { name = '', errors, statements }: CompiledPolicy,
+    by: string,
+    counts: (deny: CompiledStatement) => boolean,
+  ): ReachingDeny[] {
+    if (errors.length > 0) return [{ by, text: `invalid ${name}`, policy: name, index: undefined }];
+    const stored = this.#policies.get(name)?.spec.statements;
+    return statements
+      .filter((statement) => statement.effect === 'deny' && counts(statement))
+      .map(({ index }) => ({ by, text: grantText(stored?.[index]), policy: name, index }));
+  }
+
+  #policiesOf(role: string): CompiledPolicy[] {
+    return (this.#roles.get(role)?.spec.policies ?? []).flatMap((name) => this.#policy(name) ?? []);
+  }
+
+  #policy(name: string): CompiledPolicy | undefined {
+    if (this.#compiled.has(name)) return this.#compiled.get(name);
+    const found = this.#policies.get(name);
+    const compiled = found && compilePolicy(name, found.spec);
+    this.#compiled.set(name, compiled);
+    return compiled;
+  }
+}
+
+/** A deny of a stored policy; without an index where the policy is invalid, so that it denies everything. */
+export interface ReachingDeny {
+  /** CERTAIN, or the subject by which it may reach the holder. */
+  readonly by: string;
+  /** Equal for statements that deny the same. */
+  readonly text: string;
+  readonly policy: string;
+  readonly index: number | undefined;
+}
+
+function byName<T extends Policy | Role>(objects: readonly T[]): Map<string, T> {
+  return new Map(objects.map((object) => [object.metadata.name, object]));
+}
+
+/** Whether a policy takes something away from those who have it. */
+export function isDenying({ errors, statements }: CompiledPolicy): boolean {
+  return errors.length > 0 || statements.some(({ effect }) => effect === 'deny');
+}
+
+/** All subjects of all assignments that have not expired. */
+function activeSubjects({ assignments }: AccessState, { canonical, now }: ReachOptions): Holder[] {
+  return assignments.flatMap((assignment) =>
+    assignment.spec.subjects
+      .filter((subject) => expiryOf(subject) > now)
+      .map((subject) => ({ subject: canonical(subject), assignment })),
+  );
+}
+
+/** Identifies what a statement grants or denies. */
+export function grantText(statement: Statement | undefined): string {
+  return JSON.stringify([statement?.effect, statement?.actions, statement?.resources]);
+}
+
+/** Whether somebody can be both subjects. */
+function relationOf(other: Subject, holder: Subject): 'certain' | 'possible' | 'none' {
+  if (sameSubject(other, holder)) return 'certain';
+  if (other.type === 'service-token' || holder.type === 'service-token') return 'none';
+  const domains = [domainOf(other), domainOf(holder)];
+  const types = new Set([other.type, holder.type]);
+  if (!types.has('group') && types.size === 1) return 'none';
+  return !types.has('group') && domains[0] === domains[1] ? 'certain' : 'possible';
+}
+
+/** Undefined for a group and for a user name that is not an e-mail address. */
+function domainOf({ type, name }: Subject): string | undefined {
+  if (type === 'domain') return foldCase(name);
+  const at = name.lastIndexOf('@');
+  return type === 'user-email' && at >= 0 ? foldCase(name.slice(at + 1)) : undefined;
+}
+
+const MANAGED = new Set(['role', 'policy', 'service-token']);
+const ADMINISTRATION = RBAC_ACTIONS.map(actionNumber);
+
+function deniesAdministration({ actions, resources }: CompiledStatement): boolean {
+  return (
+    ADMINISTRATION.some((action) => (actions.bits[action >>> 5]! & (1 << (action & 31))) !== 0) &&
+    resources.some((pattern) => regionsOf(pattern).some(({ kind }) => MANAGED.has(kind)))
+  );
+}

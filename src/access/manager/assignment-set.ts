@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { ANNOTATIONS } from '../../resources/meta.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import type { Directory } from '../directory.ts';
+import { ManagerError, PreconditionFailed } from '../errors.ts';
+import type { Principal } from '../principal.ts';
+import { expiryOf, sameSubject } from '../subjects.ts';
+import type { AssignmentList, SubjectsOfRole } from './assignment-list.ts';
+import type { AssignmentManager } from './assignments.ts';
+import { AssignedSubjects } from './assigned-subjects.ts';
+import type { IfMatch } from './content-versions.ts';
+import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
+import type { AssignmentView } from './views.ts';
+
+/** Each change takes some requests to the store. */
+const MAX_CHANGES = 100;
+
+/**
+ * The assignments of a role as one resource with a version.
+ *
+ * They are several objects, so that a condition cannot be a condition on one of them. Whoever changes them under a condition first gives the role
+ * another version for its assignments, by an update of exactly the version of the role that was read before the assignments. So of two that have
+ * read the same version, one makes its update, and the other reads again and finds another version. A change without a condition that is made at
+ * the same time stays: only what differs from what was read is written.
+ */
+export class AssignmentSet {
+  readonly #editor: ResourceEditor;
+  readonly #subjects: AssignedSubjects;
+  readonly #assignments: AssignmentManager;
+  readonly #list: AssignmentList;
+
+  constructor(editor: ResourceEditor, directory: Directory, assignments: AssignmentManager, list: AssignmentList) {
+    this.#editor = editor;
+    this.#subjects = new AssignedSubjects(directory);
+    this.#assignments = assignments;
+    this.#list = list;
+  }
+
+  /** @throws {StoreError} as AssignmentManager.create(). @throws {PreconditionFailed} */
+  async create(caller: Principal, role: string, subject: Subject, ifMatch?: IfMatch): Promise<AssignmentView> {
+    if (ifMatch !== undefined) await this.#claim(role, ifMatch);
+    return this.#assignments.create(caller, role, subject);
+  }
+
+  /** @throws {StoreError} as AssignmentManager.delete(). @throws {PreconditionFailed} */
+  async delete(caller: Principal, role: string, subject: Subject, ifMatch?: IfMatch): Promise<AssignmentView> {
+    if (ifMatch !== undefined) await this.#claim(role, ifMatch);
+    return this.#assignments.delete(caller, role, subject);
+  }
+
+  /**
+   * Assigns the role to exactly these subjects. Subjects that keep their expiry are not written. First the others are assigned, then those that are
+   * absent are removed; a refusal ends it there, and leaves what was written before.
+   * @throws {StoreError} invalid (a subject twice, too many changes); as create() and delete(). @throws {PreconditionFailed}
+   */
+  async replace(caller: Principal, role: string, sent: readonly Subject[], ifMatch?: IfMatch): Promise<void> {
+    const wanted = sent.map((subject) => this.#subjects.canonical(subject));
+    const same = (subject: Subject) => (other: Subject) => sameSubject(other, subject);
+    const twice = wanted.find((subject, at) => wanted.findIndex(same(subject)) !== at);
+    if (twice !== undefined) throw new ManagerError('invalid', `the body has ${twice.type} \`${twice.name}\` twice`);
+    const { subjects } = await this.#claim(role, ifMatch);
+    const changed = wanted.filter((subject) => {
+      const old = subjects.find(same(subject));
+      return old === undefined || expiryOf(old) !== expiryOf(subject);
+    });
+    const removed = subjects.filter((subject) => !wanted.some(same(subject)));
+    const changes = changed.length + removed.length;
+    if (changes > MAX_CHANGES) {
+      const limit = `at most ${MAX_CHANGES} are allowed in one request`;
+      throw new ManagerError('invalid', `the body changes ${changes} assignments of role \`${role}\`: ${limit}`);
+    }
+    for (const subject of changed) await this.#assignments.create(caller, role, subject);
+    for (const subject of removed) await this.#assignments.delete(caller, role, subject);
+  }
+
+  /** What the store has, if it has one of these versions; no other caller claims the same version. */
+  #claim(role: string, ifMatch: IfMatch | undefined): Promise<SubjectsOfRole> {
+    const { store } = this.#editor;
+    return this.#editor.inTurn('Role', role, () =>
+      this.#editor.retryConflicts(keepsChanging('Role', role), async () => {
+        const current = await store.read('Role', role);
+        if (current === undefined) throw notFound('Role', role);
+        const found = this.#list.subjectsOf(current, await store.readAll('RoleAssignment'));
+        if (ifMatch === undefined || ifMatch === '*') return found;
+        if (!ifMatch.includes(found.version)) {
+          throw new PreconditionFailed(
+            `\`If-Match\`: the assignments of role \`${role}\` were changed since they were read, their current version is \`"${found.version}"\`: read them again and repeat the change`,
+            found.version,
+          );
+        }
+        const annotations = { ...current.metadata.annotations, [ANNOTATIONS.assignmentsVersion]: randomUUID() };
+        await store.update('Role', { ...current, metadata: { ...current.metadata, annotations } });
+        return found;
+      }),
+    );
+  }
+}

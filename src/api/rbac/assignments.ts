@@ -1,0 +1,154 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import { roleSortKey, sortKey } from '../../access/manager/assignment-list.ts';
+import type { RbacManager } from '../../access/manager/manager.ts';
+import type { AssignmentView } from '../../access/manager/views.ts';
+import { subjectTypeOf } from '../../access/policy/simulate.ts';
+import { roleResource } from '../../access/policy/srn.ts';
+import { assignmentUsageKey } from '../../access/usage/usage-keys.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import { requireAllowed } from '../server/context.ts';
+import { HttpError } from '../server/errors.ts';
+import { HONOURS_IF_MATCH, ifMatchOf } from './conditional.ts';
+import {
+  Assignment,
+  AssignmentOfRole,
+  AssignmentRequest,
+  CreateAssignmentRequest,
+  ReplaceAssignmentsRequest,
+} from './schemas/assignments.ts';
+import { RoleParams } from './schemas/roles.ts';
+import { ListQuery } from './schemas/shared.ts';
+import { answers, listOf, nameFromPath, page, write } from './support.ts';
+
+interface ByRole {
+  Params: { roleSrn: string };
+}
+
+const nameOf = (request: { params: { roleSrn: string } }): string =>
+  nameFromPath('role', 'roleSrn', request.params.roleSrn);
+const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['roles'] });
+
+export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): void {
+  const { assignmentList: list, assignmentSet: set, serviceTokens } = manager;
+  const withLastUse = (role: string, view: AssignmentView) => {
+    const { subject, subjectType: type } = view;
+    const name = type === 'service-token' ? serviceTokens.objectName(subject) : subject;
+    return manager.withLastUse(view, assignmentUsageKey(role, { type, name }));
+  };
+  type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
+  const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409, 412) };
+
+  app.post<ByRole & { Body: Static<typeof CreateAssignmentRequest> }>(
+    '/roles/:roleSrn/create-assignment',
+    {
+      ...HONOURS_IF_MATCH,
+      schema: {
+        ...describe(
+          'createAssignment',
+          'Assigns the role to a subject, permanently or until a time. Repeated, it replaces the time.',
+        ),
+        ...schema,
+        body: CreateAssignmentRequest,
+      },
+    },
+    async (request) => {
+      const name = nameOf(request);
+      const { expiresAt } = request.body;
+      const subject = { ...subjectOf(request.body), ...(expiresAt ? { expiresAt } : {}) };
+      const ifMatch = ifMatchOf(request);
+      return write(request, 'CreateAssignment', roleResource(name), () =>
+        set.create(request.principal, name, subject, ifMatch),
+      );
+    },
+  );
+
+  app.post<Assign>(
+    '/roles/:roleSrn/delete-assignment',
+    {
+      ...HONOURS_IF_MATCH,
+      schema: {
+        ...describe('deleteAssignment', 'Deletes the assignment of the role to a subject. Idempotent.'),
+        ...schema,
+        body: AssignmentRequest,
+      },
+    },
+    async (request) => {
+      const name = nameOf(request);
+      const subject = subjectOf(request.body);
+      const ifMatch = ifMatchOf(request);
+      return write(request, 'DeleteAssignment', roleResource(name), () =>
+        set.delete(request.principal, name, subject, ifMatch),
+      );
+    },
+  );
+
+  app.get<ByRole & { Querystring: ListQuery }>(
+    '/roles/:roleSrn/assignments',
+    {
+      schema: {
+        ...describe('listAssignments', 'The subjects with the role.'),
+        params: RoleParams,
+        querystring: ListQuery,
+        response: answers(listOf(Assignment), 400, 404),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      requireAllowed(request, 'GetAssignment', roleResource(name));
+      // No 304: `status` changes by the time.
+      void reply.header('etag', `"${list.version(name)}"`);
+      return page(request, reply, list.ofRole(name), sortKey).map((view) => withLastUse(name, view));
+    },
+  );
+
+  app.put<ByRole & { Body: Static<typeof ReplaceAssignmentsRequest> }>(
+    '/roles/:roleSrn/assignments',
+    {
+      ...HONOURS_IF_MATCH,
+      schema: {
+        ...describe('replaceAssignments', 'Assigns the role to exactly these subjects.'),
+        params: RoleParams,
+        body: ReplaceAssignmentsRequest,
+        response: answers(listOf(Assignment), 400, 404, 409, 412),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      const resource = roleResource(name);
+      const subjects = request.body.map(({ expiresAt, ...named }) => ({
+        ...subjectOf(named),
+        ...(expiresAt ? { expiresAt } : {}),
+      }));
+      const ifMatch = ifMatchOf(request);
+      requireAllowed(request, 'GetAssignment', resource);
+      requireAllowed(request, 'DeleteAssignment', resource);
+      await write(request, 'CreateAssignment', resource, () => set.replace(request.principal, name, subjects, ifMatch));
+      void reply.header('etag', `"${list.version(name)}"`);
+      return list.ofRole(name).map((view) => withLastUse(name, view));
+    },
+  );
+
+  app.get<{ Querystring: ListQuery }>(
+    '/assignments',
+    {
+      schema: {
+        ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
+        querystring: ListQuery,
+        response: answers(listOf(AssignmentOfRole), 400),
+      },
+    },
+    async (request, reply) => {
+      const readable = (role: string): boolean =>
+        request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
+      return page(request, reply, list.ofRoles(readable), roleSortKey).map((view) => withLastUse(view.role, view));
+    },
+  );
+}
+
+function subjectOf({ subject, subjectType }: Static<typeof AssignmentRequest>): Subject {
+  const type = subjectTypeOf(subjectType);
+  if (type === undefined) throw new HttpError(400, `\`subjectType\` in the body: \`${subjectType}\` is not known`);
+  return { type, name: subject };
+}
