@@ -9,6 +9,7 @@ import { openEngine } from './parts/engine.ts';
 import { composeRestApi } from './parts/rest-api.ts';
 import { openKubernetesStore, openTransport, tokenReview } from './parts/kubernetes.ts';
 import { serve } from './parts/serve.ts';
+import { viewProblem } from './parts/view-age.ts';
 import { openTokenFile } from './parts/token-file.ts';
 import type { ServiceDefinition } from './service.ts';
 
@@ -30,10 +31,11 @@ async function compose(boot: Boot): Promise<number> {
     cleansResults: live.get()['controller.admin.auth.url'] === undefined,
     after: settings['kubernetes-tokens'] ? [kubernetesTokens(boot, transport)] : [],
   });
-  // Ready after the first list. A stale view is reported by a metric and does not make the gateway unready.
+  const stale = viewProblem(() => store.health(), settings['max-view-age']);
+  // Ready after the first list. A stale view is reported by a metric and makes the gateway unready only where it refuses requests.
   readiness.set('resources', () => {
     const { synced, lastError } = store.health();
-    return synced ? undefined : `not synced${lastError === undefined ? '' : `: ${lastError}`}`;
+    return synced ? stale() : `not synced${lastError === undefined ? '' : `: ${lastError}`}`;
   });
   readiness.set('token-hashes', hashMigration(store, systemClock));
   return serve(boot, app);

@@ -1,5 +1,6 @@
 import { observeStore } from '../api/server/metrics.ts';
 import type { Boot } from './parts/boot.ts';
+import { watchDefinitions } from './parts/definitions.ts';
 import { openEngine } from './parts/engine.ts';
 import { openKubernetesStore, openTransport } from './parts/kubernetes.ts';
 import { startControllers } from './parts/controllers.ts';
@@ -17,6 +18,7 @@ async function compose(boot: Boot): Promise<undefined> {
   const transport = await openTransport(boot);
   const store = openKubernetesStore(boot, transport);
   observeStore(registry, () => store.health());
+  watchDefinitions(boot, transport);
   const engine = await openEngine(boot);
   const running = startControllers(boot, { store, engine, transport, tasks: await resultCleaner(boot) });
   readiness.set('resources', () => {

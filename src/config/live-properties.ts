@@ -37,6 +37,7 @@ export class LiveProperties {
   readonly #options: LivePropertiesOptions;
   #current: Properties;
   #seen: string | undefined;
+  #isRejected = false;
   #stop: (() => Promise<void>) | undefined;
 
   constructor(options: LivePropertiesOptions) {
@@ -47,6 +48,11 @@ export class LiveProperties {
   /** The properties in effect. Call it at every use. */
   get(): Properties {
     return this.#current;
+  }
+
+  /** Whether the current content of the file was rejected, so that older properties are in effect. */
+  get isRejected(): boolean {
+    return this.#isRejected;
   }
 
   start(): void {
@@ -78,12 +84,14 @@ export class LiveProperties {
       return;
     }
     this.#seen = content;
+    this.#isRejected = false;
     this.#apply(values as Properties);
   }
 
   #reject(error: SettingsError): void {
     if (this.#seen === error.message) return;
     this.#seen = error.message;
+    this.#isRejected = true;
     this.#options.onRejected?.(error);
   }
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { formatDuration } from '../platform/duration.ts';
 import { keysOf } from './keys.ts';
 import { ACCESS_SETTINGS } from './schema/access.ts';
 import { GATEWAYS_SETTINGS } from './schema/gateways.ts';
@@ -20,6 +21,9 @@ export type Settings = Static<typeof SettingsSchema>;
 
 export const SETTING_KEYS = keysOf(SettingsSchema.properties);
 
+/** Above the time after which a connection that does not work is noticed. */
+const MIN_VIEW_AGE_MS = 30_000;
+
 /** Problems between settings. */
 export function settingsProblems(settings: Settings): string[] {
   const problems: string[] = [];
@@ -34,6 +38,11 @@ export function settingsProblems(settings: Settings): string[] {
   if (settings['recover-admin'] && settings['token-file'] !== undefined)
     problems.push(
       '`recover-admin` and `token-file` are both set: the recovered token is in `tokens.jsonl` of the data folder; start without `token-file`, or add a line to that file',
+    );
+  const viewAge = settings['max-view-age'];
+  if (viewAge > 0 && viewAge < MIN_VIEW_AGE_MS)
+    problems.push(
+      `invalid \`max-view-age\`: ${formatDuration(viewAge)} is less than 30s; the view is up to 25 s old without any outage`,
     );
   if (settings.controllers.length === 0) problems.push('`controllers` is empty: set at least one Pinot controller');
   if (settings.peers.length > 0 && settings['peers-service'] !== undefined)

@@ -20,6 +20,9 @@ export interface ApiStatus {
   };
 }
 
+/** The message of an authorizer: `… is forbidden: User "…" cannot create resource …`. */
+const REFUSED_ACCOUNT = / is forbidden: User "[^"]*" cannot /;
+
 /** An error response of the API server, or no response (`status` 0). */
 export class KubernetesApiError extends StoreError {
   /** HTTP status, also of an ERROR event in a watch; 0 where there was no response. */
@@ -40,7 +43,9 @@ export class KubernetesApiError extends StoreError {
     } = {},
   ) {
     const { retryAfterMs, cause } = options;
-    super(code, message, retryAfterMs === undefined ? { cause } : { retryAfterMs, cause });
+    // An admission policy also answers 403, but about the object.
+    const ownAccount = code === 'forbidden' && REFUSED_ACCOUNT.test(message);
+    super(code, message, { ownAccount, cause, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
     this.name = 'KubernetesApiError';
     this.status = options.status ?? 0;
     this.reason = options.reason ?? '';

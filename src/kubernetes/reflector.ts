@@ -48,7 +48,7 @@ export const DEFAULT_TUNING: ReflectorTuning = {
   listTimeoutMs: 60_000,
   // The minimum keeps a random delay near 0 from becoming a busy loop.
   backoff: { baseMs: 800, maxMs: 3_000, minMs: 50 },
-  refusedBackoff: { baseMs: 800, maxMs: 30_000, minMs: 50 },
+  refusedBackoff: { baseMs: 800, maxMs: 10_000, minMs: 50 },
 };
 
 export interface ReflectorOptions<T> {

@@ -14,6 +14,8 @@ export interface QueueMetrics {
 
 export interface QueueState {
   readonly depth: number;
+  /** Keys whose last ten or more reconciliations failed. */
+  readonly failing: number;
   /** Sum over all keys in progress. */
   readonly unfinishedSeconds: number;
   readonly longestSeconds: number;
@@ -113,6 +115,11 @@ function queueInstruments(registers: Registry[]): (name: string) => QueueMetrics
         for (const [queue, read] of states) this.set({ name: queue, controller: queue }, value(read()));
       },
     });
+  gauge(
+    'olapwarden_operator_failing_objects',
+    'Objects whose reconciliation failed at least ten times in a row and is retried.',
+    (state) => state.failing,
+  );
   gauge('workqueue_depth', 'Keys in the queue.', (state) => state.depth);
   gauge(
     'workqueue_unfinished_work_seconds',

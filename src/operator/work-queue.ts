@@ -1,6 +1,9 @@
 import { backoffDelay, type BackoffOptions } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { QueueMetrics } from './metrics.ts';
+import type { QueueMetrics, QueueState } from './metrics.ts';
+
+/** Failures in a row after which a key counts as failing; the backoff then is five seconds. Conflicts and short outages have fewer. */
+const FAILING_AFTER = 10;
 
 /** The delays of client-go's default controller rate limiter. */
 const BACKOFF: BackoffOptions = { baseMs: 5, maxMs: 1_000_000, jitter: 'none' };
@@ -141,11 +144,12 @@ export class WorkQueue {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  #state(): { depth: number; unfinishedSeconds: number; longestSeconds: number } {
+  #state(): QueueState {
     const now = this.#clock.monotonic();
     const seconds = [...this.#processing.values()].map((startedAt) => (now - startedAt) / 1000);
     return {
       depth: this.#waiting.length,
+      failing: [...this.#failures.values()].filter((failures) => failures >= FAILING_AFTER).length,
       unfinishedSeconds: seconds.reduce((sum, value) => sum + value, 0),
       longestSeconds: seconds.reduce((longest, value) => Math.max(longest, value), 0),
     };

@@ -16,12 +16,19 @@ export class StoreError extends Error {
   readonly code: StoreErrorCode;
   /** Least delay before another attempt, milliseconds, where the store knows it. */
   readonly retryAfterMs: number | undefined;
+  /** With `forbidden`: the backing store refuses the account of this process, whatever the rights of the caller are. */
+  readonly ownAccount: boolean;
 
-  constructor(code: StoreErrorCode, message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    options: { retryAfterMs?: number; ownAccount?: boolean; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = 'StoreError';
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
+    this.ownAccount = options.ownAccount ?? false;
   }
 }
 

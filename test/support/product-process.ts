@@ -14,7 +14,7 @@ export interface RunningProduct {
 }
 
 /**
- * One of the processes on free ports of 127.0.0.1, with the rights of its own service account in the namespace. Resolves when it is ready; the caller ends
+ * One of the processes on free ports of 127.0.0.1, with the rights of its own service account in the namespace. Resolves when its probe succeeds; the caller ends
  * `program`, also where this throws, which is why `onStart` is told of it first.
  */
 export async function startProduct(
@@ -24,9 +24,11 @@ export async function startProduct(
     readonly namespace: string;
     readonly settings: Readonly<Record<string, string>>;
     readonly onStart: (program: Program) => void;
+    /** `livez` for a process that does not get ready; `readyz` by default. */
+    readonly probe?: 'readyz' | 'livez';
   },
 ): Promise<RunningProduct> {
-  const { namespace, settings, onStart } = options;
+  const { namespace, settings, onStart, probe = 'readyz' } = options;
   const [port, metricsPort] = (await freePorts(2)) as [number, number];
   const kubeconfig = await api.serviceAccountKubeconfig(namespace, `olap-warden-${command}`);
   const all = { host: '127.0.0.1', port, 'metrics-port': metricsPort, kubeconfig, namespace, ...settings };
@@ -38,7 +40,7 @@ export async function startProduct(
   onStart(program);
   const running = { program, url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}` };
   await vi.waitFor(async () => {
-    const answer = await fetch(`${running.metricsUrl}/readyz`).catch(() => undefined);
+    const answer = await fetch(`${running.metricsUrl}/${probe}`).catch(() => undefined);
     if (answer?.status !== 200) throw new Error(`${command} does not get ready:\n${program.output}`);
   }, PATIENCE);
   return running;

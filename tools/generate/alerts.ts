@@ -4,6 +4,7 @@ import type { GeneratedFiles } from './generator.ts';
 
 const RUNBOOKS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/checks';
 const HEADER = '# Generated from src/health/checks/ and tools/generate/alerts.ts by `make generate`; do not edit.\n';
+const OPERATIONS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/operations.md';
 
 /** `IDEAL_STATE_EV_MISMATCH_CHECK` → `OlapIdealStateEvMismatch`. */
 export function alertName(check: string): string {
@@ -74,6 +75,75 @@ const accessAlerts = [
   },
 ];
 
+/** Leadership of the operators alone: client-go's metric has the same name in every controller. */
+const LEADS = 'leader_election_master_status and on (namespace, pod, instance) olap_warden_info{command="operator"}';
+const operationsRunbook = (anchor: string): string => `${OPERATIONS}#${anchor}`;
+
+const operationAlerts = [
+  {
+    alert: 'OlapWardenViewStale',
+    // Without contact the age grows; otherwise it is up to 25 s.
+    expr: 'olap_warden_store_age_seconds > 60',
+    for: '1m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A process of olap-warden has no contact to the Kubernetes API',
+      description:
+        'Its view of roles, policies, assignments and tokens is more than a minute old, so it does not know what was granted or revoked since then. Check the Kubernetes API, the network policies and the rights of the service account.',
+      runbook_url: operationsRunbook('the-view-is-stale'),
+    },
+  },
+  {
+    alert: 'OlapWardenNoLeader',
+    // Of a namespace that had a leader within six hours or has an operator without one.
+    expr: `(max by (namespace) (max_over_time((${LEADS})[6h:1m])) or max by (namespace) (${LEADS})) unless (max by (namespace) (${LEADS}) == 1)`,
+    for: '2m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'No operator leads',
+      description:
+        'No resource is reconciled, no health check runs and no expired result is deleted. Gateways continue to decide and to serve. Check the pods of the operator and the Lease.',
+      runbook_url: operationsRunbook('no-operator-leads'),
+    },
+  },
+  {
+    alert: 'OlapWardenReconcileErrors',
+    expr: `max ${ANY_PROCESS} (olapwarden_operator_failing_objects) > 0`,
+    for: '5m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'The operator cannot reconcile objects',
+      description:
+        'The reconciliation of these objects failed at least ten times in a row. The log of the leading operator has the kind, the name and the error.',
+      runbook_url: operationsRunbook('reconciliations-fail'),
+    },
+  },
+  {
+    alert: 'OlapWardenConfigRejected',
+    expr: 'olap_warden_config_rejected == 1',
+    for: '1m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A process of olap-warden rejects its configuration file',
+      description:
+        'The properties from before the last change are in effect, and a restart would fail. The log has the problem.',
+      runbook_url: operationsRunbook('the-configuration-is-rejected'),
+    },
+  },
+  {
+    alert: 'OlapWardenDefinitionsOutdated',
+    expr: `max ${ANY_PROCESS} (olapwarden_operator_definitions_outdated) == 1`,
+    for: '5m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A custom resource definition is older than the operator',
+      description:
+        'The Kubernetes API drops the fields that the definition lacks, without an error. Apply the definitions of this version; the log of the operator names the fields.',
+      runbook_url: operationsRunbook('definitions-are-outdated'),
+    },
+  },
+];
+
 /** The alerts as a file of Prometheus rules, from which the chart renders a PrometheusRule. */
 export function generateAlerts(): GeneratedFiles {
   const rules = {
@@ -81,6 +151,7 @@ export function generateAlerts(): GeneratedFiles {
       { name: 'olap-warden-health', rules: checkAlerts },
       { name: 'olap-warden-task', rules: taskAlerts },
       { name: 'olap-warden-access', rules: accessAlerts },
+      { name: 'olap-warden-operations', rules: operationAlerts },
     ],
   };
   return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify(rules, { lineWidth: 0 })]]);

@@ -99,7 +99,7 @@ export class AssignmentManager {
   async #undo(caller: Principal, role: string, subject: Subject, before: readonly RoleAssignment[]): Promise<void> {
     if (before.length === 0) await this.#removeSubject(caller, assignmentName(role, subject), subject);
     for (const { metadata, spec } of before) {
-      const [old] = spec.subjects.filter((other) => sameSubject(this.#subjects.canonical(other), subject));
+      const old = spec.subjects.find((other) => sameSubject(this.#subjects.canonical(other), subject));
       const { type, name } = subject;
       const restored = { type, name, ...(old?.expiresAt === undefined ? {} : { expiresAt: old.expiresAt }) };
       const renew = (current: Spec): Spec => this.#subjects.renewed(current, restored);

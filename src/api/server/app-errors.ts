@@ -28,6 +28,10 @@ const ENGINE_STATUS: Readonly<Record<EngineError['code'], number>> = {
 
 const RETRY_AFTER_SECONDS = 5;
 
+/** A 403 would be about the caller's rights. */
+const REFUSED_ACCOUNT =
+  'the Kubernetes API refuses the account of this process; its administrator must grant the rights of this version';
+
 /** Public message of internal errors; the cause is only logged. */
 const INTERNAL_MESSAGE = 'internal error; the log has details under this request id';
 
@@ -53,9 +57,10 @@ function fromDomainError(error: unknown): HttpError | undefined {
   if (error instanceof PreconditionFailed)
     return new HttpError(412, error.message, { headers: { etag: `"${error.version}"` }, cause: error });
   if (error instanceof StoreError) {
-    const status = STORE_STATUS[error.code];
+    const status = error.ownAccount ? 503 : STORE_STATUS[error.code];
     const seconds = Math.ceil((error.retryAfterMs ?? RETRY_AFTER_SECONDS * 1000) / 1000);
-    return new HttpError(status, error.message, {
+    const message = error.ownAccount ? `${REFUSED_ACCOUNT}: ${error.message}` : error.message;
+    return new HttpError(status, message, {
       headers: status === 503 ? { 'retry-after': String(seconds) } : {},
       cause: error,
     });

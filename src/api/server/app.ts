@@ -37,6 +37,8 @@ export interface AppParts {
   readonly logger: Logger;
   readonly version: string;
   readonly authenticator: Authenticator;
+  /** Why access cannot be decided now; undefined while there is no reason. Requests with a credential then get 503. */
+  readonly viewProblem?: () => string | undefined;
   readonly authorizer: Authorizer;
   /** The APIs, in order; each one gets its own fastify context. A catch-all route (`/*`) comes last. */
   readonly plugins: readonly RegisterRoutes[];
@@ -98,6 +100,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const authentication = new Authentication({
     authenticator: parts.authenticator,
     clock,
+    viewProblem: parts.viewProblem,
     ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),
   });
   registerAuthentication(app, authentication);

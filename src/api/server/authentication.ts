@@ -12,6 +12,8 @@ export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
   /** Failed logins per client address and per access key per minute before further failures get 429. */
   readonly maxFailuresPerMinute?: number;
+  /** Why credentials and access cannot be decided now; undefined while there is no reason. */
+  readonly viewProblem?: (() => string | undefined) | undefined;
   readonly clock: WallClock;
 }
 
@@ -75,9 +77,11 @@ function unauthorized(request: RequestContext, message: string): HttpError {
 export class Authentication {
   readonly #authenticator: Authenticator;
   readonly #attempts: FailedAttempts;
+  readonly #viewProblem: () => string | undefined;
 
   constructor(options: AuthenticationOptions) {
     this.#authenticator = options.authenticator;
+    this.#viewProblem = options.viewProblem ?? (() => undefined);
     this.#attempts = new FailedAttempts({
       limit: options.maxFailuresPerMinute ?? MAX_FAILURES_PER_MINUTE,
       windowMs: MINUTE_MS,
@@ -87,13 +91,21 @@ export class Authentication {
 
   /**
    * Sets `request.principal`.
-   * @throws {HttpError} 401 for a missing or invalid credential, 429 after too many failures, 503 where the authority is unavailable
+   * @throws {HttpError} 401 for a missing or invalid credential, 429 after too many failures, 503 where the authority or a current view of the resources is
+   *   unavailable
    */
   async authenticate(request: RequestContext): Promise<void> {
     const credential = extractCredential(request);
     if ('problem' in credential) {
       if (credential.problem === 'malformed') this.#attempts.failed({ address: request.clientAddress });
       throw unauthorized(request, credential.message);
+    }
+    // Without the roles, a valid token would be 401 and an allowed call 403, which clients take for final.
+    const problem = this.#viewProblem();
+    if (problem !== undefined) {
+      throw new HttpError(503, `access cannot be decided now: ${problem}`, {
+        headers: { 'retry-after': RETRY_AFTER_SECONDS },
+      });
     }
     const local = await this.#authenticator.authenticate(credential, { local: true });
     const result = local.outcome === 'unverified' ? await this.#askAuthority(request, credential) : local;

@@ -116,6 +116,18 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
   };
 }
 
+/** Exports whether the current content of the configuration file was rejected. */
+export function observeRejectedConfig(registry: Registry, isRejected: () => boolean): void {
+  new Gauge({
+    name: 'olap_warden_config_rejected',
+    help: '1 while the content of the configuration file is rejected and older properties are in effect, otherwise 0.',
+    registers: [registry],
+    collect() {
+      this.set(isRejected() ? 1 : 0);
+    },
+  });
+}
+
 /** Counts reloads of the configuration file by result. */
 export function countReloads(registry: Registry): (result: 'applied' | 'refused') => void {
   const counter = new Counter({

@@ -5,7 +5,7 @@ import type { Settings } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Closers } from '../../platform/lifecycle.ts';
-import { countReloads, createRegistry } from '../../api/server/metrics.ts';
+import { countReloads, createRegistry, observeRejectedConfig } from '../../api/server/metrics.ts';
 import { closeServer, listenProbes } from '../../api/server/server.ts';
 import { createProbesServer, type ReadinessCheck } from '../../platform/probes.ts';
 import { createLogger } from '../../platform/logging.ts';
@@ -59,7 +59,7 @@ type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'fil
 
 function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LiveProperties {
   const count = countReloads(registry);
-  return new LiveProperties({
+  const live = new LiveProperties({
     known: PROPERTIES,
     initial: loaded.properties,
     file: loaded.file,
@@ -76,4 +76,6 @@ function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LivePr
       log.error({ problems: error.problems }, 'configuration file rejected; keeping the current properties');
     },
   });
+  observeRejectedConfig(registry, () => live.isRejected);
+  return live;
 }

@@ -2,6 +2,7 @@ import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.t
 import type { KubernetesConfig } from '../../kubernetes/credentials.ts';
 import { inClusterConfig, isInCluster } from '../../kubernetes/in-cluster.ts';
 import { KubernetesStore } from '../../kubernetes/kubernetes-store.ts';
+import { kubeconfigFiles, useTokenFiles } from '../../kubernetes/token-files.ts';
 import { KubernetesTransport } from '../../kubernetes/transport.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
@@ -26,6 +27,7 @@ async function configuration(kubeconfig: string | undefined): Promise<() => Kube
     const config = new KubeConfig();
     if (kubeconfig === undefined) config.loadFromDefault();
     else config.loadFromFile(kubeconfig);
+    useTokenFiles(config, kubeconfigFiles(kubeconfig, process.env));
     return config;
   };
 }

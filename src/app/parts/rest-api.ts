@@ -30,6 +30,7 @@ import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
 import { protocolOf } from '../../results/stores/result-stores.ts';
 import { identityOf, openQueryService } from './queries.ts';
+import { viewProblem } from './view-age.ts';
 
 export interface RestApiParts {
   readonly store: ResourceStore;
@@ -84,6 +85,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       ...(oidc ? [oidc] : []),
       ...(parts.after ?? []),
     ]),
+    viewProblem: viewProblem(() => store.health(), settings['max-view-age']),
     authorizer: countDecisions(registry, directory),
     audit: openAuditLog(boot),
     plugins,

@@ -19,6 +19,11 @@ export const KUBERNETES_SETTINGS = {
       expected: 'the name of a namespace',
     }),
   ),
+  'max-view-age': duration({
+    description:
+      'Age of the gateway’s view of the resources above which it answers every request with 503, because access may have been revoked meanwhile. At least 30s. 0: it decides by its last view for any time. Otherwise an outage of the Kubernetes API longer than this ends all access.',
+    default: 0,
+  }),
   'leader-lease': text({
     description: 'Name of the Lease for leader election among the operators.',
     default: 'olap-warden-operator',

@@ -17,8 +17,13 @@ let admin: string;
 const programs: Program[] = [];
 
 /** With an engine that is not there. */
-const start = (command: 'operator' | 'gateway', settings: Readonly<Record<string, string>> = {}) =>
+const start = (
+  command: 'operator' | 'gateway',
+  settings: Readonly<Record<string, string>> = {},
+  probe: 'readyz' | 'livez' = 'readyz',
+) =>
   startProduct(api, command, {
+    probe,
     namespace: NAMESPACE,
     settings: { controllers: 'http://127.0.0.1:9', ...settings },
     onStart: (program) => programs.push(program),
@@ -141,6 +146,49 @@ describe('operator and gateway as two processes, each with its rights of the man
       (await call('POST', ROLES, { name: 'later' }, issued.bearerToken)).status;
     await expect.poll(later, SLOW).toBe(200);
   });
+
+  it('answer 503, never 401 or 403, without the rights of the gateway or a synced view', async () => {
+    await api.mustKubectl(['-n', NAMESPACE, 'delete', 'rolebinding', 'olap-warden-gateway']);
+    const late = await start('gateway', {}, 'livez');
+    for (const token of [admin, `svc-${'a'.repeat(16)}-${'s'.repeat(32)}`]) {
+      const answer = await fetch(late.url + ROLES, { headers: { authorization: `Bearer ${token}` } });
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+      expect(await answer.text()).toContain('the gateway has not read all roles');
+    }
+    let attempts = 0;
+    const write = async () => call('POST', ROLES, { name: `refused-${attempts++}` });
+    await expect.poll(async () => (await write()).status, SLOW).toBe(503);
+    expect(await (await write()).text()).toContain('the Kubernetes API refuses the account of this process');
+    // What it read before still holds.
+    expect((await call('GET', ROLES)).status).toBe(200);
+    await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
+    await expect.poll(async () => (await write()).status, SLOW).toBe(200);
+    await expect
+      .poll(async () => (await fetch(late.url + ROLES, { headers: { authorization: `Bearer ${admin}` } })).status, {
+        timeout: 50_000,
+      })
+      .toBe(200);
+  }, 180_000);
+
+  it('refuse what may have been revoked, after `max-view-age` without the Kubernetes API', async () => {
+    const strict = await start('gateway', { 'max-view-age': '30s' });
+    const asked = async () => fetch(strict.url + ROLES, { headers: { authorization: `Bearer ${admin}` } });
+    expect((await asked()).status).toBe(200);
+    await api.stopApiserver();
+    try {
+      const refused = async (): Promise<string> => {
+        const answer = await asked();
+        return answer.status === 503 ? answer.text() : String(answer.status);
+      };
+      await expect.poll(refused, { timeout: 60_000, interval: 500 }).toContain('`max-view-age` is 30 s');
+      expect((await fetch(`${strict.metricsUrl}/readyz`)).status).toBe(503);
+      // Without the setting, the last view holds.
+      expect((await call('GET', ROLES)).status).toBe(200);
+    } finally {
+      await api.startApiserver();
+    }
+    await expect.poll(async () => (await asked()).status, SLOW).toBe(200);
+  }, 150_000);
 
   it('shut down gracefully', async () => {
     for (const { program } of [gateway, operator]) program.signalGroup('SIGTERM');

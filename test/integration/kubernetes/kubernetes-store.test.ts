@@ -280,7 +280,11 @@ describe('KubernetesStore on a real API server', () => {
     );
     const nobody = new KubernetesStore({ transport: asNobody, tuning: { backoff: { baseMs: 50, maxMs: 500 } } });
     const error = await nobody.create('Role', role('a')).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: 'forbidden', message: expect.stringContaining('nobody@example.com') });
+    expect(error).toMatchObject({
+      code: 'forbidden',
+      ownAccount: true,
+      message: expect.stringContaining('nobody@example.com'),
+    });
     await until('the refusal is noticed', () => nobody.health().lastError !== undefined);
     expect(nobody.health()).toMatchObject({ synced: false, lastError: expect.stringContaining('forbidden') });
     await nobody.close();

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -42,6 +42,12 @@ const ruleOf = (check: string): Rule => {
   return found;
 };
 
+const named = (alert: string): Rule => {
+  const found = rules.find((rule) => rule.alert === alert);
+  if (found === undefined) throw new Error(`no alert ${alert}`);
+  return found;
+};
+
 async function promtoolTest(tests: readonly object[]): Promise<string> {
   const file = join(folder, 'tests.yaml');
   await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '30s', tests }));
@@ -56,16 +62,22 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check, two for the task and one for access', async () => {
+  it('are valid for promtool, one for each check, two for the task, one for access and five for olap-warden', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
-    expect(stdout).toContain(`${CATALOGUE.length + 3} rules found`);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 3);
+    expect(stdout).toContain(`${CATALOGUE.length + 8} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 8);
   });
 
-  it('refer to existing runbooks', async () => {
-    for (const { annotations } of rules) {
-      const path = annotations['runbook_url']?.replace(/^.*\/docs\//, 'docs/').replace(/#.*$/, '') ?? '';
-      expect((await stat(join(root, path))).isFile(), path).toBe(true);
+  it('refer to existing runbooks and chapters that name them', async () => {
+    for (const { alert, annotations } of rules) {
+      const url = annotations['runbook_url'] ?? '';
+      const [path = '', anchor] = url.replace(/^.*\/docs\//, 'docs/').split('#');
+      const content = await readFile(join(root, path), 'utf8');
+      if (anchor === undefined) continue;
+      const chapter = content
+        .split(/\n##+ /)
+        .find((part) => part.split('\n')[0]?.toLowerCase().replaceAll(' ', '-') === anchor);
+      expect(chapter, url).toContain(`*Alert \`${alert}\``);
     }
   });
 
@@ -198,6 +210,68 @@ describe('the alerts', () => {
         alert_rule_test: [at(failing, '60m', undefined)],
       },
     ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  const POD = 'namespace="olap",pod="a",instance="a"';
+  const info = (command: string, values = '1x120') => ({
+    series: `olap_warden_info{${POD},command="${command}"}`,
+    values,
+  });
+
+  it.each([
+    ['OlapWardenViewStale', `olap_warden_store_age_seconds{${POD}}`, '20x10 70x10', '20x20'],
+    ['OlapWardenConfigRejected', `olap_warden_config_rejected{${POD}}`, '0x10 1x10', '0x20'],
+    [
+      'OlapWardenReconcileErrors',
+      `olapwarden_operator_failing_objects{namespace="olap",controller="role"}`,
+      '0x5 2x20',
+      '0x5 2x8 0x10',
+    ],
+    [
+      'OlapWardenDefinitionsOutdated',
+      `olapwarden_operator_definitions_outdated{namespace="olap",kind="Role"}`,
+      '0x5 1x20',
+      '0x30',
+    ],
+  ])('%s fires, and does not without the cause', async (alert, name, bad, good) => {
+    const rule = named(alert);
+    const labels = Object.fromEntries(
+      [...name.matchAll(/(\w+)="(\w+)"/g)].map(([, key = '', value = '']) => [key, value]),
+    );
+    const at = { alertname: alert, eval_time: '10m' };
+    const fires = [{ exp_labels: { ...rule.labels, ...labels }, exp_annotations: rule.annotations }];
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [{ series: name, values: bad }],
+        alert_rule_test: [{ ...at, exp_alerts: fires }],
+      },
+      { interval: '30s', input_series: [{ series: name, values: good }], alert_rule_test: [{ ...at, exp_alerts: [] }] },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('OlapWardenNoLeader fires without a leader, with and without pods, and not for leaders of other programs', async () => {
+    const rule = named('OlapWardenNoLeader');
+    const status = (values: string) => ({ series: `leader_election_master_status{${POD},name="lease"}`, values });
+    const at = (eval_time: string, fires: boolean) => ({
+      alertname: rule.alert,
+      eval_time,
+      exp_alerts: fires
+        ? [{ exp_labels: { ...rule.labels, namespace: 'olap' }, exp_annotations: rule.annotations }]
+        : [],
+    });
+    const tests = [
+      { input_series: [info('operator'), status('0x120')], alert_rule_test: [at('1m', false), at('10m', true)] },
+      { input_series: [info('operator'), status('1x120')], alert_rule_test: [at('10m', false)] },
+      {
+        input_series: [info('operator', '1x20 stale'), status('1x20 stale')],
+        alert_rule_test: [at('10m', false), at('20m', true)],
+      },
+      { input_series: [status('0x120')], alert_rule_test: [at('20m', false)] },
+    ];
+    const output = await promtoolTest(tests.map((test) => ({ interval: '30s', ...test })));
     expect(output).toContain('SUCCESS');
   });
 });

@@ -108,3 +108,15 @@ it('gives flags precedence over the file after each change', async () => {
   await until(() => expect(live.get()['olap.broker.pagination.expiration']).toBe(300_000));
   expect(pageSize()).toBe(7);
 });
+
+it('tells that the file is rejected until its content is valid again, even if unchanged by then', async () => {
+  const file = join(folder, 'settings.yaml');
+  await writeFile(file, 'olap.broker.query.page.size: 8\n');
+  await start(file);
+  expect(live.isRejected).toBe(false);
+  await writeFile(file, 'olap.broker.query.page.size: ten\n');
+  await until(() => expect(live.isRejected).toBe(true));
+  await writeFile(file, 'olap.broker.query.page.size: 8\n');
+  await until(() => expect(live.isRejected).toBe(false));
+  expect(changed).toEqual([]);
+});

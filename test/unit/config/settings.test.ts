@@ -121,6 +121,11 @@ describe('a problem has its source, its key and what is expected', () => {
     [['--port', '70000'], {}, 'flag --port: `port`: `70000` is too large: the maximum is 65535'],
     [['--clutser', '1'], {}, 'unknown flag `--clutser`; did you mean `--cluster`?'],
     [['--port'], {}, 'flag --port: missing value'],
+    [
+      ['--max-view-age=20s'],
+      {},
+      'invalid `max-view-age`: 20s is less than 30s; the view is up to 25 s old without any outage',
+    ],
     [['gateway'], {}, 'unexpected argument `gateway`: flags begin with `--`'],
     [
       [],

@@ -149,3 +149,14 @@ it('has the metric names of client-go', async () => {
   expect(await metric('workqueue_work_duration_seconds')).toBe(1);
   expect(await metric('workqueue_queue_duration_seconds')).toBe(1);
 });
+
+it('counts keys that failed ten times in a row as failing, until they succeed', async () => {
+  const failing = async () => metric('olapwarden_operator_failing_objects');
+  for (let failures = 0; failures < 9; failures++) queue.addRateLimited('a');
+  queue.addRateLimited('b');
+  expect(await failing()).toBe(0);
+  queue.addRateLimited('a');
+  expect(await failing()).toBe(1);
+  queue.forget('a');
+  expect(await failing()).toBe(0);
+});

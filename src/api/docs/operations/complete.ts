@@ -29,6 +29,20 @@ const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly 
   doPaginate: { example: true },
   taskName: { example: 'ClusterHealthCheckTask' },
   state: { example: 'ENABLE' },
+  unusedDays: { example: 90 },
+  check: { example: 'SEGMENT_COUNT_CHECK' },
+  table: { example: 'events_OFFLINE' },
+  instance: { example: 'Server_10.0.0.7_8098' },
+  taskname: { example: 'ClusterHealthCheckTask' },
+  tableName: { example: 'events' },
+  type: { example: 'OFFLINE' },
+  wait: { example: false },
+  forward_host: { example: '10.0.0.7' },
+  forward_port: { example: '8080' },
+  getCursor: { example: true },
+  queryOptions: { example: 'timeoutMs=5000' },
+  debugOptions: { example: 'timeoutMs=5000' },
+  trace: { example: false },
 };
 
 /** Patterns of fields in request bodies, by schema and field. */

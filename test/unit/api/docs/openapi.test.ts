@@ -14,7 +14,12 @@ interface Parameter {
   readonly in: string;
   readonly description?: string;
   readonly example?: unknown;
-  readonly schema: { readonly description?: string; readonly enum?: unknown[]; readonly type?: string };
+  readonly schema: {
+    readonly description?: string;
+    readonly enum?: unknown[];
+    readonly type?: string;
+    readonly pattern?: string;
+  };
 }
 interface Response {
   readonly description: string;
@@ -68,10 +73,11 @@ describe.each(operations.map((operation) => [operation.operationId, operation] a
       }
     });
 
-    it('has a description or an enumeration, and a valid example, of each required parameter', () => {
+    it('has a description or an enumeration, and a valid example, of each parameter', () => {
       for (const { name, description, schema, example, in: place } of parameters) {
         expect(description ?? schema.description ?? schema.enum ?? schema.type, name).toBeDefined();
-        if (place === 'path') expect(example, name).toBeDefined();
+        if (place === 'path') expect(schema.pattern, name).toBeDefined();
+        expect(example ?? schema.enum, name).toBeDefined();
         if (example !== undefined) expect(problemOf(schema, example), name).toBeUndefined();
       }
     });

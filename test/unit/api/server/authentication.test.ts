@@ -4,6 +4,7 @@ import { systemClock } from '../../../../src/platform/clock.ts';
 import { authenticatorChain } from '../../../../src/access/authenticators/authenticate.ts';
 import type { Authenticator, Credential } from '../../../../src/access/authenticators/authenticator.ts';
 import { KubernetesAuthenticator } from '../../../../src/access/authenticators/kubernetes.ts';
+import { errorFromStatus } from '../../../../src/kubernetes/api-error.ts';
 import { ALICE, testApp } from '../../../support/app.ts';
 
 const ACCESS_KEY = 'a'.repeat(16);
@@ -124,5 +125,50 @@ describe('failed logins', () => {
     await start();
     for (let index = 0; index < 10; index++) expect(await statusOf(VALID)).toBe(200);
     expect(await fail(LIMIT, otherKey)).toEqual([401, 401, 401]);
+  });
+});
+
+describe('a view that cannot decide access', () => {
+  it('is 503 with Retry-After for any credential, 401 without one, and nobody is asked', async () => {
+    let problem: string | undefined = 'the view is old';
+    app = await testApp({
+      register: async (scope) => void scope.get('/here', () => 'here'),
+      parts: {
+        authenticator: {
+          name: 'never',
+          authenticate: async () => ({ outcome: 'authenticated', principal: ALICE }),
+        },
+        viewProblem: () => problem,
+      },
+    });
+    for (const token of [VALID, wrongSecret(ACCESS_KEY)]) {
+      const answer = await app.inject({ url: '/here', headers: { authorization: `Bearer ${token}` } });
+      expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
+      expect(answer.json()).toMatchObject({ message: 'access cannot be decided now: the view is old' });
+    }
+    expect((await app.inject({ url: '/here', headers: { authorization: '' } })).statusCode).toBe(401);
+    problem = undefined;
+    expect(await statusOf(VALID)).toBe(200);
+  });
+});
+
+describe('a refusal of the Kubernetes API', () => {
+  it.each([
+    [503, 'roles.olapwarden.io "a" is forbidden: User "system:serviceaccount:olap:gateway" cannot update resource'],
+    [
+      403,
+      'roles.olapwarden.io "a" is forbidden: ValidatingAdmissionPolicy `in-use` denied request: the role is assigned',
+    ],
+  ])('is %d: %s', async (status, message) => {
+    app = await testApp({
+      register: async (scope) =>
+        void scope.get('/here', () => {
+          throw errorFromStatus(403, { code: 403, reason: 'Forbidden', message }, { request: 'PUT /' });
+        }),
+    });
+    const answer = await app.inject('/here');
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json<{ message: string }>().message).toContain(message);
+    expect(answer.headers['retry-after']).toBe(status === 503 ? '5' : undefined);
   });
 });

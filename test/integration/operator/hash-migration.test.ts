@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ServiceTokenAuthenticator } from '../../../src/access/authenticators/service-token.ts';
+import { Directory } from '../../../src/access/directory.ts';
+import { hashesOf, hashSecretKey } from '../../../src/access/service-token.ts';
+import { buildTokenSecret, readTokenSecret } from '../../../src/operator/token-secret.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import type { Secret, ServiceToken } from '../../../src/resources/kinds.ts';
+import { legacyHashSecret, roleAssignment, serviceToken, withMeta } from '../../builders/resources.ts';
+import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { connect, eventually, runOperator, type Connection, type RunningOperator } from '../../support/operator.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const RELEASED = join(ROOT, 'test/fixtures/released/v0.1.0');
+const namespace = 'olap';
+/** The sample with a `secretName`, and a token that REST has created. */
+const JOB = { name: 'ingestion-job', accessKey: 'j'.repeat(16), secretKey: 'k'.repeat(32) };
+const REST = { name: 'r'.repeat(16), accessKey: 'r'.repeat(16), secretKey: 's'.repeat(32) };
+const OLD_KEY = 'o'.repeat(32);
+
+// Its own control plane, because the definitions and the rules are cluster-scoped.
+let api: ControlPlane;
+let operator: RunningOperator;
+let gateway: Connection;
+let directory: Directory;
+
+beforeAll(async () => {
+  api = await startControlPlane({ controllerManager: true });
+  await api.mustKubectl(['apply', '--server-side', '-f', join(RELEASED, 'crds')]);
+  await api.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', join(RELEASED, 'crds')]);
+  await api.mustKubectl(['create', 'namespace', namespace]);
+  await kubectl('apply', '-f', join(RELEASED, 'samples'));
+  await createWithVersion01();
+
+  await api.applyCrds();
+  const operatorKubeconfig = await api.serviceAccountKubeconfig(namespace, 'olap-warden-operator');
+  const gatewayKubeconfig = await api.serviceAccountKubeconfig(namespace, 'olap-warden-gateway');
+  await api.mustKubectl(['apply', '--server-side', '-k', join(ROOT, 'manifests')]);
+  operator = runOperator(operatorKubeconfig, namespace);
+  gateway = connect(gatewayKubeconfig, namespace);
+  directory = new Directory(gateway.store, { environment: 'olap', cluster: 'pinot' });
+});
+afterAll(async () => {
+  directory.close();
+  await gateway.close();
+  await operator.stop();
+  await api.stop();
+});
+
+async function kubectl(...args: string[]): Promise<string> {
+  return (await api.mustKubectl(['-n', namespace, ...args])).stdout;
+}
+
+async function create(object: object): Promise<void> {
+  await api.mustKubectl(['-n', namespace, 'create', '-f', '-'], { input: JSON.stringify(object) });
+}
+
+async function token(name: string): Promise<ServiceToken> {
+  return JSON.parse(await kubectl('get', 'servicetokens.olapwarden.io', name, '-o', 'json')) as ServiceToken;
+}
+
+async function secret(name: string): Promise<Secret | undefined> {
+  const { code, stdout } = await api.kubectl(['-n', namespace, 'get', 'secret', name, '-o', 'json']);
+  return code === 0 ? (JSON.parse(stdout) as Secret) : undefined;
+}
+
+/** What an operator and a gateway of version 0.1 have written. */
+async function createWithVersion01(): Promise<void> {
+  const byRest = {
+    labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
+    annotations: { 'olapwarden.io/created-by': 'srn2:user#ada' },
+  };
+  await create(serviceToken(REST.name, {}, withMeta(byRest)));
+  await create(roleAssignment('for-rest', { subjects: [{ type: 'service-token', name: REST.name }] }));
+  const [job, rest] = [await token(JOB.name), await token(REST.name)];
+  const previousExpiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const previous = { previousHash: hashSecretKey(OLD_KEY), previousExpiresAt };
+  const marks = { rotateAt: undefined, rotatedAt: undefined };
+  await create(
+    legacyHashSecret(job, { accessKey: JOB.accessKey, secretHash: hashSecretKey(JOB.secretKey), ...previous }),
+  );
+  await create(buildTokenSecret(job, job.spec.secretName!, JOB, marks));
+  await create(legacyHashSecret(rest, { accessKey: REST.accessKey, secretHash: hashSecretKey(REST.secretKey) }));
+  for (const { name, accessKey } of [JOB, REST]) {
+    const patch = JSON.stringify({ status: { accessKey } });
+    await kubectl('patch', 'servicetokens.olapwarden.io', name, '--subresource=status', '--type=merge', '-p', patch);
+  }
+}
+
+async function outcome(accessKey: string, secretKey: string): Promise<string> {
+  const authenticator = new ServiceTokenAuthenticator(directory, systemClock);
+  return (await authenticator.authenticate({ scheme: 'basic', username: accessKey, password: secretKey })).outcome;
+}
+
+it('moves the hashes of version 0.1 into the status; gateways without a right on Secrets accept the tokens', async () => {
+  const accepted: [string, string][] = [
+    [JOB.accessKey, JOB.secretKey],
+    [JOB.accessKey, OLD_KEY],
+    [REST.accessKey, REST.secretKey],
+  ];
+  for (const [accessKey, secretKey] of accepted) {
+    await eventually(
+      () => outcome(accessKey, secretKey),
+      (answer) => answer === 'authenticated',
+    );
+  }
+  expect(await outcome(REST.accessKey, OLD_KEY)).toBe('rejected');
+  expect(hashesOf(await token(REST.name))).toEqual({
+    accessKey: REST.accessKey,
+    secretHash: hashSecretKey(REST.secretKey),
+    previousHashes: [],
+  });
+});
+
+it('keeps the Secrets, with which version 0.1 can be installed again, until the token is rotated', async () => {
+  expect(await secret(`${JOB.name}-hash`)).toBeDefined();
+  await kubectl('annotate', 'servicetokens.olapwarden.io', JOB.name, 'olapwarden.io/rotate-at=1');
+  await eventually(
+    () => secret(`${JOB.name}-hash`),
+    (found) => found === undefined,
+  );
+  const { spec } = await token(JOB.name);
+  const fresh = readTokenSecret((await secret(spec.secretName!))!)!;
+  expect(fresh.accessKey).toBe(JOB.accessKey);
+  for (const secretKey of [fresh.secretKey, JOB.secretKey, OLD_KEY]) {
+    await eventually(
+      () => outcome(JOB.accessKey, secretKey),
+      (answer) => answer === 'authenticated',
+    );
+  }
+  expect(await secret(`${REST.name}-hash`)).toBeDefined();
+});
