@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
 import { inPath, soon, type Deployment, type Gateway } from './gateways.ts';
@@ -5,9 +6,9 @@ import { inPath, soon, type Deployment, type Gateway } from './gateways.ts';
 const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Query","resources":"srn2:table#events"}]}';
 /** Races at the same time. Each has objects of its own. */
 const PARALLEL = 10;
-/** How much later the reference is sent than the deletion, milliseconds. Follows the outcomes, so that both requests overlap whatever the load is. */
+/** How much later the reference is sent than the deletion, milliseconds; less than 0: earlier. Follows the outcomes, so that both requests overlap whatever the load is. */
 const FIRST_DELAY_MS = 5;
-const DELAY_STEP_MS = 1;
+const DELAY_STEP_MS = 2;
 
 export interface Outcomes {
   deleted: number;
@@ -99,10 +100,10 @@ async function run(race: Race, index: number, gateways: readonly Gateway[], prog
   const remover = gateways[index % gateways.length]!;
   const referrer = gateways[(index + 1) % gateways.length]!;
   const [removed, referred] = await Promise.all([
-    race.remove(remover),
-    new Promise((resolve) => setTimeout(resolve, delayMs)).then(() => race.refer(referrer)),
+    delay(Math.max(0, -delayMs)).then(() => race.remove(remover)),
+    delay(Math.max(0, delayMs)).then(() => race.refer(referrer)),
   ]);
-  progress.delayMs = Math.max(0, progress.delayMs + (removed === 200 ? -DELAY_STEP_MS : DELAY_STEP_MS));
+  progress.delayMs += removed === 200 ? -DELAY_STEP_MS : DELAY_STEP_MS;
   expect([200, 409]).toContain(removed);
   expect([200, 400, 404, 409]).toContain(referred);
   const { target, reference, marked } = await race.look(remover);
