@@ -7,7 +7,9 @@ const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Que
 const PARALLEL = 10;
 /** How much later the reference is sent than the deletion, milliseconds. Follows the outcomes, so that both requests overlap whatever the load is. */
 const FIRST_DELAY_MS = 5;
-const DELAY_STEP_MS = 1;
+/** After each race the delay grows or shrinks by this factor: under load it may have to reach some hundred milliseconds soon. */
+const DELAY_FACTOR = 1.2;
+const MIN_STEP_MS = 1;
 
 export interface Outcomes {
   deleted: number;
@@ -102,7 +104,7 @@ async function run(race: Race, index: number, gateways: readonly Gateway[], prog
     race.remove(remover),
     new Promise((resolve) => setTimeout(resolve, delayMs)).then(() => race.refer(referrer)),
   ]);
-  progress.delayMs = Math.max(0, progress.delayMs + (removed === 200 ? -DELAY_STEP_MS : DELAY_STEP_MS));
+  progress.delayMs = removed === 200 ? progress.delayMs / DELAY_FACTOR : progress.delayMs * DELAY_FACTOR + MIN_STEP_MS;
   expect([200, 409]).toContain(removed);
   expect([200, 400, 404, 409]).toContain(referred);
   const { target, reference, marked } = await race.look(remover);
