@@ -8,7 +8,9 @@ const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Que
 const PARALLEL = 10;
 /** How much later the reference is sent than the deletion, milliseconds; less than 0: earlier. Follows the outcomes, so that both requests overlap whatever the load is. */
 const FIRST_DELAY_MS = 5;
+/** After each race the delay moves by this much and by this part of itself: under load it may have to reach some hundred milliseconds soon. */
 const DELAY_STEP_MS = 2;
+const DELAY_GROWTH = 0.2;
 
 export interface Outcomes {
   deleted: number;
@@ -103,7 +105,8 @@ async function run(race: Race, index: number, gateways: readonly Gateway[], prog
     delay(Math.max(0, -delayMs)).then(() => race.remove(remover)),
     delay(Math.max(0, delayMs)).then(() => race.refer(referrer)),
   ]);
-  progress.delayMs += removed === 200 ? -DELAY_STEP_MS : DELAY_STEP_MS;
+  const step = DELAY_STEP_MS + Math.abs(progress.delayMs) * DELAY_GROWTH;
+  progress.delayMs += removed === 200 ? -step : step;
   expect([200, 409]).toContain(removed);
   expect([200, 400, 404, 409]).toContain(referred);
   const { target, reference, marked } = await race.look(remover);

@@ -128,7 +128,7 @@ beforeAll(async () => {
       await engineProxy(scope, { engine });
     },
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await app.close();

@@ -47,7 +47,7 @@ beforeAll(async () => {
     parts: { dataPlane: dataPlaneOf(engine), logger: createLogger('error', stream) },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await app.close();
