@@ -84,7 +84,7 @@ function masked(text: string): string {
   return text
     .replaceAll(namespace, 'NAMESPACE')
     .replaceAll(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z/g, 'TIME')
-    .replaceAll(/(UID|Resource Version|Access Key): +.*/g, '$1: MASKED')
+    .replaceAll(/(UID|Resource Version|Access Key|Secret Hash): +.*/g, '$1: MASKED')
     .replaceAll(/\b[a-z0-9]{16}\b(?= )/g, 'ACCESSKEY')
     .replaceAll(/(?<=\S) {2,}(?=\S)/g, '  ')
     .replaceAll(/ +$/gm, '');
