@@ -118,14 +118,15 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
 
 /** Exports whether the current content of the configuration file was rejected. */
 export function observeRejectedConfig(registry: Registry, isRejected: () => boolean): void {
-  new Gauge({
+  const gauge = new Gauge({
     name: 'olap_warden_config_rejected',
     help: '1 while the content of the configuration file is rejected and older properties are in effect, otherwise 0.',
-    registers: [registry],
+    registers: [],
     collect() {
       this.set(isRejected() ? 1 : 0);
     },
   });
+  registry.registerMetric(gauge);
 }
 
 /** Counts reloads of the configuration file by result. */

@@ -14,16 +14,17 @@ const MAX_FIELDS = 10;
 export function watchDefinitions({ registry, log, closers }: Boot, transport: KubernetesTransport): void {
   let outdated: ReadonlyMap<CustomKind, readonly string[]> = new Map();
   let logged = '';
-  new Gauge({
+  const gauge = new Gauge({
     name: 'olapwarden_operator_definitions_outdated',
     help: '1 if the custom resource definition in the cluster lacks fields of this version, otherwise 0; absent before it is known.',
     labelNames: ['kind'],
-    registers: [registry],
+    registers: [],
     collect() {
       this.reset();
       for (const [kind, fields] of outdated) this.set({ kind }, fields.length > 0 ? 1 : 0);
     },
   });
+  registry.registerMetric(gauge);
   const check = async (signal: AbortSignal): Promise<void> => {
     outdated = await missingFields(transport, signal);
     const fields = [...outdated].flatMap(([kind, missing]) => missing.map((field) => `${kind} ${field}`));
