@@ -39,18 +39,16 @@ export function settingsProblems(settings: Settings): string[] {
     problems.push(
       '`recover-admin` and `token-file` are both set: the recovered token is in `tokens.jsonl` of the data folder; start without `token-file`, or add a line to that file',
     );
-  problems.push(...viewAgeProblems(settings['max-view-age']));
   if (settings.controllers.length === 0) problems.push('`controllers` is empty: set at least one Pinot controller');
   if (settings.peers.length > 0 && settings['peers-service'] !== undefined)
     problems.push('`peers` and `peers-service` are both set: set only one');
   if (settings.port !== 0 && settings.port === settings['metrics-port'])
     problems.push(`\`port\` and \`metrics-port\` are both ${settings.port}: they must differ`);
-  return problems;
+  return [...problems, ...viewAgeProblems(settings['max-view-age'])];
 }
 
 function viewAgeProblems(viewAge: number): string[] {
   if (viewAge === 0 || viewAge >= MIN_VIEW_AGE_MS) return [];
-  return [
-    `invalid \`max-view-age\`: ${formatDuration(viewAge)} is less than 30s; the view is up to 25 s old without any outage`,
-  ];
+  const written = formatDuration(viewAge);
+  return [`invalid \`max-view-age\`: ${written} is less than 30s; the view is up to 25 s old without any outage`];
 }
