@@ -85,7 +85,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       ...(oidc ? [oidc] : []),
       ...(parts.after ?? []),
     ]),
-    viewProblem: viewProblem(() => store.health(), settings['max-view-age']),
+    viewProblem: viewProblem(() => store.health(), parts.storeKind === 'kubernetes' ? settings['max-view-age'] : 0),
     authorizer: countDecisions(registry, directory),
     audit: openAuditLog(boot),
     plugins,

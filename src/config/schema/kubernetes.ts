@@ -21,7 +21,7 @@ export const KUBERNETES_SETTINGS = {
   ),
   'max-view-age': duration({
     description:
-      'Age of the gateway’s view of the resources above which it answers every request with 503, because access may have been revoked meanwhile. At least 30s. 0: it decides by its last view for any time. Otherwise an outage of the Kubernetes API longer than this ends all access.',
+      'Age of the gateway’s view of the resources above which it answers every request with 503, because access may have been revoked meanwhile. At least 30s. 0: it decides by its last view for any time. Otherwise an outage of the Kubernetes API longer than this ends all access. Not in standalone.',
     default: 0,
   }),
   'leader-lease': text({

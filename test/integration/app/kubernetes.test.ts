@@ -51,6 +51,17 @@ function call(method: string, path: string, body?: object, token = admin): Promi
   });
 }
 
+/** A new service token with the role `rbac-admin`. */
+async function administratorToken(): Promise<{ accessKey: string; bearerToken: string }> {
+  const created = await call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'job' });
+  const issued = (await created.json()) as { accessKey: string; bearerToken: string };
+  await call('POST', `${ROLES}/srn2:role%23rbac-admin/create-assignment`, {
+    subject: issued.accessKey,
+    subjectType: 'service-token',
+  });
+  return issued;
+}
+
 async function get(kind: string, name: string): Promise<{ metadata: Record<string, unknown>; status?: unknown }> {
   const { stdout } = await api.mustKubectl(['-n', NAMESPACE, 'get', `${kind}.olapwarden.io`, name, '-o', 'json']);
   return JSON.parse(stdout) as { metadata: Record<string, unknown> };
@@ -117,13 +128,7 @@ describe('operator and gateway as two processes, each with its rights of the man
   });
 
   it('continue to decide and serve while the Kubernetes API is unavailable, and report it', async () => {
-    const issued = (await (
-      await call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'job' })
-    ).json()) as { accessKey: string; bearerToken: string };
-    await call('POST', `${ROLES}/srn2:role%23rbac-admin/create-assignment`, {
-      subject: issued.accessKey,
-      subjectType: 'service-token',
-    });
+    const issued = await administratorToken();
     await api.stopApiserver();
     try {
       const shown = await call('GET', `${ROLES}/srn2:role%23by-rest`, undefined, issued.bearerToken);
@@ -172,8 +177,10 @@ describe('operator and gateway as two processes, each with its rights of the man
 
   it('refuse what may have been revoked, after `max-view-age` without the Kubernetes API', async () => {
     const strict = await start('gateway', { 'max-view-age': '30s' });
-    const asked = async () => fetch(strict.url + ROLES, { headers: { authorization: `Bearer ${admin}` } });
-    expect((await asked()).status).toBe(200);
+    // A service token, because a gateway asks the API server about a Kubernetes token.
+    const { bearerToken } = await administratorToken();
+    const asked = async () => fetch(strict.url + ROLES, { headers: { authorization: `Bearer ${bearerToken}` } });
+    await expect.poll(async () => (await asked()).status, SLOW).toBe(200);
     await api.stopApiserver();
     try {
       const refused = async (): Promise<string> => {
@@ -183,7 +190,7 @@ describe('operator and gateway as two processes, each with its rights of the man
       await expect.poll(refused, { timeout: 60_000, interval: 500 }).toContain('`max-view-age` is 30 s');
       expect((await fetch(`${strict.metricsUrl}/readyz`)).status).toBe(503);
       // Without the setting, the last view holds.
-      expect((await call('GET', ROLES)).status).toBe(200);
+      expect((await call('GET', ROLES, undefined, bearerToken)).status).toBe(200);
     } finally {
       await api.startApiserver();
     }
