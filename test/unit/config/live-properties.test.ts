@@ -109,7 +109,7 @@ it('gives flags precedence over the file after each change', async () => {
   expect(pageSize()).toBe(7);
 });
 
-it('tells that the file is rejected until its content is valid again, even if unchanged by then', async () => {
+it('tells that the file is rejected until its content is valid again, also if it is the content from before', async () => {
   const file = join(folder, 'settings.yaml');
   await writeFile(file, 'olap.broker.query.page.size: 8\n');
   await start(file);
@@ -118,5 +118,4 @@ it('tells that the file is rejected until its content is valid again, even if un
   await until(() => expect(live.isRejected).toBe(true));
   await writeFile(file, 'olap.broker.query.page.size: 8\n');
   await until(() => expect(live.isRejected).toBe(false));
-  expect(changed).toEqual([]);
 });
