@@ -6,6 +6,7 @@ import type { Engine } from '../../pinot/types.ts';
 import { CATALOGUE, findCheck } from '../../health/catalogue.ts';
 import { unknownCheck } from '../../health/settings.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
+import { clientSignal } from '../proxy/forward.ts';
 import { requireAllowed } from '../server/context.ts';
 import { credentialRefused, ErrorBody, HttpError } from '../server/errors.ts';
 import { engineTaskNames, runEngineTask } from './engine-tasks.ts';
@@ -55,10 +56,10 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
         response: { 200: Type.Object({ state: Type.String(), message: Type.String() }), 400: ErrorBody, ...errors },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       requireAllowed(request, 'ExecuteTask', clusterResource, { write: true });
       const enable = request.query.state === 'ENABLE';
-      await setSuspend(options, !enable, request.signal);
+      await setSuspend(options, !enable, clientSignal(reply));
       return {
         state: enable ? 'ENABLED' : 'DISABLED',
         message: `the periodic runs of ${TASK_NAME} are ${enable ? 'enabled' : 'disabled'}`,
@@ -98,9 +99,9 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
         response: { 200: Type.Array(Type.String()), ...errors },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       requireAllowed(request, 'GetHealth', clusterResource);
-      return knownTasks(options.engine, request);
+      return knownTasks(options.engine, request, clientSignal(reply));
     },
   );
 
@@ -127,7 +128,7 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
       if (taskName === undefined) {
         throw new HttpError(400, `\`taskName\` in the query string is missing: set it, such as to \`${TASK_NAME}\``);
       }
-      if (taskName === TASK_NAME) return runHealthTask(request, options);
+      if (taskName === TASK_NAME) return runHealthTask(request, clientSignal(reply), options);
       return forwardTask(request, reply, { ...request.query, taskName }, options.engine);
     },
   );
@@ -135,15 +136,16 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
 
 async function runHealthTask(
   request: FastifyRequest<{ Querystring: RunQuery }>,
+  signal: AbortSignal,
   options: ClusterHealthOptions,
 ): Promise<TaskRun> {
-  const { taskId, joined } = await requestRun(options, request.signal);
+  const { taskId, joined } = await requestRun(options, signal);
   if (request.query.wait !== true) {
     const message = joined ? `${TASK_NAME} is already queued or running` : `${TASK_NAME} was queued`;
     return { taskId, isSuccessful: true, message };
   }
   const limit = AbortSignal.timeout(options.maxWaitMs ?? MAX_WAIT_MS);
-  const report = await awaitRun(options.store, taskId, AbortSignal.any([limit, request.signal]));
+  const report = await awaitRun(options.store, taskId, AbortSignal.any([limit, signal]));
   if (report === undefined) {
     throw new HttpError(
       504,
@@ -160,10 +162,11 @@ async function forwardTask(
   parameters: { taskName: string; tableName?: string | undefined; type?: string | undefined },
   engine: Engine,
 ): Promise<FastifyReply> {
-  const answer = await runEngineTask(engine, parameters, request.signal);
+  const signal = clientSignal(reply);
+  const answer = await runEngineTask(engine, parameters, signal);
   if (answer.status === 401) throw credentialRefused();
   if (answer.status === 404) {
-    const known = (await knownTasks(engine, request)).map((name) => `\`${name}\``).join(', ');
+    const known = (await knownTasks(engine, request, signal)).map((name) => `\`${name}\``).join(', ');
     throw new HttpError(404, `unknown periodic task \`${parameters.taskName}\`; known tasks are ${known}`);
   }
   // The engine's response, unchanged.
@@ -175,9 +178,9 @@ async function forwardTask(
 }
 
 /** The health task and the engine's tasks; only the health task while the engine does not respond. */
-async function knownTasks(engine: Engine, request: FastifyRequest): Promise<string[]> {
+async function knownTasks(engine: Engine, request: FastifyRequest, signal: AbortSignal): Promise<string[]> {
   try {
-    return [TASK_NAME, ...((await engineTaskNames(engine, request.signal)) ?? [])];
+    return [TASK_NAME, ...((await engineTaskNames(engine, signal)) ?? [])];
   } catch (error) {
     request.log.warn({ err: error }, 'the engine did not return the names of its periodic tasks');
     return [TASK_NAME];

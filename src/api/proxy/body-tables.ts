@@ -75,9 +75,12 @@ function holdsSql(task: Json): boolean {
   return Object.keys(task).some((key) => /sql|query/i.test(key));
 }
 
-/** Whether a physical table is one of another Pinot cluster. The engine takes `"true"` and 1 for true, too. */
+/**
+ * Whether a physical table is one of another Pinot cluster. The engine takes `"true"` and 1 for true, too, and a value in place of the object for the value
+ * of `multiCluster`.
+ */
 function isOfOtherCluster(table: unknown): boolean {
-  return isObject(table) && (table['multiCluster'] ?? false) !== false;
+  return isObject(table) ? (table['multiCluster'] ?? false) !== false : table !== null;
 }
 
 function requireSpelling(part: Json): void {

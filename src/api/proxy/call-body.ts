@@ -48,6 +48,13 @@ export async function judgedBody(
 export const JSON_HEADER = 'application/json; charset=utf-8';
 
 function strictJson(bytes: Buffer, limits: StrictJsonLimits): unknown {
+  const body = parsed(bytes, limits);
+  // The engine can read an object from a string that contains its JSON, so the names in the string would count.
+  if (typeof body !== 'object') throw new HttpError(400, 'the body must be a JSON object or a list');
+  return body;
+}
+
+function parsed(bytes: Buffer, limits: StrictJsonLimits): unknown {
   try {
     return parseStrictJson(bytes, limits);
   } catch (error) {

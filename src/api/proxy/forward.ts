@@ -15,7 +15,7 @@ export interface ForwardOptions {
   readonly headersTimeoutMs?: number;
 }
 
-/** Aborts when the client disconnects before the response is complete. */
+/** Aborts when the client disconnects before the response is complete. Fastify's `request.signal` aborts at the end of a body, too. */
 export function clientSignal({ raw }: { readonly raw: ServerResponse }): AbortSignal {
   const controller = new AbortController();
   const onClose = () => {

@@ -108,7 +108,7 @@ async function requireCall(request: FastifyRequest, call: EngineCall, options: E
   const { changes } = call;
   await requireOnTables(request, call.onTable, call.tables, { changes, known: options.engine, database });
   if (call.onCluster.length > 0) {
-    const tables = await tablesNamed(call.tables, database, options.engine);
+    const tables = await tablesNamed(request, call.tables, database, options.engine);
     for (const table of tables) requireNoneDenied(request, call.onCluster, table);
   }
   requirePartsNotDenied(request, call.onCluster, call.parts, options.engine);
@@ -156,20 +156,21 @@ async function requireOnTables(
   }: { readonly changes: boolean; readonly known: KnownTables; readonly database: string | undefined },
 ): Promise<void> {
   const write = changes || isWrite(request);
-  for (const table of await tablesNamed(tables, database, known)) {
+  for (const table of await tablesNamed(request, tables, database, known)) {
     for (const action of actions) requireAllowed(request, action, tableResource(table), { write });
   }
 }
 
 /** The tables that names in a path, a parameter or a body may mean: as written, because a call may create them, and in the engine's spelling. */
 async function tablesNamed(
+  { principal }: FastifyRequest,
   names: readonly string[],
   database: string | undefined,
   known: KnownTables,
 ): Promise<readonly TableName[]> {
   if (names.length === 0) return [];
   const written = names.flatMap((name) => judgedTableNames(name, database));
-  return [...new Set([...written, ...(await known.actualTables(written))])];
+  return [...new Set([...written, ...(await known.actualTables(written, undefined, principal.srn))])];
 }
 
 function isWrite({ method }: FastifyRequest): boolean {

@@ -180,7 +180,11 @@ function registerAccessLog(
     const clientAddress = (request.ip as string | undefined) ?? '';
     request.clientAddress = clientAddress;
     void reply.headers(headers).header('x-request-id', request.id);
-    request.onAnswered = (call) => void reply.raw.once('close', () => call(sentStatus(reply.raw)));
+    request.onAnswered = (call) => {
+      if (reply.raw.closed) return false;
+      reply.raw.once('close', () => call(sentStatus(reply.raw)));
+      return true;
+    };
     // Also emitted when the client disconnects before the response is complete.
     reply.raw.once('close', () => {
       const { id, method, url } = request;

@@ -24,8 +24,11 @@ export interface RequestContext {
   /** `url` is the route pattern. */
   readonly routeOptions: { readonly url?: string | undefined };
   readonly server: { readonly authorizer: Authorizer; readonly audit: Audit };
-  /** Calls back once when the response has closed, complete or not, with its status; undefined if none was sent. */
-  onAnswered(call: (status: number | undefined) => void): void;
+  /**
+   * Calls back once when the response has closed, complete or not, with its status; undefined if none was sent.
+   * @returns false where it has closed already; `call` is not called then
+   */
+  onAnswered(call: (status: number | undefined) => void): boolean;
   /** Milliseconds until the response headers of a query must arrive. Undefined: the default of the engine connection. */
   queryTimeoutMs?: number | undefined;
   /** Maximum rows in the query response; undefined for no limit. */
@@ -35,7 +38,7 @@ export interface RequestContext {
 declare module 'fastify' {
   interface FastifyRequest {
     clientAddress: string;
-    onAnswered(call: (status: number | undefined) => void): void;
+    onAnswered(call: (status: number | undefined) => void): boolean;
     /** Set by the authentication hook before the handlers of routes that are not public. */
     principal: Principal;
     queryTimeoutMs?: number | undefined;

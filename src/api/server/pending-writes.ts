@@ -2,6 +2,8 @@ import type { Decision } from '../../access/authorizer.ts';
 import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import { DECIDING_PARAMETERS } from '../../pinot/call-actions.ts';
 import type { RequestContext } from './context.ts';
+import { HttpError } from './errors.ts';
+import { CLIENT_CLOSED } from './logs/access-log.ts';
 
 /** An action on a resource that a write required, and that was allowed. */
 export interface Required {
@@ -45,13 +47,18 @@ interface PendingWrite {
 /** The writes whose response has not closed yet. A request is recorded once, however many actions it requires. */
 const pending = new WeakMap<RequestContext, PendingWrite>();
 
-/** Adds an allowed action to the write of this request. Its record is written when the response closes. */
+/**
+ * Adds an allowed action to the write of this request. Its record is written when the response closes.
+ * @throws {HttpError} 499 where the client has disconnected already: the write would have no record
+ */
 export function addRequired(request: RequestContext, required: Required): void {
   let write = pending.get(request);
   if (write === undefined) {
     write = { required: new Map(), count: 0, forwardedAs: undefined, denied: false };
+    if (!request.onAnswered((status) => record(request, status))) {
+      throw new HttpError(CLIENT_CLOSED, 'the client disconnected before the request was authorized');
+    }
     pending.set(request, write);
-    request.onAnswered((status) => record(request, status));
   }
   const key = `${required.action} ${formatSrn(required.resource)}`;
   if (write.required.has(key)) return;

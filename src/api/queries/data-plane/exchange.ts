@@ -64,8 +64,10 @@ export class Exchange implements RequestContext, AnswerTarget {
     else this.#closers.push(call);
   }
 
-  onAnswered(call: (status: number | undefined) => void): void {
+  onAnswered(call: (status: number | undefined) => void): boolean {
+    if (this.#closed) return false;
     this.onClose(() => call(sentStatus(this.raw)));
+    return true;
   }
 
   /** Aborts when the client disconnects before the response is complete. */

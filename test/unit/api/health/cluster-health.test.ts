@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CATALOGUE } from '../../../../src/health/catalogue.ts';
@@ -5,23 +6,36 @@ import { buildStatus, withoutRunning, withRunning } from '../../../../src/health
 import type { RunResult } from '../../../../src/health/run.ts';
 import { clusterHealthRoutes } from '../../../../src/api/health/index.ts';
 import { REPORT_NAME } from '../../../../src/resources/cluster-health-report.ts';
-import type { ClusterHealthReport } from '../../../../src/resources/kinds.ts';
+import type { ClusterHealthReport, ResourceByKind, ResourceKind } from '../../../../src/resources/kinds.ts';
+import type { WriteOptions } from '../../../../src/store/resource-store.ts';
 import { ANNOTATIONS } from '../../../../src/resources/meta.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { checkResult, runResult } from '../../../builders/health-run.ts';
 import { clusterHealthReport } from '../../../builders/resources.ts';
-import { authorizerBy, testApp } from '../../../support/app.ts';
+import { authorizerBy, TEST_HEADERS, testApp } from '../../../support/app.ts';
+import { settle } from '../../../support/fake-clock.ts';
 import { ReplayEngine } from '../../../support/replay-engine.ts';
 import { MemoryStore } from '../../access/memory-store.ts';
 
 const now = Date.parse('2026-11-21T10:00:05Z');
-let store: MemoryStore;
+
+/** Keeps the signal of the last update. */
+class SignalStore extends MemoryStore {
+  signal: AbortSignal | undefined;
+
+  override update<K extends ResourceKind>(kind: K, object: ResourceByKind[K], options?: WriteOptions) {
+    this.signal = options?.signal;
+    return super.update(kind, object);
+  }
+}
+
+let store: SignalStore;
 let engine: ReplayEngine;
 let app: FastifyInstance;
 let allowed: readonly string[];
 
 beforeEach(async () => {
-  store = new MemoryStore();
+  store = new SignalStore();
   store.seed(clusterHealthReport(REPORT_NAME));
   engine = new ReplayEngine('1.5.1');
   engine.json('/periodictask/names', ['SegmentStatusChecker', 'RetentionManager']);
@@ -168,6 +182,15 @@ describe('PUT /clusterHealth', () => {
     expect(report().spec.suspend).toBe(true);
     expect((await put('/clusterHealth?state=ENABLE')).json()).toMatchObject({ state: 'ENABLED' });
     expect(report().spec.suspend).toBe(false);
+  });
+
+  it('is not aborted by the end of a body', async () => {
+    store.beforeWrite = settle;
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/clusterHealth?state=DISABLE`;
+    const headers = { ...TEST_HEADERS, 'content-type': 'application/json' };
+    expect((await fetch(url, { method: 'PUT', headers, body: '{}' })).status).toBe(200);
+    expect(store.signal?.aborted).toBe(false);
   });
 
   it('accepts two states, and requires ExecuteTask', async () => {

@@ -275,6 +275,9 @@ describe('a body that names a table', () => {
     ['UTF-16', Buffer.from('{"tableName":"events"}', 'utf16le')],
     ['two suffixes', '{"tableName":"events_OFFLINE_OFFLINE"}'],
     ['too many tables', JSON.stringify({ tableName: 'v', physicalTableConfigMap: manyTables() })],
+    // The engine can read an object from a string that contains its JSON.
+    ['an object within a string', JSON.stringify(JSON.stringify({ tableName: 'Secret' }))],
+    ['a number in place of an object', '1'],
     ['deep nesting', `{"tableName":"events","x":${'['.repeat(100)}${']'.repeat(100)}}`],
   ])('is rejected with %s', async (_what, body) => {
     allowed = () => true;

@@ -298,6 +298,17 @@ describe('calls of the controller', () => {
         expect((await write('POST /logicalTables', 'view', {}, remote)).statusCode).toBe(200);
       },
     );
+
+    // The engine reads a value in place of the object as the value of `multiCluster`.
+    it.each([true, 'true', false, 1, 'x'])(
+      'over another cluster (%j in place of the object) need `Query` on the cluster',
+      async (value) => {
+        const own = [allow('CreateTable', 'srn2:table#view'), allow('Query', 'srn2:table#customers')];
+        const remote = { physicalTableConfigMap: { customers_OFFLINE: value } };
+        grant(...own);
+        expect((await write('POST /logicalTables', 'view', {}, remote)).statusCode).toBe(403);
+      },
+    );
   });
 
   it('list the tables of the requested database, filtered', async () => {
