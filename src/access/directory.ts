@@ -51,19 +51,19 @@ export class Directory implements Authorizer {
       store.subscribe('Policy', (event) => {
         if (specUnchanged(event)) return;
         const { metadata, spec } = event.object;
-        if (event.type === 'deleted') this.#engine.removePolicy(metadata.name);
+        if (isGone(event)) this.#engine.removePolicy(metadata.name);
         else this.#engine.setPolicy(metadata.name, spec);
       }),
       store.subscribe('Role', (event) => {
         if (specUnchanged(event)) return;
         const { metadata, spec } = event.object;
-        if (event.type === 'deleted') this.#engine.removeRole(metadata.name);
+        if (isGone(event)) this.#engine.removeRole(metadata.name);
         else this.#engine.setRole(metadata.name, spec.policies ?? []);
       }),
       store.subscribe('RoleAssignment', (event) => this.#onAssignment(event)),
-      store.subscribe('ServiceToken', ({ type, object }) => {
-        if (type === 'deleted') this.#tokens.removeToken(object.metadata.name);
-        else this.#tokens.setToken(object);
+      store.subscribe('ServiceToken', (event) => {
+        if (isGone(event)) this.#tokens.removeToken(event.object.metadata.name);
+        else this.#tokens.setToken(event.object);
         this.#engine.rolesReassigned();
       }),
     ];
@@ -226,15 +226,29 @@ export class Directory implements Authorizer {
     if (specUnchanged(event)) return;
     // The index has the previous state; the object in a `deleted` event may be newer.
     const before = previous ?? (type === 'deleted' ? object : undefined);
-    if (before) forEachSubject(before, (role, subject) => this.#subjects.remove(role, subject));
-    if (type !== 'deleted') forEachSubject(object, (role, subject) => this.#subjects.add(role, subject));
+    if (before && !isBeingDeleted(before))
+      forEachSubject(before, (role, subject) => this.#subjects.remove(role, subject));
+    if (!isGone(event)) forEachSubject(object, (role, subject) => this.#subjects.add(role, subject));
     this.#engine.rolesReassigned();
   }
+}
+
+/**
+ * Whether the object is deleted, or stays only because of a finalizer. Otherwise a finalizer, which every user who may change the metadata can add,
+ * would keep access that has been revoked.
+ */
+function isGone({ type, object }: StoreEvent): boolean {
+  return type === 'deleted' || isBeingDeleted(object);
+}
+
+function isBeingDeleted({ metadata }: StoreEvent['object']): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }
 
 /** The operator updates the status of every object, which is irrelevant here. The generation shows it, if the store counts generations. */
 function specUnchanged({ type, object, previous }: StoreEvent): boolean {
   if (type !== 'modified' || !previous) return false;
+  if (isBeingDeleted(object) !== isBeingDeleted(previous)) return false;
   const { generation, uid } = object.metadata;
   return generation !== undefined && generation === previous.metadata.generation && uid === previous.metadata.uid;
 }

@@ -165,7 +165,7 @@ async function runWhileLeading(
     new Controller(
       serviceTokenReconciler({
         ...(tokenGraceMs === undefined ? {} : { graceMs: tokenGraceMs }),
-        ...(transport ? {} : { owns: isOwnedByName }),
+        ...(transport ? {} : { owns: isOwnedByName, statusCanBeLost: true }),
       }),
       ports,
     ),

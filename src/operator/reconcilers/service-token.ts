@@ -8,7 +8,7 @@ import { Backreferences } from '../backreferences.ts';
 import { READY, type Outcome } from '../outcome.ts';
 import type { Action, Plan, PlannedStatus, StatusOf } from '../plan.ts';
 import type { ReconcileContext, Reconciler, Subject } from '../reconciler.ts';
-import { isOwnedBy, ownerName, readMarks, secretNotOwned } from '../token-secret.ts';
+import { isOwnedBy, ownerName, readMarks, readTokenSecret, secretNotOwned } from '../token-secret.ts';
 import { issueToken, type Issue } from './token-issue.ts';
 import { observeSecrets, type ObservedSecrets, type SecretOwnership } from './token-secrets.ts';
 
@@ -29,23 +29,30 @@ export interface ServiceTokenObserved extends Subject<'ServiceToken'>, ObservedS
   readonly assignedUntil: number;
   /** Of all ServiceTokens. */
   readonly tokenCount: number;
+  /** Whether the access key in the Secret is that of another token, or is named by an assignment already. */
+  readonly keyTaken: boolean;
 }
 
 export interface TokenRules extends SecretOwnership {
   /** How long the previous token stays valid after a rotation, in milliseconds. */
   readonly graceMs: number;
+  /** Whether the status of a token can be lost while its Secret stays, as in a folder of manifests without its state. */
+  readonly statusCanBeLost: boolean;
 }
 
 /** Creates and rotates the tokens of ServiceTokens, and reports their state. */
 export function serviceTokenReconciler(
   options: Partial<TokenRules> = {},
 ): Reconciler<'ServiceToken', ServiceTokenObserved> {
-  const rules: TokenRules = { graceMs: DEFAULT_GRACE_MS, owns: isOwnedBy, ...options };
+  const rules: TokenRules = { graceMs: DEFAULT_GRACE_MS, owns: isOwnedBy, statusCanBeLost: false, ...options };
   const assignmentsBySubject = new Backreferences();
   const tokensByAccessKey = new Backreferences();
   const tokensBySecret = new Backreferences();
   /** Names of the Secrets of deleted ServiceTokens, until their Secrets are deleted. */
   const deletedSecrets = new Map<string, string>();
+  const isOfAnotherToken = (store: ResourceStore, accessKey: string, name: string): boolean =>
+    (accessKey !== name && store.get('ServiceToken', accessKey) !== undefined) ||
+    [...tokensByAccessKey.ownersOf(accessKey)].some((owner) => owner !== name);
   return {
     kind: 'ServiceToken',
     onOwnEvent({ type, object }) {
@@ -78,12 +85,18 @@ export function serviceTokenReconciler(
     async observe(store, name, signal) {
       const object = store.get('ServiceToken', name);
       const secretName = object ? object.spec.secretName : deletedSecrets.get(name);
-      const secrets = await observeSecrets(store, { name, object, secretName, rules, signal });
+      const isTaken = (accessKey: string): boolean => isOfAnotherToken(store, accessKey, name);
+      const secrets = await observeSecrets(store, { name, object, secretName, rules, isTaken, signal });
       // Without a Secret left to delete, the name is not needed again.
       if (secrets.orphans.length === 0) deletedSecrets.delete(name);
       const accessKey = secrets.hashes?.accessKey;
+      const inSecret = secrets.tokenSecret && readTokenSecret(secrets.tokenSecret)?.accessKey;
       return {
         ...secrets,
+        // The author of the Secret chooses this key. A key that olap-warden has just made is not named by any assignment.
+        keyTaken:
+          inSecret !== undefined &&
+          (isTaken(inSecret) || (!rules.statusCanBeLost && assignmentsBySubject.ownersOf(inSecret).size > 0)),
         object,
         assignedUntil: lastExpiry(store, assignmentsBySubject, accessKey === undefined ? [name] : [name, accessKey]),
         tokenCount: store.list('ServiceToken').length,

@@ -30,6 +30,7 @@ interface Observed {
   readonly object: ServiceToken;
   readonly hashes: TokenHashes | undefined;
   readonly tokenSecret: Secret | undefined;
+  readonly keyTaken: boolean;
 }
 
 interface IssueContext {
@@ -46,13 +47,13 @@ interface IssueContext {
  * a previous hash.
  */
 export function issueToken(observed: Observed, context: ReconcileContext, graceMs: number): Issue {
-  const { object, hashes, tokenSecret } = observed;
+  const { object, hashes, tokenSecret, keyTaken } = observed;
   const { secretName } = object.spec;
   if (!secretName) return withoutSecret(observed, context.now);
   const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
   const keys = tokenSecret && readTokenSecret(tokenSecret);
-  // Another access key than before would be that of another token.
-  if (!tokenSecret || !keys || (hashes && hashes.accessKey !== keys.accessKey))
+  // Another access key than before would be that of another token, and so is one that is taken when there is none before it.
+  if (!tokenSecret || !keys || (hashes ? hashes.accessKey !== keys.accessKey : keyTaken))
     return newToken(observed, secretName, { context, graceMs, rotateAt });
   if (isRotationDue(object, tokenSecret)) return rotate(hashes, tokenSecret, keys, { context, graceMs, rotateAt });
   const wanted = matchingHashes(keys, hashes, context.now, graceMs);

@@ -31,6 +31,8 @@ interface Wanted {
   /** Of the Secret with the token. */
   readonly secretName: string | undefined;
   readonly rules: SecretOwnership;
+  /** Whether the access key is that of another ServiceToken. */
+  readonly isTaken: (accessKey: string) => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -55,7 +57,7 @@ export async function observeSecrets(store: ResourceStore, wanted: Wanted): Prom
   const legacy = ownedIn(read, wanted);
   const orphans = orphansIn([named, read], wanted);
   return {
-    hashes: hashes ?? (legacy && readLegacyHashes(legacy, object)),
+    hashes: hashes ?? (legacy && migratedHashes(legacy, object, wanted)),
     tokenSecret,
     foreign:
       named !== undefined && !tokenSecret && orphans.every((orphan) => orphan !== named) ? secretName : undefined,
@@ -65,6 +67,12 @@ export async function observeSecrets(store: ResourceStore, wanted: Wanted): Prom
 }
 
 const NONE = { hashes: undefined, tokenSecret: undefined, foreign: undefined, legacy: undefined };
+
+/** The hashes of version 0.1, unless the author of the Secret has chosen the access key of another token. */
+function migratedHashes(legacy: Secret, object: ServiceToken, { isTaken }: Wanted): TokenHashes | undefined {
+  const hashes = readLegacyHashes(legacy, object);
+  return hashes && isTaken(hashes.accessKey) ? undefined : hashes;
+}
 
 /** The Secret if it belongs to the ServiceToken. */
 function ownedIn(found: Found, { object, rules }: Wanted): Secret | undefined {

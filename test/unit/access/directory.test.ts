@@ -55,6 +55,39 @@ describe('Directory', () => {
     expect(directory.subjectCount('analysts')).toBe(0);
   });
 
+  it.each(['RoleAssignment', 'Role', 'Policy'] as const)(
+    'counts a %s with a finalizer as deleted when its deletion has begun',
+    async (kind) => {
+      const { store, mayQuery } = setUp();
+      const objects = {
+        RoleAssignment: roleAssignment('a', { role: 'analysts', subjects: [ada] }),
+        Role: role('analysts', { policies: ['read'] }),
+        Policy: policy('read'),
+      };
+      const object = objects[kind];
+      for (const each of Object.values(objects)) store.seed(stored<typeof each>({ generation: 1 })(each));
+      expect(mayQuery()).toBe(true);
+      const finalizers = ['example.com/keep'];
+      const deletionTimestamp = '2026-11-22T12:00:00Z';
+      store.seed(stored<typeof object>({ generation: 1, finalizers, deletionTimestamp })(object));
+      expect(mayQuery()).toBe(false);
+      store.seed(stored<typeof object>({ generation: 1, finalizers, deletionTimestamp, labels: { a: 'b' } })(object));
+      expect(mayQuery()).toBe(false);
+      await store.delete(kind, object.metadata.name);
+      store.seed(stored<typeof object>({ generation: 1, uid: 'new' })(object));
+      expect(mayQuery()).toBe(true);
+    },
+  );
+
+  it('accepts no service token whose deletion has begun', () => {
+    const { store, directory } = setUp();
+    const token = withHashes({ accessKey: 'a'.repeat(16) })(serviceToken('job'));
+    store.seed(token);
+    expect(directory.tokenByAccessKey('a'.repeat(16))?.name).toBe('job');
+    store.seed(stored<ServiceToken>({ deletionTimestamp: '2026-11-22T12:00:00Z' })(token));
+    expect(directory.tokenByAccessKey('a'.repeat(16))).toBeUndefined();
+  });
+
   it('keeps a role from two assignments until both are deleted', async () => {
     const { store, directory, mayQuery } = setUp();
     store.seed(

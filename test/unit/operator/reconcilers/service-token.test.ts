@@ -201,6 +201,34 @@ describe('a first token', () => {
     expect(works(store, `svc-${'b'.repeat(16)}-${'c'.repeat(32)}`)).toBe('no');
     expect(works(store, bearerOf(store))).toBe('now');
   });
+
+  const PLANTED = { accessKey: 'b'.repeat(16), secretKey: 'c'.repeat(32) };
+  const victim = withHashes({ accessKey: PLANTED.accessKey })(serviceToken('victim', { secretName: 'victim-token' }));
+  const owner = job({ uid: 'uid-1' });
+  const planted = secret(
+    'job-token',
+    PLANTED,
+    ownedBy(owner),
+    withLabels({ 'olapwarden.io/part': 'service-token-secret' }),
+  );
+  const hash = legacyHashSecret(owner, { accessKey: PLANTED.accessKey, secretHash: hashSecretKey(PLANTED.secretKey) });
+
+  it.each([
+    ['is that of another token', [victim, planted]],
+    ['is the name of another token', [serviceToken(PLANTED.accessKey, {}), planted]],
+    ['is named by an assignment', [assign('a', PLANTED.accessKey), planted]],
+    ['is that of another token, in a Secret like those of version 0.1', [victim, hash]],
+  ])('is another one if the access key in a Secret that somebody created before it %s', async (_what, objects) => {
+    const { store } = await run(owner, ...objects);
+    expect(token(store).accessKey).not.toBe(PLANTED.accessKey);
+    expect(works(store, `svc-${PLANTED.accessKey}-${PLANTED.secretKey}`)).toBe('no');
+    expect(works(store, bearerOf(store))).toBe('now');
+  });
+
+  it('is the one in its Secret if the access key is its own', async () => {
+    const { store } = await run(owner, planted, serviceToken('other', {}));
+    expect(token(store).accessKey).toBe(PLANTED.accessKey);
+  });
 });
 
 describe('the hashes of version 0.1', () => {
