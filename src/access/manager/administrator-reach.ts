@@ -31,6 +31,8 @@ export function viewedState(store: Pick<ResourceStore, 'list'>): AccessState {
 export interface Holder {
   readonly subject: Subject;
   readonly assignment: RoleAssignment;
+  /** Milliseconds since the epoch; Infinity if the assignment does not expire. */
+  readonly expiry: number;
 }
 
 export interface ReachOptions {
@@ -55,7 +57,7 @@ export class AdministratorReach {
   readonly #roles: ReadonlyMap<string, Role>;
   readonly #compiled = new Map<string, CompiledPolicy | undefined>();
   /** Subjects of the roles that deny something. */
-  readonly #denied: readonly { readonly subject: Subject; readonly denying: readonly CompiledPolicy[] }[];
+  readonly #denied: readonly Denied[];
 
   constructor(state: AccessState, options: ReachOptions) {
     this.#options = options;
@@ -69,22 +71,29 @@ export class AdministratorReach {
       const denying = this.#policiesOf(name).filter(isDenying);
       if (denying.length > 0) denyingByRole.set(name, denying);
     }
-    this.#denied = active.flatMap(({ subject, assignment }) => {
+    this.#denied = active.flatMap(({ subject, assignment, expiry }) => {
       const denying = denyingByRole.get(assignment.spec.role);
-      return denying ? [{ subject, denying }] : [];
+      return denying ? [{ subject, denying, expiry }] : [];
     });
   }
 
   /**
-   * A deny that reaches a holder here and not in `before`; undefined if there is none. Members of groups are not known: a deny that may reach a
-   * holder by a group counts if it denies something of the RBAC manager.
+   * A deny that reaches a holder here, and in `before` not at all or not for as long; undefined if there is none. Members of groups are not
+   * known: a deny that may reach a holder by a group counts if it denies something of the RBAC manager.
    */
   newDeny(before: AdministratorReach): ReachingDeny | undefined {
     for (const { subject } of this.holders) {
       const denies = this.#denies(subject);
       if (denies.length === 0) continue;
-      const known = new Set(before.#denies(subject).map(({ by, text }) => `${by} ${text}`));
-      const added = denies.find(({ by, text }) => !known.has(`${by} ${text}`) && !known.has(`${CERTAIN} ${text}`));
+      const known = new Map<string, number>();
+      for (const { by, text, expiry } of before.#denies(subject)) {
+        const key = `${by} ${text}`;
+        known.set(key, Math.max(expiry, known.get(key) ?? -Infinity));
+      }
+      const lasts = (key: string): number => known.get(key) ?? -Infinity;
+      const added = denies.find(
+        ({ by, text, expiry }) => lasts(`${by} ${text}`) < expiry && lasts(`${CERTAIN} ${text}`) < expiry,
+      );
       if (added) return added;
     }
     return undefined;
@@ -98,26 +107,26 @@ export class AdministratorReach {
   }
 
   #denies(holder: Subject): ReachingDeny[] {
-    return this.#denied.flatMap(({ subject, denying }) => {
+    return this.#denied.flatMap(({ subject, denying, expiry }) => {
       const relation = relationOf(subject, holder);
       if (relation === 'none') return [];
       const certain = relation === 'certain';
       // What may reach the holder by one group says nothing about another group.
       const by = certain ? CERTAIN : subjectKey(subject.type, subject.name);
-      return denying.flatMap((policy) => this.#deniesOf(policy, by, certain ? () => true : deniesAdministration));
+      const counts = certain ? () => true : deniesAdministration;
+      return denying.flatMap((policy) => this.#deniesOf(policy, { by, expiry, counts }));
     });
   }
 
   #deniesOf(
     { name = '', errors, statements }: CompiledPolicy,
-    by: string,
-    counts: (deny: CompiledStatement) => boolean,
+    { by, expiry, counts }: Pick<ReachingDeny, 'by' | 'expiry'> & { counts: (deny: CompiledStatement) => boolean },
   ): ReachingDeny[] {
-    if (errors.length > 0) return [{ by, text: `invalid ${name}`, policy: name, index: undefined }];
+    if (errors.length > 0) return [{ by, expiry, text: `invalid ${name}`, policy: name, index: undefined }];
     const stored = this.#policies.get(name)?.spec.statements;
     return statements
       .filter((statement) => statement.effect === 'deny' && counts(statement))
-      .map(({ index }) => ({ by, text: grantText(stored?.[index]), policy: name, index }));
+      .map(({ index }) => ({ by, expiry, text: grantText(stored?.[index]), policy: name, index }));
   }
 
   #policiesOf(role: string): CompiledPolicy[] {
@@ -133,10 +142,20 @@ export class AdministratorReach {
   }
 }
 
+/** A subject with denying policies. */
+interface Denied {
+  readonly subject: Subject;
+  readonly denying: readonly CompiledPolicy[];
+  /** As in Holder. */
+  readonly expiry: number;
+}
+
 /** A deny of a stored policy; without an index where the policy is invalid, so that it denies everything. */
 export interface ReachingDeny {
   /** CERTAIN, or the subject by which it may reach the holder. */
   readonly by: string;
+  /** Of the assignment by which it reaches the holder: milliseconds since the epoch, or Infinity. */
+  readonly expiry: number;
   /** Equal for statements that deny the same. */
   readonly text: string;
   readonly policy: string;
@@ -156,8 +175,8 @@ export function isDenying({ errors, statements }: CompiledPolicy): boolean {
 function activeSubjects({ assignments }: AccessState, { canonical, now }: ReachOptions): Holder[] {
   return assignments.flatMap((assignment) =>
     assignment.spec.subjects
-      .filter((subject) => expiryOf(subject) > now)
-      .map((subject) => ({ subject: canonical(subject), assignment })),
+      .map((subject) => ({ subject: canonical(subject), assignment, expiry: expiryOf(subject) }))
+      .filter(({ expiry }) => expiry > now),
   );
 }
 

@@ -87,6 +87,26 @@ describe('a deny on those who hold system-admin', () => {
     expect((await assign(gateway, chief)).body.message).toContain('`AssignRole` on `srn2:role#denied`');
   });
 
+  it('is not prolonged by another role: an equal deny that ends before does not count', async () => {
+    const group: Subject = { type: 'group', name: 'g' };
+    const soon = new Date(NOW.getTime() + 3_600_000).toISOString();
+    const later = new Date(NOW.getTime() + 7_200_000).toISOString();
+    const expiring = async (first: string | undefined, second: string | undefined): Promise<number> => {
+      const gateway = await scene(undefined, RBAC);
+      const until = (expiresAt: string | undefined): Subject =>
+        expiresAt === undefined ? group : { ...group, expiresAt };
+      gateway.store.seed(
+        roleAssignment('first', { role: 'denied', subjects: [until(first)] }),
+        roleAssignment('second', { role: 'r', subjects: [until(second)] }),
+      );
+      return (await attach(gateway)).status;
+    };
+    expect(await expiring(soon, undefined)).toBe(403);
+    expect(await expiring(soon, later)).toBe(403);
+    expect(await expiring(later, soon)).toBe(200);
+    expect(await expiring(undefined, later)).toBe(200);
+  });
+
   it('is not prolonged or renewed, but other changes beside an old one are possible', async () => {
     const gateway = await scene(undefined, TABLES);
     const past = new Date(NOW.getTime() - 1000).toISOString();
