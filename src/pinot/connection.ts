@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../platform/clock.ts';
+import { LruCache } from '../platform/lru.ts';
 import { untilAborted } from '../platform/until-aborted.ts';
 import { BrokerRouting } from './broker-routing.ts';
 import { NO_CREDENTIAL, type EngineCredential } from './credential.ts';
@@ -31,8 +32,11 @@ export interface EngineOptions {
 
 const BROKER_REFRESH_MS = 30_000;
 
-/** Limits the base URLs (such as servers) that the engine's responses can make the gateway connect to. */
-const MAX_ENDPOINTS = 2_000;
+/**
+ * Limits the base URLs (such as servers) that the engine's responses can make the gateway connect to. Above it, the least recently used one without a request
+ * is closed: brokers and servers can have a new address after each restart.
+ */
+export const MAX_ENDPOINTS = 2_000;
 
 /** Opens no connection yet. @throws {TypeError} for an invalid base URL */
 export function createEngine(options: EngineOptions): Engine & KnownTables {
@@ -43,7 +47,12 @@ class PinotEngine implements Engine, KnownTables {
   readonly controller: EngineEndpoint;
   readonly #options: EngineOptions;
   readonly #clock: Clock;
-  readonly #pools = new Map<string, PooledEndpoint>();
+  readonly #controllers: ReadonlySet<string>;
+  readonly #pools = new LruCache<string, PooledEndpoint>({
+    maxWeight: MAX_ENDPOINTS,
+    isPinned: ({ url, outstanding }) => outstanding > 0 || this.#controllers.has(url),
+    onEvict: (pool) => void pool.close(),
+  });
   readonly #suspects: Suspects;
   readonly #brokers: readonly string[] | undefined;
   readonly #routing: BrokerRouting;
@@ -55,6 +64,7 @@ class PinotEngine implements Engine, KnownTables {
     this.#clock = clock;
     this.#suspects = new Suspects(() => clock.monotonic());
     const controllers = options.controllerUrls.map(baseUrl);
+    this.#controllers = new Set(controllers);
     const [first] = controllers;
     if (first === undefined) throw new TypeError('at least one controller URL is required');
     this.controller = this.#failover(controllers);
@@ -135,9 +145,6 @@ class PinotEngine implements Engine, KnownTables {
   #pool(url: string): PooledEndpoint {
     const known = this.#pools.get(url);
     if (known) return known;
-    if (this.#pools.size >= MAX_ENDPOINTS) {
-      throw new EngineError('overloaded', `limit of ${MAX_ENDPOINTS} engine addresses exceeded`);
-    }
     const { credential = NO_CREDENTIAL, limits, ca } = this.#options;
     const pool = new PooledEndpoint(
       url,
@@ -146,6 +153,10 @@ class PinotEngine implements Engine, KnownTables {
       { clock: this.#clock, ...(ca !== undefined && { ca }) },
     );
     this.#pools.set(url, pool);
+    // Evicted at once where all others are in use.
+    if (this.#pools.peek(url) === undefined) {
+      throw new EngineError('overloaded', `limit of ${MAX_ENDPOINTS} engine addresses with requests exceeded`);
+    }
     return pool;
   }
 }
