@@ -21,6 +21,7 @@ import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
 import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { ProgressWriter } from './health-progress.ts';
+import { callAt } from './run-timer.ts';
 
 export interface ReportLoopOptions {
   /** Name of the report. */
@@ -42,8 +43,6 @@ export interface ReportLoopOptions {
 const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
 /** Time until the report is read again after another process has created it. */
 const CREATED_ELSEWHERE_MS = 1_000;
-/** Timers take a signed 32-bit number of milliseconds. A step that is too early only waits again. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
 /** Attempts to write a status when the object is changed concurrently. */
 const MAX_WRITE_ATTEMPTS = 5;
 /** Gives the watch time to deliver the newer object. */
@@ -117,8 +116,10 @@ export class ReportLoop {
     const again = this.#again && !failed;
     this.#again = false;
     if (again) this.wake();
-    else if (Number.isFinite(waitMs))
-      this.#cancelTimer = this.#options.clock.schedule(() => this.wake(), Math.min(waitMs, MAX_WAIT_MS));
+    else if (Number.isFinite(waitMs)) {
+      const { clock } = this.#options;
+      this.#cancelTimer = callAt(clock, clock.now() + waitMs, () => this.wake());
+    }
   }
 
   /** @returns milliseconds until the next step; Infinity if only an event can make a run due */
