@@ -1,16 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { engineCall, type EngineCall } from '../../pinot/call-actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
-import { readBody } from '../../pinot/controller.ts';
-import { responseHeaders } from '../../pinot/headers.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
+import { ByteBudget } from '../server/bounds/byte-budget.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireAllowed } from '../server/context.ts';
 import { writeForwardedAs } from '../server/pending-writes.ts';
 import type { JsonLimits } from '../server/request/json-bodies.ts';
-import { credentialRefused, HttpError } from '../server/errors.ts';
-import { clientSignal, forwardToEngine } from './forward.ts';
+import { forwardToEngine } from './forward.ts';
 import { databaseOf } from '../server/request/request-headers.ts';
 import type { BodyTables } from './body-tables.ts';
 import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
@@ -22,13 +20,16 @@ import {
   requirePartsNotDenied,
   requireQueryOnAnyTable,
 } from './denied-tables.ts';
-import { addressOf, rewriteOf, visibleTo, type Address, type Rewrite } from './lists.ts';
+import { rewriteOf, type Address } from './lists.ts';
+import { ListMemory, passList } from './pass-list.ts';
 import { singleParameter, type Target } from '../server/request/target.ts';
 
 export interface EngineProxyOptions {
   readonly engine: Engine & KnownTables;
   /** Address under which clients reach the gateway as a broker; taken from the `Host` header where absent. */
   readonly brokerAddress?: Address;
+  /** Bounds the lists in memory; default: a budget of its own. */
+  readonly budget?: ByteBudget;
   /** Maximum bytes of a body that is read before forwarding, such as a schema or table configuration. 2 MiB by default. */
   readonly maxBodyBytes?: number;
   /** JSON limits of such a body. */
@@ -36,8 +37,6 @@ export interface EngineProxyOptions {
 }
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
-/** Maximum size of lists of tables and of brokers. */
-const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
 /**
  * Catch-all route `/*` for the rest of the engine's API: authorizes requests and forwards them to the controller. Register it last.
@@ -46,20 +45,22 @@ export async function engineProxy(app: FastifyInstance, options: EngineProxyOpti
   app.removeAllContentTypeParsers();
   // No body parsing: most bodies are streamed.
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
-  app.all('/*', { schema: { hide: true } }, (request, reply) => forwardCall(request, reply, options));
+  const lists = new ListMemory(options.budget ?? new ByteBudget());
+  app.all('/*', { schema: { hide: true } }, (request, reply) => forwardCall(request, reply, options, lists));
 }
 
 async function forwardCall(
   request: FastifyRequest,
   reply: FastifyReply,
   options: EngineProxyOptions,
+  lists: ListMemory,
 ): Promise<unknown> {
   const target = classOf(request.raw);
   const call = engineCall(request.method, target.segments, (name) => singleParameter(target.parameters, name));
   const judged = await judge(request, call, target, options);
   writeForwardedAs(request, judged.path);
   const rewrite = rewriteOf(request.method, target.segments);
-  if (rewrite !== undefined) return passRewritten(request, reply, { rewrite, judged }, options);
+  if (rewrite !== undefined) return passList(request, reply, { rewrite, judged }, options, lists);
   return forwardToEngine(request, reply, options.engine.controller, judged);
 }
 
@@ -175,37 +176,4 @@ async function tablesNamed(
 
 function isWrite({ method }: FastifyRequest): boolean {
   return method !== 'GET' && method !== 'HEAD';
-}
-
-/** Fetches a list and sends the entries that the caller may see. */
-async function passRewritten(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { rewrite, judged }: { readonly rewrite: Rewrite; readonly judged: JudgedCall },
-  options: EngineProxyOptions,
-): Promise<FastifyReply> {
-  const answer = await options.engine.controller.request({
-    method: 'GET',
-    path: judged.path,
-    // Only an uncompressed list can be filtered.
-    headers: { ...judged.headers, 'accept-encoding': 'identity' },
-    signal: clientSignal(reply),
-  });
-  if (answer.status === 401) {
-    answer.body.destroy();
-    throw credentialRefused();
-  }
-  const bytes = await readBody(answer.body, MAX_LIST_BYTES, `\`GET ${judged.path}\` of the engine`);
-  const headers = responseHeaders(answer.headers);
-  delete headers['content-length'];
-  reply.code(answer.status).headers(headers);
-  if (answer.status !== 200) return reply.send(bytes);
-  let list: unknown;
-  try {
-    list = JSON.parse(bytes.toString());
-  } catch (error) {
-    throw new HttpError(502, 'the engine returned a list that is not JSON', { cause: error });
-  }
-  const context = { visible: visibleTo(request), broker: options.brokerAddress ?? addressOf(request) };
-  return reply.type('application/json').send(JSON.stringify(rewrite(list, context)));
 }

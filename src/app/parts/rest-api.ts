@@ -60,6 +60,11 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   const oidc = oidcAuthenticator(settings, log);
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
+  const budget = new ByteBudget({
+    totalBytes: settings['max-answer-bytes'],
+    bytesPerCaller: settings['max-answer-bytes-per-caller'],
+  });
+  observeAnswerBytes(registry, budget);
   const plugins: RegisterRoutes[] = [
     (app) =>
       rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
@@ -69,13 +74,8 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
     ...(await uiRoutes(boot)),
     // Handles all other paths.
-    (app) => engineProxy(app, { engine, json }),
+    (app) => engineProxy(app, { engine, json, budget }),
   ];
-  const budget = new ByteBudget({
-    totalBytes: settings['max-answer-bytes'],
-    bytesPerCaller: settings['max-answer-bytes-per-caller'],
-  });
-  observeAnswerBytes(registry, budget);
   return buildApp({
     logger: log,
     version: VERSION,

@@ -35,7 +35,7 @@ export const LIMITS_SETTINGS = {
   }),
   'max-answer-bytes': integer({
     description:
-      'Maximum bytes of pages and passed-through responses in the memory of the gateway. Further requests wait, then get 503.',
+      'Maximum bytes of pages, lists of tables and passed-through responses in the memory of the gateway. Further requests wait, then get 503.',
     default: 134_217_728,
     minimum: 8_388_608,
     maximum: 68_719_476_736,

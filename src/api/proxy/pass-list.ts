@@ -1,0 +1,94 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readBody } from '../../pinot/controller.ts';
+import { responseHeaders } from '../../pinot/headers.ts';
+import type { Engine } from '../../pinot/types.ts';
+import type { ByteBudget } from '../server/bounds/byte-budget.ts';
+import { credentialRefused, HttpError } from '../server/errors.ts';
+import { clientSignal } from './forward.ts';
+import { addressOf, visibleTo, type Address, type Rewrite } from './lists.ts';
+
+/** Maximum size of lists of tables and of brokers. */
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+/** Reserved for a list before the size of one is known. */
+const EXPECTED_BYTES = 64 * 1024;
+/** A client that reads nothing for this long is disconnected, to free the memory of its list for others. */
+const STALL_MS = 120_000;
+
+/** Counts lists against the bytes of responses in memory. Every caller may request lists, and a client may read them slowly. */
+export class ListMemory {
+  readonly #budget: ByteBudget;
+  /** The largest list so far, by kind of list: the next one is about as large. */
+  readonly #largest = new Map<Rewrite, number>();
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget;
+  }
+
+  /**
+   * Reserves memory until the response closes.
+   * @returns sets the actual size
+   * @throws {HttpError} 503, 499
+   */
+  async reserve(
+    caller: string,
+    rewrite: Rewrite,
+    { raw }: FastifyReply,
+    signal: AbortSignal,
+  ): Promise<(bytes: number) => void> {
+    const lease = await this.#budget.acquire(caller, this.#largest.get(rewrite) ?? EXPECTED_BYTES, signal);
+    if (raw.closed) lease.release();
+    else raw.once('close', () => lease.release());
+    return (bytes) => {
+      this.#largest.set(rewrite, Math.max(this.#largest.get(rewrite) ?? EXPECTED_BYTES, bytes));
+      lease.resize(bytes);
+    };
+  }
+}
+
+interface ListCall {
+  readonly rewrite: Rewrite;
+  readonly judged: { readonly path: string; readonly headers: Readonly<Record<string, string>> };
+}
+
+interface ListOptions {
+  readonly engine: Engine;
+  readonly brokerAddress?: Address;
+}
+
+/** Fetches a list and sends the entries that the caller may see. */
+export async function passList(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { rewrite, judged }: ListCall,
+  options: ListOptions,
+  memory: ListMemory,
+): Promise<FastifyReply> {
+  const signal = clientSignal(reply);
+  const resize = await memory.reserve(request.principal.srn, rewrite, reply, signal);
+  const answer = await options.engine.controller.request({
+    method: 'GET',
+    path: judged.path,
+    // Only an uncompressed list can be filtered.
+    headers: { ...judged.headers, 'accept-encoding': 'identity' },
+    signal,
+  });
+  if (answer.status === 401) {
+    answer.body.destroy();
+    throw credentialRefused();
+  }
+  const bytes = await readBody(answer.body, MAX_LIST_BYTES, `\`GET ${judged.path}\` of the engine`);
+  resize(bytes.length);
+  reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy());
+  const headers = responseHeaders(answer.headers);
+  delete headers['content-length'];
+  reply.code(answer.status).headers(headers);
+  if (answer.status !== 200) return reply.send(bytes);
+  let list: unknown;
+  try {
+    list = JSON.parse(bytes.toString());
+  } catch (error) {
+    throw new HttpError(502, 'the engine returned a list that is not JSON', { cause: error });
+  }
+  const context = { visible: visibleTo(request), broker: options.brokerAddress ?? addressOf(request) };
+  return reply.type('application/json').send(JSON.stringify(rewrite(list, context)));
+}
