@@ -1,4 +1,5 @@
 import type { RoleAssignment } from '../resources/kinds.ts';
+import { isBeingDeleted } from '../resources/meta.ts';
 import type { Subject } from '../resources/role-assignment.ts';
 import { systemClock, type WallClock } from '../platform/clock.ts';
 import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
@@ -239,10 +240,6 @@ export class Directory implements Authorizer {
  */
 function isGone({ type, object }: StoreEvent): boolean {
   return type === 'deleted' || isBeingDeleted(object);
-}
-
-function isBeingDeleted({ metadata }: StoreEvent['object']): boolean {
-  return metadata.deletionTimestamp !== undefined;
 }
 
 /** The operator updates the status of every object, which is irrelevant here. The generation shows it, if the store counts generations. */

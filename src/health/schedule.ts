@@ -6,8 +6,11 @@ import { DEFAULT_INTERVAL_MS, parseInterval } from './settings.ts';
 
 type Timing = Pick<ClusterHealthReportSpec, 'interval' | 'schedule'>;
 
-/** An expression that is never due takes half a second to evaluate. */
-const evaluated = new LruCache<string, { readonly at: number | undefined }>({ maxWeight: 64 });
+/** February 29 is absent for up to eight years, as from 2096 to 2104. Without an end, an expression that is never due takes half a second. */
+const LONGEST_GAP_MS = 9 * 366 * 24 * 3_600_000;
+const evaluated = new LruCache<string, number>({ maxWeight: 64 });
+/** Expressions that are never due, at whatever time this is asked: each reconciliation asks again. */
+const neverDue = new LruCache<string, true>({ maxWeight: 64 });
 
 /**
  * When the next periodic run after a time is due. An invalid interval or schedule counts as the default interval.
@@ -44,10 +47,14 @@ function intervalMs(interval: string | undefined): number {
 
 /** @returns milliseconds since the epoch; undefined if the expression is invalid, never due, or due more than once a minute */
 function nextCronTime(expression: string, since: number): number | undefined {
+  if (neverDue.get(expression)) return undefined;
   const key = `${since} ${expression}`;
-  let known = evaluated.get(key);
-  if (known === undefined) evaluated.set(key, (known = { at: evaluate(expression, since) }));
-  return known.at;
+  const known = evaluated.get(key);
+  if (known !== undefined) return known;
+  const at = evaluate(expression, since);
+  if (at === undefined) neverDue.set(expression, true);
+  else evaluated.set(key, at);
+  return at;
 }
 
 function evaluate(expression: string, since: number): number | undefined {
@@ -57,7 +64,11 @@ function evaluate(expression: string, since: number): number | undefined {
   if (fields.length === 6 && !/^[0-9]+$/u.test(fields[0] ?? '')) return undefined;
   try {
     return cronParser
-      .parseExpression(expression, { utc: true, currentDate: new Date(since) })
+      .parseExpression(expression, {
+        utc: true,
+        currentDate: new Date(since),
+        endDate: new Date(since + LONGEST_GAP_MS),
+      })
       .next()
       .getTime();
   } catch {

@@ -59,6 +59,11 @@ export interface ObjectMeta {
   managedFields?: { manager?: string; operation?: string; time?: string; subresource?: string }[];
 }
 
+/** Whether the object is to be deleted, and stays only until its finalizers are removed. */
+export function isBeingDeleted({ metadata }: { readonly metadata: Readonly<ObjectMeta> }): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
 export interface OwnerReference {
   apiVersion: string;
   kind: string;

@@ -1,4 +1,5 @@
 import type { Policy, Role, RoleAssignment } from '../../resources/kinds.ts';
+import { isBeingDeleted } from '../../resources/meta.ts';
 import type { Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
@@ -9,7 +10,7 @@ import { PREDEFINED_POLICIES, PREDEFINED_ROLES, SYSTEM_ADMIN } from '../policy/p
 import { regionsOf } from '../policy/region.ts';
 import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
 
-/** Roles, policies and assignments as a store has them, or as a change would leave them. */
+/** Roles, policies and assignments as a store has them, or as a change would leave them; without those that are being deleted. */
 export interface AccessState {
   readonly policies: readonly Policy[];
   readonly roles: readonly Role[];
@@ -18,13 +19,22 @@ export interface AccessState {
 
 /** The current state. @throws {StoreError} unavailable */
 export async function readState(store: Pick<ResourceStore, 'readAll'>): Promise<AccessState> {
-  const assignments = await store.readAll('RoleAssignment');
-  return { assignments, roles: await store.readAll('Role'), policies: await store.readAll('Policy') };
+  const assignments = inEffect(await store.readAll('RoleAssignment'));
+  return {
+    assignments,
+    roles: inEffect(await store.readAll('Role')),
+    policies: inEffect(await store.readAll('Policy')),
+  };
 }
 
 /** The state in the local view, which may be behind. */
 export function viewedState(store: Pick<ResourceStore, 'list'>): AccessState {
-  return { assignments: store.list('RoleAssignment'), roles: store.list('Role'), policies: store.list('Policy') };
+  const [assignments, roles] = [inEffect(store.list('RoleAssignment')), inEffect(store.list('Role'))];
+  return { assignments, roles, policies: inEffect(store.list('Policy')) };
+}
+
+function inEffect<T extends Policy | Role | RoleAssignment>(objects: readonly T[]): readonly T[] {
+  return objects.filter((object) => !isBeingDeleted(object));
 }
 
 /** Somebody with the role `system-admin`. */

@@ -68,10 +68,14 @@ export async function observeSecrets(store: ResourceStore, wanted: Wanted): Prom
 
 const NONE = { hashes: undefined, tokenSecret: undefined, foreign: undefined, legacy: undefined };
 
-/** The hashes of version 0.1, unless the author of the Secret has chosen the access key of another token. */
+/**
+ * The hashes of version 0.1, unless the author of the Secret has chosen the access key of another token. The access key of a token from REST is the
+ * name of its object, which nobody can choose for it.
+ */
 function migratedHashes(legacy: Secret, object: ServiceToken, { isTaken }: Wanted): TokenHashes | undefined {
   const hashes = readLegacyHashes(legacy, object);
-  return hashes && isTaken(hashes.accessKey) ? undefined : hashes;
+  const chosen = object.spec.secretName !== undefined;
+  return hashes && chosen && isTaken(hashes.accessKey) ? undefined : hashes;
 }
 
 /** The Secret if it belongs to the ServiceToken. */

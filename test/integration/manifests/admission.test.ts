@@ -311,7 +311,7 @@ describe('the verbs bind, assign and escalate', () => {
     actions: [action],
     resources: [resource],
   });
-  const written = (name: string, ...statements: ReturnType<typeof statement>[]): object => policy(name, { statements });
+  const written = (name: string, ...statements: ReturnType<typeof statement>[]) => policy(name, { statements });
   const people = (...names: string[]) => names.map((name) => ({ type: 'user-email' as const, name }));
 
   beforeAll(async () => {
@@ -407,6 +407,39 @@ describe('the verbs bind, assign and escalate', () => {
     expect((await kubectl(carol, 'delete', 'roleassignments.olapwarden.io', 'given')).stderr).toBe('');
   });
 
+  it('bind, assign: an owner is named, with which the garbage collector deletes the object', async () => {
+    const configMap = ['create', 'configmap', 'owner', '-o', 'jsonpath={.metadata.uid}'];
+    const { stdout: uid } = await api.kubectl(['-n', namespace, ...configMap]);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }];
+    const owned = <T extends { readonly metadata: object }>(object: T): T => {
+      return { ...object, metadata: { ...object.metadata, ownerReferences } };
+    };
+    const objects = [
+      [written('owned', statement('deny', 'Query')), 'bind on policies.olapwarden.io `owned`'],
+      [role('owned', { policies: [] }), 'assign on roles.olapwarden.io `owned`'],
+      [roleAssignment('owned', { role: 'owning', subjects: people('a') }), 'assign on roles.olapwarden.io `owning`'],
+    ] as const;
+    for (const [object] of objects) await admitted(gateway, object);
+    const refused = (right: string): string =>
+      `you may not set metadata.ownerReferences of \`owned\`: it is deleted with its owner, and you need the verb ${right}`;
+    for (const [object, right] of objects) {
+      await eventually(
+        () => admitted(carol, owned(object)),
+        (text) => text.includes(refused(right)),
+      );
+      expect(await admitted(alice, owned(object))).toContain(`"uid": "${uid}"`);
+    }
+    // Its other metadata are not affected, nor is the garbage collector.
+    expect((await kubectl(carol, 'label', 'policies.olapwarden.io', 'owned', 'team=data')).stderr).toBe('');
+    await api.mustKubectl(['-n', namespace, 'delete', 'configmap', 'owner']);
+    for (const [{ kind }] of objects) {
+      await eventually(
+        () => kubectl(alice, 'get', `${KINDS[kind as CustomKind].plural}.olapwarden.io`, 'owned'),
+        ({ code }) => code !== 0,
+      );
+    }
+  });
+
   it('assign: a service token that a role assignment names is created, or lives longer', async () => {
     const subjects = ['again', 'ending', 'ending-key'].map((name) => ({ type: 'service-token' as const, name }));
     await admitted(gateway, roleAssignment('left-over', { role: 'lasting', subjects }));
@@ -483,7 +516,7 @@ describe('the verbs bind, assign and escalate', () => {
     expect(await admitted(carol, rewritten)).toContain(refusal('attached'));
     await kubectl(carol, 'annotate', 'policies.olapwarden.io', 'attached', 'note=x');
     await grant('escalate', 'policies', 'attached');
-    await eventuallyAdmitted(carol, rewritten as { kind: string });
+    await eventuallyAdmitted(carol, rewritten);
   });
 
   it('escalate: a policy of the greatest length is written with it', async () => {

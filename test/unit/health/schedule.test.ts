@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import cronParser from 'cron-parser';
+import { describe, expect, it, vi } from 'vitest';
 import { describeTiming, nextRunAt, timingProblems } from '../../../src/health/schedule.ts';
 
 const since = Date.parse('2026-11-21T10:00:00Z');
@@ -18,6 +19,11 @@ describe('the next run', () => {
   });
 });
 
+it('finds the next leap day across a century without one', () => {
+  const schedule = '0 0 29 2 *';
+  expect(nextRunAt({ schedule }, Date.parse('2096-03-01T00:00:00Z'))).toBe(Date.parse('2104-02-29T00:00:00Z'));
+});
+
 describe('problems', () => {
   it.each([
     ['five words', 'every now and then yes'],
@@ -32,6 +38,12 @@ describe('problems', () => {
     expect(timingProblems({ schedule }, since)).toEqual([
       `spec.schedule: \`${schedule}\` is not a cron expression of five fields, such as \`*/20 * * * *\`, or of six with a number of seconds first, that is due at some time`,
     ]);
+  });
+
+  it('are found once for a schedule that is never due, because that takes long', () => {
+    const parse = vi.spyOn(cronParser, 'parseExpression');
+    for (let count = 0; count < 10; count++) timingProblems({ schedule: '0 0 31 6,9 *' }, since + count);
+    expect(parse).toHaveBeenCalledTimes(1);
   });
 
   it.each(['59s', '0d', '25d', '99999999999h'])('name an interval of %s', (interval) => {

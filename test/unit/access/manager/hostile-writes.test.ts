@@ -5,7 +5,8 @@ import { RbacManager } from '../../../../src/access/manager/manager.ts';
 import { policyResource, tableResource } from '../../../../src/access/policy/srn.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
-import { policy, role, roleAssignment, serviceToken } from '../../../builders/resources.ts';
+import type { RoleAssignment } from '../../../../src/resources/kinds.ts';
+import { policy, role, roleAssignment, serviceToken, withMeta } from '../../../builders/resources.ts';
 import { MemoryStore, SharedBackend } from '../memory-store.ts';
 
 // Requests of a caller who tries to gain something by unusual names, or by a gateway whose local view is behind the store.
@@ -117,4 +118,16 @@ it('warnings do not reveal whether a name exists that the caller may not read', 
   ];
   expect(await warningsFor('secret-project-x')).toEqual(text('secret-project-x'));
   expect(await warningsFor('secret-projectx')).toEqual(text('secret-projectx'));
+});
+
+it('an administrator is not removed because another one remains whose assignment is being deleted', async () => {
+  const { store, manager } = gateway();
+  const subjects = (id: string) => [{ type: 'user-email' as const, name: id }];
+  store.seed(role('system-admin', { policies: ['system-admin'] }));
+  store.seed(policy('system-admin', EVERYTHING));
+  store.seed(roleAssignment('last', { role: 'system-admin', subjects: subjects(ADMIN.id) }));
+  const dying = withMeta<RoleAssignment>({ finalizers: ['a/b'], deletionTimestamp: '2026-11-01T11:00:00Z' });
+  store.seed(dying(roleAssignment('other', { role: 'system-admin', subjects: subjects('other@example.com') })));
+  const removal = manager.assignments.delete(ADMIN, 'system-admin', subjects(ADMIN.id)[0]!);
+  await expect(removal).rejects.toThrow('no subject left');
 });

@@ -262,6 +262,14 @@ describe('the hashes of version 0.1', () => {
     expect(store.get('Secret', 'job-hash')).toBeUndefined();
   });
 
+  it('are those of a token from REST, also if another token has its access key already', async () => {
+    const byRest = serviceToken(KEYS.accessKey, {}, withMeta({ uid: 'uid-1' }));
+    const other = withHashes({ accessKey: KEYS.accessKey })(serviceToken('other', { secretName: 'other-token' }));
+    const values = { accessKey: KEYS.accessKey, secretHash: hashSecretKey(KEYS.secretKey) };
+    const { store } = await run(byRest, other, legacyHashSecret(byRest, values));
+    expect(token(store, KEYS.accessKey).accessKey).toBe(KEYS.accessKey);
+  });
+
   it('are ignored if their access key is not the name of a token without secretName, if they are of another object, or if the status has a hash', async () => {
     const byRest = (uid: string) => serviceToken('job', {}, withMeta({ uid }));
     const objects = [
