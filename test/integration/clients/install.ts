@@ -106,7 +106,7 @@ export function goClient(): Promise<string> {
 export async function goProgram(source: string, name: string): Promise<string> {
   const pins = createHash('sha256');
   for (const file of ['go.mod', 'go.sum', 'main.go']) pins.update(await readFile(join(source, file)));
-  const folder = await once(`${name}-${pins.digest('hex').slice(0, 12)}`, async (part) => {
+  const folder = await once(`${name}-program-${pins.digest('hex').slice(0, 12)}`, async (part) => {
     await mkdir(part, { recursive: true });
     await run('go', ['build', '-o', join(part, 'program'), '.'], {
       cwd: source,
