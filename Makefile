@@ -27,7 +27,7 @@ doctor: ## check the requirements of `make run` and `make test` on this machine
 test: deps ## lint, verify and all tests, on real parts
 	@$(NODE) && exec node tools/dev/test.ts
 
-test-unit: deps ## the tests that require only Node (less than a minute)
+test-unit: deps ## the tests that require only Node (about a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
 test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; TEST_CONTROLLER=URL)

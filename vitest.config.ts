@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// Three projects: `unit` needs Node alone and ends within a minute; `integration` starts the real parts (kube-apiserver,
+// Three projects: `unit` needs Node alone and takes about a minute; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores), one file at a time because the machine's memory is shared by them; `e2e` runs whole programs.
 // They run one after another, so that what measures time is not disturbed by another project.
 const parts = {
