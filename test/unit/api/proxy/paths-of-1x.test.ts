@@ -1,11 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
-import { createEngine } from '../../../../src/pinot/connection.ts';
-import { engineProxy } from '../../../../src/api/proxy/index.ts';
-import { dataPlaneOf, testApp } from '../../../support/app.ts';
+import type { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { isListing } from '../../../support/fake-engine.ts';
 import { type DatabasesEngine, databasesEngine } from '../../../support/databases-engine.ts';
+import { proxyApp } from './proxy-app.ts';
 
 // Paths that only Pinot 1.x has, on the recorded cluster: logical tables, other query languages, and the brokers' stored responses.
 let fake: DatabasesEngine;
@@ -27,19 +25,7 @@ function grant(...statements: readonly (readonly [actions: string, resource: str
 beforeEach(async () => {
   fake = databasesEngine();
   await fake.listen();
-  decisions = new DecisionEngine(
-    { environment: 'e', cluster: 'pinot15' },
-    { heldRoles: () => ({ roles: ['r'], validFrom: -Infinity, validUntil: Infinity }) },
-  );
-  const engine = createEngine({ controllerUrls: [fake.url] });
-  app = await testApp({
-    authorizer: decisions,
-    parts: { dataPlane: dataPlaneOf(engine) },
-    register: async (scope) => {
-      scope.addHook('onClose', () => engine.close());
-      await engineProxy(scope, { engine });
-    },
-  });
+  ({ app, decisions } = await proxyApp(fake.url, 'pinot15'));
 });
 
 afterEach(async () => {

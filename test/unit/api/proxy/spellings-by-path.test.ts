@@ -1,10 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
-import { createEngine } from '../../../../src/pinot/connection.ts';
-import { engineProxy } from '../../../../src/api/proxy/index.ts';
-import { dataPlaneOf, testApp } from '../../../support/app.ts';
+import type { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { FakeEngine, type SeenRequest } from '../../../support/fake-engine.ts';
+import { proxyApp } from './proxy-app.ts';
 
 // Every spelling of a table, with every way to name a database, on every path that takes SQL. The engine of this test resolves names as 1.5.1 does (see
 // the recordings in `databases/`), and no request may make it read a table that the caller may not query.
@@ -115,19 +113,7 @@ beforeAll(async () => {
     const table = headers['database'] === 'sales' ? 'sales.deals_OFFLINE' : 'deals_OFFLINE';
     response.end(JSON.stringify({ [table]: broker }));
   });
-  decisions = new DecisionEngine(
-    { environment: 'e', cluster: 'c' },
-    { heldRoles: () => ({ roles: ['r'], validFrom: -Infinity, validUntil: Infinity }) },
-  );
-  const engine = createEngine({ controllerUrls: [fake.url] });
-  app = await testApp({
-    authorizer: decisions,
-    parts: { dataPlane: dataPlaneOf(engine) },
-    register: async (scope) => {
-      scope.addHook('onClose', () => engine.close());
-      await engineProxy(scope, { engine });
-    },
-  });
+  ({ app, decisions } = await proxyApp(fake.url, 'c'));
 });
 
 afterAll(async () => {
