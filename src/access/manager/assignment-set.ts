@@ -18,10 +18,10 @@ const MAX_CHANGES = 100;
 /**
  * The assignments of a role as one resource with a version.
  *
- * They are several objects, so that a condition cannot be a condition on one of them. Whoever changes them under a condition first gives the role
- * another version for its assignments, by an update of exactly the version of the role that was read before the assignments. So of two that have
- * read the same version, one makes its update, and the other reads again and finds another version. A change without a condition that is made at
- * the same time stays: only what differs from what was read is written.
+ * The assignments are several objects, so the resource version of one of them cannot serve as the version of all. A conditional change therefore
+ * first writes a new version of the assignments to the role, by an update of exactly the role that was read before the assignments. Of two
+ * conditional changes that have read the same version, one makes this update; the other fails, reads again and finds another version.
+ * An unconditional change at the same time is kept: only the difference from what was read is written.
  */
 export class AssignmentSet {
   readonly #editor: ResourceEditor;

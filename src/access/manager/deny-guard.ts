@@ -45,7 +45,7 @@ export interface GuardedWrite<K extends 'Policy' | 'Role'> {
  * - A policy or a role is marked first, then everything is read from the store and checked, then exactly the marked version is changed.
  * - An assignment is written first, then everything is read and checked, and the assignment is removed if the check fails. A policy or role
  *   must not be reverted in this way: others may have relied on its denies in between, and would gain what they denied.
- * - Whoever reads a mark of a write that may be part of the same deny removes it, so that this write fails and starts again.
+ * - A write that finds the mark of another write that may be part of the same deny removes it, so that the other write fails and starts again.
  *
  * Suppose two writes both succeed, and neither has read the other. Each has its mark (or its assignment) in the store before it reads. The one that
  * reads later has read the mark of the first, and removed it, so the first fails; or it has read what the first has written.
