@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { KubernetesStore, type StoreTransport } from '../../../src/kubernetes/kubernetes-store.ts';
 import { DEFAULT_TUNING, type ReflectorTuning } from '../../../src/kubernetes/reflector.ts';
 import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
+import { CUSTOM_KINDS } from '../../../src/resources/kinds.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { role } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
@@ -293,7 +294,7 @@ describe('KubernetesStore on a real API server', () => {
 
   test('close() closes all connections, so that a process can exit', async () => {
     await open();
-    expect(proxy.connections).toBeGreaterThanOrEqual(6);
+    await until('every kind is watched', () => proxy.connections >= CUSTOM_KINDS.length);
     await store.close();
     await transport.close();
     await until('all connections are closed', () => proxy.connections === 0);
@@ -303,7 +304,8 @@ describe('KubernetesStore on a real API server', () => {
     });
     const { endedAfterMs, left } = JSON.parse(stdout) as { endedAfterMs: number; left: string[] };
     expect(left).toEqual([]);
-    expect(endedAfterMs).toBeLessThan(1000);
+    // An idle connection that is not closed keeps the process for four seconds.
+    expect(endedAfterMs).toBeLessThan(3_500);
   });
 });
 
