@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { systemClock } from '../../platform/clock.ts';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
-import type { TableName } from '../../pinot/table-name.ts';
 import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
 import { cutAnswer } from '../server/logs/access-log.ts';
-import { TablesGuard, UnexpectedTables } from './tables-guard.ts';
+import { type AuthorizedTables, TablesGuard, UnexpectedTables } from './tables-guard.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { RowCounter, TooManyRows } from './row-limit.ts';
 
@@ -18,7 +17,7 @@ const BAD_GATEWAY = 502;
 /** Limits on the content of a response. */
 export interface AnswerBounds {
   /** Tables that `tablesQueried` may name; not checked where absent. */
-  readonly tables?: readonly TableName[] | undefined;
+  readonly tables?: AuthorizedTables | undefined;
   /** Maximum rows; not counted where absent. */
   readonly maxRows?: number | undefined;
 }
@@ -187,8 +186,8 @@ export class AnswerWriter implements AnswerSink {
     this.#failed = true;
     this.#guard?.close();
     if (error instanceof UnexpectedTables) {
-      const tables = { tables: error.tables, allowed: this.#bounds.tables };
-      this.#target.log.error(tables, 'defect: a query read tables that were not authorized');
+      const tables = { tables: error.tables, allowed: this.#bounds.tables?.names };
+      this.#target.log.error(tables, 'a query read tables that were not authorized');
     } else if (error instanceof TooManyRows) {
       this.#target.log.warn({ max: error.max }, 'response aborted: more rows than the limit of the caller');
     } else if (this.#sending && !this.#target.raw.destroyed) {

@@ -10,20 +10,30 @@ const TAIL_BYTES = 64 * 1024;
 const CLOSING = ']'.charCodeAt(0);
 const FIELD = Buffer.from('"tablesQueried":[');
 
+/** What a query was authorized for. */
+export interface AuthorizedTables {
+  /** In the spelling of the lists of tables, or of the text for tables that the lists do not have yet. */
+  readonly names: readonly TableName[];
+  /** Decides on one of the names in another letter case, which the engine may report for a table that the lists do not have yet. */
+  readonly mayQuery: (table: TableName) => boolean;
+}
+
 /**
  * The tables in `tablesQueried` that are not allowed; empty where the field is absent.
  * @param tail end of the response
- * @param allowed table names in the engine's spelling
  */
-export function unexpectedTables(tail: Buffer, allowed: readonly TableName[]): string[] {
+export function unexpectedTables(tail: Buffer, { names, mayQuery }: AuthorizedTables): string[] {
   const start = tail.lastIndexOf(FIELD);
   const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
   if (end < 0) return [];
   const read = namesIn(tail.toString('latin1', start + FIELD.length - 1, end + 1));
-  const known = new Set(allowed.map((name) => name.toLowerCase()));
-  return read
-    .filter((name) => !known.has(name.toLowerCase()))
-    .filter((name) => !(tableNames(name) ?? []).some((raw) => known.has(raw.toLowerCase())));
+  const exact = new Set<string>(names);
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  return read.filter((name) => {
+    if (exact.has(name)) return false;
+    const meanings = (tableNames(name) ?? []).filter((table) => known.has(table.toLowerCase()));
+    return meanings.length === 0 || !meanings.every((table) => exact.has(table) || mayQuery(table));
+  });
 }
 
 const MAX_LISTS = 500;
@@ -60,7 +70,7 @@ export class UnexpectedTables extends HttpError {
  * before the check.
  */
 export class TablesGuard {
-  readonly #allowed: readonly TableName[];
+  readonly #tables: AuthorizedTables;
   readonly #held = new Tail();
   readonly #decompressed: Tail;
   readonly #gunzip: Gunzip | undefined;
@@ -71,8 +81,8 @@ export class TablesGuard {
    * @param compressed whether the response is gzip; a copy is decompressed for the check
    * @param onDrain called when `needsDrain` becomes false
    */
-  constructor(allowed: readonly TableName[], compressed: boolean, onDrain: () => void) {
-    this.#allowed = allowed;
+  constructor(tables: AuthorizedTables, compressed: boolean, onDrain: () => void) {
+    this.#tables = tables;
     this.#decompressed = compressed ? new Tail() : this.#held;
     if (!compressed) return;
     this.#gunzip = createGunzip();
@@ -105,7 +115,7 @@ export class TablesGuard {
   /** Checks the complete response and passes on its end, or the error where it must not be sent. */
   finish(done: (unexpected: Error | undefined, rest: readonly Buffer[]) => void): void {
     const judge = () => {
-      const unexpected = unexpectedTables(this.#decompressed.end(), this.#allowed);
+      const unexpected = unexpectedTables(this.#decompressed.end(), this.#tables);
       done(unexpected.length > 0 ? new UnexpectedTables(unexpected) : undefined, this.#held.chunks);
     };
     const gunzip = this.#gunzip;

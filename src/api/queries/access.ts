@@ -1,11 +1,18 @@
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import type { ResultRecord } from '../../results/result-store.ts';
+import type { AuthorizedTables } from '../proxy/tables-guard.ts';
 import { requireAllowed, type RequestContext } from '../server/context.ts';
 
 /** @throws {HttpError} 403 unless the caller may query every one of the tables */
 export function requireQuery(request: RequestContext, tables: readonly TableName[]): void {
   for (const table of tables) requireAllowed(request, 'Query', tableResource(table));
+}
+
+/** The tables of an authorized query, for the check of the tables that the engine reports. */
+export function authorizedTables(request: RequestContext, names: readonly TableName[]): AuthorizedTables {
+  const { authorizer } = request.server;
+  return { names, mayQuery: (table) => authorizer.isAllowed(request.principal, 'Query', tableResource(table)) };
 }
 
 /**

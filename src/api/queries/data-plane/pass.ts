@@ -1,5 +1,6 @@
 import { HIGH_WATER_BYTES } from '../../proxy/answer-writer.ts';
 import { passAnswer } from '../../proxy/forward.ts';
+import { authorizedTables } from '../access.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
 import { engineRequest, type JudgedQuery } from './query.ts';
@@ -17,5 +18,8 @@ export async function passQuery(exchange: Exchange, query: JudgedQuery, parts: D
   const endpoint = path.runner === 'broker' ? await engine.brokerFor(served, signal) : engine.controller;
   const lease = await budget.acquire(exchange.principal.srn, PASS_BYTES, signal);
   exchange.onClose(() => lease.release());
-  await passAnswer(exchange, endpoint, engineRequest(query, exchange), { tables, maxRows: exchange.maxRows });
+  await passAnswer(exchange, endpoint, engineRequest(query, exchange), {
+    tables: authorizedTables(exchange, tables),
+    maxRows: exchange.maxRows,
+  });
 }

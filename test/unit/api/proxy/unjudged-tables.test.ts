@@ -108,14 +108,14 @@ describe.each([false, true])('a streamed response with a table that was not judg
     answer = { text: answerOf(bytes, ['events', 'secret']), gzip };
     const { status, body } = await ask('/query/sql', gzip);
     expect([status, body.includes('resultTable')]).toEqual([403, false]);
-    await expect.poll(() => log).toContain('defect: a query read tables that were not authorized');
+    await expect.poll(() => log).toContain('a query read tables that were not authorized');
   });
 
   it.each(gzip ? [1024 * KB] : LARGE)('of %i bytes is logged and never ends', async (bytes) => {
     answer = { text: answerOf(bytes, ['secret']), gzip };
     const { complete, body } = await ask('/query/sql', gzip);
     expect([complete, body.includes('tablesQueried'), body.length < bytes]).toEqual([false, false, true]);
-    await expect.poll(() => log).toContain('defect: a query read tables that were not authorized');
+    await expect.poll(() => log).toContain('a query read tables that were not authorized');
   });
 
   it.each([...SMALL, ...LARGE])('of %i bytes is complete if all tables were judged', async (bytes) => {
@@ -130,7 +130,7 @@ describe('a stored response with a table that was not judged', () => {
     answer = { text: answerOf(bytes, ['events', 'secret']), gzip: false };
     const { status, body } = await ask('/query/sql?doPaginate=true&numRows=1', false);
     expect([status, body.includes('resultTable')]).toEqual([403, false]);
-    expect(log).toContain('defect: a query read tables that were not authorized');
+    expect(log).toContain('a query read tables that were not authorized');
     answer = { text: answerOf(bytes, ['events']), gzip: false };
     expect((await ask('/query/sql?doPaginate=true&numRows=1', false)).status).toBe(200);
   });
