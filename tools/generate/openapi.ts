@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { standalone } from '../../src/app/standalone.ts';
 import { startService } from '../../src/app/service.ts';
 import type { GeneratedFiles } from './generator.ts';
@@ -37,12 +38,24 @@ async function readDocument(): Promise<string> {
       stderr: () => undefined,
     });
     try {
-      const answer = await fetch(`http://${service.host}:${service.port}/openapi.json`);
-      return `${JSON.stringify(await answer.json(), null, 2)}\n`;
+      return `${JSON.stringify(await readJson(`http://${service.host}:${service.port}/openapi.json`), null, 2)}\n`;
     } finally {
       await service.stop();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+const ATTEMPTS = 20;
+const PAUSE_MS = 500;
+
+/** A gateway whose start has delayed the event loop refuses the first requests. */
+async function readJson(url: string, attempts = ATTEMPTS): Promise<unknown> {
+  const answer = await fetch(url);
+  if (answer.status === 200) return answer.json();
+  const problem = `${url}: ${answer.status} ${await answer.text()}`;
+  if (answer.status !== 503 || attempts === 1) throw new Error(problem);
+  await delay(PAUSE_MS);
+  return readJson(url, attempts - 1);
 }
