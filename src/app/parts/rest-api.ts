@@ -96,6 +96,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       defaults: {
         requestsPerSecond: settings['max-requests-per-second'],
         concurrentQueries: settings['max-concurrent-queries'],
+        concurrentCalls: settings['max-concurrent-calls'],
         queryTimeoutMs: settings['query-timeout'],
         rowsPerQuery: settings['max-rows-per-query'],
       },

@@ -22,6 +22,13 @@ export const LIMITS_SETTINGS = {
     minimum: 0,
     maximum: 1_000_000,
   }),
+  'max-concurrent-calls': integer({
+    description:
+      'Concurrent calls per caller that are forwarded to the controller. Further calls wait; with 256 waiting calls they get 429. 0: no limit.',
+    default: 24,
+    minimum: 0,
+    maximum: 1_000_000,
+  }),
   'query-timeout': duration({
     description: 'Time limit for a query until Pinot starts to respond. `0`: the default of the connection.',
     default: 0,
@@ -91,7 +98,7 @@ export const LIMITS_SETTINGS = {
   }),
   'role-limits': texts({
     description:
-      'Limits per role, each `role:limit=number` with limit `max-requests-per-second`, `max-concurrent-queries`, `query-timeout-ms` or `max-rows-per-query`. The most permissive limit of a caller’s roles applies.',
+      'Limits per role, each `role:limit=number` with limit `max-requests-per-second`, `max-concurrent-queries`, `max-concurrent-calls`, `query-timeout-ms` or `max-rows-per-query`. The most permissive limit of a caller’s roles applies.',
     default: [],
   }),
   'caller-limits': texts({

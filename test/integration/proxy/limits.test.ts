@@ -16,6 +16,7 @@ beforeAll(async () => {
   gateway = await startStandalone({
     controllers: engine.url,
     'max-concurrent-queries': 2,
+    'max-concurrent-calls': 2,
     'role-limits': 'heavy:max-concurrent-queries=4,slow:max-requests-per-second=1,few:max-rows-per-query=2',
     'caller-limits': 'admin@localhost:max-rows-per-query=1',
   });
@@ -32,9 +33,9 @@ async function post<T>(path: string, body: unknown): Promise<T> {
   return (await answer.json()) as T;
 }
 
-/** A token that may query `orders`, by a role of that name. */
-async function tokenOf(role: string): Promise<Record<string, string>> {
-  const statement = { actions: ['Query'], effect: 'allow', resources: ['srn2:table#orders'] };
+/** A token with these actions on `orders`, by a role of that name. */
+async function tokenOf(role: string, actions = ['Query']): Promise<Record<string, string>> {
+  const statement = { actions, effect: 'allow', resources: ['srn2:table#orders'] };
   await post('/policies', { name: role, policyDocument: { version: 'v1', statements: [statement] } });
   await post('/roles', { name: role, description: role });
   await post(`/roles/srn2:role%23${role}/attach-policy`, { policySrn: `srn2:policy#${role}` });
@@ -73,6 +74,21 @@ it.each([
     expect((await next).status).toBe(200);
   },
 );
+
+it('calls of one caller to the controller wait above its limit, those of another caller do not', async () => {
+  const calls: ServerResponse[] = [];
+  engine.answers.set('GET /tables/orders/size', (_request, response) => calls.push(response));
+  const [one, other] = [await tokenOf('one', ['*']), await tokenOf('other', ['*'])];
+  const size = (headers: Record<string, string>) => gateway.call('GET', '/tables/orders/size', undefined, headers);
+  const running = Array.from({ length: 3 }, () => size(one));
+  await until('two calls at the engine', () => calls.length === 2);
+  running.push(size(other));
+  await until('the call of the other caller at the engine', () => calls.length === 3);
+  calls.shift()?.end('{}');
+  await until('the waiting call at the engine', () => calls.length === 3);
+  for (const response of calls) response.end('{}');
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+});
 
 it('the rate limit of a role applies only to its callers', async () => {
   const headers = await tokenOf('slow');

@@ -5,6 +5,7 @@ import { LruCache } from '../../../platform/lru.ts';
 import { classOf, type RequestKind, runsQuery } from '../request/classify.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError } from '../errors.ts';
+import { CallSlots } from './call-slots.ts';
 
 /** Limits of one caller. */
 export interface CallerLimits {
@@ -12,6 +13,8 @@ export interface CallerLimits {
   readonly requestsPerSecond: number;
   /** Concurrent queries. 0 for no limit. */
   readonly concurrentQueries: number;
+  /** Concurrent calls that are forwarded to the controller. 0 for no limit. */
+  readonly concurrentCalls: number;
   /** Milliseconds until the response headers of a query must arrive. 0 for the default of the engine connection. */
   readonly queryTimeoutMs: number;
   /** Maximum rows in a query response. 0 for no limit. */
@@ -22,6 +25,7 @@ export interface CallerLimits {
 export const DEFAULT_CALLER_LIMITS: CallerLimits = {
   requestsPerSecond: 200,
   concurrentQueries: 64,
+  concurrentCalls: 24,
   queryTimeoutMs: 0,
   rowsPerQuery: 0,
 };
@@ -145,6 +149,7 @@ function highestLimits(list: readonly Partial<CallerLimits>[]): Partial<CallerLi
 const LIMIT_OF_SETTING: Readonly<Record<string, keyof CallerLimits>> = {
   'max-requests-per-second': 'requestsPerSecond',
   'max-concurrent-queries': 'concurrentQueries',
+  'max-concurrent-calls': 'concurrentCalls',
   'query-timeout-ms': 'queryTimeoutMs',
   'max-rows-per-query': 'rowsPerQuery',
 };
@@ -207,13 +212,18 @@ export function registerLimits(app: FastifyInstance, limits: Limits | undefined)
   app.decorateRequest('queryTimeoutMs', undefined);
   app.decorateRequest('maxRows', undefined);
   if (limits === undefined) return;
+  const slots = new CallSlots();
   app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
     // Public routes have no principal, despite the type.
     if ((request.principal as Principal | null) === null) return;
-    countRequest(limits, request, classOf(request.raw).kind, (call) => {
+    const { kind } = classOf(request.raw);
+    const onClose = (call: () => void): void => {
       // The client may have disconnected while its credential was checked.
       if (reply.raw.destroyed) call();
       else reply.raw.once('close', call);
-    });
+    };
+    countRequest(limits, request, kind, onClose);
+    if (kind !== 'controller') return;
+    await slots.begin(request.principal.srn, limits.of(request.principal).concurrentCalls, onClose);
   });
 }
