@@ -5,7 +5,7 @@ import { systemClock, type WallClock } from '../platform/clock.ts';
 import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 import { DecisionEngine, type HeldRoles } from './policy/decision.ts';
-import type { GrantSet } from './policy/grant-set.ts';
+import type { GrantSet } from './policy/grants/grant-set.ts';
 import type { Principal } from './principal.ts';
 import { srnText, type Deployment, type Srn } from './policy/srn.ts';
 import { expiryOf, SubjectIndex, userSubjects } from './subjects.ts';

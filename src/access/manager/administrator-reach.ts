@@ -3,9 +3,15 @@ import { isBeingDeleted } from '../../resources/meta.ts';
 import type { Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
-import { actionNumber } from '../policy/action-set.ts';
+import { askAction, includesAction } from '../policy/action-set.ts';
 import { RBAC_ACTIONS } from '../policy/actions.ts';
-import { compilePolicy, type CompiledPolicy, type CompiledStatement } from '../policy/compiled-policy.ts';
+import {
+  isDenying,
+  isInvalid,
+  compilePolicy,
+  type CompiledPolicy,
+  type CompiledStatement,
+} from '../policy/compiled-policy.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES, SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { regionsOf } from '../policy/region.ts';
 import { expiryOf, foldCase, sameSubject, subjectKey } from '../subjects.ts';
@@ -129,10 +135,11 @@ export class AdministratorReach {
   }
 
   #deniesOf(
-    { name = '', errors, statements }: CompiledPolicy,
+    policy: CompiledPolicy,
     { by, expiry, counts }: Pick<ReachingDeny, 'by' | 'expiry'> & { counts: (deny: CompiledStatement) => boolean },
   ): ReachingDeny[] {
-    if (errors.length > 0) return [{ by, expiry, text: `invalid ${name}`, policy: name, index: undefined }];
+    const { name = '', statements } = policy;
+    if (isInvalid(policy)) return [{ by, expiry, text: `invalid ${name}`, policy: name, index: undefined }];
     const stored = this.#policies.get(name)?.spec.statements;
     return statements
       .filter((statement) => statement.effect === 'deny' && counts(statement))
@@ -176,11 +183,6 @@ function byName<T extends Policy | Role>(objects: readonly T[]): Map<string, T> 
   return new Map(objects.map((object) => [object.metadata.name, object]));
 }
 
-/** Whether a policy takes something away from those who have it. */
-export function isDenying({ errors, statements }: CompiledPolicy): boolean {
-  return errors.length > 0 || statements.some(({ effect }) => effect === 'deny');
-}
-
 /** All subjects of all assignments that have not expired. */
 function activeSubjects({ assignments }: AccessState, { canonical, now }: ReachOptions): Holder[] {
   return assignments.flatMap((assignment) =>
@@ -213,11 +215,11 @@ function domainOf({ type, name }: Subject): string | undefined {
 }
 
 const MANAGED = new Set(['role', 'policy', 'service-token']);
-const ADMINISTRATION = RBAC_ACTIONS.map(actionNumber);
+const ADMINISTRATION = RBAC_ACTIONS.map(askAction);
 
 function deniesAdministration({ actions, resources }: CompiledStatement): boolean {
   return (
-    ADMINISTRATION.some((action) => (actions.bits[action >>> 5]! & (1 << (action & 31))) !== 0) &&
+    ADMINISTRATION.some((action) => includesAction(actions, action)) &&
     resources.some((pattern) => regionsOf(pattern).some(({ kind }) => MANAGED.has(kind)))
   );
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Policy, ResourceByKind, RoleAssignment } from '../../resources/kinds.ts';
 import { ManagerError } from '../errors.ts';
-import { compilePolicy } from '../policy/compiled-policy.ts';
+import { compilePolicy, isDenying } from '../policy/compiled-policy.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Principal } from '../principal.ts';
 import {
-  isDenying,
   readState,
   viewedState,
   type AccessState,

@@ -3,8 +3,15 @@ import type { Directory } from '../directory.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import type { DelegationRight } from '../policy/actions.ts';
-import { compilePolicy, type CompiledPolicy, type CompiledStatement } from '../policy/compiled-policy.ts';
-import { findMissingGrant, TooManyComparisons, type Gain, type MissingGrant } from '../policy/containment.ts';
+import {
+  byEffect,
+  compilePolicy,
+  isDenying,
+  isInvalid,
+  type CompiledPolicy,
+  type CompiledStatement,
+} from '../policy/compiled-policy.ts';
+import { TooManyComparisons, type Gain, type MissingGrant } from '../policy/gain.ts';
 import { PREDEFINED_POLICIES, SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn.ts';
 import type { Principal } from '../principal.ts';
@@ -76,7 +83,7 @@ export class EscalationGuard {
   withDenies(names: readonly string[]): string[] {
     return names.filter((name) => {
       const policy = this.#directory.engine.compiledPolicy(name);
-      return policy !== undefined && (isUnreadable(policy) || denies(policy.statements).length > 0);
+      return policy !== undefined && isDenying(policy);
     });
   }
 
@@ -85,14 +92,13 @@ export class EscalationGuard {
     const attempt = writing(name);
     if (before && JSON.stringify(before.statements) === JSON.stringify(after.statements)) return;
     const old = before && compilePolicy(name, before);
-    if (old && isUnreadable(old) && !this.#has(caller, attempt)) throw unreadable(attempt, name);
-    const { statements } = compilePolicy(name, after);
-    const denied = denies(statements);
+    if (old && isInvalid(old) && !this.#has(caller, attempt)) throw unreadable(attempt, name);
+    const { allows, denies: denied } = byEffect(compilePolicy(name, after).statements);
     const kept = new Set(before?.statements.map(grantText));
     // Subjects of the policy have the kept grants already. So a caller who does not hold them may still add denies.
-    const added = allows(statements).filter(({ index }) => !kept.has(grantText(after.statements[index])));
+    const added = allows.filter(({ index }) => !kept.has(grantText(after.statements[index])));
     this.#require(caller, attempt, { gained: added, denied });
-    this.#require(caller, attempt, { gained: denies(old?.statements), denied });
+    this.#require(caller, attempt, { gained: byEffect(old?.statements ?? []).denies, denied });
   }
 
   /**
@@ -110,8 +116,8 @@ export class EscalationGuard {
     const attempt = attaching(policy, role);
     const gained = this.#statements(caller, attempt, [policy], contents);
     this.#require(caller, attempt, {
-      gained: allows(gained),
-      denied: denies(gained.concat(readable(others, contents))),
+      gained: byEffect(gained).allows,
+      denied: byEffect(gained.concat(readable(others, contents))).denies,
     });
   }
 
@@ -130,7 +136,10 @@ export class EscalationGuard {
     const what = `detach policy \`${policy}\` from role \`${role}\``;
     const attempt = { what, right: 'BindPolicy', on: policyResource(policy) } as const;
     const lifted = this.#statements(caller, attempt, [policy], contents);
-    this.#require(caller, attempt, { gained: denies(lifted), denied: denies(readable(others, contents)) });
+    this.#require(caller, attempt, {
+      gained: byEffect(lifted).denies,
+      denied: byEffect(readable(others, contents)).denies,
+    });
   }
 
   /**
@@ -147,7 +156,8 @@ export class EscalationGuard {
       throw new ManagerError('conflict', `role \`${role}\` was changed by another writer: try again`);
     }
     const gained = this.#statements(caller, attempt, policies, contents);
-    this.#require(caller, attempt, { gained: allows(gained), denied: denies(gained) }, until);
+    const { allows, denies } = byEffect(gained);
+    this.#require(caller, attempt, { gained: allows, denied: denies }, until);
   }
 
   /** @throws {ManagerError} forbidden */
@@ -156,7 +166,7 @@ export class EscalationGuard {
     const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
     const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
     const lifted = this.#statements(caller, attempt, policies, await this.read(policies));
-    this.#require(caller, attempt, { gained: denies(lifted) });
+    this.#require(caller, attempt, { gained: byEffect(lifted).denies });
   }
 
   /** The statements of policies; a policy that does not exist has none. @throws {ManagerError} forbidden, if one is invalid */
@@ -166,7 +176,10 @@ export class EscalationGuard {
     policies: readonly string[],
     contents: PolicyContents,
   ): readonly CompiledStatement[] {
-    const invalid = policies.find((name) => isUnreadable(contents.get(name)));
+    const invalid = policies.find((name) => {
+      const policy = contents.get(name);
+      return policy !== undefined && isInvalid(policy);
+    });
     if (invalid !== undefined && !this.#has(caller, attempt)) throw unreadable(attempt, invalid);
     return readable(policies, contents);
   }
@@ -191,10 +204,10 @@ export class EscalationGuard {
   #require(caller: Principal, attempt: Attempt, gain: Gain, until = Infinity): void {
     if (gain.gained.length === 0 || this.#has(caller, attempt)) return;
     try {
-      const missing = findMissingGrant(this.#directory.grantsOf(caller), gain);
+      const missing = this.#directory.grantsOf(caller).missingGrant(gain);
       if (missing) throw refused(attempt, describe(missing));
       const lasting = this.#directory.grantsLasting(caller, until);
-      const ending = lasting && findMissingGrant(lasting, gain);
+      const ending = lasting?.missingGrant(gain);
       if (ending) throw refused(attempt, describe(ending, 'which you hold only for a shorter time'));
     } catch (error) {
       if (!(error instanceof TooManyComparisons)) throw error;
@@ -207,10 +220,6 @@ const PREDEFINED: ReadonlyMap<string, CompiledPolicy> = new Map(
   PREDEFINED_POLICIES.map(({ metadata, spec }) => [metadata.name, compilePolicy(metadata.name, spec)]),
 );
 
-function isUnreadable(policy: CompiledPolicy | undefined): boolean {
-  return policy !== undefined && policy.errors.length > 0;
-}
-
 /** Of the policies that exist and are valid. */
 function readable(policies: readonly string[], contents: PolicyContents): readonly CompiledStatement[] {
   return policies.flatMap((name) => contents.get(name)?.statements ?? []);
@@ -218,14 +227,6 @@ function readable(policies: readonly string[], contents: PolicyContents): readon
 
 function sameNames(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name) => b.includes(name));
-}
-
-function allows(statements: readonly CompiledStatement[] = []): CompiledStatement[] {
-  return statements.filter(({ effect }) => effect === 'allow');
-}
-
-function denies(statements: readonly CompiledStatement[] = []): CompiledStatement[] {
-  return statements.filter(({ effect }) => effect === 'deny');
 }
 
 function unreadable(attempt: Attempt, policy: string): ManagerError {

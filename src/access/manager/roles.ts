@@ -8,7 +8,7 @@ import type { IfMatch } from './content-versions.ts';
 import { label, requireName, type ResourceEditor } from './editor.ts';
 import { confirmTarget, removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
-import { isDenying } from './administrator-reach.ts';
+import { isDenying } from '../policy/compiled-policy.ts';
 import { deniesOfAttachment } from './deny-changes.ts';
 import type { DenyGuard } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';

@@ -21,6 +21,29 @@ export interface CompiledPolicy {
   readonly errors: readonly ValidationError[];
 }
 
+/** Statements, by what they do. */
+export interface StatementsByEffect {
+  readonly allows: readonly CompiledStatement[];
+  readonly denies: readonly CompiledStatement[];
+}
+
+export function byEffect(statements: readonly CompiledStatement[]): StatementsByEffect {
+  return {
+    allows: statements.filter(({ effect }) => effect === 'allow'),
+    denies: statements.filter(({ effect }) => effect === 'deny'),
+  };
+}
+
+/** Whether a policy cannot be read. Such a policy denies everything to those who have it. */
+export function isInvalid({ errors }: CompiledPolicy): boolean {
+  return errors.length > 0;
+}
+
+/** Whether a policy takes something away from those who have it. */
+export function isDenying(policy: CompiledPolicy): boolean {
+  return isInvalid(policy) || policy.statements.some(({ effect }) => effect === 'deny');
+}
+
 /** @param spec as stored; may be invalid */
 export function compilePolicy(name: string | undefined, spec: unknown): CompiledPolicy {
   const checked = validatePolicySpec(spec);

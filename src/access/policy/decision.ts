@@ -2,7 +2,7 @@ import { systemClock, type WallClock } from '../../platform/clock.ts';
 import { askAction } from './action-set.ts';
 import type { Authorizer, Decision } from '../authorizer.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './compiled-policy.ts';
-import { GrantSet, type HeldPolicy } from './grant-set.ts';
+import { GrantSet, type HeldPolicy } from './grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
 import type { Deployment, Srn } from './srn.ts';
 import { Question } from './question.ts';

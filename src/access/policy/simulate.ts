@@ -1,7 +1,7 @@
 import { WorkSlices } from '../../platform/work-slices.ts';
 import { SUBJECT_TYPES, type Subject, type SubjectType } from '../../resources/role-assignment.ts';
 import type { Decision } from '../authorizer.ts';
-import type { GrantSet } from './grant-set.ts';
+import type { GrantSet } from './grants/grant-set.ts';
 import { ManagerError } from '../errors.ts';
 import { tokenPrincipal, type Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';

@@ -2,7 +2,7 @@ import type { Policy } from '../../resources/kinds.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { CompiledStatement } from '../policy/compiled-policy.ts';
 import type { DecisionObserver } from '../policy/decision.ts';
-import type { GrantSet } from '../policy/grant-set.ts';
+import type { GrantSet } from '../policy/grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
 import { assignmentUsageKey, roleUsageKey, statementUsageKey, tokenUsageKey } from './usage-keys.ts';
 import type { UsageTracker } from './usage-tracker.ts';

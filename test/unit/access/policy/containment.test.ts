@@ -1,10 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compilePolicy, type CompiledStatement } from '../../../../src/access/policy/compiled-policy.ts';
-import { findMissingGrant, TooManyComparisons } from '../../../../src/access/policy/containment.ts';
+import { TooManyComparisons } from '../../../../src/access/policy/gain.ts';
+import { isDelegationRight } from '../../../../src/access/policy/actions.ts';
 import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { compileGlob, globIncludes, globMatches, globsIntersect } from '../../../../src/access/policy/glob.ts';
-import { GrantSet } from '../../../../src/access/policy/grant-set.ts';
+import { GrantSet } from '../../../../src/access/policy/grants/grant-set.ts';
 import { parseSrn } from '../../../../src/access/policy/srn.ts';
 import type { Statement } from '../../../../src/resources/policy.ts';
 import { anyStatement } from '../arbitraries.ts';
@@ -35,7 +37,7 @@ const deny = (actions: string[] | undefined, ...resources: string[]): Statement 
 /** `contained`, or the action and the resource of the first missing grant. */
 function check(caller: Statement[], policy: Statement[]): string {
   const compiled = statements(...policy);
-  const missing = findMissingGrant(grants(...caller), {
+  const missing = grants(...caller).missingGrant({
     gained: compiled.filter(({ effect }) => effect === 'allow'),
     denied: compiled.filter(({ effect }) => effect === 'deny'),
   });
@@ -101,6 +103,17 @@ describe('globs', () => {
 });
 
 describe('containment', () => {
+  it('is asked of the grant set: nothing else of its folder is imported elsewhere', () => {
+    const root = new URL('../../../../src/', import.meta.url);
+    const outside = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.ts') && !path.startsWith('access/policy/grants/'),
+    );
+    const imported = outside.flatMap((path) =>
+      [...readFileSync(new URL(path, root), 'utf8').matchAll(/from '[^']*\/(grants\/[^']+)'/g)].map(([, file]) => file),
+    );
+    expect(new Set(imported)).toEqual(new Set(['grants/grant-set.ts']));
+  });
+
   const TABLES = allow(undefined, 'srn2:cluster#*', 'srn2:table#*');
   it.each<[string, Statement[], Statement[], string]>([
     ['the same statement', [TABLES], [TABLES], 'contained'],
@@ -237,7 +250,7 @@ describe('containment', () => {
       ['r'],
       [all, broken].map((policy) => ({ policy, roles: ['r'] })),
     );
-    expect(findMissingGrant(caller, { gained: statements(allow(['Query'], 'srn2:table#a')) })?.action).toBe('Query');
+    expect(caller.missingGrant({ gained: statements(allow(['Query'], 'srn2:table#a')) })?.action).toBe('Query');
   });
 
   it('stops after a bounded amount of work', () => {
@@ -246,7 +259,7 @@ describe('containment', () => {
     const many = Array.from({ length: 8 }, (_, index) => allow(['Query'], ...names(index)));
     const [caller, gained] = [grants(...many), statements(...many)];
     const begun = process.cpuUsage();
-    expect(() => findMissingGrant(caller, { gained })).toThrow(TooManyComparisons);
+    expect(() => caller.missingGrant({ gained })).toThrow(TooManyComparisons);
     const { user, system } = process.cpuUsage(begun);
     // Some tens of milliseconds; quadratic work would take minutes.
     expect((user + system) / 1000).toBeLessThan(1000);
@@ -288,7 +301,7 @@ describe('containment', () => {
     expect(contained).toBeGreaterThan(50);
   });
 
-  it('is the decision itself where the grant is one action on one resource', () => {
+  describe('of one action on one resource', () => {
     const questions = [
       ['Query', 'srn2:environment#olap:cluster#pinot:table#prod_events'],
       ['GetSchema', 'srn2:environment#olap:cluster#other:table#events'],
@@ -297,30 +310,85 @@ describe('containment', () => {
       ['UpdateRole', 'srn2:environment#olap:role#prod'],
       ['GetRole', 'srn2:environment#other:policy#p'],
       ['GetTable', 'srn2:environment#olap'],
+      ['AssignRole', 'srn2:environment#olap:role#prod'],
+      ['BindPolicy', 'srn2:environment#olap:policy#prod_events'],
+      ['EscalatePolicy', 'srn2:environment#prod:policy#p'],
     ] as const;
     const caller = { kind: 'user', srn: '', id: '', groups: ['r'], domain: undefined, authenticator: 'test' } as const;
-    const seen = new Set<boolean>();
-    fc.assert(
-      fc.property(fc.array(anyStatement, { minLength: 1, maxLength: 4 }), (own) => {
-        const engine = new DecisionEngine(
-          { environment: 'olap', cluster: 'pinot' },
-          { heldRoles: () => ({ roles: ['r'], validFrom: -Infinity, validUntil: Infinity }) },
-        );
-        engine.setPolicy('p', { statements: own });
-        engine.setRole('r', ['p']);
-        for (const [action, resource] of questions) {
-          const parsed = parseSrn(resource);
-          const allowed = parsed.ok && engine.isAllowed(caller, action, parsed.value);
-          seen.add(allowed);
-          expect([action, resource, check(own, [allow([action], resource)]) === 'contained']).toEqual([
-            action,
-            resource,
-            allowed,
-          ]);
-        }
-      }),
-      { numRuns: 300 },
-    );
-    expect(seen.size).toBe(2);
+    const rightsOnly = fc
+      .record({
+        effect: fc.constantFrom<('allow' | 'deny')[]>('allow', 'allow', 'deny'),
+        actions: fc.array(fc.constantFrom('AssignRole', 'bindPolicy', 'EscalatePolicy', '*Policy', '*'), {
+          minLength: 1,
+          maxLength: 2,
+        }),
+        resources: fc.array(fc.constantFrom('*', 'srn2:role#prod', 'srn2:policy#p*', 'srn2:*#*'), {
+          minLength: 1,
+          maxLength: 2,
+        }),
+      })
+      .map((statement): Statement => statement);
+    const anyPolicy = fc.array(fc.oneof({ weight: 3, arbitrary: anyStatement }, rightsOnly), { maxLength: 3 });
+    const broken: Statement = { effect: 'allow', actions: ['Quary'], resources: ['*'] };
+    const state = fc.record({
+      policies: fc.array(anyPolicy, { minLength: 1, maxLength: 3 }),
+      invalid: fc.integer({ min: 0, max: 7 }).map((number) => number === 0),
+      denied: fc.array(anyStatement, { maxLength: 2 }),
+      lifted: fc.boolean(),
+    });
+
+    function engineOf(policies: readonly (readonly Statement[])[]): DecisionEngine {
+      const engine = new DecisionEngine(
+        { environment: 'olap', cluster: 'pinot' },
+        { heldRoles: () => ({ roles: ['r'], validFrom: -Infinity, validUntil: Infinity }) },
+      );
+      for (const [index, list] of policies.entries()) engine.setPolicy(`p${index}`, { statements: list });
+      engine.setRole(
+        'r',
+        policies.map((_list, index) => `p${index}`),
+      );
+      return engine;
+    }
+
+    it('is the decision itself, also with denies, delegation rights, several policies and invalid ones', () => {
+      const seen = new Set<string>();
+      fc.assert(
+        fc.property(state, ({ policies, invalid, denied, lifted }) => {
+          const own = engineOf(invalid ? [...policies, [broken]] : policies);
+          const denies = denied.map((statement): Statement => ({ ...statement, effect: 'deny' }));
+          for (const [action, resource] of questions) {
+            const point: Statement = {
+              effect: lifted ? 'deny' : 'allow',
+              actions: [action],
+              resources: [resource],
+            };
+            const asked = parseSrn(resource);
+            if (!asked.ok) throw new Error(asked.message);
+            const gains = engineOf([[{ ...point, effect: 'allow' }, ...denies]]);
+            const isGained = gains.isAllowed(caller, action, asked.value);
+            const { reason } = own.decide(caller, action, asked.value);
+            const missing = own.grantsOf(caller).missingGrant({
+              gained: statements(point),
+              denied: denies.length === 0 ? [] : statements(...denies),
+            });
+            const expected = isGained && reason !== 'allowed' ? action : undefined;
+            expect([action, resource, missing?.action]).toEqual([action, resource, expected]);
+            // Without an allow the missing grant names no deny, as the shorter reason.
+            if (missing?.deniedBy) expect(reason).toBe('explicitDeny');
+            seen.add(`${isGained} ${reason} ${isDelegationRight(action)}`);
+          }
+        }),
+        { numRuns: 300 },
+      );
+      expect([...seen].sort()).toEqual(
+        [true, false]
+          .flatMap((gained) =>
+            ['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy'].flatMap((reason) =>
+              [true, false].map((right) => `${gained} ${reason} ${right}`),
+            ),
+          )
+          .sort(),
+      );
+    });
   });
 });

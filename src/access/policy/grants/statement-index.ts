@@ -1,5 +1,5 @@
-import type { CompiledStatement } from './compiled-policy.ts';
-import type { StatementIndex } from './question.ts';
+import type { CompiledStatement } from '../compiled-policy.ts';
+import type { StatementIndex } from '../question.ts';
 import { StatementList } from './statement-list.ts';
 import { StatementTrie } from './statement-trie.ts';
 

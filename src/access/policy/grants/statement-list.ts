@@ -1,4 +1,4 @@
-import { ACTION_COUNT, includesAction, type AskedAction } from './action-set.ts';
+import { ACTION_COUNT, includesAction, type AskedAction } from '../action-set.ts';
 import {
   headOf,
   isEnough,
@@ -7,7 +7,7 @@ import {
   type Probe,
   type Question,
   type StatementIndex,
-} from './question.ts';
+} from '../question.ts';
 
 /**
  * For few patterns: much smaller than a trie and as fast, because most patterns are excluded by comparing adjacent numbers:

@@ -1,6 +1,6 @@
-import { ACTION_WORDS, includesAction, type AskedAction } from './action-set.ts';
-import type { CompiledStatement } from './compiled-policy.ts';
-import type { Glob } from './glob.ts';
+import { ACTION_WORDS, includesAction, type AskedAction } from '../action-set.ts';
+import type { CompiledStatement } from '../compiled-policy.ts';
+import type { Glob } from '../glob.ts';
 import {
   isEnough,
   matchesQuestion,
@@ -8,8 +8,8 @@ import {
   type Probe,
   type Question,
   type StatementIndex,
-} from './question.ts';
-import type { SrnPattern } from './srn.ts';
+} from '../question.ts';
+import type { SrnPattern } from '../srn.ts';
 
 /**
  * For many statements: per kind of resource, a hash table of exact names and a trie of the literal prefixes of globs, so that a query

@@ -1,7 +1,15 @@
-import type { Decision, DecisionReason, MatchedStatement } from '../authorizer.ts';
-import type { CompiledPolicy, CompiledStatement } from './compiled-policy.ts';
-import type { SrnPatternLevel } from './srn.ts';
-import { FoundStatements, type Question, type StatementIndex } from './question.ts';
+import type { Decision, DecisionReason, MatchedStatement } from '../../authorizer.ts';
+import {
+  byEffect,
+  isInvalid,
+  type CompiledPolicy,
+  type CompiledStatement,
+  type StatementsByEffect,
+} from '../compiled-policy.ts';
+import type { Gain, MissingGrant } from '../gain.ts';
+import type { SrnPatternLevel } from '../srn.ts';
+import { FoundStatements, type Question, type StatementIndex } from '../question.ts';
+import { findMissingGrant } from './missing-grant.ts';
 import { indexStatements } from './statement-index.ts';
 
 /** Maximum statements listed in a decision; they are for humans and logs. */
@@ -14,7 +22,13 @@ export interface HeldPolicy {
   readonly roles: readonly string[];
 }
 
-/** All grants of a set of roles, indexed for decisions. Shared by callers with the same roles. */
+/**
+ * All grants of a set of roles. Shared by callers with the same roles.
+ *
+ * It answers two questions about the same statements: whether an action on one resource is allowed (`isAllowed`, `decide`), and which part of
+ * what others would gain is not held (`missingGrant`). The first one is a search of an index by one name, the second one compares patterns with
+ * patterns. For a gain of one action on one resource both give the same answer.
+ */
 export class GrantSet {
   readonly key: string;
   readonly roles: readonly string[];
@@ -26,7 +40,8 @@ export class GrantSet {
   /** Number of patterns that cannot be indexed: globs with a star before their end. Each is compared with the full name. */
   readonly searchedPatternCount: number;
   readonly #held: readonly HeldPolicy[];
-  readonly #unreadable: readonly HeldPolicy[];
+  readonly #invalid: readonly HeldPolicy[];
+  readonly #statements: StatementsByEffect;
   #rolesByPolicy: ReadonlyMap<string | undefined, readonly string[]> | undefined;
   /** The statements that were used on `#usedDay`. */
   readonly #used = new Set<CompiledStatement>();
@@ -38,23 +53,24 @@ export class GrantSet {
     this.key = key;
     this.roles = roles;
     this.#held = held;
-    this.#unreadable = held.filter(({ policy }) => policy.errors.length > 0);
+    this.#invalid = held.filter(({ policy }) => isInvalid(policy));
     const statements = held.flatMap(({ policy }) => policy.statements);
     this.statementCount = statements.length;
     const patterns = statements.flatMap(({ resources }) => resources);
     this.patternCount = patterns.length;
     this.searchedPatternCount = patterns.filter(({ levels }) => levels.some(isSearched)).length;
-    this.#denies = indexStatements(statements.filter(({ effect }) => effect === 'deny'));
-    this.#allows = indexStatements(statements.filter(({ effect }) => effect === 'allow'));
+    this.#statements = byEffect(statements);
+    this.#denies = indexStatements(this.#statements.denies);
+    this.#allows = indexStatements(this.#statements.allows);
   }
 
   get policies(): readonly HeldPolicy[] {
     return this.#held;
   }
 
-  /** Whether one of the policies is invalid, so that everything is denied. */
-  get unreadable(): boolean {
-    return this.#unreadable.length > 0;
+  /** Whether one of the policies is invalid: then everything is denied, and nothing is held. */
+  get #deniesAll(): boolean {
+    return this.#invalid.length > 0;
   }
 
   isAllowed(question: Question): boolean {
@@ -64,13 +80,26 @@ export class GrantSet {
   decide(question: Question): Decision {
     const found = new FoundStatements(MAX_MATCHED_STATEMENTS);
     const reason = this.#reason(question, found);
-    const matched = reason === 'invalidPolicy' ? this.#unreadableStatements() : this.#matched(found.statements);
+    const matched = reason === 'invalidPolicy' ? this.#invalidStatements() : this.#matched(found.statements);
     return { allowed: reason === 'allowed', reason, matchedStatements: [...matched.take(MAX_MATCHED_STATEMENTS)] };
+  }
+
+  /**
+   * The first grant of `gain` that is not held; undefined if all are.
+   *
+   * Sound: if it returns undefined, every gained action on every gained resource is allowed by this set, including actions that later versions
+   * add. A part of a region that no single statement covers counts as missing.
+   *
+   * @throws {TooManyComparisons}
+   */
+  missingGrant(gain: Gain): MissingGrant | undefined {
+    const { allows, denies } = this.#statements;
+    return findMissingGrant({ allows: this.#deniesAll ? [] : allows, denies }, gain);
   }
 
   /** Precedence: an invalid policy denies everything, then deny overrides allow, then no match means deny. */
   #reason(question: Question, found?: FoundStatements): DecisionReason {
-    if (this.#unreadable.length > 0) return 'invalidPolicy';
+    if (this.#deniesAll) return 'invalidPolicy';
     if (question.tooLong) return 'implicitDeny';
     // Without reasons the denies need not be evaluated if nothing allows; this is the most frequent case.
     if (!found && !this.#allows.matches(question)) return 'implicitDeny';
@@ -101,8 +130,8 @@ export class GrantSet {
   }
 
   /** The first invalid statement of each invalid policy. */
-  *#unreadableStatements(): Generator<MatchedStatement, undefined, void> {
-    for (const { policy, roles } of this.#unreadable) {
+  *#invalidStatements(): Generator<MatchedStatement, undefined, void> {
+    for (const { policy, roles } of this.#invalid) {
       const statementIndex = Number(/^statements\[(\d+)\]/.exec(policy.errors[0]?.path ?? '')?.[1] ?? 0);
       for (const role of rolesOrNone(roles)) yield { role, policy: policy.name, statementIndex, effect: 'deny' };
     }
