@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './test/support/limits.ts';
 
 // Three projects: `unit` needs Node alone and takes about a minute; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores), one file at a time because the machine's memory is shared by them; `e2e` runs whole programs.
@@ -7,6 +8,12 @@ const parts = {
   setupFiles: ['src/platform/fetch.ts'],
   globalSetup: ['test/support/global-setup.ts'],
   fileParallelism: false,
+};
+
+const limits = {
+  testTimeout: TEST_LIMIT_MS,
+  hookTimeout: TEST_LIMIT_MS,
+  expect: { poll: { timeout: WAIT_LIMIT_MS } },
 };
 
 export default defineConfig({
@@ -21,10 +28,7 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/contract/**/*.unit.test.ts'],
           // The files of a worker share its modules: to load them again for each file would take a third of the time.
           isolate: false,
-          // Limits for a busy machine. A test that passes does not wait for them.
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-          expect: { poll: { timeout: 60_000 } },
+          ...limits,
           // By itself it leaves a core unused, of the two that small machines have.
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },
@@ -35,9 +39,7 @@ export default defineConfig({
           ...parts,
           name: 'integration',
           include: ['test/integration/**/*.test.ts', 'test/contract/**/*.integration.test.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 300_000,
-          expect: { poll: { timeout: 60_000 } },
+          ...limits,
           sequence: { groupOrder: 1 },
         },
       },
@@ -46,9 +48,7 @@ export default defineConfig({
           ...parts,
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 240_000,
-          hookTimeout: 300_000,
-          expect: { poll: { timeout: 60_000 } },
+          ...limits,
           sequence: { groupOrder: 2 },
         },
       },

@@ -7,6 +7,7 @@ import { type GcsServer, startGcs } from '../support/gcs.ts';
 import { fileInGcsProperties, fileInS3Properties, gcsProperties, s3Properties } from '../support/result-stores.ts';
 import { type S3Server, startS3 } from '../support/s3.ts';
 import { GATEWAY_ID, resultStoreContract, type StoreUnderTest } from './result-store.ts';
+import { WAIT_LIMIT_MS } from '../support/limits.ts';
 
 let s3: S3Server;
 let gcs: GcsServer;
@@ -29,7 +30,7 @@ async function storeOf(properties: PropertyValues): Promise<StoreUnderTest> {
         throw new Error(message);
       },
     });
-    await store.start(AbortSignal.timeout(30_000));
+    await store.start(AbortSignal.timeout(WAIT_LIMIT_MS));
     return store;
   };
   return { store: await open(), reopen: open };

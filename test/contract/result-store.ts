@@ -4,6 +4,7 @@ import { newRequestId } from '../../src/results/request-id.ts';
 import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/results/result-store.ts';
 import { storeAnswer } from '../../src/results/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../support/limits.ts';
 
 export const GATEWAY_ID = 'Broker_gateway-0_8080';
 
@@ -13,7 +14,7 @@ export interface StoreUnderTest {
   readonly reopen?: () => Promise<ResultStore>;
 }
 
-const signal = (): AbortSignal => AbortSignal.timeout(60_000);
+const signal = (): AbortSignal => AbortSignal.timeout(WAIT_LIMIT_MS);
 
 let seed = 0;
 function newId(gateway = GATEWAY_ID): string {

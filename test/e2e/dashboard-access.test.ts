@@ -65,7 +65,7 @@ describe('roles', () => {
 
   it('finds the role by search and edits it', async () => {
     await page.getByRole('searchbox', { name: 'Search Roles' }).fill('who reads');
-    await expect.poll(() => page.locator('.item').count(), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => page.locator('.item').count()).toBe(1);
     await page.getByLabel('Description').fill('Who reads orders');
     await button('Save').click();
     await page.locator('.item', { hasText: 'Who reads orders' }).waitFor();
@@ -114,7 +114,7 @@ describe('policies', () => {
     await typeInto(editor(), '{\n  "version": "v1",\n  "statements": oops\n}');
     const marker = page.locator('.cm-lint-marker-error');
     await marker.waitFor();
-    await expect.poll(() => lineOf(page), { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => lineOf(page)).toBe(3);
   });
 
   it('marks an error of the gateway at the line that it names', async () => {
@@ -127,7 +127,7 @@ describe('policies', () => {
     await alert.waitFor();
     expect(await alert.textContent()).toContain('Qurey');
     await page.locator('.cm-lint-marker-error').waitFor();
-    await expect.poll(() => lineOf(page), { timeout: 10_000 }).toBe(6);
+    await expect.poll(() => lineOf(page)).toBe(6);
   });
 
   it('creates a policy, attaches it to a role, and edits it', async () => {
@@ -145,9 +145,7 @@ describe('policies', () => {
     await typeInto(detail, JSON.stringify(document));
     await button('Save').click();
     await expect
-      .poll(async () => (await gateway.call('GET', `${RBAC}/policies/srn2:policy%23read-orders`)).text(), {
-        timeout: 10_000,
-      })
+      .poll(async () => (await gateway.call('GET', `${RBAC}/policies/srn2:policy%23read-orders`)).text())
       .toContain('customers');
     await page.reload();
     await detail.getByText('srn2:table#customers').waitFor();

@@ -227,7 +227,7 @@ describe('with the keyboard only', () => {
     await tabTo('Skip to the content');
     await tabTo('Failing');
     await keyboard.press('Enter');
-    await expect.poll(() => page.url(), { timeout: 10_000 }).toContain('status=FAIL');
+    await expect.poll(() => page.url()).toContain('status=FAIL');
     await tabTo('FAIL');
     await keyboard.press('Space');
     await page.locator('.check-body').waitFor();

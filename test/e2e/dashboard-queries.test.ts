@@ -32,7 +32,6 @@ afterAll(async () => {
 
 const press = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
 /** Long enough for a busy machine. */
-const PATIENCE = { timeout: 20_000 };
 
 const pager = (): Promise<string | null> =>
   page.getByRole('navigation', { name: 'Pages of the result' }).getByRole('status').textContent();
@@ -60,7 +59,7 @@ describe('a query', () => {
   it('is shown page by page, with every digit of its numbers', async () => {
     await typeInto(page.locator('.cm-content'), SQL);
     await page.keyboard.press('ControlOrMeta+Enter');
-    await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
+    await expect.poll(pager).toBe('rows 1–100 of 2,500');
     expect(await page.locator('.grid').getByRole('columnheader').allTextContents()).toEqual([
       'row',
       'orderId LONG',
@@ -70,20 +69,20 @@ describe('a query', () => {
     ]);
     expect((await firstRow())[0]).toBe('9007199254740993');
     await press('Next');
-    await expect.poll(pager, PATIENCE).toBe('rows 101–200 of 2,500');
+    await expect.poll(pager).toBe('rows 101–200 of 2,500');
     expect((await firstRow())[0]).toBe('9007199254741093');
     await press('Previous');
-    await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
+    await expect.poll(pager).toBe('rows 1–100 of 2,500');
     await press('Last');
-    await expect.poll(pager, PATIENCE).toBe('rows 2,401–2,500 of 2,500');
+    await expect.poll(pager).toBe('rows 2,401–2,500 of 2,500');
     await page.getByLabel('Go to row').fill('1234');
     await page.keyboard.press('Enter');
-    await expect.poll(pager, PATIENCE).toBe('rows 1,234–1,333 of 2,500');
+    await expect.poll(pager).toBe('rows 1,234–1,333 of 2,500');
     expect((await firstRow())[0]).toBe('9007199254742226');
     await page.getByLabel('Rows per page').selectOption('1,000');
-    await expect.poll(pager, PATIENCE).toBe('rows 1,234–2,233 of 2,500');
+    await expect.poll(pager).toBe('rows 1,234–2,233 of 2,500');
     await press('First');
-    await expect.poll(pager, PATIENCE).toBe('rows 1–1,000 of 2,500');
+    await expect.poll(pager).toBe('rows 1–1,000 of 2,500');
   });
 
   it('can be downloaded as CSV and copied, page by page', async () => {
@@ -125,10 +124,10 @@ describe('stored results', () => {
   it('can be opened', async () => {
     await page.reload();
     await page.getByRole('button', { name: 'Open', exact: true }).click();
-    await expect.poll(pager, PATIENCE).toBe('rows 1–100 of 2,500');
+    await expect.poll(pager).toBe('rows 1–100 of 2,500');
     expect((await firstRow())[0]).toBe('9007199254740993');
     await press('Next');
-    await expect.poll(pager, PATIENCE).toBe('rows 101–200 of 2,500');
+    await expect.poll(pager).toBe('rows 101–200 of 2,500');
   });
 
   it('can be deleted', async () => {

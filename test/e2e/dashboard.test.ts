@@ -131,7 +131,6 @@ describe('health', () => {
       .poll(
         async () =>
           ((await (await gateway.call('GET', '/clusterHealth')).json()) as { runTimestamp: unknown }).runTimestamp,
-        { timeout: 60_000 },
       )
       .not.toBeNull();
     controller.delayMs = 500;
@@ -152,9 +151,7 @@ describe('health', () => {
     const { partly } = await watchRun();
     expect(partly).toBe(true);
     await run().waitFor({ state: 'detached' });
-    await expect
-      .poll(() => page.locator('.glance time').last().getAttribute('datetime'), { timeout: 10_000 })
-      .not.toBe(before);
+    await expect.poll(() => page.locator('.glance time').last().getAttribute('datetime')).not.toBe(before);
   });
 
   it('shows the state of the cluster, failed checks first', async () => {
@@ -175,13 +172,13 @@ describe('health', () => {
 
   it('keeps filters and the expanded check in the URL', async () => {
     await page.getByRole('button', { name: /^Failing/ }).click();
-    await expect.poll(() => page.url(), { timeout: 10_000 }).toContain('status=FAIL');
+    await expect.poll(() => page.url()).toContain('status=FAIL');
     const failing = await page.locator('li.check').count();
     expect(await page.locator('li.check-fail').count()).toBe(failing);
     const title = (await page.locator('.check-fail .check-title').first().textContent()) ?? '';
     await page.getByRole('searchbox', { name: 'Text' }).fill(title);
     await page.locator('.check-head').first().click();
-    await expect.poll(() => new URL(page.url()).search, { timeout: 10_000 }).toMatch(/text=.*open=/);
+    await expect.poll(() => new URL(page.url()).search).toMatch(/text=.*open=/);
     await page.reload();
     expect(await page.getByRole('searchbox', { name: 'Text' }).inputValue()).toBe(title);
     const body = page.locator('.check-body');
@@ -190,7 +187,7 @@ describe('health', () => {
     await page.getByRole('searchbox', { name: 'Text' }).fill('');
     await page.getByRole('button', { name: /^All/ }).click();
     await page.getByRole('searchbox', { name: 'Table' }).fill('orders');
-    await expect.poll(() => new URL(page.url()).search, { timeout: 10_000 }).toContain('table=orders');
+    await expect.poll(() => new URL(page.url()).search).toContain('table=orders');
     for (const head of await page.locator('.check-head').all()) {
       if ((await head.getAttribute('aria-expanded')) === 'false') await head.click();
       expect(await page.locator('.check-body .finding').first().textContent()).toContain('orders');

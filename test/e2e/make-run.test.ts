@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../support/kubernetes/processes.ts';
 import { Program } from '../support/processes.ts';
+import { WAIT_LIMIT_MS } from '../support/limits.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** For a busy machine. A quiet one starts everything in half a minute, and again within seconds. */
@@ -27,7 +28,7 @@ function makeRun(settings: Record<string, string> = {}): Program {
 
 /** Runs a line in a shell. */
 async function paste(line: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: root, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: root, timeout: WAIT_LIMIT_MS });
   return stdout;
 }
 

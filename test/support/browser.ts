@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 /** No requests to the vendor, and no features that a container lacks. */
 const FLAGS = [
@@ -17,7 +18,7 @@ const FLAGS = [
 export async function startBrowser(): Promise<Browser> {
   const install = resolve(import.meta.dirname, '../../tools/install.sh');
   const { stdout } = await promisify(execFile)(install, ['browser'], { timeout: 300_000 });
-  return chromium.launch({ executablePath: stdout.trim(), args: FLAGS });
+  return chromium.launch({ executablePath: stdout.trim(), args: FLAGS, timeout: WAIT_LIMIT_MS });
 }
 
 export interface Visit {
@@ -50,8 +51,7 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  // Long enough for a busy machine.
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(WAIT_LIMIT_MS);
   const problems = watch(page, gatewayUrl);
   await page.goto(gatewayUrl + path);
   return { page, problems };

@@ -19,8 +19,7 @@ import {
   writeKubeconfigFile,
 } from './kubernetes/programs.ts';
 import { runCommand, type CommandResult } from './node/command.ts';
-
-const SERVED_LIMIT_MS = 20_000;
+import { KUBECTL_TIMEOUT, WAIT_LIMIT_MS } from './limits.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -116,14 +115,14 @@ export class ControlPlaneClient {
     const files = (await readdir(crds)).filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml');
     const named = files.flatMap((file) => ['-f', join(crds, file)]);
     await this.mustKubectl(['apply', '--server-side', '--force-conflicts', ...named]);
-    await this.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', ...named]);
+    await this.mustKubectl(['wait', '--for=condition=Established', KUBECTL_TIMEOUT, ...named]);
     await this.#untilServed();
   }
 
   /** An established kind is not immediately served by every part of an API server. */
   async #untilServed(): Promise<void> {
     const args = ['apply', '--dry-run=server', '-f', join(root, 'manifests/samples')];
-    const deadline = Date.now() + SERVED_LIMIT_MS;
+    const deadline = Date.now() + WAIT_LIMIT_MS;
     for (;;) {
       const result = await this.kubectl(args);
       if (result.code === 0) return;

@@ -1,4 +1,5 @@
 import type { PinotDescription } from './pinot.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 interface Instance {
   readonly hostName: string;
@@ -23,7 +24,7 @@ export async function describeCluster(controller: string): Promise<PinotDescript
 }
 
 async function get<T>(url: string): Promise<T> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+  const answer = await fetch(url, { signal: AbortSignal.timeout(WAIT_LIMIT_MS) });
   if (!answer.ok) throw new Error(`GET ${url}: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as T;
 }

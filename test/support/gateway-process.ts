@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Program } from './processes.ts';
 import { RawClient, type RawRequest } from './raw-client.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const START_LIMIT_MS = 60_000;
-const CALL_LIMIT_MS = 60_000;
 /** Limits that would reject a test with many fast requests. */
 const NO_LIMITS = { 'max-requests-per-second': 0, 'max-concurrent-queries': 0, 'max-failed-attempts': 1_000_000 };
 
@@ -64,7 +63,7 @@ export class GatewayProcess {
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-test-compiled') },
     });
     try {
-      await program.printed('"msg":"started"', START_LIMIT_MS);
+      await program.printed('"msg":"started"', WAIT_LIMIT_MS);
       const folder = options.tokensOf?.dataDir ?? dataDir;
       return new GatewayProcess(program, dataDir, (await readFile(join(folder, 'admin-token'), 'utf8')).trim());
     } catch (error) {
@@ -88,7 +87,7 @@ export class GatewayProcess {
       method,
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(CALL_LIMIT_MS),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     });
   }
 

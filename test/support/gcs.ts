@@ -1,5 +1,6 @@
 import { type ObjectServer, startObjectServer } from './object-servers.ts';
 import type { TestBucket } from './result-stores.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 export interface GcsServer extends ObjectServer {
   /** Creates a bucket. */
@@ -19,7 +20,7 @@ export async function startGcs(): Promise<GcsServer> {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ name: bucket }),
-        signal: AbortSignal.timeout(5000),
+        signal: AbortSignal.timeout(WAIT_LIMIT_MS),
       });
       if (!answer.ok) throw new Error(`failed to create the bucket: ${await answer.text()}`);
       return { bucket, prefix, endpoint: server.url };

@@ -6,10 +6,9 @@ import { runChecks } from '../../src/health/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';
 import type { PinotClient } from './pinot.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 type Config = Record<string, Record<string, unknown>>;
-
-const PATIENCE_MS = 90_000;
 
 export const entities = (outcome: CheckOutcome): string[] => outcome.findings.map(({ entity }) => entity);
 
@@ -36,7 +35,7 @@ export class HealthStates {
     const run = await runChecks({
       gather: createGather({ engine: this.#engine, clock: systemClock, settleMs: 500 }),
       settings: { ...settings, checks },
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
       clock: systemClock,
     });
     const outcome = run.results[0]?.outcome;
@@ -59,7 +58,7 @@ export class HealthStates {
     isRight: (outcome: CheckOutcome) => boolean,
     thresholds: Thresholds | undefined,
   ): Promise<CheckOutcome> {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + WAIT_LIMIT_MS;
     for (;;) {
       const outcome = await this.outcomeOf(name, thresholds);
       if (isRight(outcome)) return outcome;
@@ -73,7 +72,7 @@ export class HealthStates {
     const answer = await fetch(this.#pinot.controllerUrl + path, {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);

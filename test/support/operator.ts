@@ -5,6 +5,7 @@ import { prometheusMetrics } from '../../src/operator/metrics.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/operator.ts';
 import { KubernetesStore } from '../../src/kubernetes/kubernetes-store.ts';
 import { KubernetesTransport } from '../../src/kubernetes/transport.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 /** A store on a real kube-apiserver, with the rights of a kubeconfig. */
 export interface Connection {
@@ -69,17 +70,13 @@ export function runOperator(
 }
 
 /** Repeats a request until its response is as expected. @throws with the last response after the time limit */
-export async function eventually<T>(
-  ask: () => T | Promise<T>,
-  wanted: (answer: T) => boolean,
-  timeoutMs = 50_000,
-): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
+export async function eventually<T>(ask: () => T | Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
+  const deadline = Date.now() + WAIT_LIMIT_MS;
   for (;;) {
     const answer = await ask();
     if (wanted(answer)) return answer;
     if (Date.now() > deadline)
-      throw new Error(`not as expected within ${timeoutMs} ms; last: ${JSON.stringify(answer)}`);
+      throw new Error(`not as expected within ${WAIT_LIMIT_MS} ms; last: ${JSON.stringify(answer)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 const INSTALLER = join(import.meta.dirname, '../../tools/install.sh');
 
@@ -15,7 +16,7 @@ export async function sharedVersion(): Promise<string> {
   const foreign = process.env['TEST_CONTROLLER'];
   if (foreign === undefined) return installedVersion();
   const url = `${foreign.replace(/\/+$/, '')}/version`;
-  const answer = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+  const answer = await fetch(url, { signal: AbortSignal.timeout(WAIT_LIMIT_MS) });
   const versions = (await answer.json()) as Record<string, string>;
   const version = versions['pinot-controller'] ?? Object.values(versions)[0];
   if (version === undefined) throw new Error(`GET ${url} named no version`);

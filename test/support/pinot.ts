@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startCluster, type ClusterOptions, type RunningCluster } from '../../tools/pinot/cluster.ts';
 import { awaitRows, createTable, deleteTable, loadSampleTables, uploadRows } from '../../tools/pinot/tables.ts';
 import { sharedPart } from './shared-parts.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -57,7 +58,11 @@ export class PinotClient implements PinotDescription {
   /** A broker's answer to one SQL text, byte for byte. */
   async query(sql: string, brokerUrl: string = this.brokerUrl): Promise<string> {
     const body = JSON.stringify({ sql });
-    const answer = await fetch(`${brokerUrl}/query/sql`, { method: 'POST', body, signal: AbortSignal.timeout(60_000) });
+    const answer = await fetch(`${brokerUrl}/query/sql`, {
+      method: 'POST',
+      body,
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
+    });
     return answer.text();
   }
 }

@@ -3,9 +3,10 @@ import { vi } from 'vitest';
 import type { ControlPlaneClient } from './control-plane.ts';
 import { freePorts } from './kubernetes/processes.ts';
 import { Program } from './processes.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PATIENCE = { timeout: 60_000, interval: 100 };
+const PATIENCE = { timeout: WAIT_LIMIT_MS, interval: 100 };
 
 export interface RunningProduct {
   readonly program: Program;

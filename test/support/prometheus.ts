@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { freePorts, Processes } from './kubernetes/processes.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>;
@@ -68,7 +69,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 async function ask<T>(url: string): Promise<T> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+  const answer = await fetch(url, { signal: AbortSignal.timeout(WAIT_LIMIT_MS) });
   const body = (await answer.json()) as { data: T; error?: string };
   if (!answer.ok) throw new Error(body.error ?? `Prometheus answered ${answer.status}`);
   return body.data;

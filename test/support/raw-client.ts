@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 /** How a client knows where a body ends. */
 export type BodyFraming = 'none' | 'length' | 'chunks' | 'close';
@@ -67,7 +68,7 @@ export function requestBytes(request: RawRequest): Buffer {
 const MAX_HEAD_BYTES = 256 * 1024;
 const SLOW_READ_BYTES = 4 * 1024;
 /** Far more than a busy machine needs; below a test's own time-out. */
-const STALL_MS = 30_000;
+const STALL_MS = WAIT_LIMIT_MS;
 const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
 // oxlint-disable-next-line no-control-regex -- control characters, which RFC 9110 forbids
 const FORBIDDEN_IN_VALUE = /[\0-\x08\x0a-\x1f\x7f]/;

@@ -1,4 +1,5 @@
 import { awaitRows, createTable, loadSampleTables, uploadRows, type TargetCluster } from '../../tools/pinot/tables.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 const LOGICAL = 'alllog';
 
@@ -52,7 +53,7 @@ function schemaOf(name: string, columns: SmallTable['columns']): Record<string, 
 }
 
 async function exists({ controllerUrl }: TargetCluster, path: string): Promise<boolean> {
-  const answer = await fetch(controllerUrl + path, { signal: AbortSignal.timeout(30_000) });
+  const answer = await fetch(controllerUrl + path, { signal: AbortSignal.timeout(WAIT_LIMIT_MS) });
   const text = await answer.text();
   return answer.status === 200 && text !== '{}';
 }
@@ -62,7 +63,7 @@ async function post({ controllerUrl }: TargetCluster, path: string, body: object
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(WAIT_LIMIT_MS),
   });
   if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
 }

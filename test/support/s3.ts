@@ -5,6 +5,7 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { type ObjectServer, startObjectServer } from './object-servers.ts';
 import type { TestBucket } from './result-stores.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 export interface S3Server extends ObjectServer {
   /** Creates a bucket. */
@@ -34,7 +35,7 @@ export async function startS3(): Promise<S3Server> {
       const admin = ['--access', KEY.accessKeyId, '--secret', KEY.secretAccessKey, '--endpoint-url', server.url];
       const user = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--role', 'user'];
       const program = join(await installed('s3'), 'versitygw');
-      await promisify(execFile)(program, ['admin', ...admin, 'create-user', ...user], { timeout: 10_000 });
+      await promisify(execFile)(program, ['admin', ...admin, 'create-user', ...user], { timeout: WAIT_LIMIT_MS });
       return keys;
     },
     async bucket(bucket, prefix = 'results/') {

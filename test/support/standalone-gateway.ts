@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { Program } from './processes.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -34,7 +35,7 @@ export class StandaloneGateway {
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     });
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describeCluster } from './foreign-pinot.ts';
 import { loadRecordedTables } from './recorded-tables.ts';
+import { WAIT_LIMIT_MS } from './limits.ts';
 
 type Role = 'controller' | 'broker' | 'server';
 
@@ -40,7 +41,6 @@ const IGNORED_HEADERS = new Set([
   ...['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'date'],
   ...['x-request-id', 'user-agent', 'accept-language', 'sec-fetch-mode'],
 ]);
-const STEP_LIMIT_MS = 60_000;
 
 /**
  * A Pinot 1.5.1 that answers exactly the requests that a gateway sent to a real one, on as many ports. A request matches by role, method, path, headers and body.
@@ -191,7 +191,7 @@ async function clusterOf(controller: string): Promise<Cluster> {
 }
 
 function forward(port: string, { method, path, headers, body }: Asked): Promise<Answered> {
-  const signal = AbortSignal.timeout(STEP_LIMIT_MS);
+  const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
   const lengths = body === '' ? {} : { 'content-length': Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
     request({ host: '127.0.0.1', port, method, path, headers: { ...headers, ...lengths }, signal }, (answer) => {

@@ -10,7 +10,6 @@ import { FolderStore } from '../../../src/store/folder/folder-store.ts';
 import { policy, role, roleAssignment } from '../../builders/resources.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
 
-const SLOW = { timeout: 30_000 };
 const ROLES = '/api/v1/rbac-manager/roles';
 
 interface ErrorBody {
@@ -73,7 +72,7 @@ describe('standalone', () => {
     expect(await readFile(join(service.dataDir, 'roles/analysts.yaml'), 'utf8')).toContain('who looks');
     const manifest = 'apiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata: {name: by-hand}\nspec: {}\n';
     await writeFile(join(service.dataDir, 'roles/by-hand.yaml'), manifest);
-    await expect.poll(async () => (await service.call('GET', `${ROLES}/srn2:role%23by-hand`)).status, SLOW).toBe(200);
+    await expect.poll(async () => (await service.call('GET', `${ROLES}/srn2:role%23by-hand`)).status).toBe(200);
   });
 
   it('creates a service token, accepted as Bearer and Basic once it has a role', async () => {
@@ -188,13 +187,11 @@ describe('a second start', () => {
     const headers = { authorization: `Bearer ${token}` };
     const assigned = async (url: string): Promise<unknown> =>
       (await fetch(`${url}${ROLES}/srn2:role%23system-admin/assignments`, { headers })).json();
-    await expect
-      .poll(() => assigned(first.url), SLOW)
-      .toMatchObject([{ subject: 'ops' }, { subject: 'admin@localhost' }]);
+    await expect.poll(() => assigned(first.url)).toMatchObject([{ subject: 'ops' }, { subject: 'admin@localhost' }]);
     await first.stop();
     const second = await startTestService(standalone, flags);
     expect(second.printed.join('')).not.toContain('adm-');
-    await expect.poll(() => assigned(second.url), SLOW).toMatchObject([{ subject: 'admin@localhost' }]);
+    await expect.poll(() => assigned(second.url)).toMatchObject([{ subject: 'admin@localhost' }]);
     await second.stop();
   });
 });
@@ -282,19 +279,17 @@ describe('the shutdown', () => {
     const pending = (async () => {
       answer = await service?.call('POST', '/query/sql', { sql: 'SELECT 1 FROM t' });
     })();
-    await expect.poll(() => waiting.length, SLOW).toBe(1);
+    await expect.poll(() => waiting.length).toBe(1);
     const stopped = service.stop();
     const ready = await fetch(`${service.metricsUrl}/readyz`);
     expect([ready.status, await ready.text()]).toEqual([503, 'not ready\nend: the process is stopping\n']);
     // For a second it still accepts connections, with `Connection: close` in the responses; then it accepts none.
     await expect
-      .poll(
-        () =>
-          service!.call('GET', '/openapi.json').then(
-            () => 'answered',
-            () => 'refused',
-          ),
-        SLOW,
+      .poll(() =>
+        service!.call('GET', '/openapi.json').then(
+          () => 'answered',
+          () => 'refused',
+        ),
       )
       .toBe('refused');
     waiting.pop()?.writeHead(200, { 'content-type': 'application/json' }).end('{"exceptions":[]}');
@@ -310,7 +305,7 @@ describe('the shutdown', () => {
       () => 'answered',
       () => 'cut',
     );
-    await expect.poll(() => waiting.length, SLOW).toBe(1);
+    await expect.poll(() => waiting.length).toBe(1);
     const started = performance.now();
     await service.stop();
     // The default is 30 s.

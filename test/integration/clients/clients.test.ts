@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { goClient, hasGo, javaClients, pythonWithPinotdb, run } from './install.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 // Each client queries a real Pinot through the gateway, with a service token that may only query `orders`.
 const HERE = import.meta.dirname;
@@ -52,7 +53,7 @@ describe('pinotdb', () => {
     const keys = [token.accessKey, token.secretKey, 'orders', 'customers'];
     const { stdout } = await run('python3', [join(HERE, 'python/ask.py'), host, port, ...keys], {
       env: { ...process.env, PYTHONPATH: packages },
-      timeout: 60_000,
+      timeout: WAIT_LIMIT_MS,
     });
     const report = JSON.parse(stdout) as Record<string, unknown>;
     expect(report).toMatchObject({ count: [[orders]], alchemyCount: [[orders]], tables: ['orders'] });
@@ -69,7 +70,7 @@ describe('the Java clients', () => {
     const classpath = await javaClients();
     const keys = [token.accessKey, token.secretKey];
     const { stdout } = await run('java', ['-cp', classpath, 'Ask', host, port, ...keys, COUNT, FORBIDDEN], {
-      timeout: 120_000,
+      timeout: WAIT_LIMIT_MS,
     });
     const lines = stdout.split('\n').filter((line) => /^(?:broker|jdbc)\t/.test(line));
     const [direct, jdbc, directForbidden, jdbcForbidden] = lines.map((line) => line.split('\t')[1]);
@@ -85,7 +86,7 @@ describe('the Go client', () => {
   }) => {
     skip(!(await hasGo()), 'there is no `go` on this machine to build the client with');
     const args = [gateway.url, token.bearerToken, 'orders', COUNT, 'customers', FORBIDDEN];
-    const { stdout } = await run(await goClient(), args, { timeout: 60_000 });
+    const { stdout } = await run(await goClient(), args, { timeout: WAIT_LIMIT_MS });
     const [direct, directForbidden, routed, routedForbidden] = stdout.split('\n').map((line) => line.split('\t'));
     expect([direct, routed]).toEqual([
       ['broker', String(orders)],
@@ -99,7 +100,7 @@ describe('the Go client', () => {
 
 describe('curl', () => {
   const curl = async (...flags: string[]) => {
-    const { stdout } = await run('curl', ['-sS', '-w', '\n%{http_code}', ...flags], { timeout: 60_000 });
+    const { stdout } = await run('curl', ['-sS', '-w', '\n%{http_code}', ...flags], { timeout: WAIT_LIMIT_MS });
     const cut = stdout.lastIndexOf('\n');
     return { status: Number(stdout.slice(cut + 1)), body: stdout.slice(0, cut) };
   };

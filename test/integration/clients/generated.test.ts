@@ -29,7 +29,7 @@ describe('a generated client', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('of openapi-typescript type-checks and works', { timeout: 600_000 }, async () => {
+  it('of openapi-typescript type-checks and works', async () => {
     const installed = await openApiTypeScript();
     await symlink(join(installed, 'node_modules'), join(folder, 'node_modules'));
     const cli = join(installed, 'node_modules/openapi-typescript/bin/cli.js');
@@ -45,7 +45,7 @@ describe('a generated client', () => {
     expect(JSON.parse(stdout)).toEqual(REPORT);
   });
 
-  it('of openapi-python-client works', { timeout: 600_000 }, async () => {
+  it('of openapi-python-client works', async () => {
     const env = { ...process.env, PYTHONPATH: `${await openApiPythonClient()}:${folder}` };
     const config = join(folder, 'config.yaml');
     await writeFile(config, 'post_hooks: []\n');

@@ -4,6 +4,7 @@ import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 export const run = promisify(execFile);
 
@@ -80,7 +81,9 @@ export async function javaClients(): Promise<string> {
     await run('mvn', [...maven, 'dependency:copy-dependencies', `-DoutputDirectory=${join(part, 'lib')}`], {
       timeout: 300_000,
     });
-    await run('javac', ['-cp', join(part, 'lib/*'), '-d', part, join(HERE, 'java/Ask.java')], { timeout: 120_000 });
+    await run('javac', ['-cp', join(part, 'lib/*'), '-d', part, join(HERE, 'java/Ask.java')], {
+      timeout: WAIT_LIMIT_MS,
+    });
   });
   return `${folder}:${join(folder, 'lib/*')}`;
 }

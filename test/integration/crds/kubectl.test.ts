@@ -5,6 +5,7 @@ import { CUSTOM_KINDS, KINDS } from '../../../src/resources/kinds.ts';
 import { GROUP } from '../../../src/resources/meta.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { runOperator, type RunningOperator } from '../../support/operator.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const GOLDEN = join(ROOT, 'test/golden/kubectl');
@@ -64,12 +65,12 @@ beforeAll(async () => {
     ['roles', PREDEFINED_ROLES],
   ] as const) {
     const names = predefined.map(({ metadata }) => `${resource}.${GROUP}/${metadata.name}`);
-    await kubectl('wait', '--for=create', '--timeout=30s', ...names);
-    await kubectl('wait', '--for=condition=Ready', '--timeout=30s', `${resource}.${GROUP}`, '--all');
+    await kubectl('wait', '--for=create', KUBECTL_TIMEOUT, ...names);
+    await kubectl('wait', '--for=condition=Ready', KUBECTL_TIMEOUT, `${resource}.${GROUP}`, '--all');
   }
-  await kubectl('wait', '--for=condition=Ready', '--timeout=30s', 'roleassignments.olapwarden.io', '--all');
-  await kubectl('wait', '--for=jsonpath={.status.state}=Active', '--timeout=30s', 'otoken/ingestion-job');
-  await kubectl('wait', '--for=condition=Ready', '--timeout=30s', 'chr/cluster');
+  await kubectl('wait', '--for=condition=Ready', KUBECTL_TIMEOUT, 'roleassignments.olapwarden.io', '--all');
+  await kubectl('wait', '--for=jsonpath={.status.state}=Active', KUBECTL_TIMEOUT, 'otoken/ingestion-job');
+  await kubectl('wait', '--for=condition=Ready', KUBECTL_TIMEOUT, 'chr/cluster');
   const patch = JSON.stringify({ status: HEALTH });
   await kubectl('patch', 'chr', 'cluster', '--subresource=status', '--type=merge', '-p', patch);
 });

@@ -8,6 +8,7 @@ import { validateResource } from '../../../src/resources/validate.ts';
 import { missingFields } from '../../../src/kubernetes/definitions.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { connect, eventually, type Connection } from '../../support/operator.ts';
+import { KUBECTL_TIMEOUT, WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const RELEASED = join(import.meta.dirname, '../../fixtures/released');
 const RELEASES = readdirSync(RELEASED, { withFileTypes: true }).flatMap((entry) =>
@@ -27,14 +28,14 @@ describe.each(RELEASES)('a cluster with the objects of %s', (release) => {
 
   /** Fields that the definitions in the cluster lack, such as `Role spec.policies`. */
   const missing = async (): Promise<string[]> =>
-    [...(await missingFields(connection.transport, AbortSignal.timeout(20_000)))].flatMap(([kind, fields]) =>
+    [...(await missingFields(connection.transport, AbortSignal.timeout(WAIT_LIMIT_MS)))].flatMap(([kind, fields]) =>
       fields.map((field) => `${kind} ${field}`),
     );
 
   beforeAll(async () => {
     api = await startControlPlane();
     await api.mustKubectl(['apply', '--server-side', '-f', join(folder, 'crds')]);
-    await api.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', join(folder, 'crds')]);
+    await api.mustKubectl(['wait', '--for=condition=Established', KUBECTL_TIMEOUT, '-f', join(folder, 'crds')]);
     await api.mustKubectl(['apply', '-f', join(folder, 'samples')]);
     connection = connect(api.kubeconfigPath, 'default');
     // The schema of a kind appears some time after its definition; before, all of its fields are missing.

@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { forVersions } from '../../support/for-versions.ts';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 // Logical tables and health checks of Pinot 1.x, live: on a cluster of that version in TEST_CONTROLLER.
 const from1 = await forVersions('>=1.0');
@@ -72,7 +73,7 @@ async function createParts(): Promise<void> {
 async function removeTables(): Promise<void> {
   const { controllerUrl } = pinot;
   for (const path of [`/logicalTables/${LOGICAL}`, `/schemas/${LOGICAL}`])
-    await fetch(controllerUrl + path, { method: 'DELETE', signal: AbortSignal.timeout(30_000) });
+    await fetch(controllerUrl + path, { method: 'DELETE', signal: AbortSignal.timeout(WAIT_LIMIT_MS) });
   for (const name of PARTS) await pinot.deleteTable(name);
 }
 
@@ -119,7 +120,7 @@ describe('a cluster of this version', () => {
     const { results } = await runChecks({
       gather: createGather({ engine, clock: systemClock }),
       settings: resolveSettings({}),
-      signal: AbortSignal.timeout(55_000),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
       clock: systemClock,
     });
     const unread = results.filter(({ outcome }) => outcome.couldNotEvaluate);

@@ -10,6 +10,7 @@ import { clusterHealthReport, policy, role, roleAssignment, serviceToken } from 
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
 import { goProgram, hasGo } from '../clients/install.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const PATCH = join(ROOT, 'manifests/argo-cd/health.yaml');
@@ -93,7 +94,7 @@ describe.runIf(await hasGo())('Argo CD and Flux', () => {
     const names = { Policy: 'read', Role: 'reader', RoleAssignment: 'readers', ServiceToken: 'job' };
     for (const [kind, name] of Object.entries({ ...names, ClusterHealthReport: 'cluster' })) {
       const { plural } = KINDS[kind as CustomKind];
-      await kubectl('wait', `${plural}.${GROUP}/${name}`, '--for=condition=Ready', '--timeout=50s');
+      await kubectl('wait', `${plural}.${GROUP}/${name}`, '--for=condition=Ready', KUBECTL_TIMEOUT);
       expect(await judged(await settled(kind as CustomKind, name)), kind).toEqual(['Healthy Current']);
     }
   });

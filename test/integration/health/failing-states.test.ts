@@ -9,6 +9,7 @@ import { resolveSettings } from '../../../src/health/settings.ts';
 import { entities, HealthStates } from '../../support/health-states.ts';
 import { startPinot, type Pinot } from '../../support/pinot.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 /**
  * Brings a real cluster into the faulty state of each check, expects a FAIL with the right entity, fixes the state and expects a PASS.
@@ -362,7 +363,7 @@ it('tables that are created and deleted during runs', async () => {
     const { results } = await runChecks({
       gather: createGather({ engine, clock: systemClock }),
       settings,
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
       clock: systemClock,
     });
     for (const { name, outcome } of results) {

@@ -117,9 +117,7 @@ describe('an upsert table', () => {
         messages(50, () => 'a'),
       );
       await pinot.awaitRows('split', 50);
-      await expect
-        .poll(async () => Object.keys(await states.placement('split_REALTIME')).length, { timeout: 60_000 })
-        .toBe(3);
+      await expect.poll(async () => Object.keys(await states.placement('split_REALTIME')).length).toBe(3);
       await states.passes('UPSERT_TABLE_SEGMENT_ASSIGNMENT_CHECK');
       await states.api('PUT', `/instances/${home}/updateTags?tags=server_untagged`);
       const path = '/tables/split/rebalance?type=REALTIME&dryRun=false&downtime=true';
@@ -147,7 +145,7 @@ it('one controller that leads every table, then tables that each of five leads',
         for (let i = 0; i < 60; i += 1) byLeader.set(await leaderOf(`led${i}`), `led${i}`);
         return JSON.stringify([...byLeader]) === before && byLeader.size;
       },
-      { timeout: 60_000, interval: 500 },
+      { interval: 500 },
     )
     .toBe(5);
   const [first, ...others] = [...byLeader];

@@ -15,6 +15,7 @@ import {
   type Way,
   WAYS,
 } from './answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 // An engine that violates HTTP: its response becomes 502, or is aborted if it has begun; its bytes never reach another request.
 
@@ -126,7 +127,7 @@ const SURPLUS: Readonly<Record<string, Fault>> = {
 
 /** Waits until the gateway has closed a connection with unrequested bytes. Until then a request on it could get a foreign response. */
 async function closed(socket: Socket): Promise<void> {
-  if (!socket.destroyed) await once(socket, 'close', { signal: AbortSignal.timeout(20_000) });
+  if (!socket.destroyed) await once(socket, 'close', { signal: AbortSignal.timeout(WAIT_LIMIT_MS) });
 }
 
 let engine: StubEngine;

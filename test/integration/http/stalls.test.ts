@@ -26,7 +26,7 @@ afterAll(async () => {
 // A gateway rejects requests with 503 for some time after a stall.
 beforeEach(async () => {
   const ask = async () => (await gateway.once(query('SELECT a FROM orders'))).status;
-  await expect.poll(ask, { timeout: 30_000 }).toBe(200);
+  await expect.poll(ask).toBe(200);
 });
 
 /** Resolves with the duration of `/livez` in milliseconds, on a new connection. */

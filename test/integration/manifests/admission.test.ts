@@ -16,6 +16,7 @@ import {
 import { startControlPlane, type CommandResult, type ControlPlane } from '../../support/control-plane.ts';
 import { eventually } from '../../support/operator.ts';
 import { helmTools } from '../../../tools/helm/render.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 const run = promisify(execFile);
 const MANIFESTS = join(import.meta.dirname, '../../../manifests');
@@ -239,7 +240,7 @@ describe('a whole set', () => {
     },
   );
 
-  it('is deleted by helm uninstall at the first try', { timeout: 600_000 }, async () => {
+  it('is deleted by helm uninstall at the first try', async () => {
     const chart = await mkdtemp(join(tmpdir(), 'olap-warden-set-'));
     try {
       await writeFile(join(chart, 'Chart.yaml'), 'apiVersion: v2\nname: set\nversion: 1.0.0\n');
@@ -605,7 +606,7 @@ describe('the deletion of a namespace', () => {
       () => kubectl(carol, 'delete', 'policies.olapwarden.io', 'p', '--dry-run=server'),
       ({ code }) => code !== 0,
     );
-    await api.mustKubectl(['delete', 'namespace', namespace, '--timeout=60s']);
+    await api.mustKubectl(['delete', 'namespace', namespace, KUBECTL_TIMEOUT]);
     expect((await api.kubectl(['get', 'namespace', namespace])).stderr).toContain('not found');
   });
 });

@@ -6,6 +6,7 @@ import { startControlPlane, type ControlPlane } from '../../support/control-plan
 import { eventually } from '../../support/operator.ts';
 import { INSTALL_MANIFEST, renderInstallManifest } from '../../../tools/generate/install-manifest.ts';
 import { helmTools } from '../../../tools/helm/render.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 // Its own control plane, because the manifest installs cluster-scoped objects.
 let api: ControlPlane;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 describe('manifests/install.yaml', () => {
-  it('is equal to the rendered chart', { timeout: 600_000 }, async () => {
+  it('is equal to the rendered chart', async () => {
     const content = await renderInstallManifest(join(await helmTools(), 'helm'));
     // Compared as a whole, because a diff of a thousand lines does not help.
     expect((await readFile(INSTALL_MANIFEST, 'utf8')) === content, 'run `make manifests`').toBe(true);
@@ -28,7 +29,7 @@ describe('manifests/install.yaml', () => {
     await api.mustKubectl([
       'wait',
       '--for=condition=Established',
-      '--timeout=30s',
+      KUBECTL_TIMEOUT,
       'crd',
       '-l=app.kubernetes.io/part-of=olap-warden',
     ]);

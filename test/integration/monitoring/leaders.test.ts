@@ -7,13 +7,14 @@ import type { Program } from '../../support/processes.ts';
 import { startProduct, type RunningProduct } from '../../support/product-process.ts';
 import { startPrometheus, type Prometheus } from '../../support/prometheus.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 /** Two operators and a gateway, each a process with its own rights, with a real Pinot; a real Prometheus scrapes them. */
 
 const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
 const ALERT = 'OlapInstanceHealthApi';
-const SLOW = { timeout: 60_000, interval: 250 };
+const SLOW = { timeout: WAIT_LIMIT_MS, interval: 250 };
 
 let api: ControlPlane;
 let pinot: Pinot;
@@ -94,7 +95,7 @@ it('the gateway shows the checks evaluated so far, then the complete report', as
         if ((running?.checks.length ?? 0) > (seen?.checks.length ?? 0)) seen = running;
         return seen?.checks.length ?? 0;
       },
-      { timeout: 90_000, interval: 100 },
+      { interval: 100 },
     )
     .toBeGreaterThan(4);
   watching.abort();
@@ -113,7 +114,7 @@ it('one alert fires, and continues after another operator became leader', async 
           await run();
           return states();
         },
-        { timeout: 90_000, interval: 1_000 },
+        { interval: 1_000 },
       )
       .toEqual(expected);
   };
@@ -126,7 +127,7 @@ it('one alert fires, and continues after another operator became leader', async 
         seen.add((await states()).join(' '));
         return leads(standby);
       },
-      { timeout: 60_000, interval: 500 },
+      { interval: 500 },
     )
     .toBe(true);
   // Until the new leader has been scraped several times.
@@ -145,7 +146,7 @@ it('one alert fires, and continues after another operator became leader', async 
         await run();
         return prometheus.query('olap_warden_health_check_status{check="INSTANCE_HEALTH_API_CHECK"} == 1');
       },
-      { timeout: 60_000, interval: 1_000 },
+      { interval: 1_000 },
     )
     .toHaveLength(1);
 }, 240_000);

@@ -38,7 +38,7 @@ describe('a real Prometheus', () => {
   it('has one series for each check', async () => {
     expect((await service.call('GET', RUN)).status).toBe(200);
     await expect
-      .poll(async () => (await prometheus.query('olap_warden_health_check_status')).length, { timeout: 20_000 })
+      .poll(async () => (await prometheus.query('olap_warden_health_check_status')).length)
       .toBe(CATALOGUE.length);
   });
 
@@ -51,7 +51,7 @@ describe('a real Prometheus', () => {
           await service.call('GET', RUN);
           return alertIsFiring();
         },
-        { timeout: 90_000, interval: 2000 },
+        { interval: 2000 },
       )
       .toBe(true);
     await pinot.startServer(1);
@@ -61,7 +61,7 @@ describe('a real Prometheus', () => {
           await service.call('GET', RUN);
           return alertIsFiring();
         },
-        { timeout: 90_000, interval: 2000 },
+        { interval: 2000 },
       )
       .toBe(false);
   }, 200_000);
@@ -80,7 +80,7 @@ describe('a real Prometheus', () => {
     for (const { title, expr } of queries) {
       const asked = expr.replaceAll('$namespace', '.*');
       await expect
-        .poll(async () => (await prometheus.query(asked)).length, { timeout: 20_000, message: `${title}: ${asked}` })
+        .poll(async () => (await prometheus.query(asked)).length, { message: `${title}: ${asked}` })
         .toBeGreaterThan(0);
     }
   }, 120_000);

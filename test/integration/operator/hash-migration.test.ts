@@ -9,6 +9,7 @@ import type { Secret, ServiceToken } from '../../../src/resources/kinds.ts';
 import { legacyHashSecret, roleAssignment, serviceToken, withMeta } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { connect, eventually, runOperator, type Connection, type RunningOperator } from '../../support/operator.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const RELEASED = join(ROOT, 'test/fixtures/released/v0.1.0');
@@ -27,7 +28,7 @@ let directory: Directory;
 beforeAll(async () => {
   api = await startControlPlane({ controllerManager: true });
   await api.mustKubectl(['apply', '--server-side', '-f', join(RELEASED, 'crds')]);
-  await api.mustKubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', join(RELEASED, 'crds')]);
+  await api.mustKubectl(['wait', '--for=condition=Established', KUBECTL_TIMEOUT, '-f', join(RELEASED, 'crds')]);
   await api.mustKubectl(['create', 'namespace', namespace]);
   await kubectl('apply', '-f', join(RELEASED, 'samples'));
   await createWithVersion01();

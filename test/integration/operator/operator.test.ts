@@ -6,6 +6,7 @@ import type { Secret, ServiceToken } from '../../../src/resources/kinds.ts';
 import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 let api: ControlPlaneClient;
 let namespace: string;
@@ -67,7 +68,7 @@ describe('with an operator', () => {
       policyCount: 1,
       subjectCount: 0,
     });
-    await kubectl('wait', '--for=condition=Ready', '--timeout=5s', 'roles.olapwarden.io/analysts');
+    await kubectl('wait', '--for=condition=Ready', KUBECTL_TIMEOUT, 'roles.olapwarden.io/analysts');
     expect(await kubectl('get', 'roles.olapwarden.io', 'analysts')).toMatch(/analysts\s+True\s+1\s+0/);
     await apply(role('analysts', { policies: ['read-events'], description: 'changed' }));
     await eventually(
@@ -137,7 +138,7 @@ describe('with an operator', () => {
       await new Promise((resolve) => setTimeout(resolve, 2500));
       return (await version()) === before;
     };
-    await eventually(unchanged, Boolean, 30_000);
+    await eventually(unchanged, Boolean);
   });
 
   it('has the metric names of controller-runtime', async () => {
@@ -229,7 +230,6 @@ describe('with an operator', () => {
       await eventually(
         () => known(lost),
         (answer) => answer === 'no',
-        60_000,
       );
       await eventually(
         () => secret('job-token'),

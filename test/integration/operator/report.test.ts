@@ -4,6 +4,7 @@ import type { ClusterHealthReport } from '../../../src/resources/kinds.ts';
 import { clusterHealthReport } from '../../builders/resources.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 let api: ControlPlaneClient;
 let namespace: string;
@@ -41,7 +42,7 @@ const reasons = ({ status }: ClusterHealthReport) => status?.conditions?.map(({ 
 describe('a ClusterHealthReport', () => {
   it('is observed after each change, so that `kubectl wait` returns', async () => {
     await apply('cluster', {});
-    await kubectl('wait', 'chr/cluster', '--for=condition=Ready', '--timeout=50s');
+    await kubectl('wait', 'chr/cluster', '--for=condition=Ready', KUBECTL_TIMEOUT);
     await apply('cluster', { schedule: '0 3 * * *' });
     const scheduled = await observed('cluster');
     expect(scheduled.metadata.generation).toBe(2);

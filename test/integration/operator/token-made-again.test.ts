@@ -5,6 +5,7 @@ import type { ServiceToken } from '../../../src/resources/kinds.ts';
 import { serviceToken } from '../../builders/resources.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { connect, eventually, type Connection } from '../../support/operator.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const ACCESS_KEY = 'a'.repeat(16);
 
@@ -20,7 +21,7 @@ describe('a ServiceToken that is deleted and created again with kubectl', () => 
     namespace = await api.createNamespace('token-made-again');
     connection = connect(api.kubeconfigPath, namespace);
     directory = new Directory(connection.store, { environment: 'olap', cluster: 'pinot' });
-    await connection.store.synced(AbortSignal.timeout(20_000));
+    await connection.store.synced(AbortSignal.timeout(WAIT_LIMIT_MS));
   });
   afterAll(async () => {
     directory.close();

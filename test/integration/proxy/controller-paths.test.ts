@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 // Calls of real clients to the controller, through the gateway: each one arrives in a form that the controller accepts.
 const TABLE = 'paths_test';
@@ -34,7 +35,12 @@ afterAll(async () => {
 
 async function send(method: string, path: string, init: RequestInit = {}): Promise<[number, string]> {
   const headers = { authorization: `Bearer ${gateway.token}`, ...(init.headers as Record<string, string>) };
-  const answer = await fetch(gateway.url + path, { ...init, method, headers, signal: AbortSignal.timeout(60_000) });
+  const answer = await fetch(gateway.url + path, {
+    ...init,
+    method,
+    headers,
+    signal: AbortSignal.timeout(WAIT_LIMIT_MS),
+  });
   return [answer.status, await answer.text()];
 }
 

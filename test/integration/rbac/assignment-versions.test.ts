@@ -14,7 +14,7 @@ describe.each([
   }, 120_000);
   afterAll(() => deployment.stop());
 
-  it('are changed by one of two editors that have read the same', { timeout: 120_000 }, async () => {
+  it('are changed by one of two editors that have read the same', async () => {
     const [first] = deployment.gateways;
     const second = deployment.gateways.at(-1);
     if (first === undefined || second === undefined) throw new Error('a gateway is missing');

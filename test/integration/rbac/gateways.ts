@@ -16,6 +16,7 @@ import { roleAssignment } from '../../builders/resources.ts';
 import { ALICE, testApp } from '../../support/app.ts';
 import { sharedControlPlane } from '../../support/control-plane.ts';
 import { checkAnswer } from './openapi-answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 export interface Answer {
   readonly status: number;
@@ -47,7 +48,7 @@ const BASE = '/api/v1/rbac-manager';
 
 /** Creates the objects that the operator creates at its start, and makes Alice an administrator. */
 async function prepare(store: ResourceStore): Promise<void> {
-  await store.synced(AbortSignal.timeout(30_000));
+  await store.synced(AbortSignal.timeout(WAIT_LIMIT_MS));
   for (const policy of PREDEFINED_POLICIES) await store.create('Policy', policy);
   for (const role of PREDEFINED_ROLES) await store.create('Role', role);
   await store.create(
@@ -116,7 +117,7 @@ export async function kubernetesDeployment(count = 2): Promise<Deployment & { re
     const transport = new KubernetesTransport(load, { namespace });
     const store = new KubernetesStore({ transport });
     if (index === 0) await prepare(store);
-    await store.synced(AbortSignal.timeout(30_000));
+    await store.synced(AbortSignal.timeout(WAIT_LIMIT_MS));
     parts.push({ transport, store, gateway: await gateway(store) });
   }
   return {
@@ -137,12 +138,9 @@ export function inPath(kind: string, name: string): string {
   return `srn2:${kind}%23${name}`;
 }
 
-/** Usually a check holds within a second. A busy machine may be many times slower. */
-const SOON_MS = 45_000;
-
 /** Repeats a check until it holds. @throws {Error} its last failure, after the time limit */
 export async function soon(check: () => void | Promise<void>): Promise<void> {
-  const end = Date.now() + SOON_MS;
+  const end = Date.now() + WAIT_LIMIT_MS;
   for (;;) {
     try {
       await check();

@@ -10,12 +10,12 @@ describe('random changes by random administrators give no person more', () => {
     for (const world of worlds.splice(0)) await world.close();
   });
 
-  it('in a folder', { timeout: 300_000 }, async () => {
+  it('in a folder', async () => {
     worlds.push(await folderWorld(), await folderWorld());
     expect(await walks(worlds, { seed: 1, count: 60 })).toMatchObject({ violations: [], walks: 60 });
   });
 
-  it('in a Kubernetes API with two gateways', { timeout: 300_000 }, async () => {
+  it('in a Kubernetes API with two gateways', async () => {
     const plane = await sharedControlPlane();
     await plane.applyCrds();
     for (let index = 0; index < 3; index++) worlds.push(await kubernetesWorld(plane));

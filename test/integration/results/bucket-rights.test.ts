@@ -18,11 +18,12 @@ import { createResultStore } from '../../../src/results/stores/result-stores.ts'
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { answerText, collect, responseOf, submission } from '../../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
 const GATEWAY = 'gateway-0';
 const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
-const signal = (): AbortSignal => AbortSignal.timeout(60_000);
+const signal = (): AbortSignal => AbortSignal.timeout(WAIT_LIMIT_MS);
 
 interface Statement {
   readonly Effect: string;

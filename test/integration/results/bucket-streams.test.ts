@@ -15,9 +15,10 @@ import { CutProxy } from '../../support/cut-proxy.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { answerText, collect, submission } from '../../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const ROWS = Array.from({ length: 4500 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
-const signal = (): AbortSignal => AbortSignal.timeout(60_000);
+const signal = (): AbortSignal => AbortSignal.timeout(WAIT_LIMIT_MS);
 let seed = 0;
 const newId = (): string => newRequestId('gateway-0', (bytes) => Buffer.alloc(bytes, `streams-${++seed}`));
 

@@ -12,6 +12,7 @@ import { createGatewayClient, type GatewayClient } from '../../../src/results/pe
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { answerText, rowTexts } from '../../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 describe('the operator’s cleaner with gateways that have local stores', () => {
   let engine: FakeEngine;
@@ -70,7 +71,7 @@ describe('the operator’s cleaner with gateways that have local stores', () => 
         log: createLogger('silent'),
         metrics: resultCleanerMetrics(new Registry()),
       },
-      AbortSignal.timeout(60_000),
+      AbortSignal.timeout(WAIT_LIMIT_MS),
     );
   }
 

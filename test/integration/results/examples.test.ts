@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { javaClients } from '../clients/install.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 // Runs the examples of the documentation unchanged, with a gateway and a real Pinot.
 const run = promisify(execFile);
@@ -16,7 +17,7 @@ const ROWS = 100_000;
 /** Why an example cannot run on this machine; undefined if it can. */
 function obstacle(...command: [string, ...string[]]): string | undefined {
   try {
-    execFileSync(command[0], command.slice(1), { stdio: 'ignore', timeout: 30_000 });
+    execFileSync(command[0], command.slice(1), { stdio: 'ignore', timeout: WAIT_LIMIT_MS });
     return undefined;
   } catch {
     return `\`${command.join(' ')}\` does not work on this machine`;
@@ -78,7 +79,7 @@ describe('the gateway of the examples', () => {
   });
 });
 
-describe('the examples of the documentation', { timeout: 300_000 }, () => {
+describe('the examples of the documentation', () => {
   it.skipIf(NO_CURL)(named('curl', NO_CURL), async () => {
     await writeFile(join(folder, 'pages.sh'), await example('curl', 'sh'));
     const said = await output('sh', ['-eu', 'pages.sh']);

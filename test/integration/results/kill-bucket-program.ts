@@ -8,6 +8,7 @@ import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, responseOf, submission } from '../../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 export interface BucketProgram {
   readonly gatewayId: string;
@@ -22,7 +23,7 @@ async function store(into: ResultStore, rows: number): Promise<string> {
   say(`storing ${requestId}`);
   const text = answerText(Array.from({ length: rows }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`));
   const record = submission({ requestId, expirationTimeMs: Date.now() + 3_600_000 });
-  const outcome = await storeAnswer(responseOf(text), into, record, AbortSignal.timeout(60_000));
+  const outcome = await storeAnswer(responseOf(text), into, record, AbortSignal.timeout(WAIT_LIMIT_MS));
   if (outcome.kind === 'stored') await outcome.reader.close();
   say(`stored ${requestId}`);
   return requestId;
@@ -35,12 +36,12 @@ const results = await createResultStore(properties, {
 });
 say('loaded');
 for await (const line of createInterface({ input: process.stdin })) {
-  if (line === 'start') await results.start(AbortSignal.timeout(30_000));
+  if (line === 'start') await results.start(AbortSignal.timeout(WAIT_LIMIT_MS));
   if (line === 'work') {
     // One result with several parts of an upload, and one smaller than a part.
     await store(results, 4500);
     const small = await store(results, 3);
-    await results.delete(small, AbortSignal.timeout(30_000));
+    await results.delete(small, AbortSignal.timeout(WAIT_LIMIT_MS));
     say(`deleted ${small}`);
   }
   say(`did ${line}`);

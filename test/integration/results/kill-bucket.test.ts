@@ -17,10 +17,11 @@ import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { collect } from '../../unit/results/answers.ts';
 import type { BucketProgram } from './kill-bucket-program.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const PROGRAM = join(import.meta.dirname, 'kill-bucket-program.ts');
 const KILLED = 'gateway-0';
-const signal = (): AbortSignal => AbortSignal.timeout(60_000);
+const signal = (): AbortSignal => AbortSignal.timeout(WAIT_LIMIT_MS);
 
 // A proxy in front of the object server kills the gateway at each request of two submissions and a deletion in turn.
 
@@ -256,7 +257,7 @@ describe.each(Object.entries(PLACES))('a gateway that is killed while it stores 
     return listed;
   }
 
-  it('leaves only complete results, at whichever request it is killed', { timeout: 600_000 }, async () => {
+  it('leaves only complete results, at whichever request it is killed', async () => {
     const { dead: unharmed } = await killAt(-1, 'before');
     const requests = [...proxy.seen];
     expect(await afterRestart(unharmed)).toEqual(sorted(unharmed.stored.slice(0, 1)));

@@ -6,6 +6,7 @@ import { holderTag, newRequestId } from '../../../src/results/request-id.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const folder = process.argv[2] ?? '';
 const store = new FileStore({
@@ -19,7 +20,12 @@ await store.start();
 const text = answerText(rowTexts(20_000));
 for (let round = 0; ; round++) {
   const requestId = newRequestId('gateway', (bytes) => randomBytes(bytes));
-  const outcome = await storeAnswer(responseOf(text), store, submission({ requestId }), AbortSignal.timeout(60_000));
+  const outcome = await storeAnswer(
+    responseOf(text),
+    store,
+    submission({ requestId }),
+    AbortSignal.timeout(WAIT_LIMIT_MS),
+  );
   if (outcome.kind === 'stored') await outcome.reader.close();
   process.stdout.write('stored\n');
   if (round % 2 === 1) await store.delete(requestId);

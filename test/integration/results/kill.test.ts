@@ -12,6 +12,7 @@ import type { ResultStore } from '../../../src/results/result-store.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import { until } from '../../support/until.ts';
 import { collect } from '../../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const ROUNDS = 12;
 const PROGRAM = join(import.meta.dirname, 'kill-program.ts');
@@ -28,7 +29,7 @@ describe('a gateway that is killed while it stores and deletes results', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('leaves only complete results, whenever it is killed', { timeout: 300_000 }, async () => {
+  it('leaves only complete results, whenever it is killed', async () => {
     let results = 0;
     for (let round = 0; round < ROUNDS; round++) {
       child = spawn(process.execPath, [PROGRAM, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -51,9 +52,9 @@ describe('a gateway that is killed while it stores and deletes results', () => {
           throw new Error(message);
         },
       });
-      await store.start(AbortSignal.timeout(60_000));
+      await store.start(AbortSignal.timeout(WAIT_LIMIT_MS));
       expect(await readdir(join(folder, 'temp'))).toEqual([]);
-      const signal = AbortSignal.timeout(60_000);
+      const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
       results = 0;
       for await (const { record } of store.list(signal)) {
         results++;

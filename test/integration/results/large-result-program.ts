@@ -9,6 +9,7 @@ import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, submission } from '../../unit/results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const MB = 1024 * 1024;
 const ROW = `[9007199254740993,"${'x'.repeat(980)}"]`;
@@ -54,7 +55,7 @@ const store = await createResultStore(JSON.parse(properties) as PropertyValues, 
   clock: systemClock,
   onProblem: (message) => process.stderr.write(`${message}\n`),
 });
-await store.start(AbortSignal.timeout(30_000));
+await store.start(AbortSignal.timeout(WAIT_LIMIT_MS));
 await storeAndRead(store, WARM_MB, '00000000-000000000000000000000000000001');
 const idle = heldBytes();
 let highest = idle;

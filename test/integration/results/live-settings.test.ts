@@ -7,7 +7,7 @@ import { startStandalone, type Standalone } from '../../support/service.ts';
 import { answerText, rowTexts } from '../../unit/results/answers.ts';
 
 /** The file is read every two seconds. */
-const SOON = { timeout: 30_000, interval: 100 };
+const SOON = { interval: 100 };
 const PROPERTIES = 'olap.broker.pagination.';
 
 describe('a gateway whose configuration file changes', () => {

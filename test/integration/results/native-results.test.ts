@@ -12,6 +12,7 @@ import { forVersions } from '../../support/for-versions.ts';
 import { sharedPinot } from '../../support/pinot.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { startGateways, stopGateways, type TestGateway } from '../../unit/api/queries/gateways.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const submit = ({ app }: TestGateway, sql: string, numRows: number) =>
   app.inject({ method: 'POST', url: `/query/sql?doPaginate=true&numRows=${numRows}`, payload: { sql } });
@@ -169,7 +170,7 @@ describe('results that the engine keeps, with their records in a bucket', () => 
     });
     const keys = async () => {
       const all: string[] = [];
-      for await (const { key } of objects.list('', AbortSignal.timeout(60_000))) all.push(key);
+      for await (const { key } of objects.list('', AbortSignal.timeout(WAIT_LIMIT_MS))) all.push(key);
       return all.sort();
     };
     await expect.poll(keys).toEqual([`${requestId}.json`, `${requestId}.rows`]);

@@ -5,13 +5,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNode, type KubernetesNode } from '../../support/node.ts';
 import { canHoldNode } from '../../support/node/machine.ts';
 import { startNodePinot } from '../../support/node/pinot.ts';
 import { buildPodImage } from '../../support/node/pod-image.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
+import { until } from '../../support/until.ts';
 
 const obstacle = canHoldNode();
 const IMAGE = 'olap-warden.test/answers:1';
@@ -97,9 +98,7 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
     await node.importImage(archive);
     const items = [namespace, deployment, service('answers', {}), service('headless', { clusterIP: 'None' })];
     await node.mustKubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
-    await node.mustKubectl([...inNamespace, 'rollout', 'status', 'deployment/answers', '--timeout=120s'], {
-      timeoutMs: 130_000,
-    });
+    await node.mustKubectl([...inNamespace, 'rollout', 'status', 'deployment/answers', KUBECTL_TIMEOUT]);
   }, 1_800_000); // on a new machine the parts are built first
 
   afterAll(async () => {
@@ -128,12 +127,11 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
     const names = new Set<string>();
     const answer = async () => (await fetch(url, { headers: { connection: 'close' } })).text();
     // The endpoints are active after kube-proxy's next synchronisation, within about a second.
-    const deadline = Date.now() + 20_000;
-    while (names.size < 2 && Date.now() < deadline) {
+    await until('both pods have answered', async () => {
       const name = await answer().catch(() => undefined);
       if (name !== undefined) names.add(name);
-      if (names.size < 2) await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+      return names.size === 2;
+    });
     expect([...names]).toEqual([expect.stringMatching(/^answers-/), expect.stringMatching(/^answers-/)]);
     expect(await inPod("fetch('http://answers/').then(async (r) => console.log(await r.text()))")).toMatch(/^answers-/);
   });
@@ -158,25 +156,21 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
     }
   });
 
-  it(
-    "runs a Pinot in the node's network, whose brokers pods find through its controller",
-    { timeout: 240_000 },
-    async () => {
-      const pinot = await startNodePinot(node, { tables: ['customers'] });
-      try {
-        expect(await pinot.client.query('SELECT COUNT(*) FROM customers')).toContain('"rows":[[20000]]');
-        const script = `fetch('${pinot.inside.controllerUrl}/v2/brokers/tables/customers').then(async (answer) => {
+  it("runs a Pinot in the node's network, whose brokers pods find through its controller", async () => {
+    const pinot = await startNodePinot(node, { tables: ['customers'] });
+    try {
+      expect(await pinot.client.query('SELECT COUNT(*) FROM customers')).toContain('"rows":[[20000]]');
+      const script = `fetch('${pinot.inside.controllerUrl}/v2/brokers/tables/customers').then(async (answer) => {
         const [{ host, port }] = await answer.json();
         const body = JSON.stringify({ sql: 'SELECT COUNT(*) FROM customers' });
         const result = await fetch('http://' + host + ':' + port + '/query/sql', { method: 'POST', body });
         console.log(JSON.stringify((await result.json()).resultTable.rows));
       })`;
-        expect(await inPod(script)).toBe('[[20000]]');
-      } finally {
-        await pinot.stop();
-      }
-    },
-  );
+      expect(await inPod(script)).toBe('[[20000]]');
+    } finally {
+      await pinot.stop();
+    }
+  });
 
   it('leaves no change on the host', async () => {
     const name = node.directory.split('/').at(-1) ?? '';
@@ -189,7 +183,7 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
 });
 
 describe.skipIf(obstacle !== undefined)('a node whose owner is killed', () => {
-  it('ends and leaves no change on the host', { timeout: 300_000 }, async () => {
+  it('ends and leaves no change on the host', async () => {
     const support = join(root, 'test/support/node.ts');
     const script = `const { startNode } = await import(${JSON.stringify(support)});
       const node = await startNode({ dns: false });
@@ -203,9 +197,7 @@ describe.skipIf(obstacle !== undefined)('a node whose owner is killed', () => {
     const name = directory.split('/').at(-1) ?? '';
     expect(await cgroupsOf(name)).toContain('memory');
     owner.kill('SIGKILL');
-    const deadline = Date.now() + 20_000;
-    while (existsSync(directory) && Date.now() < deadline) await sleep(100);
-    expect(existsSync(directory)).toBe(false);
-    expect(await cgroupsOf(name)).toEqual([]);
+    await until('the folder is removed', () => !existsSync(directory));
+    await until('its cgroups are removed', async () => (await cgroupsOf(name)).length === 0);
   });
 });

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { curlLines, welcome } from '../../../tools/dev/welcome.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 interface Seen {
   readonly method: string | undefined;
@@ -45,7 +46,7 @@ describe('the lines that `make run` prints', () => {
     const table = { name: 'orders', orderBy: 'orderId' };
     const tokenFile = join(folder, 'admin-token');
     const lines = curlLines({ url, metricsUrl: url, tokenFile, controllerUrl: url, table });
-    await promisify(execFile)('sh', ['-c', lines[index] ?? ''], { timeout: 10_000 });
+    await promisify(execFile)('sh', ['-c', lines[index] ?? ''], { timeout: WAIT_LIMIT_MS });
   }
 
   it('create a role', async () => {

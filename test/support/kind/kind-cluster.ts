@@ -9,6 +9,7 @@ import { runCommand, type CommandOptions, type CommandResult } from '../node/com
 import { listen } from '../node/relay.ts';
 import type { Cluster } from './cluster.ts';
 import { kindConfig, RELAY_PORTS, relayPod } from './config.ts';
+import { KUBECTL_TIMEOUT } from '../limits.ts';
 
 /** The image of kind's node has 400 MB, and comes over the network the first time. */
 const CREATE_LIMIT_MS = 900_000;
@@ -84,7 +85,7 @@ export class KindCluster implements Cluster {
     if (this.#image === undefined) throw new Error('call importImage() before reach(), which uses its image');
     const pod = relayPod({ port, host: reached.hostname, target: portOf(reached), image: this.#image });
     await this.mustKubectl(['apply', '-f', '-'], { input: JSON.stringify(pod) });
-    const ready = ['wait', '-n', 'default', '--for=condition=Ready', '--timeout=60s', `pod/relay-${port}`];
+    const ready = ['wait', '-n', 'default', '--for=condition=Ready', KUBECTL_TIMEOUT, `pod/relay-${port}`];
     await this.mustKubectl(ready, { timeoutMs: 70_000 });
     const { stdout } = await must(['docker', 'port', this.#node, `${port}/tcp`]);
     reached.hostname = '127.0.0.1';

@@ -1,5 +1,6 @@
 import { policy, role, roleAssignment, serviceToken, withMeta } from '../../builders/resources.ts';
 import { eventually } from '../operator.ts';
+import { KUBECTL_TIMEOUT } from '../limits.ts';
 
 /** The cluster of both exercises, in which an operator runs. */
 export interface Hands {
@@ -10,11 +11,9 @@ export interface Hands {
   readonly createAsGateway: (object: object) => Promise<void>;
 }
 
-const ABANDONED_LIMIT_MS = 120_000;
-
 /** Makes an operator use all its functions, except those that depend on its settings. */
 export async function exerciseOperator({ kubectl, apply, createAsGateway }: Hands): Promise<void> {
-  await kubectl('wait', '--for=create', '--timeout=20s', 'roles.olapwarden.io/system-admin');
+  await kubectl('wait', '--for=create', KUBECTL_TIMEOUT, 'roles.olapwarden.io/system-admin');
   // As if the gateway had ended before it wrote the hash: the operator deletes it after a minute.
   const byRest = {
     labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
@@ -23,9 +22,9 @@ export async function exerciseOperator({ kubectl, apply, createAsGateway }: Hand
   await createAsGateway(serviceToken('abandoned', {}, withMeta(byRest)));
   await apply(policy('read'), role('analysts', { policies: ['read'] }));
   await apply(serviceToken('exercised', { secretName: 'exercised-token' }));
-  await kubectl('wait', '--for=jsonpath={.status.state}=Unassigned', '--timeout=20s', 'otoken/exercised');
+  await kubectl('wait', '--for=jsonpath={.status.state}=Unassigned', KUBECTL_TIMEOUT, 'otoken/exercised');
   await kubectl('annotate', 'otoken', 'exercised', 'olapwarden.io/rotate-at=1');
-  await kubectl('wait', '--for=jsonpath={.status.observedRotateAt}=1', '--timeout=20s', 'otoken/exercised');
+  await kubectl('wait', '--for=jsonpath={.status.observedRotateAt}=1', KUBECTL_TIMEOUT, 'otoken/exercised');
   await kubectl('delete', 'otoken', 'exercised');
   // Also without a garbage collector: the operator deletes them itself.
   await eventually(
@@ -49,7 +48,6 @@ export async function exerciseOperator({ kubectl, apply, createAsGateway }: Hand
   await eventually(
     () => kubectl('get', 'otoken', '-o', 'name'),
     (names) => !names.includes('/abandoned'),
-    ABANDONED_LIMIT_MS,
   );
 }
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { WAIT_LIMIT_MS } from '../limits.ts';
 
 const run = promisify(execFile);
 
@@ -57,6 +58,6 @@ export class Pki {
   }
 
   async #openssl(args: readonly string[]): Promise<void> {
-    await run('openssl', args, { cwd: this.directory, timeout: 30_000 });
+    await run('openssl', args, { cwd: this.directory, timeout: WAIT_LIMIT_MS });
   }
 }

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WAIT_LIMIT_MS } from '../limits.ts';
 
 /**
  * Kills the processes of the last list, and removes the folder, as soon as its standard input ends, which the kernel does when this
@@ -61,7 +62,7 @@ export class Processes {
   }
 
   /** Waits until `ready` returns true. @throws with the end of the log if the program exits or the time is over. */
-  async waitUntil(name: string, ready: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+  async waitUntil(name: string, ready: () => Promise<boolean>, timeoutMs = WAIT_LIMIT_MS): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     while (!(await ready())) {
       if (!this.running(name)) throw new Error(`${name} ended before it was ready:\n${await this.logTail(name)}`);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { WAIT_LIMIT_MS } from '../limits.ts';
 
 export interface CommandResult {
   /** -1 when a signal ended it, which the time limit does too. */
@@ -11,7 +12,7 @@ export interface CommandResult {
 export interface CommandOptions {
   /** What the command reads from its standard input; nothing by default. */
   readonly input?: string;
-  /** A minute by default. */
+  /** {@link WAIT_LIMIT_MS} and what the command needs besides, by default. */
   readonly timeoutMs?: number;
   /** Besides those of this process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -23,7 +24,7 @@ export async function runCommand(command: readonly string[], options: CommandOpt
   if (file === undefined) throw new Error('the command is empty');
   const child = spawn(file, args, {
     env: { ...process.env, ...options.env },
-    timeout: options.timeoutMs ?? 60_000,
+    timeout: options.timeoutMs ?? WAIT_LIMIT_MS + 30_000,
     killSignal: 'SIGKILL',
   });
   child.stdin.on('error', () => {}); // it may end before it has read everything; its exit code is used

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { homedir, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { WAIT_LIMIT_MS } from '../limits.ts';
 
 const MIN_MEMORY_GB = 6;
 const CONTROLLERS = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids'];
@@ -77,7 +78,7 @@ function forbiddenNamespaces(): string | undefined {
     // Containers without all privileges cannot mount sysfs, even if namespaces are allowed.
     execFileSync('unshare', [...namespaces, 'mount', '-t', 'sysfs', 'sysfs', '/sys'], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: 10_000,
+      timeout: WAIT_LIMIT_MS,
     });
     return undefined;
   } catch (error) {

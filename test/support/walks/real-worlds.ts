@@ -7,13 +7,12 @@ import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
 import { FolderStore } from '../../../src/store/folder/folder-store.ts';
 import type { ControlPlaneClient } from '../control-plane.ts';
 import { storeWorld, type World } from './store-world.ts';
+import { WAIT_LIMIT_MS } from '../limits.ts';
 
 /** A world that holds files or connections. */
 export interface OpenWorld extends World {
   readonly close: () => Promise<void>;
 }
-
-const SYNC_LIMIT_MS = 60_000;
 
 /** Two gateways at a folder of manifests. They are in one process, as a folder has only one. @param parent of the folder */
 export async function folderWorld(parent = tmpdir()): Promise<OpenWorld> {
@@ -40,7 +39,7 @@ export async function kubernetesWorld(plane: ControlPlaneClient): Promise<OpenWo
     const transport = new KubernetesTransport(load, { namespace });
     return { transport, store: new KubernetesStore({ transport }) };
   });
-  await Promise.all(gateways.map(({ store }) => store.synced(AbortSignal.timeout(SYNC_LIMIT_MS))));
+  await Promise.all(gateways.map(({ store }) => store.synced(AbortSignal.timeout(WAIT_LIMIT_MS))));
   return {
     ...storeWorld(gateways.map(({ store }) => store)),
     close: async () => {

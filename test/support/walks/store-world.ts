@@ -4,6 +4,7 @@ import type { ResourceByKind } from '../../../src/resources/kinds.ts';
 import type { ResourceStore } from '../../../src/store/resource-store.ts';
 import { isStoreError } from '../../../src/access/errors.ts';
 import { objectsOf, type State } from './start.ts';
+import { WAIT_LIMIT_MS } from '../limits.ts';
 
 /** One store for each gateway of a deployment. */
 export interface World {
@@ -16,7 +17,6 @@ export interface World {
 
 type Kind = keyof ReturnType<typeof objectsOf>;
 const KINDS: readonly Kind[] = ['RoleAssignment', 'Role', 'Policy', 'ServiceToken'];
-const SETTLE_LIMIT_MS = 120_000;
 
 /** A world over real stores, which is used for one walk after the other. */
 export function storeWorld(stores: readonly ResourceStore[]): World {
@@ -71,7 +71,7 @@ async function removed(store: ResourceStore, kind: Kind, name: string): Promise<
 
 /** Resolves when every gateway's view is what the store contains. */
 async function settled(stores: readonly ResourceStore[]): Promise<void> {
-  const deadline = Date.now() + SETTLE_LIMIT_MS;
+  const deadline = Date.now() + WAIT_LIMIT_MS;
   for (const kind of KINDS) {
     const current = versions(await stores[0]!.readAll(kind));
     for (const store of stores) {

@@ -48,13 +48,13 @@ describe('the command line', () => {
       ['operator', '--port', 'x', '--log-level', 'loud'],
       'flag --port: `port`: `x` is not an integer\nflag --log-level: ',
     ],
-  ])('reports the problem in %j', { timeout: 60_000 }, async (args, message) => {
+  ])('reports the problem in %j', async (args, message) => {
     const { code, err } = await call(...args);
     expect(code).toBe(2);
     expect(err.startsWith(message), err).toBe(true);
   });
 
-  it('reports a port in use and the setting that selects another', { timeout: 60_000 }, async () => {
+  it('reports a port in use and the setting that selects another', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -73,7 +73,7 @@ describe('the command line', () => {
   });
 });
 
-describe('the launcher', { timeout: 60_000 }, () => {
+describe('the launcher', () => {
   it('runs the program', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['bin/olap-warden.js', '--version'], { cwd: ROOT });
     expect(stdout).toBe('0.1.0\n');

@@ -8,6 +8,7 @@ import { LiveProperties } from '../../../src/config/live-properties.ts';
 import { loadSettings } from '../../../src/config/settings.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { nearest } from '../../../src/resources/nearest.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 let folder: string;
 let live: LiveProperties;
@@ -16,7 +17,7 @@ const changed: string[] = [];
 const restarts: string[] = [];
 /** Completed reads of the file: the next read is scheduled after the end of one. */
 let reads = 0;
-const until = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 60_000, interval: 5 });
+const until = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: WAIT_LIMIT_MS, interval: 5 });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'olap-warden-live-'));

@@ -17,6 +17,7 @@ import './cases-tables.ts';
 import './cases-upsert.ts';
 import { checkCases } from './check-cases.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 /** The location of each part in the snapshot. */
 const CLUSTER_PARTS: Partial<Record<Need, keyof ClusterSnapshot>> = {
@@ -82,7 +83,7 @@ async function runOn(engine: ReplayEngine, concurrency = 12) {
   const run = await runChecks({
     gather,
     settings: resolveSettings({}),
-    signal: AbortSignal.timeout(8_000),
+    signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     clock: systemClock,
     onProgress: (progress) => void told.push(progress),
   });
@@ -178,7 +179,7 @@ describe('a run that evaluates its checks one by one', () => {
     await runChecks({
       gather,
       settings: { ...settings, checks },
-      signal: AbortSignal.timeout(8_000),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
       clock: systemClock,
       onProgress: (progress) => void told.push(progress),
     });

@@ -6,6 +6,7 @@ import { runChecks, type RunResult } from '../../../src/health/run.ts';
 import { resolveSettings } from '../../../src/health/settings.ts';
 import { readRecording, ReplayEngine, tableStats } from '../../support/replay-engine.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 async function runOn(engine: ReplayEngine, only?: string): Promise<RunResult> {
   const gather = createGather({ engine, clock: systemClock, settleMs: 1, attempts: 1 });
@@ -14,7 +15,7 @@ async function runOn(engine: ReplayEngine, only?: string): Promise<RunResult> {
   return runChecks({
     gather,
     settings: { ...settings, checks },
-    signal: AbortSignal.timeout(8_000),
+    signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     clock: systemClock,
   });
 }
@@ -91,7 +92,7 @@ describe('a recorded cluster of 1.5.1', () => {
     const run = await runChecks({
       gather,
       settings: { ...settings, checks },
-      signal: AbortSignal.timeout(8_000),
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
       clock: systemClock,
     });
     // up: 4897 + 5125 + 4996, dd: 2435 + 2565.

@@ -10,12 +10,13 @@ import { credentialFromFile } from '../../../src/pinot/credential.ts';
 import type { Engine, EngineResponse, KnownTables } from '../../../src/pinot/types.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 let now = 0;
 let fakes: FakeEngine[] = [];
 let engines: Engine[] = [];
 const NOWHERE = 'http://127.0.0.1:1';
-const PATIENT = { timeout: 60_000, interval: 5 };
+const PATIENT = { timeout: WAIT_LIMIT_MS, interval: 5 };
 
 async function fake(): Promise<FakeEngine> {
   const made = new FakeEngine();

@@ -9,6 +9,7 @@ import type { EngineEndpoint, EngineResponse } from '../../../src/pinot/types.ts
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, submission } from '../results/answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const MB = 1024 * 1024;
 const closers: (() => unknown)[] = [];
@@ -182,7 +183,7 @@ describe('a response in pieces', () => {
       response.writeHead(200, { 'content-encoding': coding });
       response.end(coding === 'gzip' ? gzipSync(text) : text);
     });
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
     const store = new MemoryStore({ maxBytes: 64 * MB });
     const outcome = await storeAnswer(await ask(endpoint), store, submission(), signal);
     if (outcome.kind !== 'stored') throw new Error('not stored');

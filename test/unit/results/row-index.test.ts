@@ -3,6 +3,7 @@ import { readPage } from '../../../src/results/page.ts';
 import { decodeIndex, encodeIndex, RowIndexBuilder } from '../../../src/results/row-index.ts';
 import type { ResultReader, ResultRecord } from '../../../src/results/result-store.ts';
 import { collect, rowTexts, submission } from './answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 describe('the row index', () => {
   it('doubles its stride when it is full', () => {
@@ -56,7 +57,7 @@ describe('a page', () => {
   it.each([1, 4, 16, 128])(
     'contains exactly the requested rows with stride %i, read at once or streamed',
     async (stride) => {
-      const signal = AbortSignal.timeout(60_000);
+      const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
       for (const wholeBytes of [undefined, 0]) {
         for (const [offset, numRows] of [
           [0, 100],
@@ -80,7 +81,9 @@ describe('a page', () => {
 
   it('fails when the index does not match the rows', async () => {
     const reader = { ...readerOf(16), read: async () => [Buffer.from('[1],')] };
-    await expect(readPage(reader, { offset: 5, numRows: 3 }, {}, AbortSignal.timeout(60_000))).rejects.toMatchObject({
+    await expect(
+      readPage(reader, { offset: 5, numRows: 3 }, {}, AbortSignal.timeout(WAIT_LIMIT_MS)),
+    ).rejects.toMatchObject({
       code: 'store-unavailable',
     });
   });

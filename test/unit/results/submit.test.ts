@@ -7,6 +7,7 @@ import type { ResultStore, ResultWriter } from '../../../src/results/result-stor
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, submission } from './answers.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const MB = 1024 * 1024;
 const PIECE = 64 * 1024;
@@ -53,7 +54,7 @@ describe('a submission to a slow store', () => {
     );
     const response: EngineResponse = { status: 200, headers: { 'content-encoding': coding }, body };
     const { store, release, writing } = blocked(new MemoryStore({ maxBytes: 64 * MB }));
-    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(60_000));
+    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
     await expect.poll(writing).toBe(1);
     for (let i = 0; i < 200; i++) await turn();
     // Half a megabyte being written, and the buffers of the streams.

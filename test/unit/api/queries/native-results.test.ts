@@ -25,7 +25,6 @@ const BOB: Principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@ex
 const HOUR_MS = 3_600_000;
 const START = 1_700_000_000_000;
 /** Limit of waits for a state, also on a busy machine. */
-const PATIENT = { timeout: 60_000 };
 
 interface PageBody {
   readonly requestId: string;
@@ -497,7 +496,7 @@ describe('results in the engine’s cursors', () => {
       expect(text.includes(`"rows":[${rows.join(',')}]}`)).toBe(true);
       expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
     }
-    await expect.poll(() => readdir(join(folder, 'temp-0')), PATIENT).toEqual([]);
+    await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
     expect((await readdir(join(folder, 'data-0'))).filter((name) => name.endsWith('.rows'))).toHaveLength(2);
   });
 
@@ -562,7 +561,7 @@ describe('results in the engine’s cursors', () => {
     });
     await expect(call).rejects.toThrow();
     await closed.promise;
-    await expect.poll(() => gateway.service.data.queries.isBeingRead(id), PATIENT).toBe(false);
+    await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
     resultBroker().intercept = () => false;
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
   });
@@ -585,8 +584,8 @@ describe('results in the engine’s cursors', () => {
           controller.abort();
         }),
       );
-      await expect.poll(() => readdir(join(folder, 'temp-0')), PATIENT).toEqual([]);
-      await expect.poll(() => gateway.service.data.queries.isBeingRead(id), PATIENT).toBe(false);
+      await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
+      await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
 
       const client = new AbortController();
       const closed = Promise.withResolvers<void>();
@@ -635,7 +634,7 @@ describe('results in the engine’s cursors', () => {
       const remaining = async () =>
         (await gateway.app.inject('/query/resultStore')).json<{ resultMetadataList: { requestId: string }[] }>()
           .resultMetadataList;
-      await expect.poll(remaining, PATIENT).toHaveLength(1);
+      await expect.poll(remaining).toHaveLength(1);
       expect(first.disk.size + second.disk.size).toBe(1);
       expect(ids).toContain((await remaining())[0]!.requestId);
     },

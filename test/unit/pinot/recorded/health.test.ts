@@ -7,6 +7,7 @@ import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../src/pinot/types.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { StrictPinot } from '../../../support/strict-pinot.ts';
+import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 
 // A run of all checks on a real Pinot 1.5.1 with two databases and a logical table, replayed: each request must be one that was recorded. Realtime tables are in
 // test/unit/health/recorded.test.ts.
@@ -20,7 +21,7 @@ beforeAll(async () => {
   run = await runChecks({
     gather: createGather({ engine, clock: systemClock, settleMs: 1, attempts: 1 }),
     settings: resolveSettings({}),
-    signal: AbortSignal.timeout(50_000),
+    signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     clock: systemClock,
   });
 });

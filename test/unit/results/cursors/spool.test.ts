@@ -9,13 +9,14 @@ import { QueryError } from '../../../../src/results/errors.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
 import { FileStore } from '../../../../src/results/stores/file/file-store.ts';
 import { answerText, collect, responseOf, rowTexts } from '../answers.ts';
+import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 
 describe('the spool', () => {
   let folder: string;
   let store: FileStore;
   let held: number;
   let begun: number;
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
   const temporary = (): Promise<string[]> => readdir(join(folder, 'temp'));
 
   beforeEach(async () => {

@@ -13,6 +13,7 @@ import { createGatewayClient, type GatewayClient } from '../../../../src/results
 import type { GatewayAddress } from '../../../../src/results/peers/peers.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { freePorts } from '../../../support/kubernetes/processes.ts';
+import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 
 const NOW = 1_000_000;
 const OLD = '11111111-000000000000000000000000000001';
@@ -96,7 +97,7 @@ async function clean(
       metrics: resultCleanerMetrics(new Registry()),
       gatewayTimeoutMs: GATEWAY_TIMEOUT_MS,
     },
-    AbortSignal.timeout(60_000),
+    AbortSignal.timeout(WAIT_LIMIT_MS),
   );
   return outcomes.map(({ deleted, error }) => ({ deleted, error }));
 }
@@ -120,7 +121,7 @@ describe('the cleaner', () => {
     const clock = new FakeClock();
     const cleaned = clean([{ host: '127.0.0.1', port }], clock);
     // Only the time-out of the silent gateway is left: the work on the others is complete.
-    await vi.waitFor(() => expect([silent.seen.length, clock.timers]).toEqual([1, 1]), { timeout: 60_000 });
+    await vi.waitFor(() => expect([silent.seen.length, clock.timers]).toEqual([1, 1]), { timeout: WAIT_LIMIT_MS });
     await clock.advance(GATEWAY_TIMEOUT_MS);
     expect(await cleaned).toEqual([
       { deleted: 0, error: expect.stringContaining('timed out') },

@@ -8,6 +8,7 @@ import { DEFAULT_PAGINATION_SETTINGS, type StorageCleanerSettings } from '../../
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../../src/results/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
+import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 
 const MB = 1024 * 1024;
 const QUOTA: StorageCleanerSettings = { enabled: true, maxStorageMb: 100, criticalPercent: 90, targetPercent: 60 };
@@ -60,7 +61,7 @@ describe('the retention', () => {
   let retention: Retention;
   let quota: StorageCleanerSettings;
   let seed = 0;
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
 
   beforeEach(() => {
     store = new MemoryStore({ maxBytes: 64 * MB });

@@ -4,6 +4,7 @@ import { HttpError } from '../../../../../src/api/server/errors.ts';
 import { Limits, parseLimits, type LimitsOptions } from '../../../../../src/api/server/bounds/limits.ts';
 import { listen } from '../../../../../src/api/server/server.ts';
 import { ALICE, TEST_TOKEN, testApp } from '../../../../support/app.ts';
+import { WAIT_LIMIT_MS } from '../../../../support/limits.ts';
 
 let now = 0;
 const limits = (options: Partial<LimitsOptions> = {}) =>
@@ -77,7 +78,7 @@ describe('a query whose client disconnects during authentication', () => {
     app.server.prependListener('connection', (accepted: Socket) => accepted.once('close', () => left.resolve()));
     const socket = connect(port, '127.0.0.1');
     socket.write(`POST /timeseries/api HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_TOKEN}\r\n\r\n`);
-    await vi.waitFor(() => expect(asked).toBe(1), { timeout: 60_000 });
+    await vi.waitFor(() => expect(asked).toBe(1), { timeout: WAIT_LIMIT_MS });
     socket.destroy();
     await left.promise;
     checked.resolve();

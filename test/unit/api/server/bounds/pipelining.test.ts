@@ -4,8 +4,6 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveSequentially } from '../../../../../src/api/server/bounds/pipelining.ts';
 
-const SOON = { timeout: 60_000 };
-
 let server: Server | undefined;
 afterEach(() => {
   server?.closeAllConnections();
@@ -59,12 +57,12 @@ describe('pipelined requests', () => {
     const running = await start((request) => void request.resume());
     const socket = await open(running.port);
     socket.write(requests(3));
-    await expect.poll(running.parsed, SOON).toBe(3);
+    await expect.poll(running.parsed).toBe(3);
     expect(running.started).toEqual(['/0']);
     running.openResponses[0]?.end('first');
-    await expect.poll(() => running.started, SOON).toEqual(['/0', '/1']);
+    await expect.poll(() => running.started).toEqual(['/0', '/1']);
     running.openResponses[1]?.end('second');
-    await expect.poll(() => running.started, SOON).toEqual(['/0', '/1', '/2']);
+    await expect.poll(() => running.started).toEqual(['/0', '/1', '/2']);
     running.openResponses[2]?.end('third');
     let text = '';
     for await (const chunk of socket) {
@@ -82,13 +80,13 @@ describe('pipelined requests', () => {
     });
     const socket = await open(running.port);
     socket.write(requests(100));
-    await expect.poll(running.parsed, SOON).toBe(100);
+    await expect.poll(running.parsed).toBe(100);
     await eventLoopTurns(10);
     socket.write(requests(100));
     await eventLoopTurns(100);
     expect([running.parsed(), running.started.length]).toEqual([100, 1]);
     release.resolve();
-    await expect.poll(() => running.started.length, SOON).toBe(200);
+    await expect.poll(() => running.started.length).toBe(200);
     socket.destroy();
   });
 
@@ -106,7 +104,7 @@ describe('pipelined requests', () => {
     const running = await start((request) => void request.resume());
     const socket = await open(running.port);
     socket.write(requests(5));
-    await expect.poll(running.parsed, SOON).toBe(5);
+    await expect.poll(running.parsed).toBe(5);
     const closed = once(running.openResponses[0] as ServerResponse, 'close');
     socket.destroy();
     await closed;

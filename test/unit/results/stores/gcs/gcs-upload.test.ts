@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../../../src/platform/clock.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { Crc32c } from '../../../../../src/results/stores/gcs/crc32c.ts';
 import { GcsUpload } from '../../../../../src/results/stores/gcs/gcs-upload.ts';
+import { WAIT_LIMIT_MS } from '../../../../support/limits.ts';
 
 const MB = 1024 * 1024;
 const IMPATIENT: Clock = { ...systemClock, schedule: (callback) => systemClock.schedule(callback, 0) };
@@ -76,7 +77,11 @@ interface UploadOptions {
 }
 
 /** By default, retries are not delayed. */
-function upload({ signal = AbortSignal.timeout(60_000), opened, clock = IMPATIENT }: UploadOptions = {}): GcsUpload {
+function upload({
+  signal = AbortSignal.timeout(WAIT_LIMIT_MS),
+  opened,
+  clock = IMPATIENT,
+}: UploadOptions = {}): GcsUpload {
   const { port } = server.address() as AddressInfo;
   const start = async (): Promise<string> => {
     await opened;
@@ -142,7 +147,7 @@ describe('a resumable upload', () => {
     const clock = new FakeClock();
     const sent = send(bytes(100), upload({ signal: caller.signal, clock }));
     sent.catch(() => undefined);
-    await vi.waitFor(() => expect(clock.timers).toBe(1), { timeout: 60_000 });
+    await vi.waitFor(() => expect(clock.timers).toBe(1), { timeout: WAIT_LIMIT_MS });
     caller.abort();
     await expect(sent).rejects.toMatchObject({ name: 'AbortError' });
     expect([session.requests, clock.timers]).toEqual([1, 0]);
