@@ -11,6 +11,7 @@ import { generateChartCrds, generateChartManifests, generateChartReadme } from '
 import { generateConfiguration } from './generate/configuration.ts';
 import { generateCheckIndex } from './generate/check-index.ts';
 import { generateCrds } from './generate/crds.ts';
+import { generateCrdsChart } from './generate/crds-chart.ts';
 import { generateDashboard } from './generate/dashboard.ts';
 import { generateFieldReference } from './generate/field-reference.ts';
 import { generateOpenApi } from './generate/openapi.ts';
@@ -30,6 +31,7 @@ const GENERATORS: readonly Generator[] = [
   generateConfiguration,
   generateCheckIndex,
   generateCrds,
+  generateCrdsChart,
   generateDashboard,
   generateFieldReference,
   generateOpenApi,

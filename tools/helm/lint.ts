@@ -1,7 +1,7 @@
 // `make lint-chart`: runs helm lint, kubeconform and helm-unittest for all tested combinations. Requires neither network nor cluster.
 import { join } from 'node:path';
 import { COMBINATIONS, FOREIGN_KINDS, REQUIRED } from './combinations.ts';
-import { CHART, helmTools, output, render } from './render.ts';
+import { CHART, CRDS_CHART, helmTools, output, render } from './render.ts';
 
 /** Schemas of Kubernetes' own kinds, written by schemas.ts. */
 const SCHEMAS = join(import.meta.dirname, 'schemas/{{ .ResourceKind }}.json');
@@ -17,6 +17,8 @@ async function lint(): Promise<void> {
     const checked = await output(join(tools, 'kubeconform'), conform, await render(helm, combination));
     process.stdout.write(`✓ ${combination.name}: ${checked.trim()}\n`);
   }
+  await output(helm, ['lint', '--strict', '--quiet', CRDS_CHART]);
+  await output(join(tools, 'kubeconform'), conform, await output(helm, ['template', 'crds', CRDS_CHART]));
   process.stdout.write(await output(join(tools, 'helm-unittest'), ['--strict', CHART]));
 }
 

@@ -5,6 +5,8 @@ import { ADMISSION_APIS, REQUIRED, type Combination } from './combinations.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 export const CHART = join(ROOT, 'charts/olap-warden');
+/** The chart of the custom resource definitions alone. */
+export const CRDS_CHART = join(ROOT, 'charts/olap-warden-crds');
 
 /** The folder of helm, kubeconform and helm-unittest. The first call on a machine builds them, which takes minutes. */
 export async function helmTools(): Promise<string> {

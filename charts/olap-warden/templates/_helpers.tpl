@@ -164,9 +164,15 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- if $properties }}{{ toYaml $properties }}{{ end -}}
 {{- end -}}
 
+{{/* dict root name: the name of an object outside the release's namespace. The suffix keeps releases of one name in several namespaces apart. */}}
+{{- define "olap-warden.clusterName" -}}
+{{ .name }}.{{ .root.Release.Namespace }}
+{{- end -}}
+
 {{/*
-dict root path: the objects of a file in manifests/, renamed after the release and moved to its namespace. Admission rules are bound to
-that namespace, so that several releases do not affect each other.
+dict root path: the objects of a file in manifests/, renamed after the release and moved to its namespace. Cluster-scoped objects and
+references to them get the namespace as a suffix, and admission rules are bound to the namespace, so that several releases do not affect
+each other.
 */}}
 {{- define "olap-warden.derive" -}}
 {{- $root := .root -}}
@@ -177,6 +183,11 @@ that namespace, so that several releases do not affect each other.
 {{- $_ := set $object.metadata "labels" (merge (include "olap-warden.labels" $root | fromYaml) $object.metadata.labels) }}
 {{- if has $object.kind (list "ServiceAccount" "Role" "RoleBinding" "ConfigMap") }}
 {{- $_ := set $object.metadata "namespace" $root.Release.Namespace }}
+{{- else }}
+{{- $_ := set $object.metadata "name" (include "olap-warden.clusterName" (dict "root" $root "name" $object.metadata.name)) }}
+{{- end }}
+{{- if eq "ClusterRole" (dig "roleRef" "kind" "" $object) }}
+{{- $_ := set $object.roleRef "name" (include "olap-warden.clusterName" (dict "root" $root "name" $object.roleRef.name)) }}
 {{- end }}
 {{- if not $root.Values.rbac.aggregate }}
 {{- range list "view" "edit" "admin" }}
@@ -190,10 +201,10 @@ that namespace, so that several releases do not affect each other.
 {{- $_ := set . "namespace" $root.Release.Namespace }}
 {{- end }}
 {{- if hasSuffix "AdmissionPolicyBinding" $object.kind }}
+{{- $_ := set $object.spec "policyName" (include "olap-warden.clusterName" (dict "root" $root "name" $object.spec.policyName)) }}
 {{- $_ := set $object.spec "matchResources" (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $root.Release.Namespace))) }}
 {{- end }}
-{{- /* The name of the ClusterRole that a binding refers to is renamed with all others, above. */}}
-{{- if or (not (hasSuffix "-token-review" $object.metadata.name)) $root.Values.rbac.tokenReview }}
+{{- if or (not (contains "-token-review." $object.metadata.name)) $root.Values.rbac.tokenReview }}
 ---
 {{ toYaml $object }}
 {{- end }}

@@ -46,12 +46,12 @@ beforeAll(async () => {
       'create',
       'rolebinding',
       user,
-      '--clusterrole=olap-warden-admin',
+      '--clusterrole=olap-warden-admin.olap',
       `--user=${user}`,
     ]);
   }
   // Only Carol has no right to grant access.
-  const delegation = '--clusterrole=olap-warden-delegation';
+  const delegation = '--clusterrole=olap-warden-delegation.olap';
   const users = ['--user=alice', '--user=bob'];
   await api.mustKubectl(['-n', namespace, 'create', 'rolebinding', 'delegation', delegation, ...users]);
   // The API server applies rules and aggregated roles shortly after they are stored.
@@ -159,7 +159,7 @@ describe('authors', () => {
       'create',
       'rolebinding',
       'namesake',
-      '--clusterrole=olap-warden-admin',
+      '--clusterrole=olap-warden-admin.olap',
       `--user=${user}`,
     ]);
     await eventually(
