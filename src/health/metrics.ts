@@ -5,7 +5,11 @@ import {
   type ClusterHealthReportStatus,
 } from '../resources/cluster-health-report.ts';
 import { CATALOGUE } from './catalogue.ts';
+import { evaluatedResult, unevaluatedRuns } from './report.ts';
 import { nextRunAt } from './schedule.ts';
+
+/** Prometheus stores label values in its index, so long names are cut. */
+const MAX_LABEL_LENGTH = 128;
 
 const OUTCOMES = ['success', 'unreachable', 'deadline', 'error'] as const;
 /**
@@ -41,6 +45,7 @@ export const NO_METRICS: HealthMetrics = {
 export function healthMetrics(registry: Registry, getReports: ReportSource): HealthMetrics {
   const registers = [registry];
   checkGauges(registers, getReports);
+  entityGauge(registers, getReports);
   runGauges(registers, getReports);
   const runs = new Counter({
     name: 'olap_warden_health_runs_total',
@@ -100,12 +105,51 @@ function checkGauges(registers: Registry[], getReports: ReportSource): void {
     for (const { name } of CATALOGUE) set(name, evaluated.get(name) === true ? 1 : 0);
   });
   gauge(
+    'failing',
+    '1 if the latest run that could evaluate the check found a fault, else 0; absent if no run could.',
+    ({ checks = [] }, set) => {
+      for (const check of checks) {
+        const evaluated = evaluatedResult(check, undefined);
+        if (evaluated !== undefined) set(check.name, evaluated.status === 'FAIL' ? 1 : 0);
+      }
+    },
+  );
+  gauge(
+    'unevaluated_runs',
+    'Number of runs in a row that could not evaluate the check; 0 if the latest could.',
+    ({ checks = [] }, set) => {
+      for (const check of checks) set(check.name, unevaluatedRuns(check));
+    },
+  );
+  gauge(
     'since_timestamp_seconds',
     'Time when the check last changed its status, seconds since the epoch.',
     ({ checks = [] }, set) => {
       for (const { name, since } of checks) if (since !== undefined) set(name, Date.parse(since) / 1000);
     },
   );
+}
+
+/** At most three series for each failing check of a report. */
+function entityGauge(registers: Registry[], getReports: ReportSource): Gauge {
+  return new Gauge({
+    name: 'olap_warden_health_check_entity_info',
+    help: 'The first entities that a failing check names, always 1.',
+    labelNames: ['check', 'report', 'position', 'entity_type', 'entity'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name: report, status } of getReports()) {
+        for (const check of status?.checks ?? []) {
+          const entities = evaluatedResult(check, undefined)?.entities ?? [];
+          for (const [index, { entityType, entity }] of entities.entries()) {
+            const labels = { entity_type: entityType, entity: entity.slice(0, MAX_LABEL_LENGTH) };
+            this.set({ check: check.name, report, position: String(index + 1), ...labels }, 1);
+          }
+        }
+      }
+    },
+  });
 }
 
 function runGauges(registers: Registry[], getReports: ReportSource): void {

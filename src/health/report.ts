@@ -1,8 +1,10 @@
-import type {
-  CheckStatus,
-  ClusterHealthReportStatus,
-  Finding,
-  RunningRun,
+import {
+  MAX_NAMED_ENTITIES,
+  type CheckStatus,
+  type ClusterHealthReportStatus,
+  type Finding,
+  type LastEvaluated,
+  type RunningRun,
 } from '../resources/cluster-health-report.ts';
 import { updateConditions, type NewCondition } from '../resources/conditions.ts';
 import type { Condition } from '../resources/meta.ts';
@@ -43,26 +45,68 @@ export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
       pass: result.results.length - failed,
       fail: failed,
       ...(runAt === undefined ? {} : { observedRunAt: runAt.slice(0, 128) }),
-      checks: result.results.map((check) => checkStatus(check, known.get(check.name), result.startedAt, limit)),
+      checks: result.results.map((check) =>
+        checkStatus(check, known.get(check.name), { previous, at: result.startedAt, limit }),
+      ),
     };
     if (limit === 0 || Buffer.byteLength(JSON.stringify(status)) <= MAX_STATUS_BYTES) return status;
   }
 }
 
-function checkStatus(result: CheckResult, before: CheckStatus | undefined, at: Date, limit: number): CheckStatus {
+function checkStatus(
+  result: CheckResult,
+  before: CheckStatus | undefined,
+  { previous, at, limit }: { previous: ClusterHealthReportStatus | undefined; at: Date; limit: number },
+): CheckStatus {
   const { outcome } = result;
-  const since = before?.status === outcome.status ? before.since : undefined;
+  const evaluatedBefore = before === undefined ? undefined : evaluatedResult(before, previous?.lastRunTime);
+  // A run that could not evaluate the check does not end what the last evaluation found.
+  const kept = outcome.couldNotEvaluate ? before : (evaluatedBefore ?? before);
   const findings = outcome.findings.slice(0, limit).map(cutFinding);
   return {
     name: result.name,
     status: outcome.status,
     ...(outcome.couldNotEvaluate ? { couldNotEvaluate: true } : {}),
-    since: since ?? at.toISOString(),
+    ...(outcome.couldNotEvaluate ? { unevaluatedRuns: unevaluatedRuns(before) + 1 } : {}),
+    ...(outcome.couldNotEvaluate && evaluatedBefore !== undefined ? { lastEvaluated: evaluatedBefore } : {}),
+    since: (kept?.status === outcome.status ? kept.since : undefined) ?? at.toISOString(),
     message: cut(outcome.message, 1024),
     findingCount: outcome.findingCount,
     ...(findings.length === 0 ? {} : { findings }),
     durationMs: Math.round(result.durationMs),
   };
+}
+
+/** Runs in a row that could not evaluate the check, up to a status. */
+export function unevaluatedRuns({ couldNotEvaluate, unevaluatedRuns: runs }: Partial<CheckStatus> = {}): number {
+  return couldNotEvaluate === true ? (runs ?? 1) : 0;
+}
+
+/**
+ * The latest result of a check that was evaluated: the check's own, or the one that it carries over.
+ * @param time start of the run with this status
+ * @returns undefined if no run could evaluate the check
+ */
+export function evaluatedResult(check: CheckStatus, time: string | undefined): LastEvaluated | undefined {
+  if (check.couldNotEvaluate === true) return check.lastEvaluated;
+  const entities = namedEntities(check.findings ?? []);
+  return {
+    status: check.status,
+    ...(time === undefined ? {} : { time }),
+    ...(check.since === undefined ? {} : { since: check.since }),
+    findingCount: check.findingCount,
+    ...(entities.length === 0 ? {} : { entities }),
+  };
+}
+
+/** The first entities with a fault, each once. */
+function namedEntities(findings: readonly Finding[]): NonNullable<LastEvaluated['entities']> {
+  const named = new Map<string, { entityType: string; entity: string }>();
+  for (const { entityType, entity, couldNotRead } of findings) {
+    if (named.size === MAX_NAMED_ENTITIES) break;
+    if (couldNotRead !== true) named.set(`${entityType} ${entity}`, { entityType, entity });
+  }
+  return [...named.values()];
 }
 
 /** Cuts the texts to the lengths that the resource's schema allows. */
@@ -73,6 +117,7 @@ function cutFinding(finding: Finding): Finding {
     message: cut(finding.message, 1024),
     ...(finding.observed === undefined ? {} : { observed: cut(finding.observed, 256) }),
     ...(finding.threshold === undefined ? {} : { threshold: cut(finding.threshold, 256) }),
+    ...(finding.couldNotRead === true ? { couldNotRead: true } : {}),
   };
 }
 
@@ -128,20 +173,28 @@ export function runningId(status: ClusterHealthReportStatus | undefined): string
   return status?.running?.id;
 }
 
-/** A check whose status changed between two reports. */
+/** What a run says about a check. */
+export type CheckState = 'passed' | 'failed' | 'not-evaluated';
+
+/** A check whose state changed between two reports. */
 export interface StatusChange {
   readonly name: string;
-  readonly status: 'PASS' | 'FAIL';
+  readonly state: CheckState;
   readonly message: string;
 }
 
-/** Checks whose status differs from the previous report. A check without a previous status counts as passed. */
+/** Checks whose state differs from the previous report. A check without a previous state counts as passed. */
 export function changedChecks(
   previous: ClusterHealthReportStatus | undefined,
   current: ClusterHealthReportStatus,
 ): StatusChange[] {
-  const before = new Map((previous?.checks ?? []).map((check) => [check.name, check.status]));
+  const before = new Map((previous?.checks ?? []).map((check) => [check.name, stateOf(check)]));
   return (current.checks ?? [])
-    .filter((check) => check.status !== (before.get(check.name) ?? 'PASS'))
-    .map(({ name, status, message }) => ({ name, status, message }));
+    .map((check) => ({ name: check.name, state: stateOf(check), message: check.message }))
+    .filter(({ name, state }) => state !== (before.get(name) ?? 'passed'));
+}
+
+function stateOf({ status, couldNotEvaluate }: CheckStatus): CheckState {
+  if (couldNotEvaluate === true) return 'not-evaluated';
+  return status === 'PASS' ? 'passed' : 'failed';
 }

@@ -85,10 +85,42 @@ export const Finding = Type.Object(
     message: Type.String({ maxLength: 1024, description: 'Description of the problem.' }),
     observed: Type.Optional(Type.String({ maxLength: 256, description: 'Measured value.' })),
     threshold: Type.Optional(Type.String({ maxLength: 256, description: 'Allowed value.' })),
+    couldNotRead: Type.Optional(
+      Type.Boolean({ description: 'True when the finding is no fault, but data that could not be read.' }),
+    ),
   },
   { description: 'A problem that a check found.' },
 );
 export type Finding = Static<typeof Finding>;
+
+/** Entities of a check that its metrics and alerts name. */
+export const MAX_NAMED_ENTITIES = 3;
+
+export const LastEvaluated = Type.Object(
+  {
+    status: StringEnum(['PASS', 'FAIL'], { description: 'PASS or FAIL.' }),
+    time: Type.Optional(Type.String({ format: 'date-time', description: 'Start of that run.' })),
+    since: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Time since which the check had that status.' }),
+    ),
+    findingCount: Type.Integer({ description: 'Number of findings of that run.' }),
+    entities: Type.Optional(
+      Type.Array(
+        Type.Object({
+          entityType: Type.String({ maxLength: 32, description: 'Type of the entity, as in findings.' }),
+          entity: Type.String({ maxLength: 512, description: 'Name of the entity.' }),
+        }),
+        {
+          maxItems: MAX_NAMED_ENTITIES,
+          description: 'The first entities that the check found in that run.',
+          'x-kubernetes-list-type': 'atomic',
+        },
+      ),
+    ),
+  },
+  { description: 'The last result that was evaluated, if the latest run could not evaluate the check.' },
+);
+export type LastEvaluated = Static<typeof LastEvaluated>;
 
 export const CheckStatus = Type.Object(
   {
@@ -97,6 +129,12 @@ export const CheckStatus = Type.Object(
     couldNotEvaluate: Type.Optional(
       Type.Boolean({ description: 'True when the check failed because its data could not be read.' }),
     ),
+    unevaluatedRuns: Type.Optional(
+      Type.Integer({
+        description: 'Number of runs in a row that could not evaluate the check; absent if the latest could.',
+      }),
+    ),
+    lastEvaluated: Type.Optional(LastEvaluated),
     since: Type.Optional(
       Type.String({ format: 'date-time', description: 'Time since which the check has this status.' }),
     ),

@@ -13,6 +13,7 @@ export function checkResult(
     entityType: 'table',
     entity: `t${i}_OFFLINE`,
     message: 'it is not well',
+    ...(more.unread === true ? { couldNotRead: true } : {}),
     ...more.finding,
   }));
   return {

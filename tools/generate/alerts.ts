@@ -18,18 +18,73 @@ export function alertName(check: string): string {
  */
 const ANY_PROCESS = 'without (instance, pod, container, endpoint, node)';
 
+/** Selects the series of one check in the report of the alert. An absent namespace is an empty one. */
+const ofAlert = (check: string): string => `{check="${check}",report=%q,namespace=%q}`;
+const query = (expr: string): string => `with printf \`${expr}\` $labels.report $labels.namespace | query`;
+
+/** The number of findings, if the latest run could evaluate the check, and the first entities. */
+function foundBy(check: string): string {
+  const series = (name: string) => `olap_warden_health_check_${name}${ofAlert(check)}`;
+  // Each series is selected twice in the format, so `printf` needs its arguments twice.
+  const count = `with printf \`max(${series('findings')} and ${series('evaluated')} == 1)\` $labels.report $labels.namespace $labels.report $labels.namespace | query`;
+  const entities = query(`max by (position, entity) (${series('entity_info')})`);
+  return [
+    `{{ ${count} }}Findings: {{ . | first | value | printf "%.0f" }}. {{ end }}`,
+    `{{ ${entities} }}First found: {{ range $i, $found := sortByLabel "position" . }}{{ if $i }}, {{ end }}{{ $found.Labels.entity }}{{ end }}. {{ end }}`,
+  ].join('');
+}
+
 const checkAlerts = CATALOGUE.map((check) => ({
   alert: alertName(check.name),
   // One stable series per check and report, from the leader. Critical alerts do not wait for a second run, because runs are 20 minutes apart.
-  expr: `min ${ANY_PROCESS} (last_over_time(olap_warden_health_check_status{check="${check.name}"}[5m])) == 0`,
+  // A run that could not evaluate the check keeps the alert as it is: nothing is known about the fault.
+  expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_failing{check="${check.name}"}[5m])) == 1`,
   for: check.severity === 'critical' ? '1m' : '25m',
   labels: { severity: check.severity, category: check.category },
   annotations: {
     summary: `${check.title}: the health check ${check.name} fails`,
-    description: `${check.description} ${check.remediation}`,
+    description: `${foundBy(check.name)}The check fails on this condition, unless the thresholds of the report differ: ${check.description} ${check.remediation}`,
     runbook_url: `${RUNBOOKS}/${check.name}.md`,
   },
 }));
+
+const CRITICAL_CHECKS = CATALOGUE.filter(({ severity }) => severity === 'critical')
+  .map(({ name }) => name)
+  .join('|');
+
+/** @param selector selects the checks by their label */
+function notEvaluatedAlert(alert: string, severity: string, selector: string, consequence: string) {
+  const notEvaluated = (labels: string) => `olap_warden_health_check_unevaluated_runs{${labels}}`;
+  const names = query(`max by (check) (${notEvaluated(`${selector},report=%q,namespace=%q`)}) >= 3`);
+  return {
+    alert,
+    // One alert for each report: a cluster that cannot be read concerns all its checks.
+    expr: `count without (check) (max ${ANY_PROCESS} (last_over_time(${notEvaluated(selector)}[5m])) >= 3)`,
+    // Longer than a restart of the controller.
+    for: '10m',
+    labels: { severity, category: 'task' },
+    annotations: {
+      summary: `Health checks could not be evaluated for three runs`,
+      description: `{{ ${names} }}{{ range $i, $found := sortByLabel "check" . }}{{ if $i }}, {{ end }}{{ $found.Labels.check }}{{ end }}: {{ end }}data that the checks need could not be read from the cluster. ${consequence} The findings of the report name what could not be read and why.`,
+      runbook_url: `${RUNBOOKS}/README.md#checks-could-not-be-evaluated`,
+    },
+  };
+}
+
+const notEvaluatedAlerts = [
+  notEvaluatedAlert(
+    'OlapHealthCriticalChecksNotEvaluated',
+    'critical',
+    `check=~"${CRITICAL_CHECKS}"`,
+    'These checks find faults that make data or queries unavailable, and would not find them now.',
+  ),
+  notEvaluatedAlert(
+    'OlapHealthChecksNotEvaluated',
+    'warning',
+    `check!~"${CRITICAL_CHECKS}"`,
+    'Their alerts stay as they were after the last run that could evaluate them.',
+  ),
+];
 
 const taskAlerts = [
   {
@@ -149,7 +204,7 @@ export function generateAlerts(): GeneratedFiles {
   const rules = {
     groups: [
       { name: 'olap-warden-health', rules: checkAlerts },
-      { name: 'olap-warden-task', rules: taskAlerts },
+      { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
       { name: 'olap-warden-access', rules: accessAlerts },
       { name: 'olap-warden-operations', rules: operationAlerts },
     ],

@@ -16,7 +16,7 @@ olap-warden check --controller http://pinot-controller:9000
 
 Thresholds are set in \`spec.thresholds\` of the \`ClusterHealthReport\` named \`cluster\` ([its page](../resources/clusterhealthreport.md)). Further reports can have other
 schedules, thresholds and checks; the label \`report\` of metrics and alerts names them. A check
-whose data could not be read is a FAIL with the reason (\`couldNotEvaluate\`). A check that does not apply to the cluster is a PASS with the reason.
+whose data could not be read is a FAIL with the reason (\`couldNotEvaluate\`); \`lastEvaluated\` has its last result that was evaluated, which the alert of the check follows. A check that does not apply to the cluster is a PASS with the reason.
 `;
 
 const TASK = `
@@ -37,6 +37,16 @@ const TASK = `
 | \`unreachable\` | no Pinot controller responded | from the operator's pod, request \`/health\` of each controller in the setting \`controllers\`; look at network policies and at the credential (\`engine-credential-file\`) |
 | \`deadline\` | the run exceeded its time limit | Pinot responds slowly: \`olap_warden_health_engine_calls_total\` by endpoint and outcome names the calls that time out |
 | \`error\` | the run failed with an internal error | the operator's log contains the error; the previous report stays |
+
+## Checks could not be evaluated
+
+*Alert \`OlapHealthCriticalChecksNotEvaluated\`* for critical checks, *Alert \`OlapHealthChecksNotEvaluated\`* for the others. Three runs in a row could not read the data that these checks need
+(\`olap_warden_health_check_unevaluated_runs\`). The alerts of the checks stay as they were after the last run that could evaluate them (\`olap_warden_health_check_failing\`).
+
+1. \`GET /clusterHealth?status=FAIL\`: the findings with \`couldNotRead\` name the part of the cluster and the error.
+2. All checks: no controller responds, or it refuses the credential; see [The task fails](#the-task-fails).
+3. Some checks: request the named endpoint from the operator's pod. A hanging server or table affects only the checks that need it.
+4. A check that this version of Pinot cannot answer: add it to \`spec.disabledChecks\` of the report.
 `;
 
 /** Generates docs/checks/README.md: all checks with condition, thresholds and alert, and the runbooks of the task. */

@@ -46,6 +46,8 @@ function entry(check: CheckStatus): Omit<HealthCheckEntry, 'title' | 'category' 
     name: check.name,
     status: check.status,
     ...(check.couldNotEvaluate === undefined ? {} : { couldNotEvaluate: check.couldNotEvaluate }),
+    ...(check.unevaluatedRuns === undefined ? {} : { unevaluatedRuns: check.unevaluatedRuns }),
+    ...(check.lastEvaluated === undefined ? {} : { lastEvaluated: check.lastEvaluated }),
     ...(check.since === undefined ? {} : { since: check.since }),
     message: check.message,
     findings: [...(check.findings ?? [])],

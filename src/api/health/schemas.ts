@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Finding, RunningRun } from '../../resources/cluster-health-report.ts';
+import { CheckStatus, Finding, RunningRun } from '../../resources/cluster-health-report.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
 const Category = StringEnum(['segments', 'tables', 'servers', 'skew', 'upsert', 'placement', 'queries'], {
@@ -16,6 +16,8 @@ export const HealthCheckEntry = Type.Object(
     couldNotEvaluate: Type.Optional(
       Type.Boolean({ description: 'True when the check failed because its data could not be read.' }),
     ),
+    unevaluatedRuns: CheckStatus.properties.unevaluatedRuns,
+    lastEvaluated: CheckStatus.properties.lastEvaluated,
     since: Type.Optional(
       Type.String({ format: 'date-time', description: 'Time since which the check has this status.' }),
     ),

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import type { Properties } from '../../config/properties.ts';
 import { healthMetrics, type ReportedHealth } from '../../health/metrics.ts';
+import type { CheckState } from '../../health/report.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
 import { observeExpiries } from '../../operator/expiry-metrics.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
@@ -59,6 +60,13 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
   return operator;
 }
 
+/** Reasons of the Events about a check. */
+const CHECK_EVENTS = {
+  passed: 'CheckPassed',
+  failed: 'CheckFailed',
+  'not-evaluated': 'CheckNotEvaluated',
+} as const satisfies Record<CheckState, string>;
+
 interface HealthTaskParts {
   readonly engine: Engine;
   readonly log: Logger;
@@ -84,11 +92,11 @@ function healthTask({ engine, log, registry, store, isLeader, configured }: Heal
         metrics,
         configured,
         isLeader: () => !signal.aborted,
-        onStatusChange: (report, { name, status, message }) =>
+        onStatusChange: (report, { name, state, message }) =>
           ports.recorder.record(
             report,
-            status === 'FAIL' ? 'Warning' : 'Normal',
-            status === 'FAIL' ? 'CheckFailed' : 'CheckPassed',
+            state === 'passed' ? 'Normal' : 'Warning',
+            CHECK_EVENTS[state],
             `${name}: ${message}`,
           ),
       });

@@ -33,11 +33,11 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const series = (check: string, values: string) => ({
-  series: `olap_warden_health_check_status{check="${check}"}`,
+  series: `olap_warden_health_check_failing{check="${check}"}`,
   values,
 });
 const ruleOf = (check: string): Rule => {
-  const found = rules.find(({ expr }) => expr.includes(`"${check}"`));
+  const found = rules.find(({ expr }) => expr.includes(`{check="${check}"}`));
   if (found === undefined) throw new Error(`no alert for ${check}`);
   return found;
 };
@@ -55,17 +55,23 @@ async function promtoolTest(tests: readonly object[]): Promise<string> {
   return stdout + stderr;
 }
 
+/** The annotations of an alert after the expansion of its templates. @param found what the queries of the templates find */
+const expanded = (rule: Rule, found = ''): Record<string, string> => ({
+  ...rule.annotations,
+  description: found + (rule.annotations['description'] ?? '').replace(/^\{\{.*\{\{ end \}\}/u, ''),
+});
+
 const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, string>) => ({
   alertname: rule.alert,
   eval_time: expected ? '30m' : '60m',
-  exp_alerts: expected ? [{ exp_labels: { ...rule.labels, ...metricLabels }, exp_annotations: rule.annotations }] : [],
+  exp_alerts: expected ? [{ exp_labels: { ...rule.labels, ...metricLabels }, exp_annotations: expanded(rule) }] : [],
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check, two for the task, one for access and five for olap-warden', async () => {
+  it('are valid for promtool, one for each check, four for the task, one for access and five for olap-warden', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
-    expect(stdout).toContain(`${CATALOGUE.length + 8} rules found`);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 8);
+    expect(stdout).toContain(`${CATALOGUE.length + 10} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 10);
   });
 
   it('refer to existing runbooks and chapters that name them', async () => {
@@ -88,8 +94,84 @@ describe('the alerts', () => {
     const output = await promtoolTest([
       {
         interval: '30s',
-        input_series: [series(check, '0x60 1x60')],
+        input_series: [series(check, '1x60 0x60')],
         alert_rule_test: [firing(rule, true, labels), firing(rule, false, labels)],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('name the number of findings and the first entities of their report', async () => {
+    const check = 'QUERY_HEALTH_CHECK';
+    const rule = ruleOf(check);
+    const of = (name: string, labels: string, value: number) => ({
+      series: `olap_warden_health_check_${name}{check="${check}",namespace="olap",report="cluster"${labels}}`,
+      values: `${value}x60`,
+    });
+    const entity = (position: number, name: string, more = '') =>
+      of('entity_info', `,position="${position}",entity_type="table",entity="${name}"${more}`, 1);
+    const labels = { check, namespace: 'olap', report: 'cluster' };
+    const alert = (found: string) => ({
+      alertname: rule.alert,
+      eval_time: '20m',
+      exp_alerts: [{ exp_labels: { ...rule.labels, ...labels }, exp_annotations: expanded(rule, found) }],
+    });
+    const other = { ...entity(1, 'other_report'), series: entity(1, 'x').series.replace('"cluster"', '"nightly"') };
+    const entities = [entity(2, 'b'), entity(1, 'a {{ 1 }} \\"'), entity(3, 'c'), other];
+    const first = 'First found: a {{ 1 }} \\", b, c. ';
+    const test = (evaluated: number, found: string, more: object[] = []) => ({
+      interval: '30s',
+      input_series: [
+        of('failing', '', 1),
+        of('findings', '', 12_345),
+        of('evaluated', '', evaluated),
+        ...entities,
+        ...more,
+      ],
+      alert_rule_test: [alert(found)],
+    });
+    const output = await promtoolTest([
+      test(1, `Findings: 12345. ${first.replace('\\"', '"')}`),
+      // The latest run could not evaluate the check, so its findings are parts that it could not read.
+      test(0, first.replace('\\"', '"')),
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('do not fire for a check that could not be evaluated; that has its own alert after three runs', async () => {
+    const runs = (check: string, values: string) => ({
+      series: `olap_warden_health_check_unevaluated_runs{check="${check}",report="cluster",namespace="olap"}`,
+      values,
+    });
+    const labels = { report: 'cluster', namespace: 'olap' };
+    const [critical, others] = ['OlapHealthCriticalChecksNotEvaluated', 'OlapHealthChecksNotEvaluated'].map(named);
+    if (!critical || !others) throw new Error('the alerts are missing');
+    const at = (rule: Rule, eval_time: string, names: string) => ({
+      ...firing(rule, true, labels),
+      eval_time,
+      exp_alerts:
+        names === ''
+          ? []
+          : [{ exp_labels: { ...rule.labels, ...labels }, exp_annotations: expanded(rule, `${names}: `) }],
+    });
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [
+          runs('QUERY_HEALTH_CHECK', '0x20 3x100'),
+          runs('BROKER_RESOURCE_CHECK', '0x20 4x60 0x40'),
+          runs('SEGMENT_SIZE_CHECK', '0x20 2x100'),
+          // The state after runs that could not read anything.
+          { series: 'olap_warden_health_check_status{check="QUERY_HEALTH_CHECK"}', values: '0x120' },
+          { series: 'olap_warden_health_check_failing{check="QUERY_HEALTH_CHECK"}', values: '0x120' },
+        ],
+        alert_rule_test: [
+          at(critical, '15m', ''),
+          at(critical, '25m', 'BROKER_RESOURCE_CHECK, QUERY_HEALTH_CHECK'),
+          at(critical, '50m', 'QUERY_HEALTH_CHECK'),
+          at(others, '50m', ''),
+          { alertname: ruleOf('QUERY_HEALTH_CHECK').alert, eval_time: '50m', exp_alerts: [] },
+        ],
       },
     ]);
     expect(output).toContain('SUCCESS');
@@ -99,7 +181,7 @@ describe('the alerts', () => {
     const check = 'SEGMENT_COUNT_CHECK';
     const quiet = { alertname: ruleOf(check).alert, eval_time: '20m', exp_alerts: [] };
     const output = await promtoolTest([
-      { interval: '30s', input_series: [series(check, '1x10 0x39 1x40')], alert_rule_test: [quiet] },
+      { interval: '30s', input_series: [series(check, '0x10 1x39 0x40')], alert_rule_test: [quiet] },
     ]);
     expect(output).toContain('SUCCESS');
   });
@@ -108,7 +190,7 @@ describe('the alerts', () => {
     const check = 'SEGMENT_COUNT_CHECK';
     const rule = ruleOf(check);
     const of = (operator: string, values: string) => ({
-      series: `olap_warden_health_check_status{check="${check}",job="olap",namespace="olap",instance="${operator}",pod="${operator}"}`,
+      series: `olap_warden_health_check_failing{check="${check}",job="olap",namespace="olap",instance="${operator}",pod="${operator}"}`,
       values,
     });
     const labels = { check, job: 'olap', namespace: 'olap' };
@@ -120,7 +202,7 @@ describe('the alerts', () => {
     const output = await promtoolTest([
       {
         interval: '30s',
-        input_series: [of('a', '0x60 stale'), of('b', '_x62 0x60 1x60')],
+        input_series: [of('a', '1x60 stale'), of('b', '_x62 1x60 0x60')],
         alert_rule_test: [
           { ...fires, eval_time: '20m', exp_alerts: [] },
           ...lasting,

@@ -42,6 +42,45 @@ describe('metrics of the health checks', () => {
     expect(lines).toContain('olap_warden_health_check_status{check="REPLICATION_CHECK",report="cluster"} 0');
   });
 
+  it('keep apart faults and checks that could not be evaluated', async () => {
+    const name = 'REPLICATION_CHECK';
+    const labels = `{check="${name}",report="cluster"}`;
+    const after = (previous: ClusterHealthReportStatus | undefined, fails: number, unread = false) =>
+      buildStatus({
+        result: runResult({}, { results: [checkResult(name, fails, { unread })] }),
+        previous,
+        generation: 1,
+        runAt: undefined,
+        maxFindings: 20,
+        now,
+      });
+    const failed = after(undefined, 4);
+    const blind = after(after(failed, 1, true), 1, true);
+    const entity = (position: number) =>
+      `olap_warden_health_check_entity_info{check="${name}",report="cluster",position="${position}",entity_type="table",entity="t${position - 1}_OFFLINE"} 1`;
+    for (const status of [failed, blind]) {
+      const lines = await series(cluster(status));
+      expect(lines).toContain(`olap_warden_health_check_failing${labels} 1`);
+      expect(lines.filter((line) => line.includes('entity_info'))).toEqual([entity(1), entity(2), entity(3)]);
+    }
+    expect(await series(cluster(failed))).toContain(`olap_warden_health_check_unevaluated_runs${labels} 0`);
+    expect(await series(cluster(blind))).toContain(`olap_warden_health_check_unevaluated_runs${labels} 2`);
+
+    // Nothing is known about a check that no run could evaluate.
+    const never = await series(cluster(after(undefined, 1, true)));
+    expect(never.filter((line) => /check_failing|entity_info/.test(line))).toEqual([]);
+    const passed = await series(cluster(after(after(undefined, 0), 1, true)));
+    expect(passed).toContain(`olap_warden_health_check_failing${labels} 0`);
+    expect(passed.filter((line) => line.includes('entity_info'))).toEqual([]);
+  });
+
+  it('name entities in labels of limited length', async () => {
+    const results = [checkResult('REPLICATION_CHECK', 1, { finding: { entity: `"\n${'x'.repeat(500)}` } })];
+    const lines = await series(cluster(statusOf(runResult({}, { results }))));
+    const line = lines.find((text) => text.includes('entity_info'));
+    expect(line).toContain(String.raw`entity="\"\n${'x'.repeat(126)}"`);
+  });
+
   it('have no status for a check that is disabled or was never evaluated', async () => {
     const lines = await series(cluster(statusOf(runResult({}, { results: [checkResult('REPLICATION_CHECK')] }))));
     expect(lines.filter((line) => line.startsWith('olap_warden_health_check_status'))).toHaveLength(1);

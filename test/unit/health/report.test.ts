@@ -7,6 +7,7 @@ import {
   withoutRunning,
   withRunning,
 } from '../../../src/health/report.ts';
+import type { CheckResult } from '../../../src/health/evaluation.ts';
 import type { RunResult } from '../../../src/health/run.ts';
 import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
 import { validateResource } from '../../../src/resources/validate.ts';
@@ -58,8 +59,42 @@ describe('the status of a report', () => {
     expect(since('REPLICATION_CHECK')).toBe('2026-11-21T10:00:00.000Z');
     expect(since('SEGMENT_COUNT_CHECK')).toBe('2026-11-21T11:00:00.000Z');
     expect(condition(later, 'Healthy')?.lastTransitionTime).toBe(condition(first, 'Healthy')?.lastTransitionTime);
-    expect(changedChecks(first, later)).toMatchObject([{ name: 'SEGMENT_COUNT_CHECK', status: 'FAIL' }]);
-    expect(changedChecks(undefined, first)).toMatchObject([{ name: 'REPLICATION_CHECK', status: 'FAIL' }]);
+    expect(changedChecks(first, later)).toMatchObject([{ name: 'SEGMENT_COUNT_CHECK', state: 'failed' }]);
+    expect(changedChecks(undefined, first)).toMatchObject([{ name: 'REPLICATION_CHECK', state: 'failed' }]);
+  });
+
+  it('carries the last evaluated result over runs that could not evaluate the check', () => {
+    const name = 'REPLICATION_CHECK';
+    const at = (time: string, result: CheckResult, previous?: ClusterHealthReportStatus) =>
+      status(runResult({}, { results: [result], startedAt: new Date(`2026-11-21T${time}:00Z`) }), {
+        ...(previous === undefined ? {} : { previous }),
+      });
+    const unread = checkResult(name, 1, { unread: true });
+    const failed = at('10:00', checkResult(name, 4));
+    const once = at('10:20', unread, failed);
+    const twice = at('10:40', unread, once);
+    const lastEvaluated = {
+      status: 'FAIL',
+      time: '2026-11-21T10:00:00.000Z',
+      since: '2026-11-21T10:00:00.000Z',
+      findingCount: 4,
+      entities: ['t0_OFFLINE', 't1_OFFLINE', 't2_OFFLINE'].map((entity) => ({ entityType: 'table', entity })),
+    };
+    expect(once.checks?.[0]).toMatchObject({ couldNotEvaluate: true, unevaluatedRuns: 1, lastEvaluated });
+    expect(twice.checks?.[0]).toMatchObject({ couldNotEvaluate: true, unevaluatedRuns: 2, lastEvaluated });
+    const again = at('11:00', checkResult(name, 1), twice).checks?.[0];
+    expect(again).toMatchObject({ status: 'FAIL', since: '2026-11-21T10:00:00.000Z' });
+    expect(again).not.toHaveProperty('unevaluatedRuns');
+    expect(again).not.toHaveProperty('lastEvaluated');
+    expect(at('11:00', checkResult(name), twice).checks?.[0]?.since).toBe('2026-11-21T11:00:00.000Z');
+    expect(changedChecks(failed, once)).toMatchObject([{ name, state: 'not-evaluated' }]);
+    expect(changedChecks(once, twice)).toEqual([]);
+
+    const passed = at('10:00', checkResult(name));
+    const blind = at('10:20', unread, passed);
+    expect(blind.checks?.[0]?.lastEvaluated).toMatchObject({ status: 'PASS', findingCount: 0 });
+    expect(at('10:40', checkResult(name), blind).checks?.[0]?.since).toBe('2026-11-21T10:00:00.000Z');
+    expect(at('10:00', unread).checks?.[0]).not.toHaveProperty('lastEvaluated');
   });
 
   it('truncates findings and keeps exact counts', () => {

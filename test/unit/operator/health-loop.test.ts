@@ -242,11 +242,11 @@ describe('the health task', () => {
       cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
     await annotate('1');
     await pass(100);
-    expect(changes).toMatchObject([{ name: 'REPLICATION_CHECK', status: 'FAIL' }]);
+    expect(changes).toMatchObject([{ name: 'REPLICATION_CHECK', state: 'failed' }]);
     gather = async () => cluster();
     await annotate('2');
     await pass(100);
-    expect(changes).toMatchObject([{ status: 'FAIL' }, { name: 'REPLICATION_CHECK', status: 'PASS' }]);
+    expect(changes).toMatchObject([{ state: 'failed' }, { name: 'REPLICATION_CHECK', state: 'passed' }]);
   });
 
   it('passes thresholds to the checks', async () => {

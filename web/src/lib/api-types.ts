@@ -296,6 +296,17 @@ export type HealthCheckEntry = {
   readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
   readonly status: 'PASS' | 'FAIL';
   readonly couldNotEvaluate?: boolean;
+  readonly unevaluatedRuns?: number;
+  readonly lastEvaluated?: {
+    readonly status: 'PASS' | 'FAIL';
+    readonly time?: string;
+    readonly since?: string;
+    readonly findingCount: number;
+    readonly entities?: ReadonlyArray<{
+      readonly entityType: string;
+      readonly entity: string;
+    }>;
+  };
   readonly since?: string;
   readonly message: string;
   readonly findings: ReadonlyArray<{
@@ -304,6 +315,7 @@ export type HealthCheckEntry = {
     readonly message: string;
     readonly observed?: string;
     readonly threshold?: string;
+    readonly couldNotRead?: boolean;
   }>;
   readonly findingCount: number;
   readonly remediation: string;

@@ -33,7 +33,7 @@ export class Findings {
   couldNotRead(entityType: string, entity: string, what: string, error: string): void {
     this.#readFailureCount += 1;
     if (this.#readFailures.length < MAX_FINDINGS) {
-      this.#readFailures.push({ entityType, entity, message: `could not read ${what}: ${error}` });
+      this.#readFailures.push({ entityType, entity, message: `could not read ${what}: ${error}`, couldNotRead: true });
     }
   }
 
