@@ -7,6 +7,8 @@ export interface Data<T> {
   readonly loading: boolean;
   /** Loads again. The current value stays until the new one has arrived. */
   readonly reload: () => void;
+  /** Replaces the value, by the response to a change. */
+  readonly replace: (value: T) => void;
 }
 
 /**
@@ -42,6 +44,7 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
   }, [key, turn]);
 
   const reload = useCallback(() => setTurn((n) => n + 1), []);
+  const replace = useCallback((value: T) => setState({ value, error: undefined, loading: false }), []);
   useEffect(() => {
     if (pollMs === undefined) return undefined;
     const timer = setInterval(() => {
@@ -52,5 +55,5 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
   // After a renewal of the session, reload data that could not be read.
   const failed = state.error !== undefined;
   useEffect(() => (failed ? onSessionRenewed(reload) : undefined), [failed, reload]);
-  return { ...state, reload };
+  return { ...state, reload, replace };
 }

@@ -86,6 +86,8 @@ function Pager(props: { page: CursorResponse; size: number; onGo: (offset: numbe
 export function QueriesPage(): JSX.Element {
   const { query } = useLocation();
   const [sql, setSql] = useState(query.get('sql') ?? '');
+  /** Counts the texts that are set other than by typing. */
+  const [revision, setRevision] = useState(0);
   const [size, setSize] = useState(100);
   const [page, setPage] = useState<CursorResponse>();
   const [error, setError] = useState<string>();
@@ -149,6 +151,7 @@ export function QueriesPage(): JSX.Element {
       <section class="card" aria-label="SQL">
         <CodeEditor
           value={sql}
+          revision={revision}
           onChange={setSql}
           label="SQL"
           language="sql"
@@ -194,9 +197,10 @@ export function QueriesPage(): JSX.Element {
                   <button
                     type="button"
                     class="link"
-                    onClick={() =>
-                      setSql(`SELECT * FROM ${/^[A-Za-z_]\w*$/.test(name) ? name : `"${name}"`} LIMIT 1000`)
-                    }
+                    onClick={() => {
+                      setSql(`SELECT * FROM ${/^[A-Za-z_]\w*$/.test(name) ? name : `"${name}"`} LIMIT 1000`);
+                      setRevision(revision + 1);
+                    }}
                   >
                     {name}
                   </button>{' '}
