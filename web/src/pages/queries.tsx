@@ -8,6 +8,7 @@ import { call, callText, messageOfError } from '../lib/api.ts';
 import { parseExact } from '../lib/exact-json.ts';
 import { whole } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
+import { useMay } from '../lib/session.ts';
 import type { CursorResponse } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 
@@ -94,6 +95,7 @@ export function QueriesPage(): JSX.Element {
   const [turn, setTurn] = useState(0);
   const running = useRef<AbortController | undefined>(undefined);
   const [busy, setBusy] = useState(false);
+  const mayList = useMay('GetResponseStore');
   const tables = useData('tables', loadTables);
   const names = useMemo(() => Object.keys(tables.value ?? {}).toSorted(), [tables.value]);
 
@@ -224,13 +226,15 @@ export function QueriesPage(): JSX.Element {
           <Statistics page={page} />
         </section>
       )}
-      <StoredResults
-        turn={turn}
-        onOpen={async (requestId) => {
-          await read(requestId, 0, size, {});
-          document.getElementById('result')?.scrollIntoView({ block: 'start' });
-        }}
-      />
+      {mayList && (
+        <StoredResults
+          turn={turn}
+          onOpen={async (requestId) => {
+            await read(requestId, 0, size, {});
+            document.getElementById('result')?.scrollIntoView({ block: 'start' });
+          }}
+        />
+      )}
     </>
   );
 }
