@@ -4,10 +4,11 @@ import { ErrorNote, Link, Loading } from './components/basics.tsx';
 import { ApiError, messageOfError, onSessionExpired, notifySessionRenewed } from './lib/api.ts';
 import { nameOf } from './lib/format.ts';
 import { navigate, useLocation } from './lib/router.ts';
-import { signOut, whoami } from './lib/session.ts';
+import { loadSession, SessionContext, signOut } from './lib/session.ts';
 import { clearDrafts } from './lib/use-draft.ts';
 import { SIGN_IN_WINDOW } from './lib/sign-in-window.ts';
-import type { Whoami } from './lib/types.ts';
+import type { Session } from './lib/types.ts';
+import { Forbidden } from './components/forbidden.tsx';
 import { AccessPage } from './pages/access.tsx';
 import { HealthPage } from './pages/health.tsx';
 import { OverviewPage } from './pages/overview.tsx';
@@ -17,18 +18,18 @@ import { SignIn } from './pages/sign-in.tsx';
 import { WhoCanPage } from './pages/who-can.tsx';
 
 const PAGES = [
-  { path: '/health', label: 'Health', page: HealthPage },
-  { path: '/access', label: 'Access', page: AccessPage },
-  { path: '/who-can', label: 'Who can', page: WhoCanPage },
-  { path: '/queries', label: 'Queries', page: QueriesPage },
-  { path: '/overview', label: 'Gateway', page: OverviewPage },
+  { path: '/health', label: 'Health', page: HealthPage, action: 'GetHealth' },
+  { path: '/access', label: 'Access', page: AccessPage, action: undefined },
+  { path: '/who-can', label: 'Who can', page: WhoCanPage, action: 'SimulateAccess' },
+  { path: '/queries', label: 'Queries', page: QueriesPage, action: undefined },
+  { path: '/overview', label: 'Gateway', page: OverviewPage, action: 'GetHealth' },
 ] as const;
 
-type Session =
+type State =
   | { state: 'unknown' }
   | { state: 'out' }
   | { state: 'error'; message: string }
-  | { state: 'in'; me: Whoami; expired: boolean };
+  | { state: 'in'; session: Session; expired: boolean };
 
 function Theme(): JSX.Element {
   const [dark, setDark] = useState<boolean | undefined>(undefined);
@@ -48,32 +49,38 @@ function Theme(): JSX.Element {
   );
 }
 
-function Shell(props: { me: Whoami; onSignOut: () => void }): JSX.Element {
+function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element {
   const { path } = useLocation();
+  const { me, clusterActions, environment, cluster, colour } = props.session;
+  const may = ({ action }: (typeof PAGES)[number]): boolean => action === undefined || clusterActions.includes(action);
   const current = PAGES.find((page) => path === page.path || path.startsWith(`${page.path}/`));
   useEffect(() => {
-    if (!current) navigate('/health', true);
-    document.title = current ? `${current.label} · olap-warden` : 'olap-warden';
+    // The start page is the one for which most roles are made: health, or else queries.
+    if (!current) navigate(clusterActions.includes('GetHealth') ? '/health' : '/queries', true);
+    document.title = current ? `${current.label} · ${environment} · olap-warden` : 'olap-warden';
   }, [current]);
-  const Page = current?.page ?? HealthPage;
+  const Page = current?.page;
   return (
     <div class="shell">
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <header class="bar">
+      <header class={`bar ${colour === null ? '' : `bar-colour colour-${colour}`}`}>
         <span class="brand">
           <img src="/ui/assets/icon.svg" alt="" width={24} height={24} /> olap-warden
         </span>
+        <span class="where" title="Environment and cluster">
+          {environment} · {cluster}
+        </span>
         <nav aria-label="Pages">
-          {PAGES.map((page) => (
+          {PAGES.filter(may).map((page) => (
             <Link key={page.path} to={page.path} current={page === current}>
               {page.label}
             </Link>
           ))}
         </nav>
-        <span class="who" title={props.me.srn}>
-          {nameOf(props.me.srn)}
+        <span class="who" title={me.srn}>
+          {nameOf(me.srn)}
         </span>
         <Theme />
         <button type="button" class="small" onClick={props.onSignOut}>
@@ -81,17 +88,16 @@ function Shell(props: { me: Whoami; onSignOut: () => void }): JSX.Element {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
-        <Page />
+        {Page && (may(current) ? <Page /> : <Forbidden label={current.label} action={current.action ?? ''} />)}
       </main>
     </div>
   );
 }
 
 function Dashboard(): JSX.Element {
-  const [session, setSession] = useState<Session>({ state: 'unknown' });
+  const [session, setSession] = useState<State>({ state: 'unknown' });
   const enter = useCallback(async () => {
-    const me = await whoami();
-    setSession({ state: 'in', me, expired: false });
+    setSession({ state: 'in', session: await loadSession(), expired: false });
     notifySessionRenewed();
   }, []);
   const begin = useCallback(() => {
@@ -121,16 +127,16 @@ function Dashboard(): JSX.Element {
   }
   if (session.state === 'out') return <SignIn onDone={enter} />;
   return (
-    <>
+    <SessionContext.Provider value={session.session}>
       <Shell
-        me={session.me}
+        session={session.session}
         onSignOut={() => {
           clearDrafts();
           void signOut().finally(() => setSession({ state: 'out' }));
         }}
       />
       {session.expired && <SignIn onDone={enter} again />}
-    </>
+    </SessionContext.Provider>
   );
 }
 

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { registerOidcSignIn, type OidcSignIn } from './oidc-sign-in.ts';
+import { registerSessionContext, type InstallationLabel } from './session-context.ts';
 import { endSession, MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
 
 export interface UiOptions {
@@ -13,6 +14,7 @@ export interface UiOptions {
   readonly folder: string;
   /** Sign-in with an identity provider; undefined where only tokens are accepted. */
   readonly oidc: OidcSignIn | undefined;
+  readonly label: InstallationLabel;
 }
 
 const CONTENT_SECURITY_POLICY = [
@@ -100,4 +102,5 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
     },
   );
   registerOidcSignIn(app, options.oidc);
+  registerSessionContext(app, options.label);
 }

@@ -152,5 +152,11 @@ async function uiRoutes({ settings, log }: Boot): Promise<RegisterRoutes[]> {
     return [];
   }
   const oidc = await oidcSignIn(settings);
-  return [(app) => ui(app, { folder, oidc })];
+  const label = {
+    environment: settings.environment,
+    cluster: settings.cluster,
+    colour: settings['ui-colour'],
+    contact: settings['ui-contact'],
+  };
+  return [(app) => ui(app, { folder, oidc, label })];
 }

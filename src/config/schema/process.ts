@@ -66,4 +66,16 @@ export const PROCESS_SETTINGS = {
       unit: 'path',
     }),
   ),
+  'ui-colour': Type.Optional(
+    choice(['red', 'orange', 'green', 'blue', 'purple', 'grey'], {
+      description: 'Colour of the header of the dashboard, by which users recognize the installation.',
+    }),
+  ),
+  'ui-contact': Type.Optional(
+    text({
+      description: 'Whom to ask for access, shown in the dashboard. Such as `the data platform team, #data-help`.',
+      pattern: '^.{1,200}$',
+      expected: 'a text of at most 200 characters in one line',
+    }),
+  ),
 };

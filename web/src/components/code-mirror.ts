@@ -35,8 +35,8 @@ export interface EditorOptions {
 export interface EditorHandle {
   setValue(value: string): void;
   setTables(tables: Record<string, string[]>): void;
-  /** Focuses the editor. @param at offset of the cursor in the text */
-  focus(at: number): void;
+  /** Focuses the editor and selects a range, or places the cursor. @param from, to offsets in the text */
+  focus(from: number, to: number): void;
   /** Runs the linter. */
   lint(): void;
   destroy(): void;
@@ -157,9 +157,10 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     setTables(tables) {
       view.dispatch({ effects: language.reconfigure(languageOf(options, tables)) });
     },
-    focus(at) {
+    focus(from, to) {
+      const { length } = view.state.doc;
+      view.dispatch({ selection: { anchor: Math.min(from, length), head: Math.min(to, length) } });
       view.focus();
-      view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } });
     },
     lint() {
       if (options.language === 'json') view.dispatch(setDiagnostics(view.state, lint(view)));

@@ -455,6 +455,14 @@ export type GatewayInfo = {
   };
 };
 
+export type SessionContext = {
+  readonly environment: string;
+  readonly cluster: string;
+  readonly colour: string | null;
+  readonly contact: string | null;
+  readonly clusterActions: ReadonlyArray<string>;
+};
+
 export type CursorResponse = {
   readonly resultTable: {
     readonly dataSchema: {

@@ -1,5 +1,7 @@
 import { call } from './api.ts';
-import type { Whoami } from './types.ts';
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Session, Whoami } from './types.ts';
 
 /**
  * Exchanges a token for the session cookie. The cookie is HttpOnly and SameSite, so that no script can read the token, and the browser's
@@ -14,6 +16,22 @@ export async function signOut(): Promise<void> {
   await call('/ui/session', { method: 'DELETE', ignore401: true });
 }
 
-export function whoami(signal?: AbortSignal): Promise<Whoami> {
-  return call<Whoami>('/api/v1/rbac-manager/whoami', { ignore401: true, ...(signal ? { signal } : {}) });
+/** @throws {ApiError} 401 without a session */
+export async function loadSession(): Promise<Session> {
+  const me = await call<Whoami>('/api/v1/rbac-manager/whoami', { ignore401: true });
+  return { me, ...(await call<Omit<Session, 'me'>>('/ui/session', { ignore401: true })) };
+}
+
+export const SessionContext = createContext<Session | undefined>(undefined);
+
+/** The session; only below the sign-in. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error('there is no session');
+  return session;
+}
+
+/** Whether the caller may do an action on the cluster. The gateway decides; this only selects what is shown. */
+export function useMay(action: string): boolean {
+  return useSession().clusterActions.includes(action);
 }

@@ -7,6 +7,7 @@ import type {
   HealthCheckType,
   IssuedServiceToken,
   Role,
+  SessionContext,
   SimulateAccessResponse,
   StoredResultListing,
   WhoAmI,
@@ -36,6 +37,10 @@ export type Authored = Role;
 export type RoleAssignment = AssignmentOfRole;
 export type NewServiceToken = Pick<IssuedServiceToken, 'srn' | 'accessKey' | 'secretKey' | 'bearerToken'>;
 export type Whoami = WhoAmI;
+/** Who is signed in where, and what it may do. */
+export interface Session extends SessionContext {
+  readonly me: WhoAmI;
+}
 /** The response for a single resource and action. */
 export type SimulatedDecision = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>>;
 

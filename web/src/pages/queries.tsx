@@ -8,6 +8,7 @@ import { call, callText, messageOfError } from '../lib/api.ts';
 import { parseExact } from '../lib/exact-json.ts';
 import { whole } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
+import { useMay } from '../lib/session.ts';
 import type { CursorResponse } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 
@@ -86,12 +87,15 @@ function Pager(props: { page: CursorResponse; size: number; onGo: (offset: numbe
 export function QueriesPage(): JSX.Element {
   const { query } = useLocation();
   const [sql, setSql] = useState(query.get('sql') ?? '');
+  /** Counts the texts that are set other than by typing. */
+  const [revision, setRevision] = useState(0);
   const [size, setSize] = useState(100);
   const [page, setPage] = useState<CursorResponse>();
   const [error, setError] = useState<string>();
   const [turn, setTurn] = useState(0);
   const running = useRef<AbortController | undefined>(undefined);
   const [busy, setBusy] = useState(false);
+  const mayList = useMay('GetResponseStore');
   const tables = useData('tables', loadTables);
   const names = useMemo(() => Object.keys(tables.value ?? {}).toSorted(), [tables.value]);
 
@@ -149,6 +153,7 @@ export function QueriesPage(): JSX.Element {
       <section class="card" aria-label="SQL">
         <CodeEditor
           value={sql}
+          revision={revision}
           onChange={setSql}
           label="SQL"
           language="sql"
@@ -194,9 +199,10 @@ export function QueriesPage(): JSX.Element {
                   <button
                     type="button"
                     class="link"
-                    onClick={() =>
-                      setSql(`SELECT * FROM ${/^[A-Za-z_]\w*$/.test(name) ? name : `"${name}"`} LIMIT 1000`)
-                    }
+                    onClick={() => {
+                      setSql(`SELECT * FROM ${/^[A-Za-z_]\w*$/.test(name) ? name : `"${name}"`} LIMIT 1000`);
+                      setRevision(revision + 1);
+                    }}
                   >
                     {name}
                   </button>{' '}
@@ -220,13 +226,15 @@ export function QueriesPage(): JSX.Element {
           <Statistics page={page} />
         </section>
       )}
-      <StoredResults
-        turn={turn}
-        onOpen={async (requestId) => {
-          await read(requestId, 0, size, {});
-          document.getElementById('result')?.scrollIntoView({ block: 'start' });
-        }}
-      />
+      {mayList && (
+        <StoredResults
+          turn={turn}
+          onOpen={async (requestId) => {
+            await read(requestId, 0, size, {});
+            document.getElementById('result')?.scrollIntoView({ block: 'start' });
+          }}
+        />
+      )}
     </>
   );
 }

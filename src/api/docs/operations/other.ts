@@ -120,6 +120,16 @@ export const OTHER_DOCS: DocsByOperation = {
   getOpenApi: { ok: 'The OpenAPI document.', response: { openapi: '3.1.0' } },
   openSession: { ok: 'The session is open. The body is empty.' },
   endSession: { ok: 'The session has ended. The body is empty.' },
+  getSession: {
+    ok: 'The installation, and what the caller may do.',
+    response: {
+      environment: 'production',
+      cluster: 'pinot-eu1',
+      colour: 'red',
+      contact: 'the data platform team, #data-help',
+      clusterActions: ['GetHealth', 'GetResponseStore'],
+    },
+  },
   signInMethods: {
     ok: 'How to sign in to the dashboard.',
     response: {

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ui } from '../../../../src/api/ui/index.ts';
-import { TEST_TOKEN, testApp } from '../../../support/app.ts';
+import { authorizerBy, TEST_TOKEN, testApp } from '../../../support/app.ts';
 
 let app: FastifyInstance;
 let folder: string;
+const label = { environment: 'test', cluster: 'pinot', colour: 'red', contact: undefined };
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'olap-warden-ui-'));
@@ -16,7 +17,7 @@ beforeEach(async () => {
   await writeFile(join(folder, 'assets', 'main-ABC.js'), 'export {};');
   app = await testApp({
     register: async (scope) => {
-      await ui(scope, { folder, oidc: undefined });
+      await ui(scope, { folder, oidc: undefined, label });
       scope.get('/who', async (request) => ({ srn: request.principal.srn }));
     },
   });
@@ -90,6 +91,22 @@ describe('the dashboard', () => {
   ])('rejects the cookie %s', async (_case, headers) => {
     const answer = await app.inject({ url: '/who', headers: { authorization: '', ...headers } });
     expect(answer.statusCode).toBe(401);
+  });
+
+  it('tells the caller which actions on the cluster it may do, without a denial in the audit log', async () => {
+    const denied: string[] = [];
+    const audit = { denied: (_request: unknown, action: string) => denied.push(action), written: () => undefined };
+    const narrow = await testApp({
+      authorizer: authorizerBy((_principal, action) => action === 'GetHealth'),
+      register: (scope) => ui(scope, { folder, oidc: undefined, label }),
+      parts: { audit },
+    });
+    const answer = await narrow.inject('/ui/session');
+    await narrow.close();
+    const shown = { environment: 'test', cluster: 'pinot', colour: 'red', contact: null };
+    expect(answer.json()).toEqual({ ...shown, clusterActions: ['GetHealth'] });
+    expect(denied).toEqual([]);
+    expect((await app.inject({ url: '/ui/session', headers: NO_CREDENTIAL })).statusCode).toBe(401);
   });
 
   it('reports that no identity provider is configured', async () => {

@@ -45,7 +45,7 @@ export function MasterDetail<T>(props: {
   /** Plural and singular, such as `Roles` and `role`. */
   what: string;
   one: string;
-  list: Data<readonly T[]>;
+  list: Pick<Data<readonly T[]>, 'value' | 'error' | 'reload'>;
   item: (entry: T) => Item;
   /** The dialog; calls back with the name of the created entry, or undefined when cancelled. */
   renderNew: (onDone: (name: string | undefined) => void) => ComponentChildren;

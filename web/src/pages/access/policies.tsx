@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { BusyButton, DangerButton, ErrorNote, Loaded, Prose } from '../../components/basics.tsx';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -22,6 +22,7 @@ const EXAMPLE = prettyJson({
 /** The editor of a policy document, with completion and markers for syntax errors and errors of the gateway. */
 function DocumentEditor(props: {
   value: string;
+  revision?: string;
   onChange: (value: string) => void;
   serverError: string | undefined;
 }): JSX.Element {
@@ -33,6 +34,7 @@ function DocumentEditor(props: {
       </span>
       <CodeEditor
         value={props.value}
+        revision={props.revision}
         onChange={props.onChange}
         label="Policy document"
         language="json"
@@ -74,10 +76,13 @@ function pretty(text: string): string {
 function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const path = rbac(`/policies/${encodeSrn(`srn2:policy#${props.name}`)}`);
   const data = useData(path, (signal) => callTagged<Policy>(path, { signal }));
-  const [text, setText] = useDraft(`policy/${props.name}/document`);
-  const [description, setDescription] = useDraft(`policy/${props.name}/description`);
+  const [text, setText, typedText] = useDraft(`policy/${props.name}/document`);
+  const [description, setDescription, typedDescription] = useDraft(`policy/${props.name}/description`);
   /** The version on which the unsaved input is based. */
   const [version, setVersion] = useDraft(`policy/${props.name}/version`);
+  const [discards, setDiscards] = useState(0);
+  /** The version that the editor shows. It stays while there is unsaved text. */
+  const shownVersion = useRef<string | undefined>(undefined);
   const { error, attempt, send, clearError } = useChange(props.onChanged);
   const [warnings, setWarnings] = useState<readonly string[]>([]);
   const save = async (policy: Tagged<Policy>): Promise<void> => {
@@ -86,19 +91,23 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
       policyDocumentJson: text ?? policy.policyDocumentJson,
     };
     const headers = { 'if-match': version ?? policy.etag };
-    const saved = await attempt(async () => {
-      setWarnings((await call<Policy>(path, { method: 'PUT', body, headers })).warnings ?? []);
+    let saved: Tagged<Policy> | undefined;
+    await attempt(async () => {
+      saved = await callTagged<Policy>(path, { method: 'PUT', body, headers });
     });
     if (!saved) return;
-    setText(undefined);
-    setDescription(undefined);
-    setVersion(undefined);
-    data.reload();
+    setWarnings(saved.warnings ?? []);
+    // Input since the request was sent is unsaved, and based on the saved version.
+    if (typedText() === text) setText(undefined);
+    if (typedDescription() === description) setDescription(undefined);
+    setVersion(typedText() === undefined && typedDescription() === undefined ? undefined : saved.etag);
+    data.replace(saved);
   };
   return (
     <Loaded data={data} what="the policy">
       {(policy) => {
         const fixed = isPredefined(policy);
+        if (text === undefined) shownVersion.current = policy.etag;
         return (
           <article class="card">
             <h2>{props.name}</h2>
@@ -113,6 +122,7 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
             />
             <DocumentEditor
               value={text ?? pretty(policy.policyDocumentJson)}
+              revision={`${shownVersion.current} ${discards}`}
               onChange={(value) => {
                 setText(value);
                 setVersion(version ?? policy.etag);
@@ -145,6 +155,7 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
                     setText(undefined);
                     setDescription(undefined);
                     setVersion(undefined);
+                    setDiscards(discards + 1);
                     data.reload();
                     clearError();
                   }}

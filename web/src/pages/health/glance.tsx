@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { Badge, BusyButton, When } from '../../components/basics.tsx';
 import { absolute, duration, elapsed } from '../../lib/format.ts';
 import { href, navigate } from '../../lib/router.ts';
+import { useMay } from '../../lib/session.ts';
 import type { CheckEntry, HealthReport } from '../../lib/types.ts';
 
 /** An older report is marked as outdated. */
@@ -54,6 +55,7 @@ function Strip(props: { checks: readonly CheckEntry[] }): JSX.Element {
 /** Summary of the report: state, duration of the state, age. */
 export function Glance(props: { report: HealthReport; running: boolean; onRun: () => Promise<void> }): JSX.Element {
   const { report } = props;
+  const mayRun = useMay('ExecuteTask');
   const { runTimestamp, durationMs } = report;
   const state = stateOf(report);
   const since = sinceOf(report, state);
@@ -81,9 +83,11 @@ export function Glance(props: { report: HealthReport; running: boolean; onRun: (
           )}
         </p>
       </div>
-      <BusyButton class="primary" onPress={props.onRun} disabled={props.running}>
-        Run now
-      </BusyButton>
+      {mayRun && (
+        <BusyButton class="primary" onPress={props.onRun} disabled={props.running}>
+          Run now
+        </BusyButton>
+      )}
       <Strip checks={report.checks} />
     </section>
   );

@@ -1,0 +1,67 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { Type, type Static } from 'typebox';
+import { clusterResource } from '../../access/policy/srn.ts';
+import { ErrorBody } from '../server/errors.ts';
+
+/** The actions on the cluster that decide which parts of the dashboard are shown. */
+const CLUSTER_ACTIONS = [
+  'GetHealth',
+  'ExecuteTask',
+  'SimulateAccess',
+  'GetResponseStore',
+  'DeleteResponseStore',
+] as const;
+
+/** What the dashboard shows about the installation. */
+export interface InstallationLabel {
+  readonly environment: string;
+  readonly cluster: string;
+  /** Name of a colour; undefined for none. */
+  readonly colour: string | undefined;
+  /** Whom to ask for access; undefined if not set. */
+  readonly contact: string | undefined;
+}
+
+const SessionContext = Type.Object(
+  {
+    environment: Type.String({ description: 'The setting `environment`.' }),
+    cluster: Type.String({ description: 'The setting `cluster`.' }),
+    colour: Type.Union([Type.String(), Type.Null()], { description: 'The setting `ui-colour`.' }),
+    contact: Type.Union([Type.String(), Type.Null()], { description: 'The setting `ui-contact`.' }),
+    clusterActions: Type.Array(Type.String(), {
+      description: `The actions that the caller may do on the cluster, of those that the dashboard needs: ${CLUSTER_ACTIONS.join(', ')}.`,
+    }),
+  },
+  { $id: 'SessionContext' },
+);
+
+/**
+ * `GET /ui/session`: the installation, and which parts of the dashboard the caller may use. It grants nothing, and it writes no denial to the audit
+ * log, because the caller has tried nothing.
+ */
+export function registerSessionContext(app: FastifyInstance, label: InstallationLabel): void {
+  app.get(
+    '/ui/session',
+    {
+      schema: {
+        operationId: 'getSession',
+        tags: ['dashboard'],
+        summary: 'What the dashboard shows to the caller: the installation, and the permitted actions on the cluster.',
+        response: { 200: SessionContext, 401: ErrorBody },
+      },
+    },
+    async (request): Promise<Static<typeof SessionContext>> => {
+      const { authorizer } = request.server;
+      return {
+        environment: label.environment,
+        cluster: label.cluster,
+        colour: label.colour ?? null,
+        contact: label.contact ?? null,
+        clusterActions: CLUSTER_ACTIONS.filter((action) =>
+          authorizer.isAllowed(request.principal, action, clusterResource),
+        ),
+      };
+    },
+  );
+}

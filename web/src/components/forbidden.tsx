@@ -1,0 +1,38 @@
+import type { JSX } from 'preact';
+import { useSession } from '../lib/session.ts';
+
+/** Predefined roles that allow an action on the cluster, as an example for the request for access. */
+const ROLES: Readonly<Record<string, string>> = {
+  GetHealth: 'health-reader',
+  ExecuteTask: 'cluster-admin',
+  SimulateAccess: 'rbac-admin',
+};
+
+/** Whom to ask for access, and for what. */
+export function AskForAccess(props: { action: string }): JSX.Element {
+  const { me, contact, environment, cluster } = useSession();
+  const role = ROLES[props.action];
+  const roles = me.roles.map(({ name }) => name).join(', ');
+  return (
+    <p>
+      Ask {contact ?? 'an administrator of olap-warden'} for a role that allows <code>{props.action}</code> on the
+      cluster <code>{cluster}</code> in <code>{environment}</code>
+      {role !== undefined && (
+        <>
+          , such as <code>{role}</code>
+        </>
+      )}
+      . You are signed in as <code>{me.srn}</code> with {roles === '' ? 'no roles' : `the roles ${roles}`}.
+    </p>
+  );
+}
+
+/** Instead of a page that the caller may not use. The gateway is not asked for its data, which it would refuse. */
+export function Forbidden(props: { label: string; action: string }): JSX.Element {
+  return (
+    <section class="card" aria-labelledby="forbidden">
+      <h1 id="forbidden">Your roles do not include the page {props.label}</h1>
+      <AskForAccess action={props.action} />
+    </section>
+  );
+}
