@@ -43,9 +43,10 @@ export async function walk(world: World, seed: number, length = 14): Promise<Wal
   if (handedOnBy(actors, start, TRIPLES, END) === 'everything') return undefined;
   await world.begin(start);
   const written = new Set<ResourceKind>();
+  const unseen = new Set<ResourceKind>();
   const time = { now: BEGIN };
   const ended = new AbortController();
-  const stores = world.stores.map((store) => noting(store, written, ended.signal));
+  const stores = world.stores.map((store) => noting(store, [written, unseen], ended.signal));
   const gateways = stores.map((store) => gatewayOf(store, { ...systemClock, now: () => time.now }));
   const invariants = new Invariants(start, actors, TRIPLES);
   const outcomes = new Map<string, number>();
@@ -57,7 +58,10 @@ export async function walk(world: World, seed: number, length = 14): Promise<Wal
       time.now += passed;
       await Promise.all(changesOf(random, { state, actors, gateways, time, outcomes, done }));
       // Without a wait the next changes meet gateways whose views are behind.
-      if (random.chance(0.5)) await world.settled();
+      if (random.chance(0.5)) {
+        await world.settled(unseen);
+        unseen.clear();
+      }
       if (written.size === 0 && passed === 0) continue;
       state = await stateOf(world.stores[0]!, state, written);
       written.clear();
@@ -113,13 +117,13 @@ function gatewayOf(store: ResourceStore, clock: Clock): Gateway {
 const WRITES: ReadonlySet<PropertyKey> = new Set(['create', 'update', 'delete']);
 
 /** The store for one walk: notes what kinds of objects are written, and ends all subscriptions with the walk. */
-function noting(store: ResourceStore, written: Set<ResourceKind>, ended: AbortSignal): ResourceStore {
+function noting(store: ResourceStore, written: readonly Set<ResourceKind>[], ended: AbortSignal): ResourceStore {
   return new Proxy(store, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown => {
-        if (WRITES.has(key)) written.add(args[0] as ResourceKind);
+        if (WRITES.has(key)) for (const kinds of written) kinds.add(args[0] as ResourceKind);
         const result: unknown = Reflect.apply(value, target, args);
         if (key === 'subscribe') ended.addEventListener('abort', result as () => void);
         return result;
