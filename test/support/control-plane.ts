@@ -245,7 +245,7 @@ async function start(
   await createControlPlanePki(pki, []);
   const etcd = argumentsOf(etcdFlags(directory, etcdUrl, peerUrl));
   processes.start('etcd', join(binaries, 'etcd'), [...etcd, ...(options.etcdArgs ?? [])]);
-  const probe = new Agent({ connect: { rejectUnauthorized: false }, headersTimeout: 2000, bodyTimeout: 2000 });
+  const probe = new Agent({ connect: { rejectUnauthorized: false }, headersTimeout: 20_000, bodyTimeout: 20_000 });
   await processes.waitUntil('etcd', async () => isReady(`${etcdUrl}/health`, probe));
   const apiserver = argumentsOf({
     ...apiserverFlags({ directory, pki, address: '127.0.0.1', port: apiPort, etcdUrl }),

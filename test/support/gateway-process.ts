@@ -118,6 +118,16 @@ export class GatewayProcess {
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
   }
 
+  /** Seconds of the processor that it has used. Unlike elapsed time, they do not depend on other programs. */
+  async cpuSeconds(): Promise<number> {
+    const answer = await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`, {
+      signal: AbortSignal.timeout(WAIT_LIMIT_MS),
+    });
+    const seconds = /^process_cpu_seconds_total (\S+)$/m.exec(await answer.text())?.[1];
+    if (seconds === undefined) throw new Error('no `process_cpu_seconds_total` among the metrics of the gateway');
+    return Number(seconds);
+  }
+
   async stop(): Promise<void> {
     this.program.signalGroup('SIGKILL');
     await this.program.exited;

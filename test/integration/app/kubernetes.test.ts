@@ -172,7 +172,7 @@ describe('operator and gateway as two processes, each with its rights of the man
     await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
     await expect.poll(async () => (await write()).status, SLOW).toBe(200);
     await expect.poll(async () => (await ask(admin)).status, SLOW).toBe(200);
-  }, 180_000);
+  });
 
   it('refuse what may have been revoked, after `max-view-age` without the Kubernetes API', async () => {
     const strict = await start('gateway', { 'max-view-age': '30s' });
@@ -194,7 +194,7 @@ describe('operator and gateway as two processes, each with its rights of the man
       await api.startApiserver();
     }
     await expect.poll(async () => (await asked()).status, SLOW).toBe(200);
-  }, 150_000);
+  });
 
   it('shut down gracefully', async () => {
     for (const { program } of [gateway, operator]) program.signalGroup('SIGTERM');

@@ -62,7 +62,7 @@ describe('pinotdb', () => {
     expect(report['alchemyForbidden']).toMatchObject({ error: 'DatabaseError' });
     // The dialect reads the 403 as if it were a schema, and finds no fields.
     expect(report['forbiddenColumns']).toEqual([]);
-  }, 400_000);
+  });
 });
 
 describe('the Java clients', () => {
@@ -77,7 +77,7 @@ describe('the Java clients', () => {
     expect([direct, jdbc]).toEqual([String(orders), String(orders)]);
     expect(directForbidden).toMatch(/^! .*403/);
     expect(jdbcForbidden).toMatch(/^! /);
-  }, 400_000);
+  });
 });
 
 describe('the Go client', () => {
@@ -95,7 +95,7 @@ describe('the Go client', () => {
     expect(directForbidden).toEqual(['broker', expect.stringMatching(/^! .*403/)]);
     // The lists of brokers name only tables that the caller may see.
     expect(routedForbidden).toEqual(['controller', expect.stringMatching(/^! /)]);
-  }, 400_000);
+  });
 });
 
 describe('curl', () => {

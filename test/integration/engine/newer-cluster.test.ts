@@ -27,7 +27,7 @@ beforeAll(async () => {
   pinot = await sharedPinot();
   engine = createEngine({ controllerUrls: [pinot.controllerUrl] });
   gateway = await startStandalone({ controllers: pinot.controllerUrl });
-}, 600_000);
+});
 
 afterAll(async () => {
   await engine?.close();
@@ -78,43 +78,39 @@ async function removeTables(): Promise<void> {
 }
 
 describe('a cluster of this version', () => {
-  from14(
-    'has logical tables, which are tables of their own for access',
-    async () => {
-      await createParts();
-      try {
-        const definition = {
-          tableName: LOGICAL,
-          physicalTableConfigMap: Object.fromEntries(PARTS.map((name) => [`${name}_OFFLINE`, {}])),
-          brokerTenant: 'DefaultTenant',
-          refOfflineTableName: `${PARTS[0]}_OFFLINE`,
-        };
-        await post('/schemas', schema(LOGICAL));
-        // Whoever creates one must be able to read its tables.
-        const creates = ['CreateTable', 'GetTableConfig'];
-        const narrow = await tokenFor('creates', creates, [`srn2:table#${LOGICAL}`]);
-        const refused = await gateway.call('POST', '/logicalTables', definition, { authorization: narrow });
-        expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('newer_a')]);
-        await post('/logicalTables', definition);
-        await pinot.awaitRows(LOGICAL, 2);
+  from14('has logical tables, which are tables of their own for access', async () => {
+    await createParts();
+    try {
+      const definition = {
+        tableName: LOGICAL,
+        physicalTableConfigMap: Object.fromEntries(PARTS.map((name) => [`${name}_OFFLINE`, {}])),
+        brokerTenant: 'DefaultTenant',
+        refOfflineTableName: `${PARTS[0]}_OFFLINE`,
+      };
+      await post('/schemas', schema(LOGICAL));
+      // Whoever creates one must be able to read its tables.
+      const creates = ['CreateTable', 'GetTableConfig'];
+      const narrow = await tokenFor('creates', creates, [`srn2:table#${LOGICAL}`]);
+      const refused = await gateway.call('POST', '/logicalTables', definition, { authorization: narrow });
+      expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('newer_a')]);
+      await post('/logicalTables', definition);
+      await pinot.awaitRows(LOGICAL, 2);
 
-        const reader = await tokenFor('reads-logical', ['Query'], [`srn2:table#${LOGICAL}`]);
-        for (const set of ['', 'SET useMultistageEngine=true; ']) {
-          const ask = async (table: string) => {
-            const sql = `${set}SELECT place FROM ${table} ORDER BY place LIMIT 5`;
-            const answer = await gateway.call('POST', '/query/sql', { sql }, { authorization: reader });
-            const { resultTable } = (await answer.json()) as { resultTable?: { rows: unknown[][] } };
-            return [answer.status, resultTable?.rows];
-          };
-          expect(await ask(LOGICAL)).toEqual([200, [['newer_a'], ['newer_b']]]);
-          expect(await ask('newer_a')).toEqual([403, undefined]);
-        }
-      } finally {
-        await removeTables();
+      const reader = await tokenFor('reads-logical', ['Query'], [`srn2:table#${LOGICAL}`]);
+      for (const set of ['', 'SET useMultistageEngine=true; ']) {
+        const ask = async (table: string) => {
+          const sql = `${set}SELECT place FROM ${table} ORDER BY place LIMIT 5`;
+          const answer = await gateway.call('POST', '/query/sql', { sql }, { authorization: reader });
+          const { resultTable } = (await answer.json()) as { resultTable?: { rows: unknown[][] } };
+          return [answer.status, resultTable?.rows];
+        };
+        expect(await ask(LOGICAL)).toEqual([200, [['newer_a'], ['newer_b']]]);
+        expect(await ask('newer_a')).toEqual([403, undefined]);
       }
-    },
-    240_000,
-  );
+    } finally {
+      await removeTables();
+    }
+  });
 
   from1('is evaluated by every check', async () => {
     const { results } = await runChecks({

@@ -34,7 +34,7 @@ beforeAll(async () => {
     register: async () => undefined,
     parts: { dataPlane: dataPlaneOf(engine) },
   });
-}, 600_000);
+});
 
 afterAll(async () => {
   await app?.close();
@@ -91,33 +91,29 @@ describe('a Pinot of this version', () => {
     expect([status, answer.message]).toEqual([400, expect.stringContaining('`getCursor` is not supported')]);
   });
 
-  from13(
-    'takes every option that is passed, in both engines',
-    async () => {
-      // Without a value that fits the cluster they are errors of the query.
-      const NEED_VALUES = new Set([
-        'skipindexes',
-        'orderedpreferredpools',
-        'orderedpreferredreplicas',
-        'sampler',
-        'workloadname',
-      ]);
-      const passed = QUERY_OPTIONS.filter(
-        ({ name, handling }) => handling === 'passed' && !NEED_VALUES.has(name.toLowerCase()),
-      );
-      const sets = passed.map(({ name }) => {
-        if (name.endsWith('OverflowMode')) return `SET ${name}='BREAK'; `;
-        const value = /^(?:use|skip|is|enable|run|infer)|[a-z](?:Verbose|Servers)$/.test(name) ? 'false' : '10000';
-        return `SET ${name}='${value}'; `;
-      });
-      for (const multistage of [false, true]) {
-        const sql = `SET useMultistageEngine=${multistage}; ${sets.join('')}SELECT COUNT(*) FROM customers LIMIT 1`;
-        const { status, answer } = await ask('/query/sql', { sql });
-        expect([multistage, status, answer.message, answer.exceptions]).toEqual([multistage, 200, undefined, []]);
-      }
-    },
-    120_000,
-  );
+  from13('takes every option that is passed, in both engines', async () => {
+    // Without a value that fits the cluster they are errors of the query.
+    const NEED_VALUES = new Set([
+      'skipindexes',
+      'orderedpreferredpools',
+      'orderedpreferredreplicas',
+      'sampler',
+      'workloadname',
+    ]);
+    const passed = QUERY_OPTIONS.filter(
+      ({ name, handling }) => handling === 'passed' && !NEED_VALUES.has(name.toLowerCase()),
+    );
+    const sets = passed.map(({ name }) => {
+      if (name.endsWith('OverflowMode')) return `SET ${name}='BREAK'; `;
+      const value = /^(?:use|skip|is|enable|run|infer)|[a-z](?:Verbose|Servers)$/.test(name) ? 'false' : '10000';
+      return `SET ${name}='${value}'; `;
+    });
+    for (const multistage of [false, true]) {
+      const sql = `SET useMultistageEngine=${multistage}; ${sets.join('')}SELECT COUNT(*) FROM customers LIMIT 1`;
+      const { status, answer } = await ask('/query/sql', { sql });
+      expect([multistage, status, answer.message, answer.exceptions]).toEqual([multistage, 200, undefined, []]);
+    }
+  });
 
   before15('answers that it has no path for validation', async () => {
     const { status } = await ask('/validateMultiStageQuery', { sqls: ['SELECT 1'] });

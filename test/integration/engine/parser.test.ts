@@ -32,7 +32,7 @@ beforeAll(async () => {
   const found = new Set<string>();
   for (const oracle of oracles.versions) for (const word of await oracle.words()) found.add(word);
   words = [...found].toSorted();
-}, 600_000);
+});
 
 afterAll(() => oracles.remove());
 
@@ -150,7 +150,7 @@ describe('the parsers', () => {
         ),
       ).toBe('reads x.t');
     }
-  }, 300_000);
+  });
 });
 
 describe('printed texts', () => {
@@ -200,7 +200,7 @@ describe('ordinary texts', () => {
     }
     expect(wrong).toEqual([]);
     expect(accepted.size).toBeGreaterThanOrEqual(450);
-  }, 300_000);
+  });
 });
 
 function textOf(text: string): string {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   for (const version of await readdir(others)) {
     versions.set(version, await optionsOf(join(others, version, `lib/pinot-spi-${version}.jar`)));
   }
-}, 600_000);
+});
 
 function has(version: string, since: string, until: string | undefined): boolean {
   return order(since) <= order(version) && (until === undefined || order(version) <= order(until));

@@ -19,7 +19,7 @@ beforeAll(async () => {
   engine = createEngine({ controllerUrls: [pinot.controllerUrl] });
   app = await testApp({ register: async () => undefined, parts: { dataPlane: dataPlaneOf(engine) } });
   await app.listen({ host: '127.0.0.1', port: 0 });
-}, 600_000);
+});
 
 afterAll(async () => {
   await app?.close();
@@ -64,4 +64,4 @@ it('stop and start under traffic, and every query gets a response', async () => 
   }
   process.stderr.write(`brokers stopped under traffic: ${JSON.stringify(Object.fromEntries(seen))}\n`);
   expect([...seen.keys()]).toEqual(['200']);
-}, 300_000);
+});

@@ -17,7 +17,7 @@ beforeAll(async () => {
   pinot = await startPinot({ servers: 5 });
   engine = createEngine({ controllerUrls: [pinot.controllerUrl], brokerRefreshMs: 500 });
   states = new HealthStates(pinot, engine);
-}, 240_000);
+});
 
 afterAll(async () => {
   await engine.close();
@@ -163,7 +163,7 @@ it('one controller that leads every table, then tables that each of five leads',
   } finally {
     for (const name of made) await pinot.deleteTable(name);
   }
-}, 180_000);
+});
 
 /** The lead controller of the table, also of a table that does not exist. */
 async function leaderOf(table: string): Promise<string> {

@@ -154,4 +154,4 @@ describe('a client that reads slowly', () => {
 
 it('an idle connection is reused, by every route', async () => {
   expect(await silent).toEqual([]);
-}, 120_000);
+});

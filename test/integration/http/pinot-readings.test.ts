@@ -124,5 +124,5 @@ describe('requests with several interpretations', () => {
     // The engine reads another table for many of them, and many are ordinary.
     expect(secretDirectly).toBeGreaterThan(50);
     expect(passedOn).toBeGreaterThan(20);
-  }, 180_000);
+  });
 });

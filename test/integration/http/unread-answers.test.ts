@@ -13,8 +13,8 @@ import { digest, KB, MB, noise } from './answers.ts';
 const CONNECTIONS = 10;
 const REQUESTS = 200;
 const MEMORY_LIMIT = 256 * MB;
-/** The goal is 1 s on a quiet machine. */
-const OTHER_CALLER_LIMIT_MS = 5_000;
+/** Seconds of the processor for the request of another caller, which takes some hundredths. */
+const OTHER_CALLER_LIMIT_SECONDS = 1;
 const ROWS = Array.from({ length: 600 }, (_, i) => `[${i},"${noise(`row ${i}`, KB)}"]`);
 const ANSWER = `{"resultTable":{"dataSchema":{"columnNames":["a","b"],"columnDataTypes":["INT","STRING"]},"rows":[${ROWS.join(',')}]},"exceptions":[],"tablesQueried":["orders"]}`;
 
@@ -83,15 +83,15 @@ describe.runIf(process.platform === 'linux').each(Object.entries(REQUESTS_OF))('
       client.send(bytes);
     }
     const grown = (await settledMemory()) - before;
-    const begun = performance.now();
+    const begun = await gateway.cpuSeconds();
     const other = await gateway.once(request()).then(describeAnswer, String);
-    const waited = performance.now() - begun;
+    const used = (await gateway.cpuSeconds()) - begun;
     expect(other, 'the answer to another caller').toBe(`200 ${expected}`);
 
     const wrong = await Promise.all(clients.map((client) => readAll(client, expected)));
     expect(wrong.flat()).toEqual([]);
     expect(Math.round(grown / MB)).toBeLessThanOrEqual(MEMORY_LIMIT / MB);
-    expect(waited).toBeLessThan(OTHER_CALLER_LIMIT_MS);
+    expect(used).toBeLessThan(OTHER_CALLER_LIMIT_SECONDS);
   });
 });
 

@@ -10,6 +10,7 @@ import { role, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type CommandResult, type ControlPlane } from '../../support/control-plane.ts';
 import { accountRights, documentedRights } from '../../support/kubernetes/rights-table.ts';
 import { eventually } from '../../support/operator.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const namespace = 'olap';
@@ -90,7 +91,7 @@ async function patch(name: string, body: object, query: Record<string, string> =
       body,
       contentType,
       query,
-      timeoutMs: 30_000,
+      timeoutMs: WAIT_LIMIT_MS,
     });
     return { code: 0, stdout: JSON.stringify(answer), stderr: '' };
   } catch (error) {

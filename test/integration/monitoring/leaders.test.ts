@@ -50,7 +50,7 @@ beforeAll(async () => {
     [leader, standby, gateway].map(({ metricsUrl }) => new URL(metricsUrl).host),
     rules.replaceAll(/^( +for: ).*$/gm, '$10s'),
   );
-}, 300_000);
+});
 
 afterAll(async () => {
   for (const program of programs) program.signalGroup('SIGKILL');
@@ -104,7 +104,7 @@ it('the gateway shows the checks evaluated so far, then the complete report', as
   await expect.poll(async () => (await health()).running, SLOW).toBeNull();
   const { summary } = await health();
   expect(summary.pass + summary.fail).toBe(CATALOGUE.length);
-}, 180_000);
+});
 
 it('one alert fires, and continues after another operator became leader', async () => {
   const until = async (expected: string[]): Promise<void> => {
@@ -149,4 +149,4 @@ it('one alert fires, and continues after another operator became leader', async 
       { interval: 1_000 },
     )
     .toHaveLength(1);
-}, 240_000);
+});

@@ -23,7 +23,7 @@ beforeAll(async () => {
   );
   // The same alerts without their `for` durations, which promtool tests with a simulated clock.
   prometheus = await startPrometheus([new URL(service.metricsUrl).host], rules.replaceAll(/^( +for: ).*$/gm, '$10s'));
-}, 240_000);
+});
 
 afterAll(async () => {
   await prometheus.stop();
@@ -64,7 +64,7 @@ describe('a real Prometheus', () => {
         { interval: 2000 },
       )
       .toBe(false);
-  }, 200_000);
+  });
 
   it('has data for every panel of the dashboard', async () => {
     const submit = async (): Promise<string> => {
@@ -83,5 +83,5 @@ describe('a real Prometheus', () => {
         .poll(async () => (await prometheus.query(asked)).length, { message: `${title}: ${asked}` })
         .toBeGreaterThan(0);
     }
-  }, 120_000);
+  });
 });

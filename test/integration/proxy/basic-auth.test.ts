@@ -76,5 +76,5 @@ describe('Pinot with basic-auth access control', () => {
     await expect.poll(async () => (await gateway.call('GET', '/version')).status, { interval: 500 }).not.toBe(200);
     await writeFile(credential, 'gateway:secret');
     await expect.poll(async () => (await gateway.call('GET', '/version')).status, { interval: 500 }).toBe(200);
-  }, 120_000);
+  });
 });

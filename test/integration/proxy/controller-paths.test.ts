@@ -103,7 +103,7 @@ describe('the real controller behind the gateway', () => {
     await ok('POST', `/segments/${TABLE}/delete`, json(segments));
     await ok('DELETE', `/tables/${TABLE}?type=OFFLINE`);
     await ok('DELETE', `/schemas/${TABLE}`);
-  }, 180_000);
+  });
 
   it('accepts calls for the cluster', async () => {
     await ok('POST', '/cluster/configs', json({ 'paths.test': 'a b' }));

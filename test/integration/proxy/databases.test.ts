@@ -55,7 +55,7 @@ beforeAll(async () => {
   if (hasDatabases) await createTable(OTHER, 'other');
   caller['table'] = await allowQueries('reads-table', TABLE);
   caller['other'] = await allowQueries('reads-other', OTHER);
-}, 300_000);
+});
 
 afterAll(async () => {
   await gateway.stop();

@@ -11,7 +11,7 @@ describe.each([
   let deployment: Deployment;
   beforeAll(async () => {
     deployment = await deploy();
-  }, 120_000);
+  });
   afterAll(() => deployment.stop());
 
   it('are changed by one of two editors that have read the same', async () => {

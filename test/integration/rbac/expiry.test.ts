@@ -109,55 +109,51 @@ describe.each([
     return found?.values[0]?.value;
   };
 
-  it(
-    'gives the role on every gateway until that moment, is reported, and is removed',
-    { timeout: 240_000 },
-    async () => {
-      const { kubectl } = running;
-      const expiry = Date.now() + Math.max(LIFETIME_MS, 10 * writesMs);
-      const expiresAt = new Date(expiry).toISOString();
-      expect((await assign(expiresAt)).body).toMatchObject({ expiresAt, status: 'ACTIVE' });
-      await soon(() => expect(mayQuery()).toEqual(gateways.map(() => true)));
-      await soon(async () => expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'ACTIVE' }]));
-      const during = async (end: number, check: () => Promise<void>): Promise<void> =>
-        soon(async () => {
-          // A busy machine may be later.
-          const failure = await check().catch((error: unknown) => error);
-          if (failure !== undefined && Date.now() < end) throw failure as Error;
-        });
-      await during(expiry, async () => expect(await metric('expiring')).toBe(1));
-      if (kubectl) {
-        await eventually(
-          () => kubectl('get', 'events', '-o', 'jsonpath={.items[*].reason}'),
-          (reasons) => reasons.includes('AssignmentExpiring'),
-        );
-        const until = new Date(Math.floor(expiry / 1000) * 1000).toISOString().replace('.000', '');
-        const shown = async () => kubectl('get', 'roleassignments.olapwarden.io');
-        await during(expiry + PRUNE_MS, async () => expect(await shown()).toContain(until));
-      }
-      // No gateway decides otherwise before the expiry or after it.
-      while (Date.now() < expiry + 300) {
-        const [before, decided] = [Date.now(), mayQuery()];
-        const after = Date.now();
-        if (after < expiry) expect(decided).toEqual(gateways.map(() => true));
-        else if (before >= expiry) expect(decided).toEqual(gateways.map(() => false));
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      await during(expiry + PRUNE_MS, async () => {
-        expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'EXPIRED' }]);
-        expect(await metric('expired')).toBe(1);
+  it('gives the role on every gateway until that moment, is reported, and is removed', async () => {
+    const { kubectl } = running;
+    const expiry = Date.now() + Math.max(LIFETIME_MS, 10 * writesMs);
+    const expiresAt = new Date(expiry).toISOString();
+    expect((await assign(expiresAt)).body).toMatchObject({ expiresAt, status: 'ACTIVE' });
+    await soon(() => expect(mayQuery()).toEqual(gateways.map(() => true)));
+    await soon(async () => expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'ACTIVE' }]));
+    const during = async (end: number, check: () => Promise<void>): Promise<void> =>
+      soon(async () => {
+        // A busy machine may be later.
+        const failure = await check().catch((error: unknown) => error);
+        if (failure !== undefined && Date.now() < end) throw failure as Error;
       });
-      await soon(async () => expect(await listed()).toEqual([]));
-      expect(Date.now()).toBeGreaterThanOrEqual(expiry + PRUNE_MS);
-      if (!kubectl) return;
-      const reasons = await eventually(
-        async () => (await kubectl('get', 'events', '-o', 'jsonpath={.items[*].reason}')).split(' '),
-        (seen) => seen.includes('ExpiredSubjectsRemoved'),
+    await during(expiry, async () => expect(await metric('expiring')).toBe(1));
+    if (kubectl) {
+      await eventually(
+        () => kubectl('get', 'events', '-o', 'jsonpath={.items[*].reason}'),
+        (reasons) => reasons.includes('AssignmentExpiring'),
       );
-      const ours = reasons.filter((reason) => /^(Assignment|ExpiredSubjects)/.test(reason));
-      expect(ours.sort()).toEqual(['AssignmentExpired', 'AssignmentExpiring', 'ExpiredSubjectsRemoved']);
-    },
-  );
+      const until = new Date(Math.floor(expiry / 1000) * 1000).toISOString().replace('.000', '');
+      const shown = async () => kubectl('get', 'roleassignments.olapwarden.io');
+      await during(expiry + PRUNE_MS, async () => expect(await shown()).toContain(until));
+    }
+    // No gateway decides otherwise before the expiry or after it.
+    while (Date.now() < expiry + 300) {
+      const [before, decided] = [Date.now(), mayQuery()];
+      const after = Date.now();
+      if (after < expiry) expect(decided).toEqual(gateways.map(() => true));
+      else if (before >= expiry) expect(decided).toEqual(gateways.map(() => false));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await during(expiry + PRUNE_MS, async () => {
+      expect(await listed()).toMatchObject([{ ...ADA, expiresAt, status: 'EXPIRED' }]);
+      expect(await metric('expired')).toBe(1);
+    });
+    await soon(async () => expect(await listed()).toEqual([]));
+    expect(Date.now()).toBeGreaterThanOrEqual(expiry + PRUNE_MS);
+    if (!kubectl) return;
+    const reasons = await eventually(
+      async () => (await kubectl('get', 'events', '-o', 'jsonpath={.items[*].reason}')).split(' '),
+      (seen) => seen.includes('ExpiredSubjectsRemoved'),
+    );
+    const ours = reasons.filter((reason) => /^(Assignment|ExpiredSubjects)/.test(reason));
+    expect(ours.sort()).toEqual(['AssignmentExpired', 'AssignmentExpiring', 'ExpiredSubjectsRemoved']);
+  });
 
   it('is renewed by another assignment, also after its expiry', async () => {
     await assign(new Date(Date.now() + Math.max(SHORT_LIFETIME_MS, 4 * writesMs)).toISOString());

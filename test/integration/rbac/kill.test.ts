@@ -21,6 +21,7 @@ import { FakeRecorder, metrics, silent } from '../../unit/operator/fakes.ts';
 import { soon } from './gateways.ts';
 import { ADMINISTRATOR, stateAfter, stateIn } from './kill-steps.ts';
 import { openStore } from './kill-stores.ts';
+import { TEST_LIMIT_MS } from '../../support/limits.ts';
 
 /** `make test-races` runs 100 and 50. */
 const FOLDER_KILLS = Number(process.env['KILLS'] ?? 8);
@@ -141,7 +142,7 @@ describe('a gateway that is killed during writes', () => {
 
   it(
     'loses no acknowledged write and leaves nothing behind: folder of manifests',
-    { timeout: 60_000 + FOLDER_KILLS * 40_000 },
+    { timeout: TEST_LIMIT_MS + FOLDER_KILLS * 40_000 },
     async () => {
       const where = ['folder', folder];
       const opened = await openStore(where);
@@ -155,7 +156,7 @@ describe('a gateway that is killed during writes', () => {
 
   it(
     'loses no acknowledged write and leaves nothing behind: Kubernetes API',
-    { timeout: 60_000 + KUBERNETES_KILLS * 60_000 },
+    { timeout: TEST_LIMIT_MS + KUBERNETES_KILLS * 60_000 },
     async () => {
       const plane = await sharedControlPlane();
       await plane.applyCrds();

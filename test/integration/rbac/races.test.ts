@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { folderDeployment, kubernetesDeployment, type Deployment } from './gateways.ts';
 import { policyRace, roleRace, runRaces } from './races.ts';
+import { TEST_LIMIT_MS } from '../../support/limits.ts';
 
 /** Races of each kind; `make test-races` runs 1,000. */
 const RACES = Number(process.env['RACES'] ?? 150);
-const TIMEOUT_MS = 60_000 + RACES * 400;
+const TIMEOUT_MS = TEST_LIMIT_MS + RACES * 2000;
 
 describe.each([
   ['a folder of manifests', folderDeployment],

@@ -94,6 +94,5 @@ describe('a gateway process that is killed while it stores a result with protoco
         expect(await last.text()).toContain(`"rows":[${ROWS.at(-1)}]`);
       }
     },
-    120_000,
   );
 });

@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WAIT_LIMIT_MS } from '../limits.ts';
@@ -94,11 +95,31 @@ export class Processes {
   }
 }
 
-/** `count` different ports of 127.0.0.1 that were free a moment ago. */
+/** Below the ports that systems give to outgoing connections, which could take a port before its server listens. */
+const FIRST_PORT = 10_000;
+const PORTS = 20_000;
+/** Ports that this process has returned already: their servers may not listen yet. */
+const givenPorts = new Set<number>();
+
+/** `count` different ports of 127.0.0.1 on which nothing listens. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  await Promise.all(servers.map(async (server) => once(server.listen(0, '127.0.0.1'), 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map(async (server) => once(server.close(), 'close')));
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    if (givenPorts.has(port) || !(await isFree(port))) continue;
+    givenPorts.add(port);
+    ports.push(port);
+  }
   return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  } catch {
+    return false;
+  }
+  await once(server.close(), 'close');
+  return true;
 }

@@ -24,7 +24,6 @@ import { startGateways, stopGateways, type TestGateway } from './gateways.ts';
 const BOB: Principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
 const HOUR_MS = 3_600_000;
 const START = 1_700_000_000_000;
-/** Limit of waits for a state, also on a busy machine. */
 
 interface PageBody {
   readonly requestId: string;
@@ -566,79 +565,71 @@ describe('results in the engine’s cursors', () => {
     expect((await page(gateway, id, 'offset=0')).statusCode).toBe(200);
   });
 
-  it(
-    'leave nothing when the client aborts before the response, or during a large page',
-    { timeout: 240_000 },
-    async () => {
-      const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
-      for (const broker of cluster.brokers) broker.rows = rows;
-      const gateway = await start();
-      const id = await submitted(gateway);
-      const headers = { authorization: 'Bearer any', 'content-type': 'application/json' };
-      await Promise.all(
-        Array.from({ length: 8 }, async () => {
-          const controller = new AbortController();
-          const url = `${gateway.url}/query/${id}/results?offset=0&numRows=20000`;
-          const answer = await fetch(url, { headers, signal: controller.signal });
-          await answer.body!.getReader().read();
-          controller.abort();
-        }),
-      );
-      await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
-      await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
+  it('leave nothing when the client aborts before the response, or during a large page', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
+    for (const broker of cluster.brokers) broker.rows = rows;
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const headers = { authorization: 'Bearer any', 'content-type': 'application/json' };
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const controller = new AbortController();
+        const url = `${gateway.url}/query/${id}/results?offset=0&numRows=20000`;
+        const answer = await fetch(url, { headers, signal: controller.signal });
+        await answer.body!.getReader().read();
+        controller.abort();
+      }),
+    );
+    await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
+    await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
 
-      const client = new AbortController();
-      const closed = Promise.withResolvers<void>();
-      for (const broker of cluster.brokers) {
-        broker.intercept = (_call, response) => {
-          response.on('close', () => closed.resolve());
-          client.abort();
-          return true;
-        };
-      }
-      const body = JSON.stringify({ sql: CURSOR_SQL });
-      const request = { method: 'POST', body, headers, signal: client.signal };
-      await expect(fetch(`${gateway.url}/query/sql?doPaginate=true`, request)).rejects.toThrow();
-      await closed.promise;
-      for (const broker of cluster.brokers) broker.intercept = () => false;
-      const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
-        resultMetadataList: object[];
-      }>();
-      expect(resultMetadataList).toHaveLength(1);
-      expect((await page(gateway, id, 'offset=19999')).json()).toMatchObject({ numRows: 1 });
-    },
-  );
-
-  it(
-    'are deleted for the quota by their size at the engine, also after a failed deletion',
-    { timeout: 240_000 },
-    async () => {
-      const rows = Array.from({ length: 1200 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
-      for (const broker of cluster.brokers) broker.rows = rows;
-      const gateway = await start();
-      const ids = [await submitted(gateway), await submitted(gateway), await submitted(gateway)];
-      const [first, second] = cluster.brokers as [(typeof cluster.brokers)[0], (typeof cluster.brokers)[0]];
-      // Two results are on one broker, one on the other.
-      expect(first.disk.size + second.disk.size).toBe(3);
-      const unavailableBroker = first.disk.size === 1 ? first : second;
-      unavailableBroker.intercept = (_call, response) => {
-        response.destroy();
+    const client = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    for (const broker of cluster.brokers) {
+      broker.intercept = (_call, response) => {
+        response.on('close', () => closed.resolve());
+        client.abort();
         return true;
       };
-      settings = {
-        ...settings,
-        storageCleaner: { enabled: true, maxStorageMb: 2, criticalPercent: 90, targetPercent: 0 },
-      };
-      // Each run schedules the next one.
-      for (const run of retention.splice(0)) run();
-      const remaining = async () =>
-        (await gateway.app.inject('/query/resultStore')).json<{ resultMetadataList: { requestId: string }[] }>()
-          .resultMetadataList;
-      await expect.poll(remaining).toHaveLength(1);
-      expect(first.disk.size + second.disk.size).toBe(1);
-      expect(ids).toContain((await remaining())[0]!.requestId);
-    },
-  );
+    }
+    const body = JSON.stringify({ sql: CURSOR_SQL });
+    const request = { method: 'POST', body, headers, signal: client.signal };
+    await expect(fetch(`${gateway.url}/query/sql?doPaginate=true`, request)).rejects.toThrow();
+    await closed.promise;
+    for (const broker of cluster.brokers) broker.intercept = () => false;
+    const { resultMetadataList } = (await gateway.app.inject('/query/resultStore')).json<{
+      resultMetadataList: object[];
+    }>();
+    expect(resultMetadataList).toHaveLength(1);
+    expect((await page(gateway, id, 'offset=19999')).json()).toMatchObject({ numRows: 1 });
+  });
+
+  it('are deleted for the quota by their size at the engine, also after a failed deletion', async () => {
+    const rows = Array.from({ length: 1200 }, (_, i) => `[${i},"${'x'.repeat(1000)}"]`);
+    for (const broker of cluster.brokers) broker.rows = rows;
+    const gateway = await start();
+    const ids = [await submitted(gateway), await submitted(gateway), await submitted(gateway)];
+    const [first, second] = cluster.brokers as [(typeof cluster.brokers)[0], (typeof cluster.brokers)[0]];
+    // Two results are on one broker, one on the other.
+    expect(first.disk.size + second.disk.size).toBe(3);
+    const unavailableBroker = first.disk.size === 1 ? first : second;
+    unavailableBroker.intercept = (_call, response) => {
+      response.destroy();
+      return true;
+    };
+    settings = {
+      ...settings,
+      storageCleaner: { enabled: true, maxStorageMb: 2, criticalPercent: 90, targetPercent: 0 },
+    };
+    // Each run schedules the next one.
+    for (const run of retention.splice(0)) run();
+    const remaining = async () =>
+      (await gateway.app.inject('/query/resultStore')).json<{ resultMetadataList: { requestId: string }[] }>()
+        .resultMetadataList;
+    await expect.poll(remaining).toHaveLength(1);
+    expect(first.disk.size + second.disk.size).toBe(1);
+    expect(ids).toContain((await remaining())[0]!.requestId);
+  });
 
   it('count engine calls in the store metrics', async () => {
     const gateway = await start();
