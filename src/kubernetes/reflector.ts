@@ -102,6 +102,8 @@ export class Reflector<T> {
   #version: string | undefined;
   /** The version before an unreadable event. The second unreadable event at the same version causes a list. */
   #unreadableAfter: string | undefined;
+  /** The last failure was an answer of the server. */
+  #answered = true;
   /** A list after 410 was requested without a delay, and no watch has followed yet. */
   #listedAtOnce = false;
   #lastContactAt: number;
@@ -262,9 +264,14 @@ export class Reflector<T> {
     await sleep(this.#clock, this.#delayMs(error), this.#stop.signal).catch(() => {});
   }
 
-  /** A long backoff after refusals must not delay the first attempts after an outage, and the reverse. */
+  /**
+   * A long backoff after refusals must not delay the first attempts after an outage, and the reverse. Nor must that of an outage delay those
+   * after the first answer: an API server that starts responds to a watch with 429 and `Retry-After` until it has read the collection.
+   */
   #delayMs(error: KubernetesApiError | undefined): number {
     const status = error?.status ?? 0;
+    if (error?.retryAfterMs !== undefined && !this.#answered) this.#backoff.reset();
+    this.#answered = status !== 0;
     if (status === 404) return this.#refusedBackoff.next(error?.retryAfterMs, MISSING_KIND_MAX_WAIT_MS);
     const refused = status >= 400 && status < 500 && ![408, 410, 429].includes(status);
     const [counted, other] = refused ? [this.#refusedBackoff, this.#backoff] : [this.#backoff, this.#refusedBackoff];

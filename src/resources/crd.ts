@@ -64,6 +64,21 @@ function objectSchema(kind: CustomKind): JsonSchema {
   };
 }
 
+/** White space and line ends of JavaScript's regular expressions. Those of Go, in which the kube-apiserver evaluates patterns, are fewer. */
+const WHITE_SPACE = '\\s\\v\\p{Z}\\x{FEFF}';
+const LINE_ENDS = '\\n\\r\\x{2028}\\x{2029}';
+
+/** The pattern for Go that matches the same texts as `pattern` does in JavaScript. */
+function goPattern(pattern: string): string {
+  let inClass = false;
+  return pattern.replaceAll(/\\.|[[\].]/gs, (part) => {
+    if (part === '[' || part === ']') inClass = part === '[';
+    if (part === '\\s') return inClass ? WHITE_SPACE : `[${WHITE_SPACE}]`;
+    if (part === '\\S' && !inClass) return `[^${WHITE_SPACE}]`;
+    return part === '.' && !inClass ? `[^${LINE_ENDS}]` : part;
+  });
+}
+
 /**
  * Converts a JSON schema to a structural schema. A CRD must not contain `uniqueItems` (`x-kubernetes-list-type: set` replaces it), nor
  * `additionalProperties: false` together with `properties` (clients validate unknown fields).
@@ -71,7 +86,8 @@ function objectSchema(kind: CustomKind): JsonSchema {
 function structural(schema: object): JsonSchema {
   return transformSchema(plainSchema(schema), (inner) => {
     const { $id: _id, uniqueItems: _unique, ...rest } = inner;
-    return rest;
+    // Written over the old one, so that the keywords keep their order.
+    return typeof rest['pattern'] === 'string' ? { ...rest, pattern: goPattern(rest['pattern']) } : rest;
   });
 }
 

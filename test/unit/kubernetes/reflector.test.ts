@@ -461,6 +461,20 @@ describe('server errors', () => {
     expect(clock.monotonic() - endsAt).toBeLessThan(5_000);
   });
 
+  test('the first answer of a server that starts ends the backoff of the outage', async () => {
+    clock.chance = 0.999_999;
+    await create().synced;
+    await watching();
+    const unreachable = (response: Parameters<typeof json>[0]) => void response.destroy();
+    const starting = (response: Parameters<typeof json>[0]) =>
+      json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '1' });
+    api.script('watch', ...Array.from({ length: 4 }, () => unreachable), starting, starting);
+    api.resetConnections();
+    await until('a watch after seven failures', () => errors.length === 7 && api.watches.length === 1);
+    const waits = clock.waits.map((ms) => Math.round(ms)).filter((ms) => ms < 10_000);
+    expect(waits).toEqual([800, 1600, 3000, 3000, 3000, 1800, 2600]);
+  });
+
   test('410 after an outage: lists at once, but only once without a watch in between', async () => {
     await create().synced;
     await watching();
