@@ -165,6 +165,8 @@ export interface RebalanceSummary {
 export interface QueryOutcome {
   readonly ok: boolean;
   readonly detail: string;
+  /** What a response without exceptions lacks: no server was queried, or there is no result table. Normal for a table without segments. */
+  readonly lacks?: 'servers' | 'result' | undefined;
 }
 
 export interface TableSnapshot {

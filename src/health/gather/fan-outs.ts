@@ -174,7 +174,7 @@ export class TableCalls {
     try {
       const answer = await this.#query(rawName, `SELECT $docId FROM ${quoted(rawName)} LIMIT 1`);
       const fault = exceptionIn(answer);
-      return fault === undefined ? { ok: true, detail: 'OK' } : { ok: false, detail: fault };
+      return fault === undefined ? { ok: true, detail: 'OK', lacks: lackOf(answer) } : { ok: false, detail: fault };
     } catch (error) {
       // A missing broker and a time-out are failed queries, too. Only an aborted run gives no result for the table.
       if (this.#reader.signal.aborted) throw error;
@@ -219,6 +219,13 @@ function exceptionIn(answer: Readonly<Record<string, unknown>>): string | undefi
   const text = typeof message === 'string' ? message.split('\n')[0]?.slice(0, 300) : '';
   const hint = errorCode === TABLE_NOT_FOUND ? ' (the broker does not know the table)' : '';
   return `error ${String(errorCode)}${text === '' ? '' : `: ${text}`}${hint}`;
+}
+
+/** See `QueryOutcome.lacks`. A broker may exclude all segments because they are empty, which is no lack. */
+function lackOf(answer: Readonly<Record<string, unknown>>): QueryOutcome['lacks'] {
+  if (Number(answer.numSegmentsPrunedByBroker ?? 0) > 0) return undefined;
+  if (answer.numServersQueried === 0) return 'servers';
+  return answer.resultTable === undefined || answer.resultTable === null ? 'result' : undefined;
 }
 
 /** A quoted SQL identifier: names may be reserved words or contain dots. */

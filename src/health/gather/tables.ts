@@ -166,7 +166,7 @@ export class TablesGatherer {
     return this.#pass(
       names,
       (name) => this.#reader.read<QueryOutcome>(() => this.#tableCalls.queryHealth(name)),
-      (answer) => !answer.ok || !answer.value.ok,
+      (answer) => !answer.ok || !answer.value.ok || answer.value.lacks !== undefined,
       (queries) => this.#options.snapshot.put({ queries }, 'queries'),
     );
   }

@@ -235,6 +235,26 @@ describe('an instance', () => {
     await states.passes('IDEAL_STATE_EV_MISMATCH_CHECK');
   });
 
+  it('that is stopped and alone has the segments of a table: its queries read nothing', async () => {
+    await states.smallTable('alone');
+    try {
+      await pinot.uploadRows('alone', rows(1_760_000_000, 1_760_000_010));
+      await pinot.awaitRows('alone', 2);
+      await states.passes('QUERY_HEALTH_CHECK');
+      const { adminPort } = await states.api('GET', `/instances/${await states.serverOf('alone')}`);
+      const index = pinot.serverAdminUrls.findIndex((url) => new URL(url).port === String(adminPort));
+      await pinot.stopServer(index);
+      // Until its session ends, the broker asks the server and reports an exception; after that it asks none.
+      await states.fails('IDEAL_STATE_EV_MISMATCH_CHECK', 'alone_OFFLINE');
+      await states.fails('QUERY_HEALTH_CHECK', 'alone');
+      await pinot.startServer(index);
+      await states.passes('QUERY_HEALTH_CHECK');
+      await states.passes('IDEAL_STATE_EV_MISMATCH_CHECK');
+    } finally {
+      await pinot.deleteTable('alone');
+    }
+  });
+
   it('stopped brokers: queries fail', async () => {
     await states.passes('QUERY_HEALTH_CHECK');
     await pinot.stopBroker(0);

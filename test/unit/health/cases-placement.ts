@@ -1,5 +1,5 @@
-import { readFailed, readOk, type InstanceAssignment } from '../../../src/health/snapshot.ts';
-import { broker, server, snapshot, table } from '../../builders/snapshot.ts';
+import { readFailed, readOk, type InstanceAssignment, type TableSnapshot } from '../../../src/health/snapshot.ts';
+import { assignment, broker, server, snapshot, table } from '../../builders/snapshot.ts';
 import { cases } from './check-cases.ts';
 
 const pooled = (count: number, pools: (i: number) => Readonly<Record<string, string>>) =>
@@ -158,6 +158,36 @@ cases('QUERY_HEALTH_CHECK', [
     }),
     entities: ['t'],
   },
+  ...(['servers', 'result'] as const).flatMap((lacks) => {
+    const unserved = (assigned: TableSnapshot['assignment']) =>
+      snapshot([table('t_REALTIME', { assignment: assigned })], {
+        queries: new Map([['t', readOk({ ok: true, detail: 'OK', lacks })]]),
+      });
+    return [
+      {
+        name: `a response without ${lacks} for a table with segments`,
+        snapshot: unserved(readOk(assignment({ Server_a_8098: [3, 1] }))),
+        entities: ['t'],
+        finding: lacks === 'servers' ? 'no server was queried, but the ideal state has 3 segments' : 'no result table',
+      },
+      { name: `a response without ${lacks} for an empty table`, snapshot: unserved(readOk(assignment({}))) },
+      {
+        name: `a response without ${lacks} for a table with OFFLINE segments only`,
+        snapshot: unserved(readOk(assignment({}, { segments: 4 }))),
+      },
+      {
+        name: `a response without ${lacks} for a table whose segments are all consuming`,
+        snapshot: unserved(readOk(assignment({ Server_a_8098: [2, 2] }))),
+        ...(lacks === 'servers' ? { entities: ['t'] } : {}),
+      },
+      {
+        name: `a response without ${lacks} and an ideal state that could not be read`,
+        snapshot: unserved(readFailed('no')),
+        entities: ['t_REALTIME'],
+        couldNotEvaluate: true,
+      },
+    ];
+  }),
   {
     name: 'a query that was not made',
     snapshot: snapshot([table('t_OFFLINE')], { queries: new Map([['t', readFailed('the deadline passed')]]) }),

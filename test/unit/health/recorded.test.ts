@@ -162,6 +162,24 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(outcome.findings[0]?.message).toContain('error 425: Connection refused');
   });
 
+  it.each([
+    ['reads no server', { numServersQueried: 0 }, 'no server was queried'],
+    ['has no result table', { resultTable: undefined }, 'the response has no result table'],
+    [
+      'reads no server because the broker excludes empty segments',
+      { numServersQueried: 0, numSegmentsPrunedByBroker: 2 },
+      undefined,
+    ],
+  ])('judges a query without exceptions that %s', async (_, change, fault) => {
+    const answer = JSON.parse(readRecording('1.5.1', 'sql_docid').body) as object;
+    const body = JSON.stringify({ ...answer, ...change });
+    engine.on('POST', 'broker', '/query/sql {"sql":"SELECT $docId FROM orders LIMIT 1"}', { status: 200, body });
+    const outcome = await outcomeOf(engine, 'QUERY_HEALTH_CHECK');
+    expect(outcome.findings.map(({ entity, observed }) => [entity, observed])).toEqual(
+      fault === undefined ? [] : [['orders', fault]],
+    );
+  });
+
   it('queries each table at its brokers, with its database', async () => {
     const nodesPath = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
     const orders = (engine.body(nodesPath) as { id: string }[]).find(({ id }) => id === 'orders_OFFLINE');
