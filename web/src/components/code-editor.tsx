@@ -68,7 +68,9 @@ export function CodeEditor(props: {
     if (handle.current) handle.current.setValue(props.value);
     else if (plainField.current) plainField.current.value = props.value;
   }, [props.revision]);
-  useEffect(() => handle.current?.setTables(props.tables ?? {}), [props.tables]);
+  useEffect(() => {
+    if (props.tables) handle.current?.setTables(props.tables);
+  }, [props.tables]);
 
   useEffect(() => handle.current?.lint(), [props.problem]);
 

@@ -28,13 +28,20 @@ export interface EditorOptions {
   readonly completions: ((context: CompletionContext) => CompletionResult | null) | undefined;
   /** Semantic errors; called only for text with valid syntax. */
   readonly lint: (text: string) => Diagnostic[];
-  /** Table name → its columns, for completion in SQL. */
-  readonly tables: Record<string, string[]> | undefined;
+  /** For completion in SQL. */
+  readonly tables: SqlTables | undefined;
+}
+
+export interface SqlTables {
+  /** Table name → its columns. */
+  readonly columns: Record<string, string[]>;
+  /** The table whose columns are completed without its name; undefined for none. */
+  readonly first: string | undefined;
 }
 
 export interface EditorHandle {
   setValue(value: string): void;
-  setTables(tables: Record<string, string[]>): void;
+  setTables(tables: SqlTables): void;
   /** Focuses the editor and selects a range, or places the cursor. @param from, to offsets in the text */
   focus(from: number, to: number): void;
   /** Runs the linter. */
@@ -63,8 +70,14 @@ const theme = EditorView.theme({
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
 });
 
-function languageOf(options: EditorOptions, tables: Record<string, string[]>): Extension {
-  return options.language === 'sql' ? sql({ dialect: StandardSQL, schema: tables, upperCaseKeywords: true }) : json();
+function languageOf({ language }: EditorOptions, tables: SqlTables | undefined): Extension {
+  if (language === 'json') return json();
+  return sql({
+    dialect: StandardSQL,
+    schema: tables?.columns ?? {},
+    upperCaseKeywords: true,
+    ...(tables?.first !== undefined && { defaultTable: tables.first }),
+  });
 }
 
 /**
@@ -120,7 +133,7 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     lineNumbers(),
     history(),
     bracketMatching(),
-    language.of(languageOf(options, options.tables ?? {})),
+    language.of(languageOf(options, options.tables)),
     syntaxHighlighting(colours),
     syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
     theme,

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call, callText } from '../lib/api.ts';
 import { bytes, nameOf, whole } from '../lib/format.ts';
+import { useSession } from '../lib/session.ts';
 import type { ResultStoreUsage, StoredResultListing } from '../lib/types.ts';
 import { limitOf } from '../lib/usage.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
-import { BusyButton, DangerButton, ErrorNote, When } from './basics.tsx';
+import { BusyButton, DangerButton, ErrorNote, Link, When } from './basics.tsx';
 import { Table } from './table.tsx';
 
 /** Usage of the store, with marks for the thresholds of the cleaner. */
@@ -58,24 +59,35 @@ export function StoredResults(props: {
   const remove = async (id: string): Promise<void> => {
     await attempt(() => callText(`/query/resultStore/${encodeURIComponent(id)}`, { method: 'DELETE' }));
   };
-  const results = list.value?.resultMetadataList ?? [];
+  const { me } = useSession();
+  const [onlyMine, setOnlyMine] = useState(false);
+  const all = list.value?.resultMetadataList ?? [];
+  const results = all
+    .filter(({ owner }) => !onlyMine || owner === me.srn)
+    .toSorted((a, b) => b.submissionTimeMs - a.submissionTimeMs);
   return (
     <section class="card" aria-labelledby="stored">
       <h2 id="stored">Stored results</h2>
       {usage.value ? <UsageBar usage={usage.value} /> : <ErrorNote message={list.error ? undefined : usage.error} />}
       <ErrorNote message={error ?? list.error} retry={list.reload} />
+      {all.length > 0 && (
+        <label class="inline">
+          <input type="checkbox" checked={onlyMine} onChange={(event) => setOnlyMine(event.currentTarget.checked)} />
+          <span>Only my results</span>
+        </label>
+      )}
       {list.value && results.length === 0 && <p class="muted">No stored results.</p>}
       {results.length > 0 && (
         <Table
           label="Stored results"
           columns={['Request', '#Rows', '#Size', 'Submitted', 'Expires', 'Owner', '(Open or delete)']}
         >
-          {results.slice(-MAX_SHOWN).map((result) => (
+          {results.slice(0, MAX_SHOWN).map((result) => (
             <tr key={result.requestId}>
               <td>
-                <code class="id" title={result.requestId}>
+                <Link class="id" to={`/queries?result=${encodeURIComponent(result.requestId)}`}>
                   {result.requestId}
-                </code>
+                </Link>
               </td>
               <td class="number">{whole(result.responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
               <td class="number">{bytes(result.bytes)}</td>
