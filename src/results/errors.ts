@@ -7,6 +7,8 @@ export type QueryErrorCode =
   | 'store-unavailable'
   /** The stored result does not exist: never stored, expired, or deleted. */
   | 'not-found'
+  /** The stored result is damaged or truncated. */
+  | 'damaged'
   /** `offset` or `numRows` is outside the result. */
   | 'bad-page'
   /** The engine cannot keep a result although this is configured. */
@@ -25,4 +27,9 @@ export class QueryError extends Error {
     this.name = 'QueryError';
     this.code = code;
   }
+}
+
+/** @param reason what is wrong with the stored bytes; may follow `the stored result is damaged: ` */
+export function damaged(reason: string): QueryError {
+  return new QueryError('damaged', `the stored result is damaged: ${reason}. Run the query again`);
 }

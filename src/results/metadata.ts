@@ -89,9 +89,11 @@ export interface ListingItem {
   readonly owner: string;
   /** Size of the result in the store. */
   readonly bytes: number;
+  /** Why the result cannot be read. */
+  readonly damaged?: string;
 }
 
-export function listingItem({ record, bytes, dataFile, metadataFile }: StoredResultSummary): ListingItem {
+export function listingItem({ record, bytes, dataFile, metadataFile, damaged }: StoredResultSummary): ListingItem {
   const { requestId, brokerId, submissionTimeMs, expirationTimeMs, rowCount, owner } = record;
   return {
     requestId,
@@ -101,5 +103,6 @@ export function listingItem({ record, bytes, dataFile, metadataFile }: StoredRes
     responseMetadata: [{ type: 'resultTable', numRows: rowCount, dataFile, metadataFile }],
     owner,
     bytes,
+    ...(damaged !== undefined && { damaged }),
   };
 }

@@ -1,6 +1,6 @@
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord } from './result-store.ts';
-import type { RowIndex } from './row-index.ts';
+import { type IndexedReader, readRows, streamRows } from './checksums.ts';
 import { cutRows, rememberNext, rowEnd, rowStart, stridesOf, type Strides } from './strides.ts';
 import type { RawField } from './scanner/fields.ts';
 
@@ -53,7 +53,7 @@ const OWN_FIELDS = new Set([
 
 /**
  * Reads a page: a range of the stored bytes between head and tail. Rows are not parsed.
- * @throws {QueryError} bad-page, not-found, store-unavailable
+ * @throws {QueryError} bad-page, damaged, not-found, store-unavailable
  */
 export async function readPage(
   reader: ResultReader,
@@ -73,8 +73,8 @@ export async function readPage(
   const strides = stridesOf(index, record.rowBytes, page);
   const { rows, bytes } =
     strides.last.to - strides.first.from <= (options.wholeBytes ?? WHOLE_PAGE_BYTES)
-      ? await readWhole(reader, { index, strides, page }, signal)
-      : await readInPieces(reader, strides, signal);
+      ? await readWhole({ reader, index }, { strides, page }, signal)
+      : await readInPieces({ reader, index }, strides, signal);
   return { ...frame, rows, length: head.length + bytes + tail.length };
 }
 
@@ -150,27 +150,27 @@ function printField(field: RawField): string {
 }
 
 async function readWhole(
-  reader: ResultReader,
-  { index, strides, page }: { readonly index: RowIndex; readonly strides: Strides; readonly page: PageRequest },
+  indexed: IndexedReader,
+  { strides, page }: { readonly strides: Strides; readonly page: PageRequest },
   signal: AbortSignal,
 ): Promise<{ rows: readonly Uint8Array[]; bytes: number }> {
   const { from } = strides.first;
-  const pieces = await reader.read(from, strides.last.to, signal);
+  const pieces = await readRows(indexed, from, strides.last.to, signal);
   const cut = cutRows(pieces, strides);
   const [piece] = pieces;
   if (piece !== undefined && pieces.length === 1) {
-    rememberNext(index, page.offset + page.numRows, { piece, from, rows: cut.rows[0] });
+    rememberNext(indexed.index, page.offset + page.numRows, { piece, from, rows: cut.rows[0] });
   }
   return cut;
 }
 
 async function readInPieces(
-  reader: ResultReader,
+  indexed: IndexedReader,
   strides: Strides,
   signal: AbortSignal,
 ): Promise<{ rows: AsyncIterable<Uint8Array>; bytes: number }> {
   const { first, last } = strides;
-  const from = first.from + rowStart(await reader.read(first.from, first.to, signal), strides.skip);
-  const to = last.from + rowEnd(await reader.read(last.from, last.to, signal), strides.keep);
-  return { rows: reader.stream(from, to, signal), bytes: to - from };
+  const from = first.from + rowStart(await readRows(indexed, first.from, first.to, signal), strides.skip);
+  const to = last.from + rowEnd(await readRows(indexed, last.from, last.to, signal), strides.keep);
+  return { rows: streamRows(indexed, from, to, signal), bytes: to - from };
 }

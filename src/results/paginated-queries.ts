@@ -1,5 +1,6 @@
 import type { TableName } from '../pinot/table-name.ts';
 import type { WallClock } from '../platform/clock.ts';
+import { LruCache } from '../platform/lru.ts';
 import { EngineError, type EngineResponse } from '../pinot/types.ts';
 import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
 import { readCursorPage } from './cursors/page.ts';
@@ -62,6 +63,14 @@ export interface QueryOrigin {
   readonly numRows: number;
 }
 
+/** A result to be deleted. */
+export interface DeletableResult {
+  readonly requestId: string;
+  /** Undefined if the record cannot be read. */
+  readonly owner: string | undefined;
+  readonly expirationTimeMs: number;
+}
+
 /** Runs queries once and serves their results in pages. Records the owner of a result; callers of this class check access. */
 export class PaginatedQueries {
   readonly #store: ResultStore;
@@ -74,6 +83,8 @@ export class PaginatedQueries {
   readonly #metrics: QueryMetrics;
   readonly #cursors: PaginatedQueriesOptions['cursors'];
   readonly #readers = new Readers();
+  /** Why results could not be read, by id. */
+  readonly #damaged = new LruCache<string, string>({ maxWeight: MAX_DAMAGED });
   #submissions = 0;
 
   constructor(options: PaginatedQueriesOptions) {
@@ -195,12 +206,20 @@ export class PaginatedQueries {
     throw notFound(requestId);
   }
 
-  /** The record of a result, even if it is expired. @throws {QueryError} not-found */
-  async recordOf(requestId: string, signal: AbortSignal): Promise<ResultRecord> {
-    const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
-    if (reader === undefined) throw notFound(requestId);
-    await reader.close();
-    return reader.record;
+  /**
+   * What a deletion needs to know about a result, even if it is expired or damaged.
+   * @throws {QueryError} not-found
+   */
+  async deletable(requestId: string, signal: AbortSignal): Promise<DeletableResult> {
+    try {
+      const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
+      if (reader === undefined) throw notFound(requestId);
+      await reader.close();
+      return reader.record;
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      return { requestId, owner: undefined, expirationTimeMs: Number.POSITIVE_INFINITY };
+    }
   }
 
   /** @throws {QueryError} bad-page, not-found, store-unavailable */
@@ -209,7 +228,12 @@ export class PaginatedQueries {
     if (isCursorRecord(record)) return this.#cursorPage(reader, record, request, signal);
     const wholeBytes = this.#readers.room;
     this.#readers.hold(reader, wholeBytes);
-    const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal);
+    const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal).catch(
+      (error: unknown) => {
+        if (isDamaged(error)) this.#damaged.set(record.requestId, error.message);
+        throw error;
+      },
+    );
     this.#readers.hold(reader, Array.isArray(page.rows) ? page.length : 0);
     this.#metrics.paged(page.length);
     return page;
@@ -247,10 +271,13 @@ export class PaginatedQueries {
     return this.#readers.spool(begin);
   }
 
-  /** Every complete result, including expired ones, in order of submission. */
+  /** Every result, including expired and damaged ones, in order of submission. */
   async list(signal: AbortSignal): Promise<StoredResultSummary[]> {
     const all: StoredResultSummary[] = [];
-    for await (const summary of this.#store.list(signal)) all.push(summary);
+    for await (const summary of this.#store.list(signal)) {
+      const found = summary.damaged ?? this.#damaged.get(summary.record.requestId);
+      all.push(found === undefined ? summary : { ...summary, damaged: found });
+    }
     return all.sort((a, b) => a.record.submissionTimeMs - b.record.submissionTimeMs);
   }
 
@@ -260,7 +287,7 @@ export class PaginatedQueries {
   }
 
   /** @throws {QueryError} not-found */
-  async delete(record: ResultRecord, signal: AbortSignal): Promise<void> {
+  async delete(record: DeletableResult, signal: AbortSignal): Promise<void> {
     const { requestId, expirationTimeMs } = record;
     if (!(await this.#store.delete(requestId, signal))) throw notFound(requestId);
     this.#metrics.deleted(expirationTimeMs <= this.#clock.now() ? 'expired' : 'request');
@@ -272,6 +299,8 @@ export class PaginatedQueries {
   }
 }
 
+/** Results whose damage was found while they were read. */
+const MAX_DAMAGED = 1_000;
 /** How often a query is run whose response breaks off while it is stored. */
 const MAX_RESPONSES = 3;
 
@@ -284,6 +313,10 @@ async function repeatBroken<T>(run: () => Promise<T>): Promise<T> {
       if (count >= MAX_RESPONSES || !(error instanceof QueryError) || !isConnectionLost(error.cause)) throw error;
     }
   }
+}
+
+function isDamaged(error: unknown): error is QueryError {
+  return error instanceof QueryError && error.code === 'damaged';
 }
 
 function isConnectionLost(cause: unknown): boolean {

@@ -1,23 +1,70 @@
+import { crc32 } from 'node:zlib';
+import { damaged } from './errors.ts';
 import { ENGINE_ID } from './request-id.ts';
-import type { ResultRecord } from './result-store.ts';
+import type { ResultRecord, StoredResultSummary } from './result-store.ts';
 
 const NUMBERS = ['submissionTimeMs', 'expirationTimeMs', 'rowCount', 'rowBytes', 'stride', 'checkpoints'] as const;
 const STRINGS = ['requestId', 'brokerId', 'owner', 'dataSchema'] as const;
 const ARRAYS = ['tables', 'fields', 'tableFields'] as const;
 
+/** The last field, the checksum of the text before it. Records of releases without checksums have none. */
+const CHECKSUM = /,"checksum":"([\da-f]{8})"\}$/;
+
+/** The record as JSON, with a checksum as the last field. */
 export function recordToJson(record: ResultRecord): string {
-  return JSON.stringify(record);
+  const text = JSON.stringify(record).slice(0, -1);
+  return `${text},"checksum":"${checksumOf(text)}"}`;
 }
 
-/** @returns undefined if this version cannot have written it */
-export function recordFromJson(json: string): ResultRecord | undefined {
+/** @throws {QueryError} damaged if this version cannot have written it */
+export function recordFromJson(json: string): ResultRecord {
+  const checksum = CHECKSUM.exec(json);
+  const text = checksum === null ? json : `${json.slice(0, checksum.index)}}`;
+  if (checksum !== null && checksum[1] !== checksumOf(text.slice(0, -1)))
+    throw damaged('its record does not match its checksum');
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = JSON.parse(text);
   } catch {
-    return undefined;
+    throw damaged('its record is not valid JSON');
   }
-  return isRecord(value) ? value : undefined;
+  if (!isRecord(value)) throw damaged('its record is not valid');
+  return value;
+}
+
+function checksumOf(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0');
+}
+
+/** How long a result without a readable record is kept: a newer release may have written it. */
+const UNREADABLE_KEPT_MS = 24 * 3_600_000;
+
+/** A listing entry for a result whose record cannot be read. @param modifiedMs time of the last change of its record, epoch milliseconds */
+export function unreadableResult(
+  found: Omit<StoredResultSummary, 'record' | 'damaged'> & {
+    readonly requestId: string;
+    readonly modifiedMs: number;
+    readonly reason: string;
+  },
+): StoredResultSummary {
+  const { requestId, modifiedMs, reason, bytes, dataFile, metadataFile } = found;
+  const record: ResultRecord = {
+    version: 1,
+    requestId,
+    brokerId: '',
+    owner: '',
+    tables: [],
+    submissionTimeMs: modifiedMs,
+    expirationTimeMs: modifiedMs + UNREADABLE_KEPT_MS,
+    rowCount: 0,
+    rowBytes: 0,
+    stride: 1,
+    checkpoints: 0,
+    dataSchema: '{}',
+    tableFields: [],
+    fields: [],
+  };
+  return { record, bytes, dataFile, metadataFile, damaged: reason };
 }
 
 function isRecord(value: unknown): value is ResultRecord {
@@ -28,8 +75,15 @@ function isRecord(value: unknown): value is ResultRecord {
     NUMBERS.every((name) => Number.isSafeInteger(record[name])) &&
     STRINGS.every((name) => typeof record[name] === 'string') &&
     ARRAYS.every((name) => Array.isArray(record[name])) &&
+    (record['checksums'] === undefined || areChecksums(record['checksums'])) &&
     (record['cursor'] === undefined || isCursor(record['cursor']))
   );
+}
+
+function areChecksums(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const checksums = value as Record<string, unknown>;
+  return ['blockBytes', 'blocks', 'index'].every((name) => Number.isSafeInteger(checksums[name]));
 }
 
 function isCursor(value: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { TableName } from '../pinot/table-name.ts';
 import type { RawField } from './scanner/fields.ts';
-import type { RowIndex } from './row-index.ts';
+import type { RecordedIndex, RowIndex } from './row-index.ts';
 
 /** A cursor of the engine: a result whose rows the engine keeps. */
 export interface EngineCursor {
@@ -15,7 +15,7 @@ export interface EngineCursor {
 }
 
 /** Everything about a stored result except its rows; stored as the JSON metadata file. */
-export interface ResultRecord {
+export interface ResultRecord extends RecordedIndex {
   readonly version: 1;
   readonly requestId: string;
   /** The gateway that ran the query. */
@@ -29,8 +29,6 @@ export interface ResultRecord {
   readonly expirationTimeMs: number;
   readonly rowCount: number;
   readonly rowBytes: number;
-  readonly stride: number;
-  readonly checkpoints: number;
   /** JSON text as received from the engine. */
   readonly dataSchema: string;
   readonly tableFields: readonly RawField[];
@@ -46,6 +44,8 @@ export interface StoredResultSummary {
   readonly bytes: number;
   readonly dataFile: string;
   readonly metadataFile: string;
+  /** Why the result cannot be read, as far as a listing shows it. */
+  readonly damaged?: string;
 }
 
 /** A result being stored; not visible before `commit`. The caller must end it with `commit` or `discard`. */
@@ -72,7 +72,7 @@ export interface ResultReader {
   /** The index if it is in memory; otherwise call `index`. */
   readonly knownIndex: RowIndex | undefined;
   index(signal: AbortSignal): Promise<RowIndex>;
-  /** Bytes `from` to `to` (exclusive) of the rows, in pieces. @throws {QueryError} not-found, store-unavailable */
+  /** Bytes `from` to `to` (exclusive) of the rows, in pieces. @throws {QueryError} damaged, not-found, store-unavailable */
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** Like `read`, in pieces of bounded size. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
@@ -94,9 +94,9 @@ export interface ResultStore {
    */
   tidy?(signal: AbortSignal): Promise<void>;
   begin(requestId: string, signal: AbortSignal): Promise<ResultWriter>;
-  /** @returns undefined if the result does not exist */
+  /** @returns undefined if the result does not exist. @throws {QueryError} damaged, if its record is not valid */
   open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined>;
-  /** Lists complete results in any order. */
+  /** Lists complete and damaged results in any order. */
   list(signal: AbortSignal): AsyncIterable<StoredResultSummary>;
   /** @returns false if the result did not exist. An open reader may continue. */
   delete(requestId: string, signal: AbortSignal): Promise<boolean>;

@@ -1,7 +1,11 @@
+import { crc32 } from 'node:zlib';
+import { damaged } from './errors.ts';
+
 /** Limit of checkpoints per result; keeps an index at or below 512 KB. */
 export const MAX_CHECKPOINTS = 65_536;
 
 const BYTES_PER_CHECKPOINT = 8;
+const BYTES_PER_CHECKSUM = 4;
 
 /** Byte offsets of every `stride`-th row from the start of the rows. */
 export interface RowIndex {
@@ -9,6 +13,29 @@ export interface RowIndex {
   readonly stride: number;
   /** Offset of row 0, `stride`, 2·`stride`, … */
   readonly checkpoints: Float64Array;
+  /** Absent for results of releases without checksums, and where the store cannot lose bytes. */
+  readonly checksums?: BlockChecksums;
+}
+
+/** CRC-32 of each block of the rows; the last block may be shorter. */
+export interface BlockChecksums {
+  readonly blockBytes: number;
+  readonly sums: Uint32Array;
+}
+
+/** What a record says about the checksums of its result. */
+export interface RecordedChecksums {
+  readonly blockBytes: number;
+  readonly blocks: number;
+  /** CRC-32 of the index and the checksums, as they follow the rows. */
+  readonly index: number;
+}
+
+/** Fields of a record that describe its index. */
+export interface RecordedIndex {
+  readonly stride: number;
+  readonly checkpoints: number;
+  readonly checksums?: RecordedChecksums;
 }
 
 /**
@@ -59,18 +86,42 @@ export class RowIndexBuilder {
   }
 }
 
-/** Little-endian doubles: exact up to 2^53, and the native format of all platforms that Node supports. */
-export function encodeIndex(index: RowIndex): Uint8Array {
-  return new Uint8Array(
-    index.checkpoints.buffer,
-    index.checkpoints.byteOffset,
-    index.checkpoints.length * BYTES_PER_CHECKPOINT,
-  );
+/** Size in bytes of what follows the rows: the index, then the checksums. */
+export function indexBytes({ checkpoints, checksums }: RecordedIndex): number {
+  return checkpoints * BYTES_PER_CHECKPOINT + (checksums?.blocks ?? 0) * BYTES_PER_CHECKSUM;
 }
 
-/** @param bytes from `encodeIndex`; copied because a Float64Array must be aligned */
-export function decodeIndex(bytes: Uint8Array, stride: number): RowIndex {
+/** Little-endian doubles, exact up to 2^53, then little-endian checksums: the native formats of all platforms that Node supports. */
+export function encodeIndex({ checkpoints, checksums }: RowIndex): Uint8Array {
+  const parts = [checkpoints, ...(checksums === undefined ? [] : [checksums.sums])];
+  return Buffer.concat(parts.map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength)));
+}
+
+/** The fields of a record for an index. */
+export function recordedIndex(index: RowIndex): RecordedIndex {
+  const { stride, checkpoints, checksums } = index;
+  if (checksums === undefined) return { stride, checkpoints: checkpoints.length };
+  const { blockBytes, sums } = checksums;
+  return {
+    stride,
+    checkpoints: checkpoints.length,
+    checksums: { blockBytes, blocks: sums.length, index: crc32(encodeIndex(index)) },
+  };
+}
+
+/**
+ * @param bytes from `encodeIndex`; copied because typed arrays must be aligned
+ * @throws {QueryError} damaged
+ */
+export function decodeIndex(bytes: Uint8Array, recorded: RecordedIndex): RowIndex {
+  const { stride, checkpoints: count, checksums } = recorded;
+  if (bytes.length !== indexBytes(recorded)) throw damaged('its index is incomplete');
+  if (checksums !== undefined && crc32(bytes) !== checksums.index)
+    throw damaged('its index does not match its checksum');
   const aligned = new Uint8Array(bytes.length);
   aligned.set(bytes);
-  return { stride, checkpoints: new Float64Array(aligned.buffer, 0, bytes.length / BYTES_PER_CHECKPOINT) };
+  const checkpoints = new Float64Array(aligned.buffer, 0, count);
+  if (checksums === undefined) return { stride, checkpoints };
+  const sums = new Uint32Array(aligned.buffer, count * BYTES_PER_CHECKPOINT, checksums.blocks);
+  return { stride, checkpoints, checksums: { blockBytes: checksums.blockBytes, sums } };
 }

@@ -1,4 +1,5 @@
-import { QueryError } from './errors.ts';
+import { cut } from './checksums.ts';
+import { damaged } from './errors.ts';
 import type { PageRequest } from './page.ts';
 import type { RowIndex } from './row-index.ts';
 import { ROW_KERNEL } from './scanner/kernel.ts';
@@ -88,7 +89,7 @@ export function rowStart(pieces: readonly Uint8Array[], skip: number): number {
     if (found >= 0) return found;
     base += piece.length;
   }
-  throw damaged();
+  throw damaged('its index does not match its rows');
 }
 
 /** Offset after the `count`-th row; the pieces begin with a row. */
@@ -100,24 +101,7 @@ export function rowEnd(pieces: readonly Uint8Array[], count: number): number {
     if (walk.ended) return base + used;
     base += piece.length;
   }
-  throw damaged();
+  throw damaged('its index does not match its rows');
 }
 
 function ignoreRow(): void {}
-
-function damaged(): QueryError {
-  return new QueryError('store-unavailable', 'stored result corrupted: its index does not match its rows');
-}
-
-/** Views of the bytes `from` to `to` of the pieces. */
-function cut(pieces: readonly Uint8Array[], from: number, to: number): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let base = 0;
-  for (const piece of pieces) {
-    const start = Math.max(from - base, 0);
-    const end = Math.min(to - base, piece.length);
-    if (start < end) parts.push(piece.subarray(start, end));
-    base += piece.length;
-  }
-  return parts;
-}

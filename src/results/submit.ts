@@ -2,8 +2,10 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { finished, type Transform } from 'node:stream';
 import type { AnswerPieces, EngineResponse } from '../pinot/types.ts';
 import { throwIfAborted } from './aborted.ts';
+import { BlockChecksumBuilder } from './checksums.ts';
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './result-store.ts';
+import { type BlockChecksums, recordedIndex, type RowIndex } from './row-index.ts';
 import { AnswerScanner, type ScannedAnswer } from './scanner/answer-scanner.ts';
 import type { RawField } from './scanner/fields.ts';
 
@@ -52,14 +54,16 @@ export async function storeAnswer(
   });
   let kept = false;
   try {
-    const answer = await scanInto(new Gathered(writer), body, signal);
+    const rows = new Gathered(writer);
+    const answer = await scanInto(rows, body, signal);
     inspect(answer.fields);
-    await writer.seal(answer.index);
+    const index = { ...answer.index, checksums: rows.checksums() };
+    await writer.seal(index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
       kept = true;
       return engineAnswer(answer, writer.read(0, answer.rowBytes, signal), () => writer.discard());
     }
-    const reader = await writer.commit(recordOf(answer, answer.dataSchema, submission));
+    const reader = await writer.commit(recordOf(answer, answer.dataSchema, { submission, index }));
     kept = true;
     return { kind: 'stored', reader };
   } finally {
@@ -114,6 +118,7 @@ export class Gathered implements RowsSink {
   #filling = Buffer.allocUnsafeSlow(WRITE_BYTES);
   #writing = Buffer.allocUnsafeSlow(WRITE_BYTES);
   #size = 0;
+  readonly #checksums = new BlockChecksumBuilder();
 
   constructor(writer: ResultWriter) {
     this.#writer = writer;
@@ -131,9 +136,16 @@ export class Gathered implements RowsSink {
 
   async flush(): Promise<void> {
     if (this.#size === 0) return;
-    await this.#writer.write(this.#filling.subarray(0, this.#size));
+    const bytes = this.#filling.subarray(0, this.#size);
+    this.#checksums.add(bytes);
+    await this.#writer.write(bytes);
     [this.#filling, this.#writing] = [this.#writing, this.#filling];
     this.#size = 0;
+  }
+
+  /** Checksums of all rows; call it after the last `flush`. */
+  checksums(): BlockChecksums {
+    return this.#checksums.build();
   }
 }
 
@@ -169,14 +181,17 @@ export function engineAnswer(
   }
 }
 
-function recordOf(answer: ScannedAnswer, dataSchema: string, submission: Submission): ResultRecord {
+function recordOf(
+  answer: ScannedAnswer,
+  dataSchema: string,
+  { submission, index }: { readonly submission: Submission; readonly index: RowIndex },
+): ResultRecord {
   return {
     version: 1,
     ...submission,
     rowCount: answer.rowCount,
     rowBytes: answer.rowBytes,
-    stride: answer.index.stride,
-    checkpoints: answer.index.checkpoints.length,
+    ...recordedIndex(index),
     dataSchema,
     tableFields: answer.tableFields,
     fields: answer.fields,

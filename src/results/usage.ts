@@ -16,19 +16,19 @@ export interface StoreUsage {
 }
 
 /**
- * The usage of a gateway's own results; only these count against its quota.
+ * The usage of a gateway's own results; only these count against its quota. In a local store these are all results.
  * @param brokerId of the gateway
  * @throws {QueryError} store-unavailable
  */
 export async function usageOf(
-  store: Pick<ResultStore, 'list' | 'capacityBytes'>,
+  store: Pick<ResultStore, 'list' | 'capacityBytes' | 'local'>,
   brokerId: string,
   { enabled, maxStorageMb, criticalPercent, targetPercent }: StorageCleanerSettings,
   signal: AbortSignal,
 ): Promise<StoreUsage> {
   let usedBytes = 0;
   for await (const { record, bytes } of store.list(signal)) {
-    if (record.brokerId === brokerId) usedBytes += bytes;
+    if (store.local || record.brokerId === brokerId) usedBytes += bytes;
   }
   return {
     usedBytes,

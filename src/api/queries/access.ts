@@ -24,7 +24,7 @@ export function requireRead(request: RequestContext, record: ResultRecord): void
   requireQuery(request, record.tables);
 }
 
-/** @throws {HttpError} 403 */
-export function requireDelete(request: RequestContext, owner: string): void {
+/** @param owner undefined if it is unknown. @throws {HttpError} 403 */
+export function requireDelete(request: RequestContext, owner: string | undefined): void {
   if (owner !== request.principal.srn) requireAllowed(request, 'DeleteResponseStore', clusterResource, { write: true });
 }

@@ -112,7 +112,7 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
       const signal = clientSignal(reply);
       const holder = await holderOf(request, requestId, peers);
       if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
-      const record = await queries.recordOf(requestId, signal);
+      const record = await queries.deletable(requestId, signal);
       requireDelete(request, record.owner);
       await queries.delete(record, signal);
       return reply.type('text/plain').send(`Query Results for ${requestId} deleted.`);

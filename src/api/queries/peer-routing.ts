@@ -10,7 +10,11 @@ import type { PeerClient } from './peer-client.ts';
 export interface PeerRouting {
   readonly directory: PeerDirectory;
   readonly client: PeerClient;
+  /** Whether this gateway can read the result, although its id names another one: they share a disk, or this one was renamed. */
+  readonly isStoredHere: (requestId: string) => Promise<boolean>;
 }
+
+const ABSENT_RETRY_AFTER_SECONDS = '5';
 
 /** The gateway that stores a result. */
 export interface Holder {
@@ -21,7 +25,7 @@ export interface Holder {
 /**
  * Finds the gateway that stores a result.
  * @returns undefined where this gateway handles the request
- * @throws {HttpError} 400 where the caller names an unknown gateway
+ * @throws {HttpError} 400 where the caller names an unknown gateway; 503 where the storing gateway is not running
  */
 export async function holderOf(
   request: RequestContext,
@@ -33,6 +37,12 @@ export async function holderOf(
   const route = await peers.directory.route(requestId, forwardHeaders(request));
   if (route.kind === 'refused') throw new HttpError(400, route.message);
   if (route.kind === 'local') return undefined;
+  if (route.kind === 'absent') {
+    if (await peers.isStoredHere(requestId)) return undefined;
+    throw new HttpError(503, `the gateway that stores the result \`${requestId}\` is not running; try again later`, {
+      headers: { 'retry-after': ABSENT_RETRY_AFTER_SECONDS },
+    });
+  }
   return { forward: (incoming, target, signal) => peers.client.forward(incoming, target, route.peer, signal) };
 }
 

@@ -6,6 +6,7 @@ const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   'store-full': 507,
   'store-unavailable': 503,
   'not-found': 404,
+  damaged: 410,
   'bad-page': 400,
   // Caused by the configuration, so a retry does not help.
   'no-cursors': 501,

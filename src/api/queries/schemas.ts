@@ -140,6 +140,9 @@ export const StoredResultListing = Type.Object(
         ),
         owner: Type.String({ description: 'SRN of the principal that submitted the query.' }),
         bytes: Type.Integer({ description: 'Size of the result in bytes.' }),
+        damaged: Type.Optional(
+          Type.String({ description: 'Why the result cannot be read; absent for results without a known damage.' }),
+        ),
       }),
     ),
   },

@@ -49,6 +49,8 @@ export interface QueryService {
 
 /** Time-out of the first listing of an object store. A slower store could not serve queries either. */
 const STORE_START_MS = 30_000;
+/** Time-out of looking up a result in a local store. */
+const LOOKUP_MS = 5_000;
 
 /**
  * Creates the paginated queries of one gateway: result store, retention, peer routing and routes.
@@ -89,7 +91,15 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
           clock,
           onProblem: (message) => log.warn({ part: 'gateways' }, message),
         });
-  const peers = directory && { directory, client };
+  const peers = directory && {
+    directory,
+    client,
+    isStoredHere: async (requestId: string) => {
+      const reader = await store.open(requestId, AbortSignal.timeout(LOOKUP_MS));
+      await reader?.close();
+      return reader !== undefined;
+    },
+  };
   return {
     register: (app) => paginatedQueries(app, { queries, peers }),
     data: { engine, queries, settings, peers },

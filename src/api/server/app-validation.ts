@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formatsModule from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
-import { toValidationError } from '../../resources/validation-message.ts';
+import { quote, toValidationError } from '../../resources/validation-message.ts';
 import { HttpError } from './errors.ts';
 
 /** A request that does not match its schema: 400. */
@@ -62,11 +62,26 @@ function withoutIds(schema: unknown): unknown {
 export const validatorCompiler: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
   const validate = (httpPart === 'body' ? compileStrict : compileCoercing)(schema as object);
   const place = PLACES[httpPart ?? ''] ?? 'the request';
+  const integers = httpPart === 'body' ? [] : integersOf(schema as object);
   return (data: unknown) => {
+    const wrong = integers.find((name) => isNoInteger((data as Record<string, unknown>)[name]));
+    if (wrong !== undefined) {
+      const value = quote((data as Record<string, unknown>)[wrong]);
+      return { error: new RequestValidationError(`\`${wrong}\` in ${place}: ${value} is not an integer in digits`) };
+    }
     if (validate(data)) return { value: data };
     return { error: new RequestValidationError(describe(place, validate.errors ?? [])) };
   };
 };
+
+function integersOf(schema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> }): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) => (type === 'integer' ? [name] : []));
+}
+
+/** Whether Ajv's coercion would read a number from a text that has another form, such as `1e3`, `0x10` or ` 5`. */
+function isNoInteger(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && !Number.isNaN(Number(value)) && !/^-?\d+$/.test(value);
+}
 
 function describe(place: string, errors: readonly (ErrorObject | FastifySchemaValidationError)[]): string {
   const [first] = errors as ErrorObject[];

@@ -1,4 +1,5 @@
 import type { WallClock } from '../../platform/clock.ts';
+import { QueryError } from '../errors.ts';
 import { isCursorId } from '../request-id.ts';
 import type { ResultStore, StoredResultSummary } from '../result-store.ts';
 import { type CursorBrokers, isCursorRecord } from './brokers.ts';
@@ -35,7 +36,11 @@ export function cursorStore({ store, brokers, native, clock, onProblem }: Cursor
   };
 
   async function deleteCursor(requestId: string, signal: AbortSignal): Promise<void> {
-    const reader = await store.open(requestId, signal);
+    const reader = await store.open(requestId, signal).catch((error: unknown) => {
+      // Without its record the cursor is unknown; the engine expires the result itself.
+      if (error instanceof QueryError && error.code === 'damaged') return undefined;
+      throw error;
+    });
     if (reader === undefined) return;
     await reader.close();
     const { record } = reader;

@@ -20,7 +20,9 @@ export interface Peer extends GatewayAddress {
 export type Route =
   | { readonly kind: 'local' }
   | { readonly kind: 'peer'; readonly peer: GatewayAddress }
-  /** The request names a gateway that is not part of this deployment. */
+  /** The id names another gateway, which is not running now: it restarts, or it was removed. */
+  | { readonly kind: 'absent' }
+  /** The request names a gateway that is not part of this deployment, and the id names none. */
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface PeerDirectoryOptions {
@@ -38,6 +40,9 @@ const REFRESH_MS = 10_000;
 /** Limits the connections that a wrong DNS name can cause. */
 const MAX_PEERS = 64;
 const LOCAL: Route = { kind: 'local' };
+const ABSENT: Route = { kind: 'absent' };
+const INCOMPLETE =
+  '`FORWARD_HOST` and `FORWARD_PORT` must be sent together: the values of `brokerHost` and `brokerPort` in the response to the submission';
 
 /**
  * Gateways that may hold results. Requests are forwarded only to these: an address in a request is only compared with
@@ -59,16 +64,21 @@ export class PeerDirectory {
   }
 
   /**
-   * Finds the gateway of a result: the one named in the request, or the one encoded in the id.
+   * Finds the gateway of a result: the one encoded in the id, otherwise the one named in the request. The id takes precedence because a
+   * restarted gateway has another address.
    * @param forward `FORWARD_HOST` and `FORWARD_PORT` as received
    */
   async route(requestId: string, forward: { readonly host?: string; readonly port?: string }): Promise<Route> {
-    const { host, port } = forward;
-    if (host !== undefined || port !== undefined) return this.#named(host, port);
-    const tag = isRequestId(requestId) ? holderOf(requestId) : undefined;
-    if (tag === undefined || tag === holderTag(this.#options.self.id)) return LOCAL;
+    const address = addressIn(forward);
+    if (address === 'incomplete') return refused(INCOMPLETE);
+    if (!isRequestId(requestId)) return address === undefined ? LOCAL : this.#named(address);
+    const tag = holderOf(requestId);
+    if (tag === holderTag(this.#options.self.id)) return LOCAL;
     const peer = await this.#find((candidate) => candidate.id !== undefined && holderTag(candidate.id) === tag);
-    return peer === undefined ? LOCAL : { kind: 'peer', peer };
+    if (peer !== undefined) return { kind: 'peer', peer };
+    const named = address === undefined ? ABSENT : await this.#named(address);
+    // An address that is unknown now may have belonged to the gateway before it restarted.
+    return named.kind === 'refused' ? ABSENT : named;
   }
 
   /** Refreshes the addresses and identifies new gateways. Concurrent calls share one run; a failure keeps the known peers. */
@@ -79,21 +89,13 @@ export class PeerDirectory {
     return this.#reading;
   }
 
-  async #named(host: string | undefined, port: string | undefined): Promise<Route> {
-    const { self } = this.#options;
-    if (host === undefined || port === undefined || !/^\d{1,5}$/.test(port)) {
-      return refused(
-        '`FORWARD_HOST` and `FORWARD_PORT` must be sent together: the values of `brokerHost` and `brokerPort` in the response to the submission',
-      );
-    }
-    const wanted = { host: host.toLowerCase(), port: Number(port) };
-    if (same(self, wanted)) return LOCAL;
+  async #named(wanted: GatewayAddress): Promise<Route> {
+    if (same(this.#options.self, wanted)) return LOCAL;
     const peer = await this.#find((candidate) => same(candidate, wanted));
-    return peer === undefined
-      ? refused(
-          `\`FORWARD_HOST\` and \`FORWARD_PORT\` are \`${host.slice(0, 255)}:${port}\`, which is not a gateway of this deployment`,
-        )
-      : { kind: 'peer', peer };
+    if (peer !== undefined) return { kind: 'peer', peer };
+    return refused(
+      `\`FORWARD_HOST\` and \`FORWARD_PORT\` are \`${wanted.host.slice(0, 255)}:${wanted.port}\`, which is not a gateway of this deployment`,
+    );
   }
 
   async #find(which: (peer: Peer) => boolean): Promise<Peer | undefined> {
@@ -125,6 +127,18 @@ export class PeerDirectory {
 
 function same(a: GatewayAddress, b: GatewayAddress): boolean {
   return a.port === b.port && a.host.toLowerCase() === b.host.toLowerCase();
+}
+
+function addressIn({
+  host,
+  port,
+}: {
+  readonly host?: string;
+  readonly port?: string;
+}): GatewayAddress | 'incomplete' | undefined {
+  if (host === undefined && port === undefined) return undefined;
+  if (host === undefined || port === undefined || !/^\d{1,5}$/.test(port)) return 'incomplete';
+  return { host: host.toLowerCase(), port: Number(port) };
 }
 
 function refused(message: string): Route {

@@ -142,15 +142,15 @@ export class Retention {
     return true;
   }
 
-  /** This gateway's results and, in a shared store, results of other gateways that expired long ago: their gateway may no longer exist. */
+  /** This gateway's results, which are all results of a local store, whatever `brokerId` an earlier process had; and, in a shared store, results of other gateways that expired long ago: their gateway may no longer exist. */
   async #results(signal: AbortSignal): Promise<{ own: StoredResultSummary[]; abandoned: StoredResultSummary[] }> {
     const { store, gatewayId, clock } = this.#options;
     const own: StoredResultSummary[] = [];
     const abandoned: StoredResultSummary[] = [];
     for await (const summary of store.list(signal)) {
       const { brokerId, expirationTimeMs } = summary.record;
-      if (brokerId === gatewayId) own.push(summary);
-      else if (!store.local && clock.now() - expirationTimeMs > OWNER_GRACE_MS) abandoned.push(summary);
+      if (store.local || brokerId === gatewayId) own.push(summary);
+      else if (clock.now() - expirationTimeMs > OWNER_GRACE_MS) abandoned.push(summary);
     }
     return { own, abandoned };
   }

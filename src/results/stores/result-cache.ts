@@ -1,6 +1,6 @@
 import { LruCache } from '../../platform/lru.ts';
 import type { ResultRecord } from '../result-store.ts';
-import type { RowIndex } from '../row-index.ts';
+import { indexBytes, type RowIndex } from '../row-index.ts';
 
 /** What a page needs before its rows are read. Stored results never change, so an entry is never stale. */
 export interface CachedResult {
@@ -12,7 +12,6 @@ export interface CachedResult {
 export type ResultCache = LruCache<string, CachedResult>;
 
 const MAX_BYTES = 16 * 1024 * 1024;
-const BYTES_PER_CHECKPOINT = 8;
 const RECORD_OVERHEAD_BYTES = 512;
 
 export function createResultCache(): ResultCache {
@@ -21,7 +20,7 @@ export function createResultCache(): ResultCache {
 
 /** Size in memory, whether or not the index is loaded already. */
 export function bytesOf({ record }: CachedResult): number {
-  return RECORD_OVERHEAD_BYTES + textBytes(record) + record.checkpoints * BYTES_PER_CHECKPOINT;
+  return RECORD_OVERHEAD_BYTES + textBytes(record) + indexBytes(record);
 }
 
 function textBytes(record: ResultRecord): number {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readPage } from '../../../src/results/page.ts';
-import { decodeIndex, encodeIndex, RowIndexBuilder } from '../../../src/results/row-index.ts';
+import { decodeIndex, encodeIndex, recordedIndex, RowIndexBuilder } from '../../../src/results/row-index.ts';
 import type { ResultReader, ResultRecord } from '../../../src/results/result-store.ts';
 import { collect, rowTexts, submission } from './answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -17,7 +17,25 @@ describe('the row index', () => {
   it('is equal after encoding and decoding, also with offsets above 2^32', () => {
     const index = { stride: 4, checkpoints: Float64Array.of(0, 5_000_000_000, 2 ** 53) };
     const bytes = Buffer.concat([Buffer.from('x'), encodeIndex(index)]).subarray(1);
-    expect(decodeIndex(bytes, 4)).toEqual(index);
+    expect(decodeIndex(bytes, recordedIndex(index))).toEqual(index);
+    const sums = { blockBytes: 65_536, sums: Uint32Array.of(1, 0xffffffff) };
+    const checked = { ...index, checkpoints: index.checkpoints.slice(0, 2), checksums: sums };
+    expect(decodeIndex(encodeIndex(checked), recordedIndex(checked))).toEqual(checked);
+  });
+
+  it('is damaged when a bit differs or bytes are missing', () => {
+    const index = {
+      stride: 1,
+      checkpoints: Float64Array.of(0, 7),
+      checksums: { blockBytes: 65_536, sums: Uint32Array.of(5) },
+    };
+    const bytes = encodeIndex(index);
+    expect(() => decodeIndex(bytes.subarray(1), recordedIndex(index))).toThrow('its index is incomplete');
+    for (let at = 0; at < bytes.length; at++) {
+      const flipped = Uint8Array.from(bytes);
+      flipped[at]! ^= 0x10;
+      expect(() => decodeIndex(flipped, recordedIndex(index))).toThrow('its index does not match its checksum');
+    }
   });
 });
 
@@ -84,7 +102,7 @@ describe('a page', () => {
     await expect(
       readPage(reader, { offset: 5, numRows: 3 }, {}, AbortSignal.timeout(WAIT_LIMIT_MS)),
     ).rejects.toMatchObject({
-      code: 'store-unavailable',
+      code: 'damaged',
     });
   });
 });

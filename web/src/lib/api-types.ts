@@ -417,6 +417,7 @@ export type StoredResultListing = {
     }>;
     readonly owner: string;
     readonly bytes: number;
+    readonly damaged?: string;
   }>;
 };
 

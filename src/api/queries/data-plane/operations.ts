@@ -32,6 +32,7 @@ export const READ_ERRORS = {
   401: ErrorBody,
   403: ErrorBody,
   404: ErrorBody,
+  410: ErrorBody,
   501: ErrorBody,
   502: ErrorBody,
   503: ErrorBody,

@@ -1,6 +1,6 @@
 import { close, fsync, open, read, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { QueryError } from '../../errors.ts';
+import { damaged, QueryError } from '../../errors.ts';
 
 // Plain descriptors, because a FileHandle needs an object with a finalizer for each page.
 export const openFile = promisify(open);
@@ -21,21 +21,17 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /**
  * Reads exactly the bytes `from` to `to` into the beginning of `buffer`.
- * @throws {QueryError} store-unavailable where the file is shorter
+ * @throws {QueryError} damaged where the file is shorter
  */
 export async function readInto(descriptor: number, buffer: Buffer, from: number, to: number): Promise<Buffer> {
   const length = to - from;
   let filled = 0;
   while (filled < length) {
     const { bytesRead } = await readSome(descriptor, buffer, filled, length - filled, from + filled);
-    if (bytesRead === 0) throw tooShort();
+    if (bytesRead === 0) throw damaged('its file is too short');
     filled += bytesRead;
   }
   return buffer.subarray(0, length);
-}
-
-function tooShort(): QueryError {
-  return new QueryError('store-unavailable', 'stored result corrupted: its file is too short');
 }
 
 export function readRange(descriptor: number, from: number, to: number): Promise<Buffer> {

@@ -1,21 +1,28 @@
 import { rm } from 'node:fs/promises';
+import { CHECKSUM_BLOCK_BYTES } from '../../checksums.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
-import { decodeIndex, encodeIndex, type RowIndex } from '../../row-index.ts';
+import { decodeIndex, encodeIndex, indexBytes, type RowIndex } from '../../row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
 import type { OpenFile } from './open-files.ts';
 import type { Block } from './read-ahead.ts';
 
 const STREAM_BYTES = 256 * 1024;
-const BYTES_PER_CHECKPOINT = 8;
-/** Pages up to this size are read together with the rows after them. */
-const SMALL_BYTES = 64 * 1024;
+/** Reads up to this size, the checksum blocks of a small page, include the rows after them. */
+const SMALL_BYTES = 2 * CHECKSUM_BLOCK_BYTES;
+
+export interface FileWriterParts {
+  /** Renames the file and writes the record. */
+  readonly publish: (record: ResultRecord) => Promise<ResultReader>;
+  /** Called when the result is complete or its files are removed. */
+  readonly onEnd: () => void;
+}
 
 /** Writes the rows of a result into a file. */
 export class FileWriter implements ResultWriter {
   readonly #descriptor: number;
   readonly #part: string;
-  readonly #publish: (record: ResultRecord) => Promise<ResultReader>;
+  readonly #parts: FileWriterParts;
   #position = 0;
   #open = true;
   /** The pending write. Only one, so that scanning continues during a write while a slow disk still slows down the engine. */
@@ -23,12 +30,11 @@ export class FileWriter implements ResultWriter {
 
   /**
    * @param part path of the file, open for writing and reading
-   * @param publish renames the file and writes the record
    */
-  constructor(descriptor: number, part: string, publish: (record: ResultRecord) => Promise<ResultReader>) {
+  constructor(descriptor: number, part: string, parts: FileWriterParts) {
     this.#descriptor = descriptor;
     this.#part = part;
-    this.#publish = publish;
+    this.#parts = parts;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -54,7 +60,9 @@ export class FileWriter implements ResultWriter {
   async commit(record: ResultRecord): Promise<ResultReader> {
     await this.#close();
     try {
-      return await this.#publish(record);
+      const reader = await this.#parts.publish(record);
+      this.#parts.onEnd();
+      return reader;
     } catch (error) {
       throw asStoreError(error);
     }
@@ -65,6 +73,7 @@ export class FileWriter implements ResultWriter {
     await this.#close();
     // A file that cannot be removed now is removed at the next start.
     await rm(this.#part, { force: true }).catch(() => undefined);
+    this.#parts.onEnd();
   }
 
   async #settled(): Promise<void> {
@@ -111,8 +120,8 @@ export class FileReader implements ResultReader {
 
   async index(): Promise<RowIndex> {
     const { cached } = this.#file;
-    const { rowBytes, stride, checkpoints } = this.record;
-    cached.index ??= decodeIndex(await this.#range(rowBytes, rowBytes + checkpoints * BYTES_PER_CHECKPOINT), stride);
+    const { rowBytes } = this.record;
+    cached.index ??= decodeIndex(await this.#range(rowBytes, rowBytes + indexBytes(this.record)), this.record);
     return cached.index;
   }
 

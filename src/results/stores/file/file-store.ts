@@ -2,21 +2,17 @@ import { mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/prom
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../../platform/clock.ts';
-import { recordFromJson, recordToJson } from '../../record-json.ts';
-import { holderOf, isRequestId } from '../../request-id.ts';
+import { damaged, QueryError } from '../../errors.ts';
+import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
+import { isRequestId } from '../../request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, hasCode, openFile, syncFile, syncFolder, writeAll } from './file-io.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
+import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
 import { OpenFiles } from './open-files.ts';
+import { indexBytes } from '../../row-index.ts';
 import { type CachedResult, createResultCache } from '../result-cache.ts';
-
-const ROWS = '.rows';
-const RECORD = '.json';
-const PART = '.part';
-const BYTES_PER_CHECKPOINT = 8;
-/** Leftovers of other gateways are removed only when no submission can still be running. */
-const FOREIGN_LEFTOVER_MS = 24 * 3_600_000;
 
 export interface FileStoreOptions {
   /** Holds complete results: `<requestId>.rows` (rows, then index) and `<requestId>.json` (everything else). */
@@ -40,11 +36,13 @@ export class FileStore implements ResultStore {
   readonly #cache = createResultCache();
   readonly #files: OpenFiles;
   readonly #parts: FileReaderParts;
+  readonly #leftovers: FileLeftovers;
   #incoming: string;
 
   constructor(options: FileStoreOptions) {
     this.#options = options;
     this.#incoming = options.tempDir;
+    this.#leftovers = new FileLeftovers(options);
     const pool = new BufferPool();
     this.#files = new OpenFiles(pool, options.clock);
     this.#parts = { pool, release: (file) => this.#files.release(file) };
@@ -54,21 +52,27 @@ export class FileStore implements ResultStore {
     const { dataDir, tempDir } = this.#options;
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await mkdir(tempDir, { recursive: true, mode: 0o700 });
-    await this.#removeLeftovers(tempDir);
     if ((await stat(dataDir)).dev !== (await stat(tempDir)).dev) {
       // A rename cannot cross devices, and a copy would not be atomic.
       this.#incoming = join(dataDir, 'incoming');
       await mkdir(this.#incoming, { recursive: true, mode: 0o700 });
-      await this.#removeLeftovers(this.#incoming);
     }
-    await this.#removeOrphans(dataDir);
+    await this.#leftovers.remove(this.#folders());
+  }
+
+  async tidy(): Promise<void> {
+    await this.#leftovers.removeHourly(this.#folders());
   }
 
   async begin(requestId: string): Promise<ResultWriter> {
-    const part = join(this.#incoming, requestId + ROWS + PART);
+    const part = join(this.#incoming, requestId + ROWS + this.#leftovers.ending);
     try {
       const descriptor = await openFile(part, 'wx+', 0o600);
-      return new FileWriter(descriptor, part, (record) => this.#publish(part, record));
+      this.#leftovers.begun(requestId);
+      return new FileWriter(descriptor, part, {
+        publish: (record) => this.#publish(part, record),
+        onEnd: () => this.#leftovers.ended(requestId),
+      });
     } catch (error) {
       throw asStoreError(error);
     }
@@ -85,8 +89,8 @@ export class FileStore implements ResultStore {
     for (const name of await readdir(this.#options.dataDir)) {
       const requestId = name.slice(0, -RECORD.length);
       if (!name.endsWith(RECORD) || !isRequestId(requestId)) continue;
-      const cached = await this.#load(requestId);
-      if (cached !== undefined) yield this.#summary(cached.record);
+      const summary = await this.#summary(requestId);
+      if (summary !== undefined) yield summary;
     }
   }
 
@@ -115,9 +119,8 @@ export class FileStore implements ResultStore {
   async #load(requestId: string): Promise<CachedResult | undefined> {
     try {
       const record = recordFromJson(await readFile(this.#path(requestId, RECORD), 'utf8'));
-      if (record !== undefined) return { record, index: undefined };
-      this.#options.onProblem(`ignored the stored result ${requestId}: its record is invalid`);
-      return undefined;
+      if (record.requestId !== requestId) throw damaged('its record belongs to another result');
+      return { record, index: undefined };
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return undefined;
       throw asStoreError(error);
@@ -139,15 +142,9 @@ export class FileStore implements ResultStore {
 
   async #publish(part: string, record: ResultRecord): Promise<ResultReader> {
     const { requestId } = record;
-    const recordPart = join(this.#incoming, requestId + RECORD + PART);
-    const descriptor = await openFile(recordPart, 'wx', 0o600);
+    const recordPart = join(this.#incoming, requestId + RECORD + this.#leftovers.ending);
     try {
-      await writeAll(descriptor, Buffer.from(recordToJson(record)), 0);
-      await syncFile(descriptor);
-    } finally {
-      await closeFile(descriptor);
-    }
-    try {
+      await writeDurably(recordPart, recordToJson(record));
       await rename(part, this.#path(requestId, ROWS));
       await rename(recordPart, this.#path(requestId, RECORD));
       await syncFolder(this.#options.dataDir);
@@ -166,36 +163,45 @@ export class FileStore implements ResultStore {
     );
   }
 
-  #summary(record: ResultRecord): StoredResultSummary {
-    return {
-      record,
-      bytes: record.rowBytes + record.checkpoints * BYTES_PER_CHECKPOINT + recordToJson(record).length,
-      dataFile: pathToFileURL(this.#path(record.requestId, ROWS)).href,
-      metadataFile: pathToFileURL(this.#path(record.requestId, RECORD)).href,
+  /** @returns undefined if the result was deleted */
+  async #summary(requestId: string): Promise<StoredResultSummary | undefined> {
+    const files = {
+      dataFile: pathToFileURL(this.#path(requestId, ROWS)).href,
+      metadataFile: pathToFileURL(this.#path(requestId, RECORD)).href,
     };
-  }
-
-  async #removeLeftovers(folder: string): Promise<void> {
-    for (const name of await readdir(folder)) {
-      if (name.endsWith(PART) && (await this.#mayRemove(folder, name))) await rm(join(folder, name), { force: true });
+    const [rows, recordFile] = await Promise.all(
+      [ROWS, RECORD].map((suffix) => stat(this.#path(requestId, suffix)).catch(() => undefined)),
+    );
+    if (recordFile === undefined) return undefined;
+    const bytes = (rows?.size ?? 0) + recordFile.size;
+    try {
+      const cached = await this.#load(requestId);
+      if (cached === undefined) return undefined;
+      const { record } = cached;
+      const wanted = record.rowBytes + indexBytes(record);
+      if (rows?.size === wanted) return { record, bytes, ...files };
+      const reason =
+        rows === undefined ? 'its rows are missing' : `its rows have ${rows.size} bytes instead of ${wanted}`;
+      return { record, bytes, ...files, damaged: damaged(reason).message };
+    } catch (error) {
+      if (!(error instanceof QueryError) || error.code !== 'damaged') throw error;
+      const { mtimeMs: modifiedMs } = recordFile;
+      return unreadableResult({ requestId, modifiedMs, bytes, ...files, reason: error.message });
     }
   }
 
-  /** Rows files without a record. */
-  async #removeOrphans(folder: string): Promise<void> {
-    const names = new Set(await readdir(folder));
-    for (const name of names) {
-      if (!name.endsWith(ROWS) || names.has(name.slice(0, -ROWS.length) + RECORD)) continue;
-      if (await this.#mayRemove(folder, name)) await rm(join(folder, name), { force: true });
-    }
+  #folders(): { readonly data: string; readonly incoming: readonly string[] } {
+    const { dataDir, tempDir } = this.#options;
+    return { data: dataDir, incoming: [...new Set([tempDir, this.#incoming])] };
   }
+}
 
-  /** Other gateways may share the folder and still be writing. */
-  async #mayRemove(folder: string, name: string): Promise<boolean> {
-    const requestId = name.slice(0, name.indexOf('.'));
-    if (!isRequestId(requestId)) return false;
-    if (holderOf(requestId) === this.#options.tag) return true;
-    const found = await stat(join(folder, name)).catch(() => undefined);
-    return found !== undefined && this.#options.clock.now() - found.mtimeMs > FOREIGN_LEFTOVER_MS;
+async function writeDurably(path: string, text: string): Promise<void> {
+  const descriptor = await openFile(path, 'wx', 0o600);
+  try {
+    await writeAll(descriptor, Buffer.from(text), 0);
+    await syncFile(descriptor);
+  } finally {
+    await closeFile(descriptor);
   }
 }

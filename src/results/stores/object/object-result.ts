@@ -1,16 +1,15 @@
-import { QueryError } from '../../errors.ts';
+import { damaged, QueryError } from '../../errors.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
-import { decodeIndex, encodeIndex, type RowIndex } from '../../row-index.ts';
+import { decodeIndex, encodeIndex, indexBytes, type RowIndex } from '../../row-index.ts';
 import type { ObjectClient, ObjectUpload } from './object-client.ts';
 import { RECORD, ROWS } from './object-pairs.ts';
 import type { CachedResult } from '../result-cache.ts';
 
-const BYTES_PER_CHECKPOINT = 8;
 const CLEAN_UP_TIMEOUT_MS = 30_000;
 
 /** Size of the rows object of a complete result: rows and index. */
-export function objectBytes({ rowBytes, checkpoints }: ResultRecord): number {
-  return rowBytes + checkpoints * BYTES_PER_CHECKPOINT;
+export function objectBytes(record: ResultRecord): number {
+  return record.rowBytes + indexBytes(record);
 }
 
 export interface ObjectWriterParts {
@@ -76,17 +75,24 @@ export class ObjectWriter implements ResultWriter {
   }
 }
 
+export interface ObjectReaderOptions {
+  /** Called when the rows do not exist any more. */
+  readonly forget?: () => void;
+  /** Thrown instead of reading rows. */
+  readonly problem?: QueryError;
+}
+
 export class ObjectReader implements ResultReader {
   readonly record: ResultRecord;
   readonly #client: ObjectClient;
   readonly #cached: CachedResult;
-  readonly #forget: () => void;
+  readonly #options: ObjectReaderOptions;
 
-  constructor(client: ObjectClient, cached: CachedResult, forget: () => void) {
+  constructor(client: ObjectClient, cached: CachedResult, options: ObjectReaderOptions) {
     this.record = cached.record;
     this.#client = client;
     this.#cached = cached;
-    this.#forget = forget;
+    this.#options = options;
   }
 
   get knownIndex(): RowIndex | undefined {
@@ -94,10 +100,10 @@ export class ObjectReader implements ResultReader {
   }
 
   async index(signal: AbortSignal): Promise<RowIndex> {
-    const { rowBytes, stride } = this.record;
+    const { rowBytes } = this.record;
     if (this.#cached.index === undefined) {
       const parts = await this.read(rowBytes, objectBytes(this.record), signal);
-      this.#cached.index = decodeIndex(Buffer.concat(parts), stride);
+      this.#cached.index = decodeIndex(Buffer.concat(parts), this.record);
     }
     return this.#cached.index;
   }
@@ -109,9 +115,10 @@ export class ObjectReader implements ResultReader {
   }
 
   async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    if (this.#options.problem !== undefined) throw this.#options.problem;
     const bytes = await this.#client.range(this.#key, from, to, signal);
     if (bytes === undefined) {
-      this.#forget();
+      this.#options.forget?.();
       throw notFound();
     }
     let left = to - from;
@@ -119,7 +126,7 @@ export class ObjectReader implements ResultReader {
       left -= part.length;
       yield part;
     }
-    if (left !== 0) throw new QueryError('store-unavailable', 'stored result corrupted: its object is too short');
+    if (left !== 0) throw damaged('its object is too short');
   }
 
   async close(): Promise<void> {}

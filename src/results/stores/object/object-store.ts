@@ -1,6 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
-import { recordFromJson, recordToJson } from '../../record-json.ts';
+import { damaged, QueryError } from '../../errors.ts';
+import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
 import { holderTag } from '../../request-id.ts';
 import type { StoreContext } from '../definition.ts';
@@ -87,9 +88,8 @@ export class ObjectResultStore implements ResultStore {
     if (known !== undefined && (await this.#exists(known, signal))) return this.#reader(known);
     const rowsBytes = this.#client.size(requestId + ROWS, signal);
     const [record, bytes] = await Promise.all([this.#load(requestId, signal), rowsBytes]);
-    return record !== undefined && this.#isComplete(record, bytes)
-      ? this.#reader({ record, index: undefined })
-      : undefined;
+    if (record === undefined || bytes === undefined) return undefined;
+    return this.#reader({ record, index: undefined }, wrongSize(record, bytes));
   }
 
   async *list(signal: AbortSignal): AsyncIterable<StoredResultSummary> {
@@ -148,25 +148,13 @@ export class ObjectResultStore implements ResultStore {
     return false;
   }
 
+  /** @throws {QueryError} damaged */
   async #load(requestId: string, signal: AbortSignal): Promise<ResultRecord | undefined> {
     const bytes = await this.#client.get(requestId + RECORD, signal);
     if (bytes === undefined) return undefined;
     const record = recordFromJson(Buffer.from(bytes).toString('utf8'));
-    if (record === undefined) {
-      this.#onProblem(`ignored the stored result ${requestId}: its record is invalid`);
-    }
+    if (record.requestId !== requestId) throw damaged('its record belongs to another result');
     return record;
-  }
-
-  /** @param bytes size of the rows object; undefined if it is absent: deleted, or the record was written late by a killed process */
-  #isComplete(record: ResultRecord, bytes: number | undefined): boolean {
-    const wanted = objectBytes(record);
-    if (bytes === wanted) return true;
-    if (bytes !== undefined) {
-      const { requestId } = record;
-      this.#onProblem(`ignored the stored result ${requestId}: its rows have ${bytes} bytes instead of ${wanted}`);
-    }
-    return false;
   }
 
   async #summaries(pairs: readonly StoredPair[], signal: AbortSignal): Promise<StoredResultSummary[]> {
@@ -174,18 +162,30 @@ export class ObjectResultStore implements ResultStore {
     return summaries.filter((summary) => summary !== undefined);
   }
 
-  async #summary({ requestId, rows }: StoredPair, signal: AbortSignal): Promise<StoredResultSummary | undefined> {
-    const bytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
-    const known = this.#cache.peek(requestId);
-    const record = known?.record ?? (await this.#load(requestId, signal));
-    if (record === undefined || !this.#isComplete(record, bytes)) return undefined;
-    if (known === undefined) this.#remember({ record, index: undefined });
-    return {
-      record,
-      bytes: objectBytes(record) + recordToJson(record).length,
-      dataFile: `${this.#client.base}/${requestId}${ROWS}`,
-      metadataFile: `${this.#client.base}/${requestId}${RECORD}`,
-    };
+  /** @returns undefined if an object is absent: deleted, or the record was written late by a killed process */
+  async #summary(
+    { requestId, record: object, rows }: StoredPair,
+    signal: AbortSignal,
+  ): Promise<StoredResultSummary | undefined> {
+    const rowsBytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
+    if (rowsBytes === undefined) return undefined;
+    const dataFile = `${this.#client.base}/${requestId}${ROWS}`;
+    const metadataFile = `${this.#client.base}/${requestId}${RECORD}`;
+    try {
+      const known = this.#cache.peek(requestId);
+      const record = known?.record ?? (await this.#load(requestId, signal));
+      if (record === undefined) return undefined;
+      if (known === undefined) this.#remember({ record, index: undefined });
+      const bytes = rowsBytes + recordToJson(record).length;
+      const reason = wrongSize(record, rowsBytes);
+      return { record, bytes, dataFile, metadataFile, ...(reason !== undefined && { damaged: reason.message }) };
+    } catch (error) {
+      if (!(error instanceof QueryError) || error.code !== 'damaged') throw error;
+      // Without the time of the last change the age is unknown, and the result counts as new.
+      const modifiedMs = object?.modifiedMs ?? this.#clock.now();
+      const found = { requestId, modifiedMs, bytes: rowsBytes, dataFile, metadataFile };
+      return unreadableResult({ ...found, reason: error.message });
+    }
   }
 
   /** Listings run twice a minute for the quota, so records are cached, but not in place of results that are read. */
@@ -193,9 +193,17 @@ export class ObjectResultStore implements ResultStore {
     if (this.#cache.hasRoomFor(bytesOf(listed))) this.#cache.set(listed.record.requestId, listed);
   }
 
-  #reader(cached: CachedResult): ResultReader {
+  /** @param problem the reader throws it instead of reading rows */
+  #reader(cached: CachedResult, problem?: QueryError): ResultReader {
+    if (problem !== undefined) return new ObjectReader(this.#client, cached, { problem });
     if (!this.#seen.has(cached)) this.#seen.set(cached, this.#clock.monotonic());
     this.#cache.set(cached.record.requestId, cached);
-    return new ObjectReader(this.#client, cached, () => this.#cache.delete(cached.record.requestId));
+    return new ObjectReader(this.#client, cached, { forget: () => this.#cache.delete(cached.record.requestId) });
   }
+}
+
+/** @param bytes size of the rows object */
+function wrongSize(record: ResultRecord, bytes: number): QueryError | undefined {
+  const wanted = objectBytes(record);
+  return bytes === wanted ? undefined : damaged(`its rows have ${bytes} bytes instead of ${wanted}`);
 }

@@ -1,8 +1,56 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newRequestId } from '../../../../src/results/request-id.ts';
 import { TEST_HEADERS } from '../../../support/app.ts';
-import { memoryProperties } from '../../../support/result-stores.ts';
+import { fileProperties, memoryProperties } from '../../../support/result-stores.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
+
+describe('a damaged result in a local store', () => {
+  it('is 410 with the reason, is listed as damaged, and can be deleted', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'olap-warden-damaged-'));
+    const endpoint = new StubEndpoint();
+    endpoint.answer = () => responseOf(answerText(rowTexts(10)));
+    const options = { engine: engineOf(endpoint), store: () => fileProperties(folder) };
+    let gateways = await startGateways(1, options);
+    try {
+      let { url } = gateways[0]!;
+      const headers = { ...TEST_HEADERS, 'content-type': 'application/json' };
+      const body = JSON.stringify({ sql: 'SELECT * FROM orders' });
+      const submitted = await fetch(`${url}/query/sql?doPaginate=true`, { method: 'POST', headers, body });
+      const { requestId } = (await submitted.json()) as { requestId: string };
+      const path = join(folder, 'data', `${requestId}.rows`);
+      const rows = await readFile(path);
+      rows[5]! ^= 1;
+      await writeFile(path, rows);
+      // A new process, which has read nothing of it.
+      await stopGateways(gateways);
+      gateways = await startGateways(1, options);
+      ({ url } = gateways[0]!);
+      const page = await fetch(`${url}/query/${requestId}/results?offset=9`, { headers: TEST_HEADERS });
+      expect([page.status, await page.json()]).toMatchObject([
+        410,
+        { message: expect.stringContaining('the stored result is damaged: its rows do not match their checksum') },
+      ]);
+      const listing = await fetch(`${url}/query/resultStore`, { headers: TEST_HEADERS });
+      expect(await listing.json()).toMatchObject({
+        resultMetadataList: [{ requestId, damaged: expect.stringContaining('do not match their checksum') }],
+      });
+      await writeFile(join(folder, 'data', `${requestId}.json`), '{');
+      const deletion = await fetch(`${url}/query/resultStore/${requestId}`, {
+        method: 'DELETE',
+        headers: TEST_HEADERS,
+      });
+      expect(deletion.status).toBe(200);
+      expect(await readdir(join(folder, 'data'))).toEqual([]);
+    } finally {
+      await stopGateways(gateways);
+      await rm(folder, { recursive: true });
+    }
+  });
+});
 
 describe('three gateways with stores of their own', () => {
   let gateways: TestGateway[];
@@ -63,9 +111,12 @@ describe('three gateways with stores of their own', () => {
   it('forwards only to addresses of this deployment', async () => {
     const { requestId } = await submit();
     const headers = { FORWARD_HOST: 'metadata.internal', FORWARD_PORT: '80' };
-    const answer = await call(second, `/query/${requestId}/results?offset=0`, { headers });
+    const answer = await call(second, '/query/12345/results?offset=0', { headers });
     expect(answer.status).toBe(400);
     expect(answer.text).toContain('not a gateway of this deployment');
+    // The address may be that of the gateway before it restarted, so the id decides.
+    const byId = await call(second, `/query/${requestId}/results?offset=0`, { headers });
+    expect([byId.status, JSON.parse(byId.text)]).toMatchObject([200, { brokerId: 'gateway-0' }]);
   });
 
   it('forwards a request only once', async () => {
@@ -78,6 +129,21 @@ describe('three gateways with stores of their own', () => {
   it('returns its brokerId without a credential', async () => {
     const answer = await fetch(`${second!.url}/query/gateway`);
     expect(await answer.json()).toEqual({ brokerId: 'gateway-1' });
+  });
+
+  it('returns 503 with Retry-After when the gateway of the id is not among the gateways', async () => {
+    const requestId = newRequestId('gateway-7', (bytes) => Buffer.alloc(bytes, 'absent'));
+    const answers = [`/query/${requestId}/results?offset=0`, `/query/${requestId}/metadata`].map((path) =>
+      fetch(`${second!.url}${path}`, { headers: TEST_HEADERS }),
+    );
+    const deletion = fetch(`${second!.url}/query/resultStore/${requestId}`, {
+      method: 'DELETE',
+      headers: TEST_HEADERS,
+    });
+    for (const answer of await Promise.all([...answers, deletion])) {
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+      expect(await answer.text()).toContain('is not running');
+    }
   });
 
   it('returns 503 when the gateway with the result has ended', async () => {

@@ -28,14 +28,24 @@ describe('the directory of gateways', () => {
       kind: 'peer',
       peer: { host: '10.0.0.3', port: 8080 },
     });
-    expect(await directory.route(idOf('gone'), {})).toEqual({ kind: 'local' });
+    expect(await directory.route(idOf('gone'), {})).toEqual({ kind: 'absent' });
     expect(await directory.route('12345', {})).toEqual({ kind: 'local' });
+  });
+
+  it('finds the gateway of an id at its present address, whatever address the request names', async () => {
+    const { directory } = setup();
+    const stale = { host: '10.0.0.99', port: '8080' };
+    expect(await directory.route(idOf('gw-0'), stale)).toEqual({ kind: 'local' });
+    expect(await directory.route(idOf('gw-2'), stale)).toMatchObject({ kind: 'peer', peer: { host: '10.0.0.3' } });
+    expect(await directory.route(idOf('gone'), stale)).toEqual({ kind: 'absent' });
+    const known = { host: '10.0.0.2', port: '8080' };
+    expect(await directory.route(idOf('gone'), known)).toMatchObject({ kind: 'peer', peer: { host: '10.0.0.2' } });
   });
 
   it('accepts only a named gateway of this deployment', async () => {
     const { directory } = setup();
     const route = (host?: string, port?: string) =>
-      directory.route(idOf('gw-0'), { ...(host !== undefined && { host }), ...(port !== undefined && { port }) });
+      directory.route('12345', { ...(host !== undefined && { host }), ...(port !== undefined && { port }) });
     expect(await route('10.0.0.2', '8080')).toMatchObject({ kind: 'peer', peer: { host: '10.0.0.2' } });
     expect(await route('10.0.0.1', '8080')).toEqual({ kind: 'local' });
     for (const [host, port] of [
@@ -62,7 +72,7 @@ describe('the directory of gateways', () => {
     // Known peers are served from the cache during a refresh.
     expect(await directory.route(idOf('gw-1'), {})).toMatchObject({ kind: 'peer' });
     await directory.refresh();
-    expect(await directory.route(idOf('gw-1'), {})).toEqual({ kind: 'local' });
+    expect(await directory.route(idOf('gw-1'), {})).toEqual({ kind: 'absent' });
   });
 
   it('keeps the known gateways when the look-up fails', async () => {

@@ -4,6 +4,7 @@ import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
 import type { ResultRecord, ResultStore, StoredResultSummary } from '../../../../src/results/result-store.ts';
 import { chooseForDeletion, Retention } from '../../../../src/results/retention/retention.ts';
+import { usageOf } from '../../../../src/results/usage.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type StorageCleanerSettings } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../../src/results/submit.ts';
@@ -89,6 +90,13 @@ describe('the retention', () => {
     await storeAnswer(responseOf(answerText(rowTexts(rows))), store, record, signal);
     return requestId;
   }
+  const withLocal = (plain: ResultStore, local: boolean): ResultStore =>
+    new Proxy(plain, {
+      get: (target, name) => {
+        const value = name === 'local' ? local : (Reflect.get(target, name) as unknown);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
   const has = async (requestId: string): Promise<boolean> => (await store.open(requestId, signal)) !== undefined;
 
   it('deletes results down to the target and updates the metrics', async () => {
@@ -111,10 +119,17 @@ describe('the retention', () => {
     expect((await retention.run(signal)).deleted).toEqual([large]);
   });
 
-  it('does not delete results of other gateways', async () => {
+  it('does not delete results of other gateways in a shared store', async () => {
     const others = await put(40_000, { brokerId: 'gw-1' });
-    expect((await retention.run(signal)).deleted).toEqual([]);
+    expect((await retentionOver(withLocal(store, false)).run(signal)).deleted).toEqual([]);
     expect(await has(others)).toBe(true);
+  });
+
+  it('counts and deletes all results of a local store, whatever `brokerId` an earlier process had', async () => {
+    const renamed = await put(40_000, { brokerId: 'gw-before' });
+    const { usedBytes } = await usageOf(store, 'gw-0', quota, signal);
+    expect(usedBytes).toBeGreaterThan(MB);
+    expect((await retention.run(signal)).deleted).toEqual([renamed]);
   });
 
   it('continues to the target after the reader has closed, although usage is below the threshold then', async () => {
@@ -131,18 +146,12 @@ describe('the retention', () => {
   });
 
   it.each([true, false])('deletes expired results of other gateways in a shared store (local: %s)', async (local) => {
-    const plain = store;
-    const shared = new Proxy(plain, {
-      get: (target, name) => {
-        const value = name === 'local' ? local : (Reflect.get(target, name) as unknown);
-        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-      },
-    });
+    const shared = withLocal(store, local);
     const at = NOW - 600_000;
     const lost = await put(1, { brokerId: 'gw-gone', expirationTimeMs: at - 1 });
     const others = await put(1, { brokerId: 'gw-1', expirationTimeMs: at });
-    expect((await retentionOver(shared).run(signal)).deleted).toEqual(local ? [] : [lost]);
-    expect(await has(others)).toBe(true);
+    expect((await retentionOver(shared).run(signal)).deleted).toEqual(local ? [lost, others] : [lost]);
+    expect(await has(others)).toBe(!local);
     const withOperator = retentionOver(shared, false);
     const another = await put(1, { brokerId: 'gw-gone', expirationTimeMs: 0 });
     expect((await withOperator.run(signal)).deleted).toEqual([]);

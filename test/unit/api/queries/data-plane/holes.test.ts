@@ -173,6 +173,22 @@ describe('a request that servers could interpret differently', () => {
     ],
     ['a parameter given twice', `GET /query/sql?sql=a&sql=b`, [], '', 400, /more than once/],
     ['an unknown parameter', 'POST /query/sql?doPaginat=true', [], BODY, 400, /did you mean `doPaginate`/],
+    [
+      'a number that is not written in digits',
+      'POST /query/sql?doPaginate=true&numRows=1e3',
+      [],
+      BODY,
+      400,
+      /`1e3` is not an integer/,
+    ],
+    [
+      'a page size that is not written in digits',
+      'GET /query/1/results?offset=0x10',
+      [],
+      '',
+      400,
+      /`0x10` is not an integer/,
+    ],
     ['an unknown parameter of a page', 'GET /query/1/results?offset=0&numRow=1', [], '', 400, /did you mean `numRows`/],
     ['a query in the address of a POST', 'POST /query/sql?sql=SELECT+1', [], BODY, 400, /`sql` in the query string/],
     [

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../../src/platform/clock.ts';
+import { readPage } from '../../../../../src/results/page.ts';
 import { newRequestId } from '../../../../../src/results/request-id.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
 import { storeAnswer } from '../../../../../src/results/submit.ts';
@@ -200,15 +201,34 @@ describe('a result in a bucket', () => {
     expect(bucket.calls).toEqual(['list', 'get', 'list', 'list']);
   });
 
-  it('is absent without its rows, or with rows of another length', async () => {
-    const [bare, short] = [await stored(), await stored()];
+  it('is absent without its rows, and damaged with rows of another length or another record', async () => {
+    const [bare, short, wrong] = [await stored(), await stored(), await stored()];
     bucket.objects.delete(`${bare}.rows`);
     lay(`${short}.rows`, bucket.now);
     const another = gateway('gateway-1');
-    expect(await listed(another)).toEqual([]);
-    expect(problems).toEqual([expect.stringMatching(`${short}: its rows have 3 bytes instead of \\d+`)]);
+    lay(`${wrong}.json`, bucket.now);
+    const found = new Map<string, string | undefined>();
+    for await (const { record, damaged } of another.list(signal)) found.set(record.requestId, damaged);
+    expect(found).toEqual(
+      new Map([
+        [short, expect.stringMatching(/its rows have 3 bytes instead of \d+/)],
+        [wrong, expect.stringContaining('its record is not valid')],
+      ]),
+    );
     expect(await another.open(bare, signal)).toBeUndefined();
-    expect(await another.open(short, signal)).toBeUndefined();
+    const reader = await another.open(short, signal);
+    await expect(reader?.index(signal)).rejects.toMatchObject({ code: 'damaged' });
+    await expect(another.open(wrong, signal)).rejects.toMatchObject({ code: 'damaged' });
+    for (const requestId of [short, wrong]) expect(await another.delete(requestId, signal)).toBe(true);
+    expect(await listed(another)).toEqual([]);
+  });
+
+  it('is damaged where a byte of its rows differs', async () => {
+    const requestId = await stored();
+    bucket.objects.get(`${requestId}.rows`)!.bytes[3]! ^= 1;
+    const reader = await gateway('gateway-1').open(requestId, signal);
+    const page = readPage(reader!, { offset: 0, numRows: 1 }, {}, signal);
+    await expect(page).rejects.toMatchObject({ code: 'damaged' });
   });
 
   it('is absent for other gateways at most two seconds after its deletion', async () => {
