@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Role } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
@@ -15,12 +16,22 @@ import type { AssignmentView } from './views.ts';
 /** Each change takes some requests to the store. */
 const MAX_CHANGES = 100;
 
+interface Difference {
+  readonly assigned: readonly Subject[];
+  readonly removed: readonly Subject[];
+}
+
+interface Current extends SubjectsOfRole {
+  readonly stored: Role;
+}
+
 /**
  * The assignments of a role as one resource with a version.
  *
  * The assignments are several objects, so the resource version of one of them cannot serve as the version of all. A conditional change therefore
  * first writes a new version of the assignments to the role, by an update of exactly the role that was read before the assignments. Of two
  * conditional changes that have read the same version, one makes this update; the other fails, reads again and finds another version.
+ * The caller's right is checked before, so that a caller without it cannot make the version that others have read out of date.
  * An unconditional change at the same time is kept: only the difference from what was read is written.
  */
 export class AssignmentSet {
@@ -38,49 +49,66 @@ export class AssignmentSet {
 
   /** @throws {StoreError} as AssignmentManager.create(). @throws {PreconditionFailed} */
   async create(caller: Principal, role: string, subject: Subject, ifMatch?: IfMatch): Promise<AssignmentView> {
-    if (ifMatch !== undefined) await this.#claim(role, ifMatch);
+    if (ifMatch !== undefined) {
+      await this.#assignments.requireMayChange(caller, role, { assigned: [subject] });
+      await this.#claim(role, ifMatch);
+    }
     return this.#assignments.create(caller, role, subject);
   }
 
   /** @throws {StoreError} as AssignmentManager.delete(). @throws {PreconditionFailed} */
   async delete(caller: Principal, role: string, subject: Subject, ifMatch?: IfMatch): Promise<AssignmentView> {
-    if (ifMatch !== undefined) await this.#claim(role, ifMatch);
+    if (ifMatch !== undefined) {
+      await this.#assignments.requireMayChange(caller, role, { removed: [subject] });
+      await this.#claim(role, ifMatch);
+    }
     return this.#assignments.delete(caller, role, subject);
   }
 
   /**
    * Assigns the role to exactly these subjects. Subjects that keep their expiry are not written. First the others are assigned, then those that are
-   * absent are removed; a refusal ends it there, and leaves what was written before.
+   * absent are removed. What the caller may not change is refused before the first write; a refusal later on, because of a change by others
+   * meanwhile, leaves what was written before.
    * @throws {StoreError} invalid (a subject twice, too many changes); as create() and delete(). @throws {PreconditionFailed}
    */
   async replace(caller: Principal, role: string, sent: readonly Subject[], ifMatch?: IfMatch): Promise<void> {
     const wanted = sent.map((subject) => this.#subjects.canonical(subject));
-    const same = (subject: Subject) => (other: Subject) => sameSubject(other, subject);
     const twice = wanted.find((subject, at) => wanted.findIndex(same(subject)) !== at);
     if (twice !== undefined) throw new ManagerError('invalid', `the body has ${twice.type} \`${twice.name}\` twice`);
-    const { subjects } = await this.#claim(role, ifMatch);
-    const changed = wanted.filter((subject) => {
+    const planned = this.#difference(role, wanted, await this.#read(role));
+    await this.#assignments.requireMayChange(caller, role, planned);
+    const found = await this.#claim(role, ifMatch);
+    const { assigned, removed } = this.#difference(role, wanted, found);
+    for (const subject of assigned) await this.#assignments.create(caller, role, subject);
+    for (const subject of removed) await this.#assignments.delete(caller, role, subject);
+  }
+
+  /** @throws {ManagerError} invalid, if there are too many changes */
+  #difference(role: string, wanted: readonly Subject[], { subjects }: SubjectsOfRole): Difference {
+    const assigned = wanted.filter((subject) => {
       const old = subjects.find(same(subject));
       return old === undefined || expiryOf(old) !== expiryOf(subject);
     });
     const removed = subjects.filter((subject) => !wanted.some(same(subject)));
-    const changes = changed.length + removed.length;
-    if (changes > MAX_CHANGES) {
-      const limit = `at most ${MAX_CHANGES} are allowed in one request`;
-      throw new ManagerError('invalid', `the body changes ${changes} assignments of role \`${role}\`: ${limit}`);
-    }
-    for (const subject of changed) await this.#assignments.create(caller, role, subject);
-    for (const subject of removed) await this.#assignments.delete(caller, role, subject);
+    const changes = assigned.length + removed.length;
+    if (changes <= MAX_CHANGES) return { assigned, removed };
+    const limit = `at most ${MAX_CHANGES} are allowed in one request`;
+    throw new ManagerError('invalid', `the body changes ${changes} assignments of role \`${role}\`: ${limit}`);
+  }
+
+  /** What the store has. @throws {StoreError} not-found */
+  async #read(role: string): Promise<Current> {
+    const { store } = this.#editor;
+    const stored = await store.read('Role', role);
+    if (stored === undefined) throw notFound('Role', role);
+    return { stored, ...this.#list.subjectsOf(stored, await store.readAll('RoleAssignment')) };
   }
 
   /** What the store has, if it has one of these versions; no other caller claims the same version. */
   #claim(role: string, ifMatch: IfMatch | undefined): Promise<SubjectsOfRole> {
-    const { store } = this.#editor;
     return this.#editor.inTurn('Role', role, () =>
       this.#editor.retryConflicts(keepsChanging('Role', role), async () => {
-        const current = await store.read('Role', role);
-        if (current === undefined) throw notFound('Role', role);
-        const found = this.#list.subjectsOf(current, await store.readAll('RoleAssignment'));
+        const { stored, ...found } = await this.#read(role);
         if (ifMatch === undefined || ifMatch === '*') return found;
         if (!ifMatch.includes(found.version)) {
           throw new PreconditionFailed(
@@ -88,10 +116,14 @@ export class AssignmentSet {
             found.version,
           );
         }
-        const annotations = { ...current.metadata.annotations, [ANNOTATIONS.assignmentsVersion]: randomUUID() };
-        await store.update('Role', { ...current, metadata: { ...current.metadata, annotations } });
+        const annotations = { ...stored.metadata.annotations, [ANNOTATIONS.assignmentsVersion]: randomUUID() };
+        await this.#editor.store.update('Role', { ...stored, metadata: { ...stored.metadata, annotations } });
         return found;
       }),
     );
   }
+}
+
+function same(subject: Subject): (other: Subject) => boolean {
+  return (other) => sameSubject(other, subject);
 }

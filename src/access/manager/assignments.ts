@@ -13,7 +13,7 @@ import { StoreError } from '../../store/resource-store.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Administrators } from './administrators.ts';
 import { deniesOfAssignment } from './deny-changes.ts';
-import type { DenyGuard } from './deny-guard.ts';
+import type { DenyGuard, DenyingChange } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireFuture } from './expiry.ts';
@@ -49,24 +49,63 @@ export class AssignmentManager {
    * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden
    */
   async create(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
-    const { metadata, spec } = this.#editor.mustGet('Role', role);
+    const { metadata } = this.#editor.mustGet('Role', role);
     const subject = this.#subjects.canonical(sent);
-    this.#requireSubject(subject);
-    requireFuture(subject.expiresAt, this.#editor.now());
-    await this.#escalation.requireMayAssign(caller, role, spec.policies ?? [], expiryOf(subject));
     const existing = this.#find(role, subject);
-    const denies = deniesOfAssignment(role, subject, (other) => this.#subjects.canonical(other));
-    if (this.#escalation.withDenies(spec.policies ?? []).length > 0) await this.#denies.check(caller, denies);
+    await this.#requireMayAssign(caller, role, [{ subject, existing }]);
     const view = await this.#assign(caller, { role, uid: metadata.uid, subject, existing });
     // The current role: a deny that was added to it meanwhile is checked.
     if (!(await this.#denies.mayDeny(role))) return view;
     try {
-      await this.#denies.confirm(caller, denies);
+      await this.#denies.confirm(caller, this.#deniesOf(role, subject));
       return view;
     } catch (error) {
       await this.#undo(caller, role, subject, existing);
       throw error;
     }
+  }
+
+  /**
+   * Whether create() would be allowed for these subjects and delete() for others, by the local view. Writes nothing.
+   * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden; conflict if no administrator would be left
+   */
+  async requireMayChange(
+    caller: Principal,
+    role: string,
+    { assigned = [], removed = [] }: { readonly assigned?: readonly Subject[]; readonly removed?: readonly Subject[] },
+  ): Promise<void> {
+    this.#editor.mustGet('Role', role);
+    const changes = assigned.map((sent) => {
+      const subject = this.#subjects.canonical(sent);
+      return { subject, existing: this.#find(role, subject) };
+    });
+    if (changes.length > 0) await this.#requireMayAssign(caller, role, changes);
+    const named = removed.some((sent) => this.#find(role, this.#subjects.canonical(sent)).length > 0);
+    if (named) await this.#escalation.requireMayUnassign(caller, role);
+  }
+
+  async #requireMayAssign(
+    caller: Principal,
+    role: string,
+    changes: readonly { readonly subject: Subject; readonly existing: readonly RoleAssignment[] }[],
+  ): Promise<void> {
+    const { policies = [] } = this.#editor.mustGet('Role', role).spec;
+    for (const { subject } of changes) {
+      this.#requireSubject(subject);
+      requireFuture(subject.expiresAt, this.#editor.now());
+    }
+    // What is held until the last expiry is held until the others.
+    const until = Math.max(...changes.map(({ subject }) => expiryOf(subject)));
+    await this.#escalation.requireMayAssign(caller, role, policies, until);
+    // With an earlier expiry the subject loses the role at that time.
+    const shortens = changes.some(({ subject, existing }) => this.#endsEarlier(existing, subject));
+    if (shortens) await this.#escalation.requireMayUnassign(caller, role);
+    if (this.#escalation.withDenies(policies).length === 0) return;
+    for (const { subject } of changes) await this.#denies.check(caller, this.#deniesOf(role, subject));
+  }
+
+  #deniesOf(role: string, subject: Subject): DenyingChange {
+    return deniesOfAssignment(role, subject, (other) => this.#subjects.canonical(other));
   }
 
   async #assign(
@@ -75,8 +114,6 @@ export class AssignmentManager {
   ): Promise<AssignmentView> {
     const { role, uid, subject, existing } = options;
     if (existing.length > 0) {
-      // With an earlier expiry the subject loses the role at that time.
-      if (this.#endsEarlier(existing, subject)) await this.#escalation.requireMayUnassign(caller, role);
       const renewed = await this.#renew(caller, existing, subject);
       if (await confirmTarget(this.#editor, 'Role', role, uid)) return renewed;
       throw notFound('Role', role);
@@ -126,10 +163,17 @@ export class AssignmentManager {
     return this.#list.view(subject, assignments[0]);
   }
 
-  /** Takes the role `system-admin` from a subject. @throws {ManagerError} conflict if no lasting administrator would be left */
-  async takeAdministration(caller: Principal, subject: Subject): Promise<void> {
+  /**
+   * Takes the role `system-admin` from a subject, if it has it.
+   * @throws {ManagerError} forbidden; conflict if no lasting administrator would be left
+   */
+  async takeAdministration(caller: Principal, sent: Subject): Promise<void> {
+    const subject = this.#subjects.canonical(sent);
     const assignments = await this.#editor.store.readAll('RoleAssignment');
-    const administrators = assignments.filter(({ spec }) => spec.role === SYSTEM_ADMIN);
+    const administrators = assignments.filter(
+      ({ spec }) => spec.role === SYSTEM_ADMIN && this.#subjects.has(spec, subject),
+    );
+    if (administrators.length > 0) await this.#escalation.requireMayUnassign(caller, SYSTEM_ADMIN);
     await this.deleteAll(caller, subject, administrators);
   }
 

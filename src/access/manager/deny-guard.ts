@@ -153,7 +153,7 @@ export class DenyGuard {
   }
 
   #requireRight(caller: Principal, attempt: Attempt, deny: ReachingDeny | undefined): void {
-    if (deny === undefined || this.#escalation.mayDenyAnyone(caller, attempt)) return;
+    if (deny === undefined || this.#escalation.mayRestrictAdministrators(caller, attempt)) return;
     const place = deny.index === undefined ? ', which denies everything because it is invalid,' : '';
     const statement = deny.index === undefined ? '' : `statements[${deny.index}] of `;
     throw refused(

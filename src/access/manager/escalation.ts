@@ -160,10 +160,13 @@ export class EscalationGuard {
     this.#require(caller, attempt, { gained: allows, denied: denies }, until);
   }
 
-  /** @throws {ManagerError} forbidden */
+  /** Also for an assignment that is to end earlier. @throws {ManagerError} forbidden */
   async requireMayUnassign(caller: Principal, role: string): Promise<void> {
     const what = `remove role \`${role}\` from a subject`;
     const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
+    if (role === SYSTEM_ADMIN && !this.mayRestrictAdministrators(caller, attempt)) {
+      throw refused(attempt, 'only those who hold everything themselves may remove it');
+    }
     const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
     const lifted = this.#statements(caller, attempt, policies, await this.read(policies));
     this.#require(caller, attempt, { gained: byEffect(lifted).denies });
@@ -184,8 +187,8 @@ export class EscalationGuard {
     return readable(policies, contents);
   }
 
-  /** Whether the caller may make a deny apply to those who hold `system-admin`: with the right, or with everything for ever. */
-  mayDenyAnyone(caller: Principal, attempt: Attempt): boolean {
+  /** Whether the caller may take something from those who hold `system-admin`: with the right, or with everything for ever. */
+  mayRestrictAdministrators(caller: Principal, attempt: Attempt): boolean {
     try {
       const gained = PREDEFINED.get(SYSTEM_ADMIN)?.statements ?? [];
       this.#require(caller, attempt, { gained });

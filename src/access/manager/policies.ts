@@ -72,7 +72,7 @@ export class PolicyManager {
   async #requireUnnamed(caller: Principal, name: string, denying: DenyingChange): Promise<void> {
     await this.#denies.check(caller, denying);
     const role = (await this.#editor.store.readAll('Role')).find(({ spec }) => spec.policies?.includes(name));
-    if (role === undefined || this.#escalation.mayDenyAnyone(caller, denying.attempt)) return;
+    if (role === undefined || this.#escalation.mayRestrictAdministrators(caller, denying.attempt)) return;
     throw refused(denying.attempt, `role \`${role.metadata.name}\` names it already, and it has a deny`);
   }
 

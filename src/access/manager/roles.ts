@@ -120,11 +120,11 @@ export class RoleManager {
     if (added && isDenying(added) && !spec.policies?.includes(policy)) await this.#denies.check(caller, denying);
     let attached = false;
     const change = (current: Role): Role['spec'] => {
-      this.#editor.requireUnchanged('Role', current, { replaces: 'nothing', ifMatch });
       const changed = withPolicy(name, current.spec, policy);
       attached = changed !== current.spec;
-      // Checked with the policies that the role has in this write.
+      // Checked with the policies that the role has in this write, and before the condition: who may not change the role learns no version.
       if (attached) this.#escalation.requireMayAttach(caller, name, current.spec.policies ?? [], policy, contents);
+      this.#editor.requireUnchanged('Role', current, { replaces: 'nothing', ifMatch });
       return changed;
     };
     const role = await this.#denies.write(caller, { kind: 'Role', name, policy, change, denying });
@@ -143,6 +143,8 @@ export class RoleManager {
     const others = (spec.policies ?? []).filter((other) => other !== policy);
     const names = [policy, ...this.#escalation.withDenies(others)];
     const contents = await this.#escalation.read(names);
+    // Before the condition, which the edit checks first.
+    if (spec.policies?.includes(policy)) this.#escalation.requireMayDetach(caller, name, others, policy, contents);
     let detached = false;
     const change = (current: Role['spec']): Role['spec'] => {
       const changed = withoutPolicy(current, policy);

@@ -3,6 +3,7 @@ import type { TableName } from '../../pinot/table-name.ts';
 import type { ResultRecord } from '../../results/result-store.ts';
 import type { AuthorizedTables } from '../proxy/tables-guard.ts';
 import { requireAllowed, type RequestContext } from '../server/context.ts';
+import { addRequired } from '../server/pending-writes.ts';
 
 /** @throws {HttpError} 403 unless the caller may query every one of the tables */
 export function requireQuery(request: RequestContext, tables: readonly TableName[]): void {
@@ -24,7 +25,13 @@ export function requireRead(request: RequestContext, record: ResultRecord): void
   requireQuery(request, record.tables);
 }
 
-/** @param owner undefined if it is unknown. @throws {HttpError} 403 */
+/**
+ * Allows the owner of a stored result, and callers with `DeleteResponseStore` on the cluster. The deletion has an audit record in both cases.
+ * @param owner undefined if it is unknown. @throws {HttpError} 403
+ */
 export function requireDelete(request: RequestContext, owner: string | undefined): void {
-  if (owner !== request.principal.srn) requireAllowed(request, 'DeleteResponseStore', clusterResource, { write: true });
+  const action = 'DeleteResponseStore';
+  if (owner !== request.principal.srn) requireAllowed(request, action, clusterResource, { write: true });
+  else
+    addRequired(request, { action, resource: clusterResource, decision: { reason: 'owner', matchedStatements: [] } });
 }

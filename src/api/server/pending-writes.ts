@@ -5,11 +5,14 @@ import type { RequestContext } from './context.ts';
 import { HttpError } from './errors.ts';
 import { CLIENT_CLOSED } from './logs/access-log.ts';
 
+/** Why a write was allowed: by a decision, or because the caller owns what it changes. */
+export type WriteDecision = Pick<Decision, 'matchedStatements'> & { readonly reason: Decision['reason'] | 'owner' };
+
 /** An action on a resource that a write required, and that was allowed. */
 export interface Required {
   readonly action: string;
   readonly resource: Srn;
-  readonly decision: Decision;
+  readonly decision: WriteDecision;
 }
 
 /** The call: its path, and the parameters that select the change. */

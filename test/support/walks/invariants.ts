@@ -44,12 +44,13 @@ export class Invariants {
     return undefined;
   }
 
-  /** Whoever may hand on nothing but what they hold must not deny anything to an administrator. */
+  /** Whoever may hand on nothing but what they hold must not take the role from an administrator, nor deny anything to it. */
   #lost(state: State, now: number, limit: Uint8Array): string | undefined {
     const { names } = this.#triples;
     if (names.some((name, at) => limit[at] === 1 && isRight(name))) return undefined;
     for (const person of [KEEPER, CHIEF]) {
-      if (!rolesOf(person, state, now).includes('system-admin')) continue;
+      if (!rolesOf(person, this.#start, now).includes('system-admin')) continue;
+      if (!rolesOf(person, state, now).includes('system-admin')) return `${person.name} lost the role system-admin`;
       const own = this.#own(person, now);
       const can = allowedTo(person, state, this.#triples, now);
       // No gateway knows who is in a group: only what keeps an administrator from repairing access counts there.

@@ -51,7 +51,10 @@ export const AuditRecord = Type.Object(
         'denied: no right; rejected: an invalid request or a conflict (status 4xx); failed: status 5xx, parts of it may have been written, see `changes`; unknown: the client disconnected before the response.',
     }),
     status: Type.Integer({ description: 'HTTP status of the response; 499 if the client disconnected before it.' }),
-    decision: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
+    decision: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy', 'owner'], {
+      description:
+        'owner: the caller needs no right for the write, because it owns what is changed, such as its stored result.',
+    }),
     statements: Type.Array(Statement, {
       maxItems: 10,
       description: 'The first statements that determined the decision.',
@@ -94,6 +97,12 @@ export const AuditRecord = Type.Object(
     ),
     since: Type.Optional(
       Type.String({ format: 'date-time', description: 'Of a denied call: time of the first of them.' }),
+    ),
+    leftOut: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'True if the record stands for all further denied calls of the caller, with any action and resource: the caller exceeded the number of different denied calls that have records. `count` is their number; the other fields are those of the first.',
+      }),
     ),
   },
   { additionalProperties: false, title: 'olap-warden audit record' },

@@ -6,7 +6,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { jsonDifferences } from '../../../platform/json-diff.ts';
 import { LruCache } from '../../../platform/lru.ts';
 import type { RequestContext } from '../context.ts';
-import type { Called, Required } from '../pending-writes.ts';
+import type { Called, Required, WriteDecision } from '../pending-writes.ts';
 import { CLIENT_CLOSED } from './access-log.ts';
 import type { AuditRecord } from './audit-record.ts';
 
@@ -17,7 +17,7 @@ export type About = Pick<AuditRecord, 'role' | 'policy' | 'serviceToken' | 'subj
 export interface WriteOutcome {
   readonly action: string;
   readonly resource: Srn;
-  readonly decision: Decision;
+  readonly decision: WriteDecision;
   /** HTTP status of the response; undefined if the client disconnected before it was sent. */
   readonly status: number | undefined;
   /** The call, if its route alone does not identify the change. */
@@ -41,6 +41,8 @@ export interface AuditLogOptions {
 
 /** Equal denied calls within a window of this length are one record, and one more with their number at its end. */
 const DENIED_WINDOW_MS = 300_000;
+/** Different denied calls of one caller in a window that have records of their own: a caller cannot rotate the records of others out of the file. */
+const MAX_DENIED_OF_CALLER = 100;
 /** Denied calls that are counted at the same time. The least recent one is recorded early where there are more. */
 const MAX_DENIED = 2000;
 /** Maximum characters of a name in a request. A longer name is denied. */
@@ -56,13 +58,25 @@ interface Denied {
   repeated: number;
 }
 
-/** Writes one record for each write, and one for each denied call however often it is repeated. */
+/** The denied calls of one caller in the current window. */
+interface DeniedOfCaller {
+  /** Number of different ones. */
+  different: number;
+  /** Those without records of their own; undefined for none. */
+  leftOut: Denied | undefined;
+}
+
+/** Writes one record for each write, and one for each denied call however often it is repeated, within a limit for each caller. */
 export class AuditLog {
   readonly #options: AuditLogOptions;
   /** Denied calls of the current window, which begins with the first of them. */
   readonly #denied = new LruCache<string, Denied>({
     maxWeight: MAX_DENIED,
     onEvict: (entry) => this.#summarize(entry),
+  });
+  readonly #callers = new LruCache<string, DeniedOfCaller>({
+    maxWeight: MAX_DENIED,
+    onEvict: (caller) => this.#summarizeLeftOut(caller),
   });
   #cancel: (() => void) | undefined;
 
@@ -78,10 +92,29 @@ export class AuditLog {
       known.repeated++;
       return;
     }
+    const caller = this.#callerOf(request.principal.srn);
+    if (caller.leftOut !== undefined) {
+      caller.leftOut.repeated++;
+      return;
+    }
     const record = { ...this.#record(request, { action, resource, decision, status: 403 }), type: 'denied' as const };
-    this.#write({ ...record, count: 1, since: record.time });
-    this.#denied.set(key, { record, since: this.#options.clock.now(), repeated: 0 });
+    const since = this.#options.clock.now();
     this.#cancel ??= this.#options.clock.schedule(() => this.close(), DENIED_WINDOW_MS);
+    if (caller.different >= MAX_DENIED_OF_CALLER) {
+      caller.leftOut = { record, since, repeated: 1 };
+      return;
+    }
+    caller.different++;
+    this.#write({ ...record, count: 1, since: record.time });
+    this.#denied.set(key, { record, since, repeated: 0 });
+  }
+
+  #callerOf(srn: string): DeniedOfCaller {
+    const known = this.#callers.get(srn);
+    if (known !== undefined) return known;
+    const caller = { different: 0, leftOut: undefined };
+    this.#callers.set(srn, caller);
+    return caller;
   }
 
   /** Records a write with its outcome. */
@@ -95,6 +128,8 @@ export class AuditLog {
     this.#cancel = undefined;
     for (const entry of this.#denied.values()) this.#summarize(entry);
     this.#denied.clear();
+    for (const caller of this.#callers.values()) this.#summarizeLeftOut(caller);
+    this.#callers.clear();
   }
 
   #record(request: RequestContext, outcome: WriteOutcome): AuditRecord {
@@ -146,6 +181,10 @@ export class AuditLog {
     if (repeated === 0) return;
     const time = new Date(this.#options.clock.now()).toISOString();
     this.#write({ ...record, time, count: repeated, since: new Date(since).toISOString() });
+  }
+
+  #summarizeLeftOut({ leftOut }: DeniedOfCaller): void {
+    if (leftOut !== undefined) this.#summarize({ ...leftOut, record: { ...leftOut.record, leftOut: true } });
   }
 }
 

@@ -13,10 +13,13 @@ import { systemClock } from '../../../../src/platform/clock.ts';
 import { checkResult, runResult } from '../../../builders/health-run.ts';
 import { clusterHealthReport } from '../../../builders/resources.ts';
 import { authorizerBy, TEST_HEADERS, testApp } from '../../../support/app.ts';
-import { settle } from '../../../support/fake-clock.ts';
+import { validAuditLog } from '../../../support/audit-records.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
 import { ReplayEngine } from '../../../support/replay-engine.ts';
 import { MemoryStore } from '../../access/memory-store.ts';
 
+let records: AuditRecord[];
 const now = Date.parse('2026-11-21T10:00:05Z');
 
 /** Keeps the signal of the last update. */
@@ -40,8 +43,10 @@ beforeEach(async () => {
   engine = new ReplayEngine('1.5.1');
   engine.json('/periodictask/names', ['SegmentStatusChecker', 'RetentionManager']);
   allowed = ['GetHealth', 'ExecuteTask'];
+  records = [];
   app = await testApp({
     authorizer: authorizerBy((_, action) => allowed.includes(action)),
+    parts: { audit: validAuditLog(records, new FakeClock()) },
     register: (instance) =>
       clusterHealthRoutes(instance, { store, engine, clock: { ...systemClock, random: () => 0.5 }, maxWaitMs: 1_000 }),
   });
@@ -182,6 +187,10 @@ describe('PUT /clusterHealth', () => {
     expect(report().spec.suspend).toBe(true);
     expect((await put('/clusterHealth?state=ENABLE')).json()).toMatchObject({ state: 'ENABLED' });
     expect(report().spec.suspend).toBe(false);
+    expect(records.map(({ action, outcome, parameters }) => [action, outcome, parameters])).toEqual([
+      ['ExecuteTask', 'succeeded', { state: 'DISABLE' }],
+      ['ExecuteTask', 'succeeded', { state: 'ENABLE' }],
+    ]);
   });
 
   it('is not aborted by the end of a body', async () => {

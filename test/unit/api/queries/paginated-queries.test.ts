@@ -8,6 +8,9 @@ import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { ALICE, authorizerBy, testApp } from '../../../support/app.ts';
+import { validAuditLog } from '../../../support/audit-records.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
 import { engineOf } from './gateways.ts';
 import { answerText, DATA_SCHEMA, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 
@@ -21,11 +24,13 @@ describe('paginated queries over HTTP', () => {
   let principal = ALICE;
   let denied: Set<string>;
   let settings = DEFAULT_PAGINATION_SETTINGS;
+  let records: AuditRecord[];
 
   beforeEach(async () => {
     now = NOW;
     principal = ALICE;
     denied = new Set();
+    records = [];
     settings = { ...DEFAULT_PAGINATION_SETTINGS, pageSize: 4, maxPageSize: 6 };
     endpoint = new StubEndpoint();
     endpoint.answer = () => responseOf(answerText(rowTexts(10)), { chunkBytes: 7 });
@@ -41,6 +46,7 @@ describe('paginated queries over HTTP', () => {
     app = await testApp({
       authorizer: authorizerBy((_who, action, resource) => !denied.has(`${action} ${formatSrn(resource)}`)),
       parts: {
+        audit: validAuditLog(records, new FakeClock()),
         authenticator: { name: 'fixed', authenticate: async () => ({ outcome: 'authenticated', principal }) },
         dataPlane: { engine: engineOf(endpoint), queries, settings: () => settings, budget: new ByteBudget() },
       },
@@ -259,6 +265,20 @@ describe('paginated queries over HTTP', () => {
     const answer = await app.inject({ method: 'DELETE', url: `/query/resultStore/${id}` });
     expect(answer.body).toBe(`Query Results for ${id} deleted.`);
     expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+  });
+
+  it('records each deletion once, also by the owner', async () => {
+    const [own, other] = [await submitted(), await submitted()];
+    await app.inject({ method: 'DELETE', url: `/query/resultStore/${own}` });
+    principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
+    await app.inject({ method: 'DELETE', url: `/query/resultStore/${other}` });
+    const seen = records.map(({ principal, action, outcome, decision, path }) => {
+      return [principal, action, outcome, decision, path];
+    });
+    expect(seen).toEqual([
+      [ALICE.srn, 'DeleteResponseStore', 'succeeded', 'owner', `/query/resultStore/${own}`],
+      ['srn2:user#bob@example.com', 'DeleteResponseStore', 'succeeded', 'allowed', `/query/resultStore/${other}`],
+    ]);
   });
 
   it('returns 404 for an unknown, deleted or expired result', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Directory } from '../../../../src/access/directory.ts';
+import { Directory, tokenPrincipal } from '../../../../src/access/directory.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import type { Subject } from '../../../../src/resources/role-assignment.ts';
-import { roleAssignment, serviceToken } from '../../../builders/resources.ts';
+import { policy, role, roleAssignment, serviceToken } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
 import { memoryWorld } from '../../../support/walks/memory-world.ts';
 import type { MemoryStore } from '../../access/memory-store.ts';
@@ -63,6 +63,35 @@ describe('the last administrator', () => {
     expect((await assign(gateway, 'delete', group)).status).toBe(200);
   });
 
+  it('and the others keep the role against those who hold less', async () => {
+    const gateway = await testGateway({ roles: ['rbac-admin'] });
+    const job: Subject = { type: 'service-token', name: 'job' };
+    gateway.store.seed(
+      serviceToken('job'),
+      roleAssignment('one', { role: 'system-admin', subjects: [group, job] }),
+      roleAssignment('two', { role: 'system-admin', subjects: [{ type: 'user-email', name: 'chief@example.com' }] }),
+    );
+    const before = gateway.store.truth('RoleAssignment');
+    for (const answer of [
+      await assign(gateway, 'delete', group),
+      await assign(gateway, 'create', { ...group, expiresAt: later(100) }),
+      await gateway.call('PUT', `${ROLE}/assignments`, []),
+      await gateway.call('DELETE', `/service-tokens/${inPath('service-token', 'job')}`),
+    ]) {
+      expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining('`AssignRole`')]);
+    }
+    expect(gateway.store.truth('RoleAssignment')).toEqual(before);
+    expect(gateway.manager.serviceTokens.get('job')).toMatchObject({ status: 'ACTIVE', expiresAt: null });
+    const right = { effect: 'allow' as const, actions: ['AssignRole'], resources: ['srn2:role#system-admin'] };
+    gateway.store.seed(
+      policy('assigns', { statements: [right] }),
+      role('assigns', { policies: ['assigns'] }),
+      roleAssignment('assigns', { role: 'assigns', subjects: [alice] }),
+    );
+    expect((await assign(gateway, 'delete', group)).status).toBe(200);
+    expect((await gateway.call('DELETE', `/service-tokens/${inPath('service-token', 'job')}`)).status).toBe(200);
+  });
+
   it('is not deleted as a service token, which then keeps its other roles, too', async () => {
     const gateway = await testGateway();
     const { body } = await gateway.call('POST', '/service-tokens', { description: 'job' });
@@ -73,7 +102,7 @@ describe('the last administrator', () => {
       expect((await gateway.call('POST', path, sent)).status).toBe(200);
     }
     expect((await assign(gateway, 'delete', alice)).status).toBe(200);
-    await expect(gateway.manager.serviceTokens.remove(ALICE, token.name)).rejects.toThrow(REFUSED);
+    await expect(gateway.manager.serviceTokens.remove(tokenPrincipal(token.name), token.name)).rejects.toThrow(REFUSED);
     const roles = gateway.store.truth('RoleAssignment').map(({ spec }) => spec.role);
     expect(roles.sort()).toEqual(['system-admin', 'table-reader']);
     expect(gateway.manager.serviceTokens.get(token.name)).toMatchObject({ status: 'ACTIVE', expiresAt: null });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { role, roleAssignment } from '../../../builders/resources.ts';
+import { policy, role, roleAssignment } from '../../../builders/resources.ts';
 import { BASE, inPath, NOW, testGateway, type TestGateway } from './gateway.ts';
 
 const ROLE = `/roles/${inPath('role', 'r')}`;
@@ -118,5 +118,41 @@ describe('the assignments of a role', () => {
     gateway = await testGateway({ roles: [] });
     gateway.store.seed(role('r'));
     expect((await send('PUT', PATH, {}, [])).statusCode).toBe(403);
+  });
+
+  it.each([
+    ['PUT', PATH, [ada, group]],
+    ['PUT', PATH, []],
+    ['POST', `${ROLE}/create-assignment`, group],
+    ['POST', `${ROLE}/delete-assignment`, ada],
+  ] as const)('keep their version when %s %s %j is refused', async (method, path, body) => {
+    gateway = await testGateway({ roles: ['rbac-admin'] });
+    gateway.store.seed(
+      policy('wide', { statements: [{ effect: 'allow', actions: ['DeleteTable'], resources: ['srn2:table#*'] }] }),
+      policy('limit', { statements: [{ effect: 'deny', actions: ['Query'], resources: ['srn2:table#*'] }] }),
+      role('r', { policies: ['wide', 'limit'] }),
+      roleAssignment('of-ada', { role: 'r', subjects: [{ type: 'user-email', name: ada.subject }] }),
+    );
+    const read = await etag();
+    const before = gateway.store.truth('Role');
+    // Also with a version that is out of date: the right is checked first.
+    for (const tag of [read, '"other"', '*']) {
+      const refused = await send(method, path, { 'if-match': tag }, body);
+      expect([tag, refused.statusCode, refused.headers['etag']]).toEqual([tag, 403, undefined]);
+    }
+    expect(gateway.store.truth('Role')).toEqual(before);
+    expect(await etag()).toBe(read);
+  });
+
+  it('are replaced completely or not at all where a right is missing', async () => {
+    gateway = await testGateway({ roles: ['rbac-admin'] });
+    gateway.store.seed(
+      policy('limit', { statements: [{ effect: 'deny', actions: ['Query'], resources: ['srn2:table#*'] }] }),
+      role('r', { policies: ['limit'] }),
+      roleAssignment('of-ada', { role: 'r', subjects: [{ type: 'user-email', name: ada.subject }] }),
+    );
+    // The group may be assigned, but removing ada lifts a deny.
+    expect((await send('PUT', PATH, {}, [group])).statusCode).toBe(403);
+    expect(await subjects()).toEqual(['ada@example.com']);
   });
 });

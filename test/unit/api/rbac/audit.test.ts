@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
 import type { AuditLog } from '../../../../src/api/server/logs/audit.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
+import { roleResource } from '../../../../src/access/policy/srn.ts';
+import type { RequestContext } from '../../../../src/api/server/context.ts';
+import { ALICE } from '../../../support/app.ts';
 import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { inPath, testGateway, type TestGateway } from './gateway.ts';
@@ -132,10 +136,28 @@ describe('the audit record of a denied call', () => {
   it('is recorded early, with its number, if there are more of them than are counted', async () => {
     await start(['table-reader']);
     for (let poll = 0; poll < 3; poll++) await gateway.call('GET', ROLE);
-    for (let index = 0; index < 2000; index++) await gateway.call('GET', `/roles/${inPath('role', `r${index}`)}`);
+    for (let index = 0; index < 2000; index++) deny(`other-${index % 20}`, `r${index}`);
     const counted = records.filter(({ count }) => count !== 1);
     expect(counted.map(({ resource, count }) => [resource, count])).toEqual([['srn2:role#r', 2]]);
     expect(records).toHaveLength(2002);
+  });
+
+  it('is one for all further calls of a caller who tries many names, and others keep theirs', async () => {
+    await start(['table-reader']);
+    for (let index = 0; index < 5000; index++) deny('hostile', `r${index}`);
+    deny('hostile', 'r7');
+    deny('other', 'r1');
+    expect(records).toHaveLength(101);
+    await clock.advance(300_000);
+    const summaries = records.slice(101).map(({ principal, resource, count, leftOut }) => {
+      return [principal, resource, count, leftOut];
+    });
+    expect(summaries).toEqual([
+      ['srn2:user#hostile', 'srn2:role#r7', 1, undefined],
+      ['srn2:user#hostile', 'srn2:role#r100', 4900, true],
+    ]);
+    deny('hostile', 'r9999');
+    expect(records.at(-1)).toMatchObject({ resource: 'srn2:role#r9999', count: 1 });
   });
 
   it('is written at the end of the process, too', async () => {
@@ -146,4 +168,74 @@ describe('the audit record of a denied call', () => {
     await clock.advance(300_000);
     expect(records).toHaveLength(2);
   });
+});
+
+/** A denied call of another caller. */
+function deny(user: string, role: string): void {
+  const request = {
+    id: 'x',
+    method: 'GET',
+    clientAddress: '127.0.0.1',
+    principal: { ...ALICE, srn: `srn2:user#${user}`, id: user },
+    routeOptions: { url: '/x' },
+  } as unknown as RequestContext;
+  const decision = { allowed: false, reason: 'implicitDeny', matchedStatements: [] } as const;
+  audit.denied(request, 'GetRole', roleResource(role), decision);
+}
+
+describe('every operation that changes something', () => {
+  /** Operations that change no access, no data and no setting. */
+  const READS = ['simulateAccess', 'submitQuery', 'openSession', 'endSession', 'openOidcSession'];
+  /** See the tests of health and of paginated queries. */
+  const ELSEWHERE = ['setClusterHealthState', 'deleteStoredResult'];
+  const POLICY = `/policies/${inPath('policy', 'p')}`;
+  const assignment = { subject: 'ada@x.org', subjectType: 'user-email' };
+  type Call = [operation: string, method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object];
+  const CALLS: readonly Call[] = [
+    ['createRole', 'POST', '/roles', { name: 'r' }],
+    ['createPolicy', 'POST', '/policies', { name: 'p', policyDocument: DOCUMENT }],
+    ['updateRole', 'PUT', ROLE, { description: 'x' }],
+    ['updatePolicy', 'PUT', POLICY, { description: 'x' }],
+    ['attachPolicy', 'POST', `${ROLE}/attach-policy`, { policySrn: 'srn2:policy#p' }],
+    ['detachPolicy', 'POST', `${ROLE}/detach-policy`, { policySrn: 'srn2:policy#p' }],
+    ['createAssignment', 'POST', `${ROLE}/create-assignment`, assignment],
+    ['deleteAssignment', 'POST', `${ROLE}/delete-assignment`, assignment],
+    ['replaceAssignments', 'PUT', `${ROLE}/assignments`, []],
+    ['deletePolicy', 'DELETE', POLICY],
+    ['deleteRole', 'DELETE', ROLE],
+    ['createServiceToken', 'POST', '/service-tokens', {}],
+    ['deleteServiceToken', 'DELETE', `/service-tokens/${inPath('service-token', 'none')}`],
+  ];
+
+  it('is in this list', () => {
+    const { paths } = JSON.parse(readFileSync(new URL('../../../../openapi.json', import.meta.url), 'utf8')) as {
+      paths: Record<string, Record<string, { operationId: string }>>;
+    };
+    const writes = Object.values(paths).flatMap((methods) =>
+      Object.entries(methods).flatMap(([method, { operationId }]) => (method === 'get' ? [] : [operationId])),
+    );
+    const known = [...CALLS.map(([operation]) => operation), ...READS, ...ELSEWHERE];
+    expect(writes.sort()).toEqual(known.sort());
+  });
+
+  it('has one record with its outcome, whether it is allowed, rejected or denied', async () => {
+    for (const roles of [['system-admin'], []]) {
+      await start(roles);
+      for (const [operation, method, path, body] of [...CALLS, ...CALLS.slice(0, 2)]) {
+        const before = records.length;
+        const { status } = await gateway.call(method, path, body);
+        const written = records.slice(before).map((record) => [record.status, record.principal]);
+        // A denied call is recorded once for caller, action and resource.
+        const repeated =
+          status === 403 && records.slice(0, before).some(({ action }) => action === actionOf(operation));
+        expect([operation, written]).toEqual([operation, repeated ? [] : [[status, 'srn2:user#alice@example.com']]]);
+      }
+      await gateway.app.close();
+    }
+  });
+
+  function actionOf(operation: string): string {
+    if (operation === 'replaceAssignments') return 'GetAssignment';
+    return operation.charAt(0).toUpperCase() + operation.slice(1);
+  }
 });

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Statement } from '../../../../src/resources/policy.ts';
+import { policy, role } from '../../../builders/resources.ts';
 import { BASE, inPath, testGateway, type TestGateway } from './gateway.ts';
 
 const DOCUMENT = { version: 'v1', statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#t'] }] };
@@ -51,6 +53,29 @@ describe('ETag', () => {
 });
 
 describe('If-Match', () => {
+  it('is compared after the right of the caller', async () => {
+    gateway = await testGateway({ roles: ['rbac-admin'] });
+    const [wide, limit] = [
+      { effect: 'allow', actions: ['GetSize'] },
+      { effect: 'deny', actions: ['Query'] },
+    ].map((part) => ({ ...part, resources: ['srn2:table#t'] }) as Statement);
+    gateway.store.seed(
+      policy('p', { statements: [] }),
+      policy('wide', { statements: [wide!] }),
+      policy('limit', { statements: [limit!] }),
+      role('r', { policies: ['limit'] }),
+    );
+    for (const [method, path, body] of [
+      ['PUT', POLICY, { policyDocument: DOCUMENT }],
+      ['POST', `${ROLE}/attach-policy`, { policySrn: 'srn2:policy#wide' }],
+      ['POST', `${ROLE}/detach-policy`, { policySrn: 'srn2:policy#limit' }],
+    ] as const) {
+      const refused = await send(method, path, { 'if-match': '"other"' }, body);
+      expect([path, refused.statusCode, refused.headers['etag']]).toEqual([path, 403, undefined]);
+    }
+    expect((await send('PUT', ROLE, { 'if-match': '"other"' }, { description: 'x' })).statusCode).toBe(412);
+  });
+
   it('lets one of two editors change a policy, and gives the other the current version', async () => {
     await start();
     const etag = await etagOf(POLICY);
