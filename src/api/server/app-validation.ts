@@ -23,15 +23,17 @@ function compiler(coerceTypes: false | 'array'): Ajv {
 
 type Compile = (schema: object) => ValidateFunction;
 
-/** Compiles each schema once, also for several servers in one process. */
+/**
+ * Compiles each different schema once, for all routes and all servers of a process. Schemas are compared by their JSON text, because several routes
+ * create equal ones. They are part of the program, so their number is fixed.
+ */
 function compileOnce(ajv: Ajv): Compile {
-  const known = new WeakMap<object, ValidateFunction>();
+  const known = new Map<string, ValidateFunction>();
   return (schema) => {
-    let validate = known.get(schema);
-    if (validate === undefined) {
-      validate = ajv.compile(withoutIds(schema) as object);
-      known.set(schema, validate);
-    }
+    const plain = withoutIds(schema) as object;
+    const text = JSON.stringify(plain);
+    let validate = known.get(text);
+    if (validate === undefined) known.set(text, (validate = ajv.compile(plain)));
     return validate;
   };
 }

@@ -9,6 +9,7 @@ import type { Authenticator } from '../../access/authenticators/authenticator.ts
 import type { Authorizer } from '../../access/authorizer.ts';
 import { type AccessLog, accessLog, sentStatus } from './logs/access-log.ts';
 import { clientError, frameworkError, registerErrors } from './app-errors.ts';
+import { serializerCompiler } from './app-serialization.ts';
 import { validatorCompiler } from './app-validation.ts';
 import { Authentication, registerAuthentication } from './authentication.ts';
 import { AuditLog } from './logs/audit.ts';
@@ -86,6 +87,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { controlPlane, app } = createServers(parts, clock);
 
   app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
   registerErrors(app, clock);
   const { maxFailuresPerMinute, bodyBytes = BODY_LIMIT_BYTES, json = {} } = parts.limits ?? {};
   registerJsonBodies(app, json);
