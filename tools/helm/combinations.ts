@@ -46,6 +46,24 @@ const SCHEDULING = {
   extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
 } as const;
 
+/** Fields of the pods of one component. */
+const PODS = {
+  strategy: { type: 'RollingUpdate' },
+  hostAliases: [{ ip: '10.0.0.1', hostnames: ['pinot-controller'] }],
+  podSpec: { dnsPolicy: 'ClusterFirst', enableServiceLinks: false },
+  initContainers: [
+    {
+      name: 'wait',
+      image: '{{ .Values.image.repository }}:{{ .Chart.AppVersion }}',
+      securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    },
+  ],
+  extraArgs: ['--log-level=debug'],
+  extraEnvFrom: [{ secretRef: { name: 'object-store' } }],
+  serviceAccount: { annotations: { 'example.com/a': 'b' } },
+  podDisruptionBudget: { minAvailable: '50%' },
+} as const;
+
 /** The tested combinations: each switch with a value other than its default, and switches that affect the same template. */
 export const COMBINATIONS: readonly Combination[] = [
   { name: 'defaults', values: {} },
@@ -72,8 +90,9 @@ export const COMBINATIONS: readonly Combination[] = [
     },
   },
   {
-    name: 'results in files on volumes',
+    name: 'results in files on volumes, with rights by hand',
     values: {
+      rbac: { create: false },
       gateway: { persistence: { enabled: true, storageClass: 'fast' } },
       properties: { 'olap.broker.pagination.protocol': 'file' },
     },
@@ -105,6 +124,58 @@ export const COMBINATIONS: readonly Combination[] = [
   {
     name: 'network policies over every pod of the engine’s namespace',
     values: { networkPolicy: { enabled: true, engine: { enabled: true, namespace: 'default' } } },
+  },
+  {
+    name: 'network policies for outgoing connections',
+    values: {
+      networkPolicy: {
+        enabled: true,
+        metricsFrom: [{ namespaceSelector: {} }],
+        engine: { namespace: 'default', podLabels: { app: 'pinot' } },
+        egress: {
+          enabled: true,
+          apiServer: { ports: [6443], cidrs: ['10.0.0.1/32'] },
+          rules: [{ to: [{ ipBlock: { cidr: '10.1.0.0/16' } }], ports: [{ port: 443, protocol: 'TCP' }] }],
+        },
+      },
+    },
+  },
+  {
+    name: 'OpenShift: users and groups of the platform, accounts and labels of the organization',
+    values: {
+      podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
+      commonLabels: { team: 'data' },
+      commonAnnotations: { 'example.com/owner': 'data' },
+      operator: PODS,
+      gateway: { ...PODS, serviceAccount: { create: false, name: 'shared-gateway' } },
+    },
+  },
+  {
+    name: 'a load balancer, and monitoring with relabelings',
+    values: {
+      gateway: {
+        service: {
+          type: 'LoadBalancer',
+          nodePort: 30080,
+          labels: { exposed: 'yes' },
+          loadBalancerClass: 'example.com/internal',
+          loadBalancerSourceRanges: ['10.0.0.0/8'],
+          externalTrafficPolicy: 'Local',
+          internalTrafficPolicy: 'Cluster',
+          ipFamilyPolicy: 'SingleStack',
+        },
+      },
+      metrics: {
+        serviceMonitor: {
+          scrapeTimeout: '10s',
+          relabelings: [{ targetLabel: 'cluster', replacement: 'main' }],
+          metricRelabelings: [{ action: 'labeldrop', regex: 'pod' }],
+        },
+        alerts: { ruleLabels: { release: 'prometheus' } },
+        dashboard: { annotations: { grafana_folder: 'Pinot' } },
+      },
+    },
+    apis: [...ADMISSION_APIS, MONITORING_API],
   },
   { name: 'no verbs for handing on access', values: { admission: { bind: false } } },
   {

@@ -14,11 +14,36 @@
 {{- end -}}
 
 {{- define "olap-warden.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-app.kubernetes.io/part-of: olap-warden
-{{ include "olap-warden.selector" . }}
+{{- $own := include "olap-warden.selector" . | fromYaml -}}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_") -}}
+{{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service -}}
+{{- $_ := set $own "app.kubernetes.io/part-of" "olap-warden" -}}
+{{- toYaml (merge $own .Values.commonLabels) -}}
+{{- end -}}
+
+{{/* dict root name, and optionally namespace labels annotations: the metadata of an object. Its own labels and annotations win over the common ones. */}}
+{{- define "olap-warden.metadata" -}}
+name: {{ .name }}
+namespace: {{ .namespace | default .root.Release.Namespace }}
+labels:
+  {{- toYaml (merge (dict) (.labels | default dict) (include "olap-warden.labels" .root | fromYaml)) | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* dict root component: the service account of a component. */}}
+{{- define "olap-warden.serviceAccount" -}}
+{{- $account := (index .root.Values .component).serviceAccount -}}
+{{- if $account.name -}}
+{{- $account.name -}}
+{{- else if $account.create -}}
+{{- printf "%s-%s" (include "olap-warden.fullname" .root) .component -}}
+{{- else -}}
+{{- fail (printf "%s.serviceAccount.create=false requires %s.serviceAccount.name: the name of an existing service account" .component .component) -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "olap-warden.selector" -}}
@@ -42,20 +67,6 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: POD_IP
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
-{{- end -}}
-
-{{- define "olap-warden.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile: {type: RuntimeDefault}
-{{- end -}}
-
-{{- define "olap-warden.securityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
 {{- end -}}
 
 {{/* dict root component given: how the pods of a component are spread. */}}
@@ -96,17 +107,46 @@ priorityClassName: {{ . }}
 {{- end }}
 topologySpreadConstraints:
   {{- include "olap-warden.spread" (dict "root" .root "component" .component "given" $values.topologySpreadConstraints) | nindent 2 }}
-securityContext:
-  {{- include "olap-warden.podSecurityContext" . | nindent 2 }}
+{{- with $values.hostAliases }}
+hostAliases: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.podSecurityContext }}
+securityContext: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.initContainers }}
+initContainers: {{- tpl (toYaml .) $.root | nindent 2 }}
+{{- end }}
+{{- with $values.podSpec }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* dict root component: the common part of the containers of both components. */}}
+{{- define "olap-warden.container" -}}
+{{- $values := index .root.Values .component -}}
+name: {{ .component }}
+image: {{ include "olap-warden.image" .root }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+args: {{- toYaml (concat (list .component "--config" "/etc/olap-warden/settings.yaml") $values.extraArgs) | nindent 2 }}
+env:
+  {{- include "olap-warden.env" . | nindent 2 }}
+  {{- with $values.extraEnv }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- with $values.extraEnvFrom }}
+envFrom: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{ include "olap-warden.probes" . }}
+resources: {{- toYaml $values.resources | nindent 2 }}
+{{- with .root.Values.securityContext }}
+securityContext: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* dict root component: labels and annotations of a pod; the checksum restarts it when the settings change. */}}
 {{- define "olap-warden.podMetadata" -}}
 {{- $values := index .root.Values .component -}}
+{{- $own := set (include "olap-warden.selector" .root | fromYaml) "app.kubernetes.io/component" .component }}
 labels:
-  {{- include "olap-warden.selector" .root | nindent 2 }}
-  app.kubernetes.io/component: {{ .component }}
-  {{- with $values.podLabels }}{{ toYaml . | nindent 2 }}{{ end }}
+  {{- toYaml (merge $own $values.podLabels .root.Values.commonLabels) | nindent 2 }}
 annotations:
   checksum/settings: {{ include "olap-warden.settings" .root | sha256sum }}
   {{- with $values.podAnnotations }}{{ toYaml . | nindent 2 }}{{ end }}
@@ -155,9 +195,21 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- toYaml (merge (deepCopy .Values.settings) $settings) -}}
 {{- end -}}
 
+{{/* dict prefix values: properties by dotted key. Nested mappings and dotted keys are equivalent, as in the program. */}}
+{{- define "olap-warden.flatten" -}}
+{{- $prefix := .prefix }}
+{{- range $key, $value := .values }}
+{{- if kindIs "map" $value }}
+{{- include "olap-warden.flatten" (dict "prefix" (printf "%s%s." $prefix $key) "values" $value) }}
+{{- else }}
+{{ toYaml (dict (printf "%s%s" $prefix $key) $value) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* The properties, see docs/configuration.md; the processes reload them without a restart. */}}
 {{- define "olap-warden.properties" -}}
-{{- $properties := deepCopy .Values.properties -}}
+{{- $properties := include "olap-warden.flatten" (dict "prefix" "" "values" .Values.properties) | fromYaml -}}
 {{- if and (eq (index $properties "olap.broker.pagination.protocol" | default "memory") "file") (not (hasKey $properties "olap.broker.pagination.file.data.dir")) -}}
 {{- $_ := set $properties "olap.broker.pagination.file.data.dir" "/var/lib/olap-warden/results" -}}
 {{- end -}}
@@ -176,7 +228,11 @@ each other.
 */}}
 {{- define "olap-warden.derive" -}}
 {{- $root := .root -}}
-{{- $text := $root.Files.Get .path | replace "olap-warden-" (printf "%s-" (include "olap-warden.fullname" $root)) -}}
+{{- $fullname := include "olap-warden.fullname" $root -}}
+{{- $text := $root.Files.Get .path | replace "olap-warden-" (printf "%s-" $fullname) -}}
+{{- range $component := list "operator" "gateway" }}
+{{- $text = $text | replace (printf ":%s-%s'" $fullname $component) (printf ":%s'" (include "olap-warden.serviceAccount" (dict "root" $root "component" $component))) -}}
+{{- end }}
 {{- range regexSplit "(?m)^---$" $text -1 }}
 {{- $object := fromYaml . }}
 {{- if $object.kind }}
@@ -194,17 +250,26 @@ each other.
 {{- $_ := unset $object.metadata.labels (printf "rbac.authorization.k8s.io/aggregate-to-%s" .) }}
 {{- end }}
 {{- end }}
-{{- if and (eq $object.kind "ServiceAccount") $root.Values.serviceAccount.annotations }}
-{{- $_ := set $object.metadata "annotations" $root.Values.serviceAccount.annotations }}
+{{- $annotations := deepCopy $root.Values.commonAnnotations }}
+{{- $component := ternary "operator" "gateway" (hasSuffix "-operator" $object.metadata.name) }}
+{{- $account := (index $root.Values $component).serviceAccount }}
+{{- if eq $object.kind "ServiceAccount" }}
+{{- $_ := set $object.metadata "name" (include "olap-warden.serviceAccount" (dict "root" $root "component" $component)) }}
+{{- $annotations = mergeOverwrite $annotations $root.Values.serviceAccount.annotations $account.annotations }}
 {{- end }}
+{{- with $annotations }}{{ $_ := set $object.metadata "annotations" . }}{{ end }}
 {{- range $object.subjects }}
+{{- $_ := set . "name" (include "olap-warden.serviceAccount" (dict "root" $root "component" $component)) }}
 {{- $_ := set . "namespace" $root.Release.Namespace }}
 {{- end }}
+{{- $omitted := and (contains "-token-review." $object.metadata.name) (not $root.Values.rbac.tokenReview) }}
+{{- if eq $object.kind "ServiceAccount" }}{{ $omitted = not $account.create }}{{ end }}
+{{- if hasPrefix "rbac.authorization.k8s.io/" $object.apiVersion }}{{ $omitted = or $omitted (not $root.Values.rbac.create) }}{{ end }}
 {{- if hasSuffix "AdmissionPolicyBinding" $object.kind }}
 {{- $_ := set $object.spec "policyName" (include "olap-warden.clusterName" (dict "root" $root "name" $object.spec.policyName)) }}
 {{- $_ := set $object.spec "matchResources" (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $root.Release.Namespace))) }}
 {{- end }}
-{{- if or (not (contains "-token-review." $object.metadata.name)) $root.Values.rbac.tokenReview }}
+{{- if not $omitted }}
 ---
 {{ toYaml $object }}
 {{- end }}

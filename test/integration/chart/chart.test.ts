@@ -107,6 +107,24 @@ describe('values of the chart', () => {
   });
 });
 
+describe('properties as nested mappings', () => {
+  it('have the same effect as with dotted keys', async () => {
+    const settings = async (properties: object): Promise<string | undefined> => {
+      const objects = objectsOf(await render(helm, { name: '', values: { properties } }));
+      return objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'olap-warden')?.data?.[
+        'settings.yaml'
+      ];
+    };
+    const dotted = await settings({ 'olap.broker.pagination.protocol': 'file', 'controller.replication.threshold': 2 });
+    expect(dotted).toContain('olap.broker.pagination.file.data.dir: /var/lib/olap-warden/results');
+    const nested = {
+      olap: { broker: { pagination: { protocol: 'file' } } },
+      controller: { 'replication.threshold': 2 },
+    };
+    expect(await settings(nested)).toBe(dotted);
+  });
+});
+
 describe('releases side by side', () => {
   /** One set for the whole cluster, independent of the release that installs it. */
   const DEFINITION = 'CustomResourceDefinition';
@@ -152,6 +170,48 @@ describe('values that the chart rejects', () => {
       'olap.broker.pagination.protocol=s3 or gcs',
     ],
     ['a digest that is none', { image: { digest: 'latest' } }, 'digest'],
+    ['an Ingress without hosts', { ingress: { enabled: true } }, "at '/ingress/hosts': minItems"],
+    ['a route without a gateway', { gatewayRoute: { enabled: true } }, "at '/gatewayRoute/parentRefs': minItems"],
+    [
+      'a setting that the program does not know',
+      { settings: { 'log-levle': 'debug' } },
+      "at '/settings': additional properties 'log-levle' not allowed",
+    ],
+    ['a value that a setting does not have', { settings: { 'log-level': 'loud' } }, "at '/settings/log-level'"],
+    [
+      'a property that the program does not know',
+      { properties: { 'olap.broker.pagination.protocl': 's3' } },
+      "at '/properties': additional properties 'olap.broker.pagination.protocl' not allowed",
+    ],
+    [
+      'an unknown property as a nested mapping, as `--set` writes it without escapes',
+      { properties: { olap: { broker: { pagination: { protocl: 's3' } } } } },
+      "additional properties 'protocl' not allowed",
+    ],
+    [
+      'a property that is too small',
+      { properties: { 'olap.broker.query.page.size': 0 } },
+      "at '/properties/olap.broker.query.page.size': minimum",
+    ],
+    ['containers in podSpec', { operator: { podSpec: { containers: [] } } }, "at '/operator/podSpec/containers'"],
+    [
+      'no service account',
+      { operator: { serviceAccount: { create: false } } },
+      'operator.serviceAccount.create=false requires operator.serviceAccount.name',
+    ],
+    [
+      'one service account for both components',
+      { operator: { serviceAccount: { name: 'one' } }, gateway: { serviceAccount: { name: 'one' } } },
+      'operator and gateway have the same service account `one`',
+    ],
+    [
+      'a volume for each pod of a Deployment',
+      {
+        gateway: { kind: 'Deployment', persistence: { enabled: true } },
+        properties: { 'olap.broker.pagination.protocol': 's3' },
+      },
+      'gateway.persistence.enabled requires gateway.kind=StatefulSet',
+    ],
   ])('%s', async (_, values, message) => {
     await expect(render(helm, { name: '', values })).rejects.toThrow(message);
   });
