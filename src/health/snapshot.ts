@@ -3,15 +3,27 @@
  * segments, but no list of segments, so its size is proportional to the number of tables and servers.
  */
 
-/** The value of a read, or the reason of its failure. `error` is a message without credentials. */
-export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
+/** The value of a read, or the reason of its failure. */
+export type Read<T> = { readonly ok: true; readonly value: T } | FailedRead;
+
+export interface FailedRead {
+  readonly ok: false;
+  /** Without credentials. */
+  readonly error: string;
+  /** True if there was no response in time: reading it again in the same run would only take time. */
+  readonly hung?: true;
+}
 
 export function readOk<T>(value: T): Read<T> {
   return { ok: true, value };
 }
 
-export function readFailed(error: string): { readonly ok: false; readonly error: string } {
+export function readFailed(error: string): FailedRead {
   return { ok: false, error };
+}
+
+export function readHung(error: string): FailedRead {
+  return { ok: false, error, hung: true };
 }
 
 /** A part that no check of the run needs. */
@@ -38,6 +50,8 @@ export interface InstanceHealth {
   readonly healthy: boolean;
   /** True if there was no response. */
   readonly unreachable: boolean;
+  /** True if the instance neither responded nor refused the connection in time. */
+  readonly hangs?: boolean;
   /** Status and body of the response, or the error. */
   readonly detail: string;
   readonly url: string;
@@ -167,6 +181,8 @@ export interface QueryOutcome {
   readonly detail: string;
   /** What a response without exceptions lacks: no server was queried, or there is no result table. Normal for a table without segments. */
   readonly lacks?: 'servers' | 'result' | undefined;
+  /** True if there was no response in time. */
+  readonly hung?: boolean;
 }
 
 export interface TableSnapshot {

@@ -14,7 +14,7 @@ export const queryHealth = defineCheck({
   severity: 'critical',
   defaultThresholds: {},
   remediation: 'Run the query and read its exceptions; check that the brokers and servers of the table are live.',
-  needs: ['tables', 'enabled', 'assignment', 'externalView', 'queries'],
+  needs: ['tables', 'enabled', 'assignment', 'queries'],
   evaluate({ snapshot }) {
     const findings = new Findings();
     for (const [name, parts] of byRawName(enabledTables(snapshot, findings))) {

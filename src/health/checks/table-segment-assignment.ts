@@ -9,7 +9,7 @@ export const tableSegmentAssignment = defineCheck({
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Rebalance the table: POST /tables/{table}/rebalance?type=…&dryRun=false.',
-  needs: ['tables', 'enabled', 'assignment', 'externalView', 'rebalance'],
+  needs: ['tables', 'enabled', 'assignment', 'rebalance'],
   evaluate({ snapshot }) {
     const findings = new Findings();
     for (const table of enabledTables(snapshot, findings)) {

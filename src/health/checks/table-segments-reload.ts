@@ -10,7 +10,7 @@ export const tableSegmentsReload = defineCheck({
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Reload the segments of the table: POST /segments/{tableNameWithType}/reload.',
-  needs: ['tables', 'enabled', 'assignment', 'externalView', 'reload'],
+  needs: ['tables', 'enabled', 'assignment', 'reload'],
   evaluate({ snapshot }) {
     const findings = new Findings();
     for (const table of enabledTables(snapshot, findings)) {

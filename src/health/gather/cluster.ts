@@ -11,11 +11,17 @@ import {
   type SchemaEntry,
   type TableEntry,
 } from './configs.ts';
-import { StatusError, type Call, type Reader } from './reader.ts';
+import { StatusError, type Call } from './call.ts';
+import { HangingError } from './endpoint-guards.ts';
+import type { Reader } from './reader.ts';
 
-const HEALTH_TIMEOUT_MS = 5_000;
+/** Two attempts end within 10 s. */
+const HEALTH_TIMEOUT_MS = 4_000;
 /** One response has the configurations of all tables. */
-const CHILDREN_TIMEOUT_MS = 60_000;
+const CHILDREN_TIMEOUT_MS = 20_000;
+/** For the metadata of all segments of a table: the controller reads all of it before it responds. */
+const METADATA_TIMEOUT_MS = 60_000;
+const METADATA_PRIORITY = 7;
 
 /** The calls about the whole cluster. */
 export class ClusterCalls {
@@ -31,9 +37,8 @@ export class ClusterCalls {
 
   /** The cluster's name, which all other calls need, and the engine's version if it is reported. */
   async info(): Promise<{ name: string; version: string | undefined }> {
-    const answer = await this.#reader.answer(this.call('cluster_info', '/cluster/info'));
-    if (answer.status !== 200) throw new Error(`\`GET /cluster/info\` responded with ${answer.status}`);
-    const name = objectOf(JSON.parse(answer.body)).clusterName;
+    const answer = await this.#reader.jsonAnswer(this.call('cluster_info', '/cluster/info'));
+    const name = objectOf(answer.body).clusterName;
     if (typeof name !== 'string' || name === '')
       throw new Error('the response to `GET /cluster/info` has no `clusterName`');
     this.#root = `/${name}`;
@@ -88,12 +93,13 @@ export class ClusterCalls {
   }
 
   segmentMetadata(table: string): Call {
-    return this.#zk('getChildren', `PROPERTYSTORE/SEGMENTS/${table}`, 'segment_metadata');
+    const call = this.#zk('getChildren', `PROPERTYSTORE/SEGMENTS/${table}`, 'segment_metadata');
+    return { ...call, timeoutMs: METADATA_TIMEOUT_MS, priority: METADATA_PRIORITY };
   }
 
   terseMetadata(table: string): Call {
     const path = `/segments/${encodeURIComponent(table)}/zkmetadata`;
-    return this.call('segment_metadata', path, { timeoutMs: CHILDREN_TIMEOUT_MS });
+    return this.call('segment_metadata', path, { timeoutMs: METADATA_TIMEOUT_MS, priority: METADATA_PRIORITY });
   }
 
   /** A call to the controller. @param name name of the endpoint in metrics */
@@ -113,12 +119,14 @@ export class ClusterCalls {
         endpoint: this.#engine.endpoint(`${scheme}://${host}:${port}`),
         path: '/health',
         timeoutMs: HEALTH_TIMEOUT_MS,
+        usesSlot: false,
       });
       const body = answer.body.trim().slice(0, 100);
       const healthy = answer.status === 200 && body === 'OK';
       return { healthy, unreachable: false, detail: healthy ? 'OK' : `${answer.status} ${body}`.trim(), url };
     } catch (error) {
-      return { healthy: false, unreachable: true, detail: this.#reader.explain(error), url };
+      const hangs = error instanceof HangingError || isConnectTimeout(error);
+      return { healthy: false, unreachable: true, detail: this.#reader.explain(error), url, ...(hangs && { hangs }) };
     }
   }
 
@@ -136,4 +144,9 @@ export class ClusterCalls {
       throw error;
     }
   }
+}
+
+/** Whether there was no response to the connection, as from a host that is gone or behind a firewall. */
+function isConnectTimeout(error: unknown): boolean {
+  return error instanceof Error && /TIMEDOUT|CONNECT_TIMEOUT/u.test(error.message);
 }

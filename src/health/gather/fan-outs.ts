@@ -2,15 +2,21 @@ import { tableNameOf } from '../../pinot/table-name.ts';
 import type { Engine } from '../../pinot/types.ts';
 import type { Assignment, PrimaryKeys, QueryOutcome, RebalanceSummary, ReloadSummary } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
+import { HangingError } from './endpoint-guards.ts';
 import { objectOf, type SchemaEntry, type TableEntry } from './configs.ts';
 import { tokenIs, tokenText, type JsonVisitor } from './json-scanner.ts';
 import { partitionOf, sampleOf } from './layout.ts';
 import { IndexVisitor } from './index-visitor.ts';
-import { StatusError, type Reader } from './reader.ts';
+import { StatusError, type Call } from './call.ts';
+import type { Reader } from './reader.ts';
 
 /** For calls that the controller forwards to the servers of the table. */
-const FAN_OUT_TIMEOUT_MS = 60_000;
+const FAN_OUT_TIMEOUT_MS = 40_000;
+/** Waiting calls with a lower number start first: those that say most, and then the cheapest. */
+const PRIORITY = { query: 2, consumingRows: 3, primaryKeys: 4, reload: 5, rebalance: 6 } as const;
 const QUERY_TIMEOUT_MS = 15_000;
+/** Checks wait for it, and a table counts as enabled without it. */
+const STATE_CALL = { timeoutMs: 4_000, retryHanging: false, priority: 0 } as const;
 /** Limit for engine versions without a reload endpoint: the metadata that is read instead has 11 KB for each segment. */
 const MAX_SEGMENTS_BY_METADATA = 2_000;
 /** The engine's default limit of groups in a query result. */
@@ -22,13 +28,13 @@ export class TableCalls {
   readonly #reader: Reader;
   readonly #engine: Engine;
   readonly #calls: ClusterCalls;
-  /** Whether this engine version has the reload endpoint; determined once, by the first call. */
-  #reloadEndpoint: Promise<boolean> | undefined;
-  readonly #summaries: boolean;
+  /** Whether this engine version has the reload endpoint; for old versions determined by the first call, for which the others wait. */
+  #hasReloadEndpoint: Promise<boolean> | undefined;
+  readonly #isNew: boolean;
 
-  /** @param summaries whether the engine version can return only the summary of a rebalance dry run */
-  constructor(reader: Reader, engine: Engine, calls: ClusterCalls, summaries: boolean) {
-    this.#summaries = summaries;
+  /** @param isNew whether the engine version has the reload endpoint and can return only the summary of a rebalance dry run: 1.0 and later */
+  constructor(reader: Reader, engine: Engine, calls: ClusterCalls, isNew: boolean) {
+    this.#isNew = isNew;
     this.#reader = reader;
     this.#engine = engine;
     this.#calls = calls;
@@ -36,20 +42,26 @@ export class TableCalls {
 
   async enabled(table: TableEntry): Promise<boolean> {
     const path = `/tables/${encodeURIComponent(table.name)}/state?type=${table.type}`;
-    const body = objectOf(await this.#reader.json(this.#calls.call('table_state', path)));
+    const body = objectOf(await this.#reader.json(this.#calls.call('table_state', path, STATE_CALL)));
     return body.state !== 'disabled';
   }
 
-  async reload(table: TableEntry, assignment: Assignment, schema: SchemaEntry | undefined): Promise<ReloadSummary> {
+  /** @param schema called for engine versions without the reload endpoint */
+  async reload(
+    table: TableEntry,
+    assignment: Assignment,
+    schema: () => Promise<SchemaEntry | undefined>,
+  ): Promise<ReloadSummary> {
+    if (this.#isNew)
+      return (await this.#needReload(table, assignment)) ?? this.#reloadByMetadata(table, assignment, schema);
     let own: ReloadSummary | undefined;
-    // The request for the first table determines it; all other tables wait for that response.
-    this.#reloadEndpoint ??= this.#needReload(table, assignment).then((summary) => {
+    this.#hasReloadEndpoint ??= this.#needReload(table, assignment).then((summary) => {
       own = summary;
       return summary !== undefined;
     });
-    const exists = await this.#reloadEndpoint.catch((error: unknown) => {
+    const exists = await this.#hasReloadEndpoint.catch((error: unknown) => {
       // The response does not show whether the endpoint exists: the next table tries again.
-      this.#reloadEndpoint = undefined;
+      this.#hasReloadEndpoint = undefined;
       throw error;
     });
     if (own !== undefined) return own;
@@ -62,9 +74,7 @@ export class TableCalls {
     // The type suffix is required: for any other name the engine reports that no reload is needed.
     const path = `/segments/${encodeURIComponent(table.name)}/needReload?verbose=true`;
     try {
-      const body = objectOf(
-        await this.#reader.json(this.#calls.call('need_reload', path, { timeoutMs: FAN_OUT_TIMEOUT_MS })),
-      );
+      const body = objectOf(await this.#reader.json(this.#fanOut('need_reload', path, PRIORITY.reload)));
       const servers = objectOf(body.serverToSegmentsCheckReloadList);
       const needed = Object.keys(servers).filter((server) => objectOf(servers[server]).needReload === true);
       // The response omits servers that are down.
@@ -79,7 +89,7 @@ export class TableCalls {
   async #reloadByMetadata(
     table: TableEntry,
     assignment: Assignment,
-    schema: SchemaEntry | undefined,
+    schema: () => Promise<SchemaEntry | undefined>,
   ): Promise<ReloadSummary> {
     const completed = assignment.segments - assignment.consumingSegments;
     if (completed === 0) return { needed: sampleOf([]), unit: 'segment', silent: [] };
@@ -89,8 +99,8 @@ export class TableCalls {
       );
     }
     const path = `/segments/${encodeURIComponent(table.name)}/metadata?columns=*`;
-    const expected = { columns: schema?.columnNames ?? [], indexes: table.config.indexes };
-    const call = this.#calls.call('segments_metadata', path, { timeoutMs: FAN_OUT_TIMEOUT_MS });
+    const expected = { columns: (await schema())?.columnNames ?? [], indexes: table.config.indexes };
+    const call = this.#fanOut('segments_metadata', path, PRIORITY.reload);
     const visitor = await this.#reader.stream(call, () => new IndexVisitor(expected));
     if (visitor.segments < completed) {
       throw new Error(`the servers returned the metadata of ${visitor.segments} of ${completed} segments`);
@@ -103,7 +113,7 @@ export class TableCalls {
 
   async primaryKeys(table: TableEntry, assignment: Assignment): Promise<PrimaryKeys> {
     const path = `/tables/${encodeURIComponent(table.name)}/metadata`;
-    const call = this.#calls.call('table_metadata', path, { timeoutMs: FAN_OUT_TIMEOUT_MS });
+    const call = this.#fanOut('table_metadata', path, PRIORITY.primaryKeys);
     const counts = objectOf(await this.#reader.json(call)).upsertPartitionToServerPrimaryKeyCountMap;
     if (counts === undefined) return this.#countKeys(table, assignment);
     const partitions = new Map<number, Map<string, number>>();
@@ -142,7 +152,7 @@ export class TableCalls {
   /** Rows of consuming segments by server, for streams with numeric offsets. @param startOffsets by segment */
   async consumingRows(table: TableEntry, startOffsets: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const path = `/tables/${encodeURIComponent(table.rawName)}/consumingSegmentsInfo`;
-    const call = this.#calls.call('consuming_segments', path, { timeoutMs: FAN_OUT_TIMEOUT_MS });
+    const call = this.#fanOut('consuming_segments', path, PRIORITY.consumingRows);
     const segments = objectOf(objectOf(await this.#reader.json(call))._segmentToConsumingInfoMap);
     const rows = new Map<string, number>();
     for (const [segment, infos] of Object.entries(segments)) {
@@ -159,9 +169,9 @@ export class TableCalls {
 
   async rebalance(table: TableEntry): Promise<RebalanceSummary> {
     const consuming = table.type === 'REALTIME' ? '&includeConsuming=true' : '';
-    const summary = this.#summaries ? '&summary=true' : '';
+    const summary = this.#isNew ? '&summary=true' : '';
     const path = `/tables/${encodeURIComponent(table.rawName)}/rebalance?type=${table.type}&dryRun=true${consuming}${summary}`;
-    const call = this.#calls.call('rebalance_dry_run', path, { method: 'POST', timeoutMs: FAN_OUT_TIMEOUT_MS });
+    const call = { ...this.#fanOut('rebalance_dry_run', path, PRIORITY.rebalance), method: 'POST' };
     const { status, description } = await this.#reader.stream(call, () => new RebalanceVisitor());
     if (status === 'NO_OP') return { needed: false, detail: description };
     // `DONE` with "already balanced": instances would be assigned again, but no segment would move.
@@ -176,10 +186,15 @@ export class TableCalls {
       const fault = exceptionIn(answer);
       return fault === undefined ? { ok: true, detail: 'OK', lacks: lackOf(answer) } : { ok: false, detail: fault };
     } catch (error) {
-      // A missing broker and a time-out are failed queries, too. Only an aborted run gives no result for the table.
-      if (this.#reader.signal.aborted) throw error;
-      return { ok: false, detail: this.#reader.explain(error) };
+      const hung = error instanceof HangingError;
+      // A missing broker and a time-out are failed queries, too. A query that was not run has no result.
+      if (this.#reader.signal.aborted || (hung && !error.called)) throw error;
+      return { ok: false, detail: this.#reader.explain(error), ...(hung && { hung }) };
     }
+  }
+
+  #fanOut(name: string, path: string, priority: number): Call {
+    return this.#calls.call(name, path, { timeoutMs: FAN_OUT_TIMEOUT_MS, priority });
   }
 
   async #query(rawName: string, sql: string): Promise<Readonly<Record<string, unknown>>> {
@@ -192,6 +207,8 @@ export class TableCalls {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ sql }),
       timeoutMs: QUERY_TIMEOUT_MS,
+      retryHanging: false,
+      priority: PRIORITY.query,
     });
     const body = objectOf(parseOrException(answer.body));
     // Newer engine versions can report a failed query with an error status; the exceptions in the body are more precise.

@@ -3,18 +3,12 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
 import { ClusterCalls } from './cluster.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
+import { InstanceHealthReader } from './instance-health.ts';
 import { Reader } from './reader.ts';
-import { TablesGatherer } from './tables.ts';
+import { TablesGatherer, type TablesGathererOptions } from './tables.ts';
 import { NO_METRICS, type HealthMetrics } from '../metrics.ts';
 import type { Gather, GatherRequest } from '../run.ts';
-import {
-  NOT_READ,
-  readFailed,
-  type ClusterSnapshot,
-  type Instance,
-  type InstanceHealth,
-  type Read,
-} from '../snapshot.ts';
+import { NOT_READ, readFailed, type ClusterSnapshot, type FailedRead, type Read } from '../snapshot.ts';
 
 /** For callers that may not import the engine's folder. */
 export type HealthEngine = Engine;
@@ -23,7 +17,7 @@ export interface GatherOptions {
   readonly engine: HealthEngine;
   readonly clock: Clock;
   readonly metrics?: HealthMetrics;
-  /** Maximum number of concurrent calls to the engine. */
+  /** Maximum number of concurrent calls to the controller and the brokers, except slow ones. */
   readonly concurrency?: number;
   /** Maximum number of attempts for one call. */
   readonly attempts?: number;
@@ -47,34 +41,53 @@ class Gatherer {
   readonly #request: GatherRequest;
   readonly #reader: Reader;
   readonly #calls: ClusterCalls;
+  readonly #health: InstanceHealthReader;
+  readonly #ending = new AbortController();
   #done = 0;
   #total = 1;
 
   constructor(options: GatherOptions, request: GatherRequest) {
+    const { clock } = options;
     this.#options = options;
     this.#request = request;
     this.#reader = new Reader({
       metrics: options.metrics ?? NO_METRICS,
-      clock: options.clock,
+      clock,
       signal: request.signal,
       concurrency: options.concurrency ?? CONCURRENCY,
       attempts: options.attempts ?? ATTEMPTS,
     });
     this.#calls = new ClusterCalls(this.#reader, options.engine);
+    this.#health = new InstanceHealthReader({
+      calls: this.#calls,
+      clock,
+      scheme: options.instanceScheme ?? 'http',
+      needed: request.needs.has('instanceHealth'),
+      signal: this.#ending.signal,
+      progress: (done, more) => this.#step(done, more),
+    });
   }
 
   async gather(): Promise<ClusterSnapshot> {
+    try {
+      return await this.#gather();
+    } finally {
+      this.#ending.abort();
+    }
+  }
+
+  async #gather(): Promise<ClusterSnapshot> {
     const cluster = await this.#reader.read(() => this.#calls.info());
     if (!cluster.ok) return unreachable(cluster.error);
     this.#step(1);
     const { name: clusterName, version: engineVersion } = cluster.value;
     const initial = { ...emptySnapshot(NOT_READ), clusterName, engineVersion };
     const snapshot = new GrowingSnapshot(initial, this.#request.onComplete);
-    const [instances, entries, schemas] = await Promise.all([
-      // Read in every run: nearly all checks need tables and instances.
-      this.#reader.read(() => this.#calls.instances()),
-      this.#reader.read(() => this.#calls.tables()),
-      this.#readIfNeeded(['schemas', 'reload'], () => this.#calls.schemas()),
+    const schemas = this.#readIfNeeded(['schemas', 'reload'], () => this.#calls.schemas());
+    // Each of them is put into the snapshot as soon as it is read: none waits for another.
+    await Promise.all([
+      this.#tables(snapshot, schemas, engineVersion),
+      schemas.then((read) => snapshot.put({ schemas: read }, 'schemas')),
       this.#readIfNeeded(['clusterConfig'], () => this.#calls.clusterConfig()).then((clusterConfig) =>
         snapshot.put({ clusterConfig }, 'clusterConfig'),
       ),
@@ -84,44 +97,49 @@ class Gatherer {
       this.#readIfNeeded(['leaders'], () => this.#calls.leaders()).then((leaders) =>
         snapshot.put({ leaders }, 'leaders'),
       ),
+      this.#instances(snapshot),
     ]);
-    snapshot.put({ instances, schemas }, 'instances', 'schemas');
+    return snapshot.current;
+  }
+
+  /** Read in every run: nearly all checks need the instances. */
+  async #instances(snapshot: GrowingSnapshot): Promise<void> {
+    const instances = await this.#reader.read(() => this.#calls.instances());
+    snapshot.put({ instances }, 'instances');
+    const instanceHealth = await this.#health.read(instances);
+    snapshot.put({ instanceHealth }, 'instanceHealth');
+  }
+
+  async #tables(
+    snapshot: GrowingSnapshot,
+    schemas: TablesGathererOptions['schemas'],
+    version: string | undefined,
+  ): Promise<void> {
+    const entries = await this.#reader.read(() => this.#calls.tables());
+    if (!entries.ok) {
+      snapshot.put({ tables: entries }, 'tables');
+      return;
+    }
     const tables = new TablesGatherer({
       reader: this.#reader,
       calls: this.#calls,
       engine: this.#options.engine,
+      clock: this.#options.clock,
       request: this.#request,
       schemas,
-      version: engineVersion,
+      hanging: (servers) => this.#health.hanging(servers),
+      version,
       settleMs: this.#options.settleMs ?? SETTLE_MS,
       snapshot,
+      ending: this.#ending.signal,
       progress: (count, more) => this.#step(count, more),
     });
-    await Promise.all([
-      this.#instanceHealth(instances).then((instanceHealth) => snapshot.put({ instanceHealth }, 'instanceHealth')),
-      entries.ok ? tables.gather(entries.value) : snapshot.put({ tables: entries }, 'tables'),
-    ]);
-    return snapshot.current;
+    await tables.gather(entries.value);
   }
 
   async #readIfNeeded<T>(needs: readonly Need[], work: () => Promise<T>): Promise<Read<T>> {
     if (!needs.some((need) => this.#request.needs.has(need))) return NOT_READ;
     return this.#reader.read(work);
-  }
-
-  async #instanceHealth(instances: Read<readonly Instance[]>): Promise<Map<string, InstanceHealth>> {
-    const health = new Map<string, InstanceHealth>();
-    if (!instances.ok || !this.#request.needs.has('instanceHealth')) return health;
-    const queried = instances.value.filter(({ type, enabled }) => enabled && (type === 'server' || type === 'broker'));
-    this.#step(0, queried.length);
-    await Promise.all(
-      queried.map(async (instance) => {
-        const answer = await this.#calls.health(instance, this.#options.instanceScheme ?? 'http');
-        if (answer !== undefined) health.set(instance.id, answer);
-        this.#step(1);
-      }),
-    );
-    return health;
   }
 
   #step(done: number, more = 0): void {
@@ -136,7 +154,7 @@ function unreachable(error: string): ClusterSnapshot {
 }
 
 /** A snapshot whose parts are all failed reads. */
-function emptySnapshot(failure: { readonly ok: false; readonly error: string }): ClusterSnapshot {
+function emptySnapshot(failure: FailedRead): ClusterSnapshot {
   return {
     unreachable: undefined,
     clusterName: 'cluster',

@@ -23,6 +23,10 @@ export class Layout {
     return this.segments.size;
   }
 
+  get documentBytes(): number {
+    return this.raw.reduce((sum, { length }) => sum + length, 0);
+  }
+
   /** Frees the document after the last comparison with it. */
   releaseDocument(): void {
     this.raw = [];

@@ -1,64 +1,47 @@
 import { text } from 'node:stream/consumers';
-import { EngineError, type EngineEndpoint, type EngineRequest, type EngineResponse } from '../../pinot/types.ts';
+import { EngineError, type EngineRequest } from '../../pinot/types.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
+import { Deadline } from '../../platform/deadline.ts';
 import { retry } from '../../platform/retry.ts';
 import type { CallOutcome, HealthMetrics } from '../metrics.ts';
-import { readFailed, readOk, type Read } from '../snapshot.ts';
+import { readFailed, readHung, readOk, type Read } from '../snapshot.ts';
+import { parseJson, statusError, StatusError, titleOf, type Answer, type Call } from './call.ts';
+import { EndpointGuards, HangingError, seconds } from './endpoint-guards.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
 import { askForPieces, type PieceConsumer } from './pieces.ts';
+import { Slots } from './slots.ts';
 
 export interface ReaderOptions {
   readonly metrics: HealthMetrics;
-  readonly clock: Pick<Clock, 'random' | 'schedule'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'random' | 'schedule'>;
   /** Aborts all calls; parts that were not read by then are failed reads. */
   readonly signal: AbortSignal;
-  /** Maximum number of concurrent calls. */
+  /** Maximum number of concurrent calls, except slow ones; see `Slots`. */
   readonly concurrency: number;
   /** Maximum number of attempts for one call. */
   readonly attempts: number;
 }
 
-export interface Call {
-  /** Name of the endpoint for metrics; one of a fixed set. */
-  readonly name: string;
-  readonly endpoint: EngineEndpoint;
-  readonly path: string;
-  readonly method?: string;
-  readonly body?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: EngineResponse['headers'];
-  readonly body: string;
-}
-
 const TIMEOUT_MS = 15_000;
+/** Time for a whole call, in time-outs: a response may arrive slowly, but not for ever. */
+const MAX_TIMEOUTS = 6;
+const MAX_REPEATED_TIMEOUT_MS = 20_000;
+/** Attempts of a call without a response. */
+const HANGING_ATTEMPTS = 2;
 const BACKOFF = { baseMs: 300, maxMs: 10_000, jitter: 'half' } as const;
 /** Limit for responses that are not read as streams. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-/** The engine responded with an error status. */
-export class StatusError extends Error {
-  readonly status: number;
-  constructor(status: number, message: string) {
-    super(message);
-    this.name = 'StatusError';
-    this.status = status;
-  }
-}
-
 /** Makes the calls of one run, with bounded concurrency, a time-out for each, and retries with backoff. */
 export class Reader {
   readonly #options: ReaderOptions;
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #slots: Slots;
+  readonly #guards: EndpointGuards;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
-    this.#free = options.concurrency;
+    this.#slots = new Slots(options.concurrency, options.clock);
+    this.#guards = new EndpointGuards(options.clock);
   }
 
   get signal(): AbortSignal {
@@ -67,10 +50,15 @@ export class Reader {
 
   /** The parsed JSON of a response. @throws {StatusError} a status other than 200 */
   async json(call: Call): Promise<unknown> {
-    return this.#attempts(call, async () => {
-      const answer = await this.#text(call);
+    return (await this.jsonAnswer(call)).body;
+  }
+
+  /** The parsed JSON of a response, and its headers. @throws {StatusError} a status other than 200 */
+  async jsonAnswer(call: Call): Promise<{ body: unknown; headers: Answer['headers'] }> {
+    return this.#attempts(call, async (signal) => {
+      const answer = await this.#text(call, signal);
       if (answer.status !== 200) throw statusError(call, answer.status, answer.body);
-      return parse(answer.body);
+      return { body: parseJson(answer.body), headers: answer.headers };
     });
   }
 
@@ -78,7 +66,7 @@ export class Reader {
   async answer(call: Call): Promise<Answer> {
     return this.#attempts(
       call,
-      () => this.#text(call),
+      (signal) => this.#text(call, signal),
       ({ status }) => (status < 400 ? 'ok' : 'http_error'),
     );
   }
@@ -103,8 +91,8 @@ export class Reader {
 
   /** Streams the body of a response to a consumer. @param consumer creates one for each attempt @returns the consumer's result */
   async pieces<T>(call: Call, consumer: () => PieceConsumer<T>): Promise<T> {
-    return this.#attempts(call, async () => {
-      const answer = await askForPieces(call.endpoint, this.#request(call), consumer());
+    return this.#attempts(call, async (signal) => {
+      const answer = await askForPieces(call.endpoint, this.#request(call, signal), consumer());
       if ('value' in answer) return answer.value;
       throw statusError(call, answer.status, answer.text);
     });
@@ -115,7 +103,7 @@ export class Reader {
     try {
       return readOk(await work());
     } catch (error) {
-      return readFailed(this.explain(error));
+      return error instanceof HangingError ? readHung(error.message) : readFailed(this.explain(error));
     }
   }
 
@@ -129,46 +117,88 @@ export class Reader {
     return sleep(this.#options.clock, ms, this.signal);
   }
 
-  async #attempts<T>(call: Call, ask: () => Promise<T>, outcome?: (value: T) => CallOutcome): Promise<T> {
+  async #attempts<T>(
+    call: Call,
+    ask: (signal: AbortSignal) => Promise<T>,
+    outcome?: (value: T) => CallOutcome,
+  ): Promise<T> {
     const { attempts, clock } = this.#options;
+    const retryHanging = call.retryHanging ?? (call.timeoutMs ?? TIMEOUT_MS) <= MAX_REPEATED_TIMEOUT_MS;
+    let hanging = 0;
     return retry(() => this.#once(call, ask, outcome), {
       attempts,
       backoff: BACKOFF,
       clock,
       signal: this.signal,
-      retryAfterMs: (error) => (isRetryable(error) ? 0 : undefined),
+      retryAfterMs: (error) => {
+        if (!(error instanceof HangingError)) return isRetryable(error) ? 0 : undefined;
+        hanging += 1;
+        return retryHanging && hanging < HANGING_ATTEMPTS ? 0 : undefined;
+      },
     });
   }
 
-  async #once<T>(call: Call, ask: () => Promise<T>, outcome?: (value: T) => CallOutcome): Promise<T> {
-    await this.#acquire();
+  async #once<T>(
+    call: Call,
+    ask: (signal: AbortSignal) => Promise<T>,
+    outcome?: (value: T) => CallOutcome,
+  ): Promise<T> {
+    const { clock, metrics } = this.#options;
+    this.#guards.check(call.name);
+    const release = call.usesSlot === false ? () => undefined : await this.#slots.acquire(call.priority ?? 0);
+    let deadline: Deadline | undefined;
     try {
-      const value = await ask();
-      this.#options.metrics.engineCall(call.name, outcome?.(value) ?? 'ok');
+      // Other calls of the kind may have got no response while this one waited.
+      this.#guards.check(call.name);
+      deadline = new Deadline(clock, (call.timeoutMs ?? TIMEOUT_MS) * MAX_TIMEOUTS, this.signal);
+      const value = await ask(deadline.signal);
+      this.#guards.responded(call.name);
+      metrics.engineCall(call.name, outcome?.(value) ?? 'ok');
       return value;
     } catch (error) {
-      this.#options.metrics.engineCall(call.name, this.#outcome(error));
-      throw error instanceof Error ? error : new Error(String(error));
+      if (error instanceof HangingError) throw error;
+      const expired = deadline?.expired === true;
+      metrics.engineCall(call.name, expired ? 'timeout' : this.#outcome(error));
+      throw this.#failure(call, expired, error);
     } finally {
-      this.#release();
+      deadline?.clear();
+      release();
     }
   }
 
-  #request(call: Call): EngineRequest & { readonly signal: AbortSignal } {
+  /** The error of an attempt; a time-out is recorded and named with its call. */
+  #failure(call: Call, expired: boolean, error: unknown): Error {
+    const timedOut = error instanceof EngineError && error.code === 'timeout';
+    if ((expired || timedOut) && !this.signal.aborted) {
+      const timeoutMs = call.timeoutMs ?? TIMEOUT_MS;
+      const hanging = new HangingError(
+        expired
+          ? `${titleOf(call)} did not end within ${seconds(timeoutMs * MAX_TIMEOUTS)}`
+          : `${titleOf(call)} got no response within ${seconds(timeoutMs)}`,
+        true,
+      );
+      this.#guards.hung(call.name, hanging.message);
+      return hanging;
+    }
+    if (error instanceof StatusError) this.#guards.responded(call.name);
+    return error instanceof Error ? error : new Error(String(error));
+  }
+
+  #request(call: Call, signal: AbortSignal): EngineRequest & { readonly signal: AbortSignal } {
     const timeout = call.timeoutMs ?? TIMEOUT_MS;
     return {
       method: call.method ?? 'GET',
       path: call.path,
       headersTimeoutMs: timeout,
       bodyTimeoutMs: timeout,
-      signal: this.signal,
+      signal,
       ...(call.headers === undefined ? {} : { headers: call.headers }),
       ...(call.body === undefined ? {} : { body: call.body }),
     };
   }
 
-  async #text(call: Call): Promise<Answer> {
-    const { status, headers, body } = await call.endpoint.request(this.#request(call));
+  async #text(call: Call, signal: AbortSignal): Promise<Answer> {
+    const { status, headers, body } = await call.endpoint.request(this.#request(call, signal));
     try {
       let size = 0;
       body.on('data', (chunk: Buffer) => {
@@ -197,48 +227,10 @@ export class Reader {
         return 'unreachable';
     }
   }
-
-  async #acquire(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
-    });
-  }
-
-  #release(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
-  }
 }
 
-/** Network errors, time-outs, 5xx and 429 are retried; other statuses would be the same again. */
+/** Network errors, 5xx and 429 are retried; other statuses would be the same again. */
 function isRetryable(error: unknown): boolean {
   if (error instanceof StatusError) return error.status >= 500 || error.status === 429;
   return !(error instanceof EngineError) || error.code !== 'aborted';
-}
-
-function statusError(call: Call, status: number, body: string): StatusError {
-  return new StatusError(
-    status,
-    `\`${call.method ?? 'GET'} ${call.path.split('?')[0]}\` responded with ${status}${errorText(body)}`,
-  );
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch (error) {
-    throw new EngineError('bad-answer', `the response is not JSON: \`${body.slice(0, 80)}\``, { cause: error });
-  }
-}
-
-/** The message of the engine's error body, truncated. */
-function errorText(body: string): string {
-  const match = /"(?:error|message)"\s*:\s*"((?:[^"\\]|\\.)*)"/u.exec(body);
-  const message = match?.[1] ?? '';
-  return message === '' ? '' : `: ${message.slice(0, 200)}`;
 }

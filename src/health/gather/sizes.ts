@@ -1,7 +1,8 @@
 import type { SegmentSummary, SizeSummary } from '../snapshot.ts';
 import { tokenIs, tokenNumber, type JsonVisitor } from './json-scanner.ts';
 import { sampleOf, type Layout } from './layout.ts';
-import type { Call, Reader } from './reader.ts';
+import type { Call } from './call.ts';
+import type { Reader } from './reader.ts';
 
 const SEGMENTS = Buffer.from('segments');
 const DISK_SIZE = Buffer.from('diskSizeInBytes');

@@ -2,7 +2,6 @@ import type { Need } from '../check.ts';
 import type { GatherRequest } from '../run.ts';
 import {
   NOT_READ,
-  readFailed,
   readOk,
   type Assignment,
   type PrimaryKeys,
@@ -17,12 +16,21 @@ import {
 import type { ClusterCalls } from './cluster.ts';
 import type { TableEntry } from './configs.ts';
 import { sampleOf, type Layout } from './layout.ts';
-import { StatusError, type Call, type Reader } from './reader.ts';
+import { StatusError, type Call } from './call.ts';
+import { Layouts } from './layouts.ts';
+import type { Reader } from './reader.ts';
 import { SegmentMetadataVisitor, type MetadataShape } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
 import { ExternalViewReading, IdealStateReading, type ViewComparison } from './state-readings.ts';
 
-const DOCUMENT_TIMEOUT_MS = 60_000;
+const DOCUMENT_TIMEOUT_MS = 20_000;
+/** The controller asks the servers, for 30 s by default. */
+const SIZE_TIMEOUT_MS = 40_000;
+/** After the reads of the whole cluster. */
+const STATE_PRIORITY = 1;
+/** Before other ideal states, because those that wait for their external view take memory. */
+const VIEW_PRIORITY = 0;
+const SIZE_PRIORITY = 8;
 
 /** The parts of a table that have been read so far. */
 export interface TableState {
@@ -64,11 +72,6 @@ export function snapshotOf(state: TableState): TableSnapshot {
   return { name: entry.name, rawName: entry.rawName, type: entry.type, config: entry.config, ...parts };
 }
 
-/** Whether a document could not be read. */
-export function hasFailed({ assignment, difference, segments, size }: TableState): boolean {
-  return [assignment, difference, segments, size].some((read) => !read.ok && read !== NOT_READ);
-}
-
 export interface TableDocumentsOptions {
   readonly reader: Reader;
   readonly calls: ClusterCalls;
@@ -81,6 +84,7 @@ export interface TableDocumentsOptions {
 export class TableDocuments {
   readonly #options: TableDocumentsOptions;
   readonly #reader: Reader;
+  readonly #layouts = new Layouts<TableState>();
   #hasTerseMetadata: boolean;
 
   constructor(options: TableDocumentsOptions) {
@@ -89,38 +93,37 @@ export class TableDocuments {
     this.#hasTerseMetadata = options.terseMetadata;
   }
 
-  /** Reads one document after the other, because the later ones are compared with the ideal state. */
-  async read(entry: TableEntry): Promise<TableState> {
-    const state = newState(entry);
-    if (!this.#needs('assignment')) return state;
+  /** Reads the ideal state. Without it, no other document can be read. */
+  async assignment(state: TableState): Promise<void> {
+    if (!this.#needs('assignment')) return;
+    const { entry } = state;
     const layout = await this.#reader.read(() => this.#idealState(entry));
     if (!layout.ok) {
-      const failed = readFailed(layout.error);
-      return { ...state, assignment: failed, difference: failed, segments: failed, size: failed };
-    }
-    const keyed = entry.config.upsert || entry.config.dedup;
-    state.assignment = readOk(layout.value.assignment(keyed));
-    if (this.#needs('externalView')) await this.#compare(state, layout.value);
-    layout.value.releaseDocument();
-    if (this.#needs('segmentMetadata', 'consumingRows')) await this.#segments(state, layout.value);
-    return state;
-  }
-
-  /** Reads a suspicious table again. Only segments that differ in both reads remain. */
-  async readAgain(state: TableState): Promise<void> {
-    if (hasFailed(state)) {
-      const { difference, differing } = state;
-      Object.assign(state, await this.read(state.entry));
-      if (!difference.ok || !state.difference.ok) return;
-      const persistent = [...state.differing].filter((name) => differing.has(name));
-      state.difference = readOk({ ...state.difference.value, segments: sampleOf(persistent) });
+      Object.assign(state, { assignment: layout, difference: layout, segments: layout, size: layout });
       return;
     }
+    state.assignment = readOk(layout.value.assignment(entry.config.upsert || entry.config.dedup));
+    this.#layouts.keep(state, layout.value);
+  }
+
+  /** Compares the external view with the ideal state. */
+  async externalView(state: TableState): Promise<void> {
+    if (!this.#needs('externalView') || !state.assignment.ok) return;
+    const view = await this.#reader.read(async () => this.#differing(state.entry, await this.#layout(state)));
+    this.#layouts.releaseDocument(state);
+    if (!view.ok) {
+      state.difference = view;
+      return;
+    }
+    state.differing = new Set(view.value.names);
+    state.difference = readOk({ viewMissing: view.value.missing, segments: sampleOf(view.value.names) });
+  }
+
+  /** Reads both states again. Only segments that differ in both reads remain. */
+  async compareAgain(state: TableState): Promise<void> {
     const again = await this.#reader.read(async () => {
       const layout = await this.#idealState(state.entry);
-      const difference = await this.#differing(state.entry, layout);
-      layout.releaseDocument();
-      return difference;
+      return this.#differing(state.entry, layout);
     });
     if (!again.ok) {
       state.difference = again;
@@ -128,6 +131,11 @@ export class TableDocuments {
     }
     const persistent = again.value.names.filter((name) => state.differing.has(name));
     state.difference = readOk({ viewMissing: again.value.missing, segments: sampleOf(persistent) });
+  }
+
+  /** Frees what is kept of a table until its documents are read. */
+  release(state: TableState): void {
+    this.#layouts.release(state);
   }
 
   #needs(...needs: readonly Need[]): boolean {
@@ -143,14 +151,8 @@ export class TableDocuments {
     return layout;
   }
 
-  async #compare(state: TableState, layout: Layout): Promise<void> {
-    const view = await this.#reader.read(() => this.#differing(state.entry, layout));
-    if (!view.ok) {
-      state.difference = view;
-      return;
-    }
-    state.differing = new Set(view.value.names);
-    state.difference = readOk({ viewMissing: view.value.missing, segments: sampleOf(view.value.names) });
+  async #layout(state: TableState): Promise<Layout> {
+    return this.#layouts.get(state) ?? this.#idealState(state.entry);
   }
 
   async #differing(entry: TableEntry, layout: Layout): Promise<ViewComparison> {
@@ -166,30 +168,39 @@ export class TableDocuments {
 
   #document(entry: TableEntry, document: 'idealstate' | 'externalview'): Call {
     const path = `/tables/${encodeURIComponent(entry.name)}/${document}`;
-    return this.#options.calls.call(document, path, { timeoutMs: DOCUMENT_TIMEOUT_MS });
+    const priority = document === 'externalview' ? VIEW_PRIORITY : STATE_PRIORITY;
+    return this.#options.calls.call(document, path, { timeoutMs: DOCUMENT_TIMEOUT_MS, priority });
   }
 
-  async #segments(state: TableState, layout: Layout): Promise<void> {
-    const { request, calls } = this.#options;
-    const { smallSegmentBytes: smallBytes, smallSegmentFraction: smallFraction } = request;
-    const { entry } = state;
-    const metadata = await this.#reader.read(() => this.#segmentMetadata(entry, layout));
+  async segmentMetadata(state: TableState): Promise<void> {
+    const { entry, assignment } = state;
+    if (!this.#needs('segmentMetadata', 'consumingRows') || !assignment.ok) return;
+    const metadata = await this.#reader.read(async () => {
+      const visitor = await this.#segmentMetadata(entry, await this.#layout(state));
+      return { summary: plausible(visitor.summary(), assignment.value), offsets: visitor.consumingOffsets };
+    });
     if (!metadata.ok) {
       state.segments = metadata;
       state.size = metadata;
       return;
     }
-    state.segments = readOk(metadata.value.summary());
-    state.consumingOffsets = metadata.value.consumingOffsets;
-    if (!this.#needs('size') || !state.segments.ok) return;
-    const segments = state.segments.value;
+    state.segments = readOk(metadata.value.summary);
+    state.consumingOffsets = metadata.value.offsets;
+  }
+
+  async size(state: TableState): Promise<void> {
+    const { entry, segments } = state;
+    if (!this.#needs('size') || !segments.ok) return;
+    const { smallSegmentBytes: smallBytes, smallSegmentFraction: smallFraction } = this.#options.request;
     const call = (verbose: boolean) =>
-      calls.call('table_size', `/tables/${encodeURIComponent(entry.name)}/size?verbose=${verbose}`, {
-        timeoutMs: DOCUMENT_TIMEOUT_MS,
+      this.#options.calls.call('table_size', `/tables/${encodeURIComponent(entry.name)}/size?verbose=${verbose}`, {
+        timeoutMs: SIZE_TIMEOUT_MS,
+        priority: SIZE_PRIORITY,
       });
-    state.size = await this.#reader.read(() =>
-      readSizes(this.#reader, call, { layout, segments }, { smallBytes, smallFraction }),
-    );
+    state.size = await this.#reader.read(async () => {
+      const table = { layout: await this.#layout(state), segments: segments.value };
+      return readSizes(this.#reader, call, table, { smallBytes, smallFraction });
+    });
   }
 
   async #segmentMetadata(entry: TableEntry, layout: Layout): Promise<SegmentMetadataVisitor> {
@@ -210,4 +221,11 @@ export class TableDocuments {
       throw error;
     }
   }
+}
+
+/** @throws a response without metadata of segments that the ideal state has */
+function plausible(summary: SegmentSummary, { segments, consumingSegments }: Assignment): SegmentSummary {
+  const expected = segments - consumingSegments;
+  if (summary.completed > 0 || expected === 0) return summary;
+  throw new Error(`the response has no metadata of completed segments, but the ideal state has ${expected}`);
 }

@@ -1,219 +1,288 @@
 import type { Engine } from '../../pinot/types.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
 import type { GatherRequest } from '../run.ts';
-import { NOT_READ, readOk, type Assignment, type ClusterSnapshot, type QueryOutcome, type Read } from '../snapshot.ts';
+import { NOT_READ, readOk, type ClusterSnapshot, type QueryOutcome, type Read } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
-import type { SchemaEntry, TableEntry } from './configs.ts';
+import type { TableEntry } from './configs.ts';
 import { TableCalls } from './fan-outs.ts';
 import type { GrowingSnapshot } from './growing-snapshot.ts';
-import { inPasses, pooled, type Pass } from './pooled.ts';
 import type { Reader } from './reader.ts';
-import { hasFailed, newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
+import { SERVER_PARTS, ServerParts, type ServerPart, type ServerPartsOptions } from './server-parts.ts';
+import { Lane } from './slots.ts';
+import { Stall } from './stall.ts';
+import { newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
 
-/** Number of tables whose documents are read at once; each keeps the names of its segments in memory meanwhile. */
-const TABLES_AT_ONCE = 6;
-/** Number of concurrent calls to servers and brokers; the reader may allow fewer. */
-const CALLS_AT_ONCE = 12;
+/** Calls of one kind at once: a kind without responses does not keep the others waiting. */
+const LANES = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6, size: 4, queries: 6 } as const;
+/** Without a new ideal state or external view for this time, the remaining tables are asked whether they are disabled. */
+const STALL_MS = 3_000;
 
-export interface TablesGathererOptions {
+export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls'> {
   readonly reader: Reader;
   readonly calls: ClusterCalls;
   readonly engine: Engine;
+  readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
   readonly request: GatherRequest;
-  readonly schemas: Read<ReadonlyMap<string, SchemaEntry>>;
   /** Engine version; undefined if it does not report one. */
   readonly version: string | undefined;
   readonly settleMs: number;
   /** Receives the parts that were read. */
   readonly snapshot: GrowingSnapshot;
+  /** Aborts when the run ends. */
+  readonly ending: AbortSignal;
   /** @param done steps done @param more additional steps that are now known */
   readonly progress: (done: number, more?: number) => void;
 }
 
-/** Parts that are read from servers and brokers, the cheapest first. */
-const FAN_OUT_PARTS = ['queries', 'consumingRows', 'primaryKeys', 'reload', 'rebalance'] as const;
-type TablePart = Exclude<(typeof FAN_OUT_PARTS)[number], 'queries'>;
+/** The parts of one table that are being read. They never reject. */
+interface TableReads {
+  readonly state: TableState;
+  readonly assignment: Promise<void>;
+  readonly enabled: Promise<void>;
+  readonly externalView: Promise<void>;
+  readonly segmentMetadata: Promise<void>;
+}
 
-type BrokerResource = ClusterSnapshot['brokerResource'];
-
-/** Reads the tables: first their documents, then suspicious documents again, then the parts that are read from servers and brokers. */
+/**
+ * Reads the tables. A part of a table waits only for the parts that it is computed from, and each kind of call has a lane of its own, so
+ * that a slow table or endpoint delays only what depends on it.
+ */
 export class TablesGatherer {
   readonly #options: TablesGathererOptions;
   readonly #reader: Reader;
   readonly #documents: TableDocuments;
   readonly #tableCalls: TableCalls;
+  readonly #stall: Stall;
+  readonly #serverParts: ServerParts;
+  readonly #lanes = {
+    idealState: new Lane(LANES.idealState),
+    externalView: new Lane(LANES.externalView),
+    enabled: new Lane(LANES.enabled),
+    segmentMetadata: new Lane(LANES.segmentMetadata),
+    size: new Lane(LANES.size),
+    queries: new Lane(LANES.queries),
+  };
+  #states: readonly TableState[] = [];
 
   constructor(options: TablesGathererOptions) {
-    const { reader, engine, calls, request } = options;
+    const { reader, engine, calls, request, clock, ending } = options;
     const isNew = Number.parseInt(options.version ?? '0', 10) >= 1;
     this.#options = options;
     this.#reader = reader;
     this.#documents = new TableDocuments({ reader, calls, request, terseMetadata: isNew });
     this.#tableCalls = new TableCalls(reader, engine, calls, isNew);
+    this.#serverParts = new ServerParts({ ...options, calls: this.#tableCalls });
+    this.#stall = new Stall(clock, STALL_MS, ending);
   }
 
   /** Reads all needed parts of the tables into the snapshot. */
   async gather(entries: readonly TableEntry[]): Promise<void> {
-    const { snapshot, progress } = this.#options;
-    snapshot.put({ tables: readOk(entries.map((entry) => snapshotOf(newState(entry)))) }, 'tables');
-    const origins = this.#origins(entries);
-    const parts = FAN_OUT_PARTS.filter((part) => this.#needs(part));
-    progress(0, entries.length * (1 + parts.length));
-    const [states, firstResource] = await Promise.all([
-      pooled(entries, TABLES_AT_ONCE, async (entry) => {
-        const state = await this.#documents.read(entry);
-        progress(1);
-        return state;
-      }),
+    this.#states = entries.map(newState);
+    this.#complete('tables');
+    const origins = this.#origins();
+    const tables = this.#states.map((state) => this.#start(state));
+    const completed = async (need: Need, parts: readonly Promise<void>[]): Promise<void> => {
+      await Promise.all(parts);
+      this.#complete(need);
+    };
+    await Promise.all([
       this.#brokerResource(),
+      this.#queries(tables),
+      completed('assignment', this.#all(tables, 'assignment')),
+      completed('enabled', this.#all(tables, 'enabled')),
+      completed('externalView', this.#all(tables, 'externalView')),
+      completed('segmentMetadata', this.#all(tables, 'segmentMetadata')),
+      completed(
+        'size',
+        this.#counted(
+          tables.map((table) => this.#size(table)),
+          'size',
+        ),
+      ),
+      ...SERVER_PARTS.map((part) =>
+        completed(
+          part,
+          this.#counted(
+            tables.map((table) => this.#serverPart(part, table)),
+            part,
+          ),
+        ),
+      ),
     ]);
-    const brokerResource = await this.#settle(states, firstResource);
-    await pooled(states, TABLES_AT_ONCE, (state) => this.#enabled(state));
-    snapshot.put(
-      { tables: readOk(states.map(snapshotOf)), brokerResource },
-      'enabled',
-      'assignment',
-      'externalView',
-      'segmentMetadata',
-      'size',
-      'brokerResource',
-    );
-    await inPasses(
-      parts.map((part) => (part === 'queries' ? this.#queries(states) : this.#tablePart(part, states))),
-      CALLS_AT_ONCE,
-    );
-    await this.#dropDeleted(states, await origins);
+    await this.#dropDeleted(await origins);
+  }
+
+  #complete(...needs: readonly Need[]): void {
+    this.#options.snapshot.put({ tables: readOk(this.#states.map(snapshotOf)) }, ...needs);
   }
 
   #needs(...needs: readonly Need[]): boolean {
     return needs.some((need) => this.#options.request.needs.has(need));
   }
 
-  async #brokerResource(): Promise<BrokerResource> {
-    if (!this.#needs('brokerResource')) return NOT_READ;
-    return this.#reader.read(() => this.#options.calls.brokerResource());
+  /** A part of all tables. */
+  #all(tables: readonly TableReads[], part: Exclude<keyof TableReads, 'state'> & Need): Promise<void>[] {
+    return this.#counted(
+      tables.map((table) => table[part]),
+      part,
+    );
+  }
+
+  /** Counts the reads of a part as steps of the run if the part is needed; most tables need no call for `enabled`. */
+  #counted(reads: readonly Promise<void>[], need: Need): Promise<void>[] {
+    if (!this.#needs(need) || need === 'enabled') return [...reads];
+    this.#options.progress(0, reads.length);
+    return reads.map((read) => read.then(() => this.#options.progress(1)));
+  }
+
+  #start(state: TableState): TableReads {
+    const documents = this.#documents;
+    const read = (lane: Lane, part: 'assignment' | 'segments', work: () => Promise<void>): Promise<void> =>
+      this.#twice(
+        () => lane.run(work),
+        () => isRetryable(state[part]),
+      );
+    const assignment = read(this.#lanes.idealState, 'assignment', () => documents.assignment(state)).then(() =>
+      this.#stall.progress(),
+    );
+    const firstView = assignment
+      .then(() => this.#lanes.externalView.run(() => documents.externalView(state)))
+      .then(() => this.#stall.progress());
+    const enabled = this.#enabled(state, firstView);
+    const segmentMetadata = Promise.all([assignment, enabled]).then(async () => {
+      if (state.enabled) {
+        await read(this.#lanes.segmentMetadata, 'segments', () => documents.segmentMetadata(state));
+      }
+    });
+    return { state, assignment, enabled, externalView: firstView.then(() => this.#settle(state)), segmentMetadata };
+  }
+
+  /** Repeats failed work once, after a delay: creating a table or restarting a controller looks like a fault for a moment. */
+  async #twice(work: () => Promise<void>, failed: () => boolean): Promise<void> {
+    await work();
+    if (!failed() || this.#reader.signal.aborted) return;
+    await this.#pause();
+    await work();
+  }
+
+  async #pause(): Promise<void> {
+    await this.#reader.read(() => this.#reader.sleep(this.#options.settleMs));
   }
 
   /**
-   * Reads suspicious documents again after a few seconds. Creating a table, committing or pushing a segment and updating the broker resource look
-   * like faults for a moment; only what differs in both reads is a fault.
+   * Reads whether a table is disabled. The documents of a disabled table always differ, so a table without differences is not asked for. A slow external
+   * view is not waited for, because nearly all checks need to know it.
    */
-  async #settle(states: readonly TableState[], resource: BrokerResource): Promise<BrokerResource> {
-    const suspicious = states.filter((state) => isSuspicious(state, this.#needs('externalView')));
-    const unserved = resource.ok && states.some(({ entry }) => (resource.value.get(entry.name) ?? []).length === 0);
-    if ((suspicious.length === 0 && !unserved) || this.#reader.signal.aborted) return resource;
-    await this.#reader.read(() => this.#reader.sleep(this.#options.settleMs));
-    await pooled(suspicious, TABLES_AT_ONCE, (state) => this.#documents.readAgain(state));
-    return unserved ? this.#brokerResource() : resource;
-  }
-
-  /** Reads whether a table is disabled. The documents of a disabled table always differ, so tables without differences are not queried. */
-  async #enabled(state: TableState): Promise<void> {
-    const differs = !state.difference.ok || state.difference.value.segments.count > 0;
-    if (!this.#needs('enabled') || !differs) return;
-    const enabled = await this.#reader.read(() => this.#tableCalls.enabled(state.entry));
+  async #enabled(state: TableState, view: Promise<void>): Promise<void> {
+    if (!this.#needs('enabled')) return;
+    await Promise.race([view, this.#stall.stalled]);
+    const { difference, entry } = state;
+    if (difference.ok && difference.value.segments.count === 0) return;
+    const enabled = await this.#lanes.enabled.run(() => this.#reader.read(() => this.#tableCalls.enabled(entry)));
     // A table whose state cannot be read counts as enabled.
     state.enabled = !enabled.ok || enabled.value;
   }
 
-  /** A part of all enabled tables; set in the snapshot after all of them have been read. */
-  #tablePart(part: TablePart, states: readonly TableState[]): Pass {
-    const enabled = states.filter((state) => state.enabled);
-    this.#options.progress(states.length - enabled.length);
-    return this.#pass(
-      enabled,
-      (state) => this.#readPart(part, state),
-      (answer) => !answer.ok && answer !== NOT_READ,
-      (answers) => {
-        for (const [state, answer] of answers) Object.assign(state, { [part]: answer });
-        this.#options.snapshot.put({ tables: readOk(states.map(snapshotOf)) }, part);
-      },
+  /** Reads states that differ again after a few seconds. Committing or pushing a segment looks like a fault for a moment. */
+  async #settle(state: TableState): Promise<void> {
+    const { difference } = state;
+    const again = difference.ok
+      ? difference.value.segments.count > 0 || difference.value.viewMissing
+      : isRetryable(difference);
+    if (!again || !state.assignment.ok || this.#reader.signal.aborted) return;
+    await this.#pause();
+    await this.#lanes.externalView.run(() =>
+      difference.ok ? this.#documents.compareAgain(state) : this.#documents.externalView(state),
     );
   }
 
-  async #readPart(part: TablePart, { entry, assignment, consumingOffsets }: TableState): Promise<Read<unknown>> {
-    const calls = this.#tableCalls;
-    switch (part) {
-      case 'consumingRows':
-        return this.#withAssignment(assignment, async ({ consumingSegments }) =>
-          consumingSegments === 0 ? new Map<string, number>() : calls.consumingRows(entry, consumingOffsets),
-        );
-      case 'primaryKeys':
-        if (!entry.config.upsert && !entry.config.dedup) return NOT_READ;
-        return this.#withAssignment(assignment, (value) => calls.primaryKeys(entry, value));
-      case 'reload':
-        return this.#withAssignment(assignment, (value) => calls.reload(entry, value, this.#schema(entry)));
-      case 'rebalance':
-        return this.#withAssignment(assignment, () => calls.rebalance(entry));
+  async #size({ state, assignment, externalView, segmentMetadata }: TableReads): Promise<void> {
+    await Promise.all([assignment, segmentMetadata]);
+    if (this.#needs('size') && state.enabled && state.segments.ok) {
+      const read = async (): Promise<void> => {
+        const hanging = await this.#serverParts.hanging(state);
+        if (hanging === undefined) await this.#lanes.size.run(() => this.#documents.size(state));
+        else state.size = hanging;
+      };
+      await this.#twice(read, () => isRetryable(state.size));
     }
+    void externalView.then(() => this.#documents.release(state));
   }
 
-  /** Reads a part that depends on the assignment. */
-  async #withAssignment<T>(assignment: Read<Assignment>, work: (value: Assignment) => Promise<T>): Promise<Read<T>> {
-    return assignment.ok ? this.#reader.read(() => work(assignment.value)) : assignment;
+  async #serverPart(part: ServerPart, { state, assignment, enabled, segmentMetadata }: TableReads): Promise<void> {
+    await Promise.all([assignment, enabled, part === 'consumingRows' ? segmentMetadata : undefined]);
+    if (!this.#needs(part) || !state.enabled) return;
+    const read = async (): Promise<void> => {
+      Object.assign(state, { [part]: await this.#serverParts.read(part, state) });
+    };
+    await this.#twice(read, () => isRetryable(state[part]));
   }
 
-  #schema(entry: TableEntry): SchemaEntry | undefined {
-    const { schemas } = this.#options;
-    if (!schemas.ok) return undefined;
-    return schemas.value.get(entry.rawName) ?? schemas.value.get(entry.config.schemaName ?? '');
+  async #brokerResource(): Promise<void> {
+    let brokerResource: ClusterSnapshot['brokerResource'] = NOT_READ;
+    if (this.#needs('brokerResource')) {
+      const read = async (): Promise<void> => {
+        brokerResource = await this.#reader.read(() => this.#options.calls.brokerResource());
+      };
+      const served = (name: string): boolean => !brokerResource.ok || (brokerResource.value.get(name) ?? []).length > 0;
+      await this.#twice(
+        read,
+        () => isRetryable(brokerResource) || !this.#states.every(({ entry }) => served(entry.name)),
+      );
+    }
+    this.#options.snapshot.put({ brokerResource }, 'brokerResource');
   }
 
   /** One query for each raw table name: the two parts of a hybrid table are queried as one table. */
-  #queries(states: readonly TableState[]): Pass {
-    const names = [...new Set(states.filter(({ enabled }) => enabled).map(({ entry }) => entry.rawName))];
-    this.#options.progress(states.length - names.length);
-    return this.#pass(
-      names,
-      (name) => this.#reader.read<QueryOutcome>(() => this.#tableCalls.queryHealth(name)),
-      (answer) => !answer.ok || !answer.value.ok || answer.value.lacks !== undefined,
-      (queries) => this.#options.snapshot.put({ queries }, 'queries'),
-    );
-  }
-
-  /** Reads a value for each item. Suspicious values are read again after a delay: a new table may not be served yet. */
-  #pass<K, V>(
-    items: readonly K[],
-    read: (item: K) => Promise<V>,
-    suspicious: (value: V) => boolean,
-    done: (values: ReadonlyMap<K, V>) => void,
-  ): Pass {
-    const values = new Map<K, V>();
-    return {
-      jobs: items.map((item) => async () => {
-        values.set(item, await read(item));
-        this.#options.progress(1);
-      }),
-      done: async () => {
-        const again = items.filter((item) => suspicious(values.get(item) as V));
-        if (again.length > 0 && !this.#reader.signal.aborted) {
-          await this.#reader.read(() => this.#reader.sleep(this.#options.settleMs));
-          await pooled(again, CALLS_AT_ONCE, async (item) => values.set(item, await read(item)));
-        }
-        done(values);
-      },
-    };
+  async #queries(tables: readonly TableReads[]): Promise<void> {
+    const queries = new Map<string, Read<QueryOutcome>>();
+    if (this.#needs('queries')) {
+      const byName = new Map<string, TableReads[]>();
+      for (const table of tables) {
+        const { rawName } = table.state.entry;
+        byName.set(rawName, [...(byName.get(rawName) ?? []), table]);
+      }
+      const reads = [...byName].map(async ([name, parts]) => {
+        await Promise.all(parts.map(({ enabled }) => enabled));
+        if (!parts.some(({ state }) => state.enabled)) return;
+        const query = async (): Promise<void> => {
+          const answer = await this.#lanes.queries.run(() =>
+            this.#reader.read<QueryOutcome>(() => this.#tableCalls.queryHealth(name)),
+          );
+          queries.set(name, answer);
+        };
+        await this.#twice(query, () => shouldRepeat(queries.get(name) ?? NOT_READ));
+      });
+      await Promise.all(this.#counted(reads, 'queries'));
+    }
+    this.#options.snapshot.put({ queries }, 'queries');
   }
 
   /** The creation transactions of the tables; see `ClusterCalls.tableOrigins`. */
-  async #origins(entries: readonly TableEntry[]): Promise<Read<ReadonlyMap<string, string>>> {
-    return entries.length === 0 ? NOT_READ : this.#reader.read(() => this.#options.calls.tableOrigins());
+  async #origins(): Promise<Read<ReadonlyMap<string, string>>> {
+    return this.#states.length === 0 ? NOT_READ : this.#reader.read(() => this.#options.calls.tableOrigins());
   }
 
   /** Removes tables that were deleted during the run, also if a table of the same name was created since. */
-  async #dropDeleted(states: readonly TableState[], before: Read<ReadonlyMap<string, string>>): Promise<void> {
-    const after = await this.#origins(states.map(({ entry }) => entry));
+  async #dropDeleted(before: Read<ReadonlyMap<string, string>>): Promise<void> {
+    const after = await this.#origins();
     if (!after.ok) return;
-    const remaining = states.filter(({ entry: { name } }) => {
+    this.#states = this.#states.filter(({ entry: { name } }) => {
       const origin = after.value.get(name);
       return origin !== undefined && (!before.ok || before.value.get(name) === origin);
     });
-    this.#options.snapshot.put({ tables: readOk(remaining.map(snapshotOf)) });
+    this.#complete();
   }
 }
 
-function isSuspicious(state: TableState, viewRead: boolean): boolean {
-  if (hasFailed(state)) return true;
-  if (!viewRead || !state.difference.ok) return false;
-  return state.difference.value.segments.count > 0 || state.difference.value.viewMissing;
+function isRetryable(read: Read<unknown>): boolean {
+  return !read.ok && read !== NOT_READ && read.hung !== true;
+}
+
+/** A new table may not be served yet. */
+function shouldRepeat(read: Read<QueryOutcome>): boolean {
+  if (!read.ok) return isRetryable(read);
+  const { ok, lacks, hung } = read.value;
+  return (!ok || lacks !== undefined) && hung !== true;
 }
