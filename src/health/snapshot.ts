@@ -65,6 +65,11 @@ export interface TableConfig {
   readonly serverTenant: string;
   /** Servers with one of these tags may host segments of the table: tags of the tenant, of its overrides, and of storage tiers. */
   readonly serverTags: readonly string[];
+  /** The tag of servers for consuming segments; undefined for offline tables. */
+  readonly consumingTag: string | undefined;
+  readonly completedTag: string;
+  /** The tags of storage tiers. */
+  readonly tierTags: readonly string[];
   readonly replication: string | undefined;
   readonly retentionTimeUnit: string | undefined;
   readonly retentionTimeValue: string | undefined;

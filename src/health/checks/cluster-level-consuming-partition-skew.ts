@@ -1,5 +1,6 @@
 import { defineCheck } from '../check.ts';
 import { clusterSkewOutcome } from './shared/cluster-skew.ts';
+import { DEFAULT_EXCESS } from './shared/statistics.ts';
 
 export const clusterLevelConsumingPartitionSkew = defineCheck({
   name: 'CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK',
@@ -7,9 +8,9 @@ export const clusterLevelConsumingPartitionSkew = defineCheck({
   description: 'The consuming segment count of a server exceeds 50 % of the cluster-wide average.',
   category: 'skew',
   severity: 'warning',
-  defaultThresholds: { maxExcessPercent: 50 },
+  defaultThresholds: DEFAULT_EXCESS,
   remediation: 'Rebalance the realtime tables on that server with includeConsuming=true.',
   needs: ['tables', 'enabled', 'instances', 'assignment'],
-  evaluate: ({ snapshot, thresholds: { maxExcessPercent } }) =>
-    clusterSkewOutcome(snapshot, { load: 'consuming', noun: 'consuming segment', maxExcessPercent }),
+  evaluate: ({ snapshot, thresholds: limits }) =>
+    clusterSkewOutcome(snapshot, { load: 'consuming', noun: 'consuming segment', limits }),
 });

@@ -1,5 +1,6 @@
 import { defineCheck } from '../check.ts';
 import { clusterSkewOutcome } from './shared/cluster-skew.ts';
+import { DEFAULT_EXCESS } from './shared/statistics.ts';
 
 export const clusterLevelSegmentSkew = defineCheck({
   name: 'CLUSTER_LEVEL_SEGMENT_SKEW_CHECK',
@@ -7,9 +8,9 @@ export const clusterLevelSegmentSkew = defineCheck({
   description: 'The segment count of a server exceeds 50 % of the cluster-wide average.',
   category: 'skew',
   severity: 'warning',
-  defaultThresholds: { maxExcessPercent: 50 },
+  defaultThresholds: DEFAULT_EXCESS,
   remediation: 'Rebalance the tables with the most segments on that server.',
   needs: ['tables', 'enabled', 'instances', 'assignment'],
-  evaluate: ({ snapshot, thresholds: { maxExcessPercent } }) =>
-    clusterSkewOutcome(snapshot, { load: 'segments', noun: 'segment', maxExcessPercent }),
+  evaluate: ({ snapshot, thresholds: limits }) =>
+    clusterSkewOutcome(snapshot, { load: 'segments', noun: 'segment', limits }),
 });

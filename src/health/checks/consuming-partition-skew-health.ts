@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { DEFAULT_EXCESS } from './shared/statistics.ts';
 import { tableSkewOutcome } from './shared/table-skew.ts';
 
 export const consumingPartitionSkewHealth = defineCheck({
@@ -8,15 +9,15 @@ export const consumingPartitionSkewHealth = defineCheck({
     'For a table with more than 10 consuming segments, the consuming segment count of a server exceeds 50 % of the average across the servers of the table.',
   category: 'skew',
   severity: 'warning',
-  defaultThresholds: { minConsumingSegments: 10, maxExcessPercent: 50 },
+  defaultThresholds: { minConsumingSegments: 10, ...DEFAULT_EXCESS },
   remediation: 'Rebalance the table with includeConsuming=true.',
   needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
-  evaluate: ({ snapshot, thresholds: { minConsumingSegments, maxExcessPercent } }) =>
+  evaluate: ({ snapshot, thresholds: { minConsumingSegments, ...limits } }) =>
     tableSkewOutcome(snapshot, {
       noun: 'consuming segment',
-      onServer: (load) => load.consuming,
+      load: 'consuming',
       inTable: (assignment) => assignment.consumingSegments,
       minimum: minConsumingSegments,
-      maxExcessPercent,
+      limits,
     }),
 });

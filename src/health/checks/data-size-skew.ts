@@ -1,8 +1,8 @@
 import { defineCheck } from '../check.ts';
-import { clusterServers } from './shared/cluster-skew.ts';
-import { enabledTables, Findings } from './shared/findings.ts';
+import { enabledTables, Findings, instancesOf } from './shared/findings.ts';
 import { increase } from './shared/server-loads.ts';
-import { SKEW_RANGE, skewnessOutcome } from './shared/skewness.ts';
+import { groupNote, serverGroups } from './shared/server-groups.ts';
+import { groupedSkewnessOutcome, SKEW_RANGE } from './shared/skewness.ts';
 
 export const dataSizeSkew = defineCheck({
   name: 'DATA_SIZE_SKEW_CHECK',
@@ -16,14 +16,22 @@ export const dataSizeSkew = defineCheck({
   evaluate({ snapshot, thresholds }) {
     const findings = new Findings();
     const bytes = new Map<string, number>();
-    for (const server of clusterServers(snapshot, findings)) bytes.set(server, 0);
-    for (const table of enabledTables(snapshot, findings)) {
+    const instances = instancesOf(snapshot, findings) ?? [];
+    const tables = enabledTables(snapshot, findings);
+    for (const table of tables) {
       const size = findings.value(table.size, 'table', table.name, 'the sizes of its segments');
       for (const [server, count] of size?.bytes ?? []) increase(bytes, server, count);
       if (size?.incomplete !== undefined) {
         findings.couldNotRead('table', table.name, 'its size on every server', size.incomplete);
       }
     }
-    return skewnessOutcome(bytes, thresholds, findings, { what: 'data size', noun: 'server', entityType: 'server' });
+    const groups = serverGroups(tables, instances, bytes.keys());
+    const bytesOf = (servers: ReadonlySet<string>) => new Map([...servers].map((id) => [id, bytes.get(id) ?? 0]));
+    return groupedSkewnessOutcome(
+      new Map([...groups].map(([group, servers]) => [groupNote(groups, group), bytesOf(servers)])),
+      thresholds,
+      findings,
+      { what: 'data size', noun: 'server', entityType: 'server' },
+    );
   },
 });

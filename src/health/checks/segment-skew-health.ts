@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { DEFAULT_EXCESS } from './shared/statistics.ts';
 import { tableSkewOutcome } from './shared/table-skew.ts';
 
 export const segmentSkewHealth = defineCheck({
@@ -8,15 +9,15 @@ export const segmentSkewHealth = defineCheck({
     'For a table with more than 50 segments, the segment count of a server exceeds 50 % of the average across the servers of the table.',
   category: 'skew',
   severity: 'warning',
-  defaultThresholds: { minSegments: 50, maxExcessPercent: 50 },
+  defaultThresholds: { minSegments: 50, ...DEFAULT_EXCESS },
   remediation: 'Rebalance the table.',
   needs: ['tables', 'enabled', 'instances', 'assignment', 'instancePartitions'],
-  evaluate: ({ snapshot, thresholds: { minSegments, maxExcessPercent } }) =>
+  evaluate: ({ snapshot, thresholds: { minSegments, ...limits } }) =>
     tableSkewOutcome(snapshot, {
       noun: 'segment',
-      onServer: (load) => load.segments,
+      load: 'segments',
       inTable: (assignment) => assignment.segments,
       minimum: minSegments,
-      maxExcessPercent,
+      limits,
     }),
 });

@@ -1,5 +1,6 @@
 import { defineCheck } from '../check.ts';
 import { clusterSkewOutcome } from './shared/cluster-skew.ts';
+import { DEFAULT_EXCESS } from './shared/statistics.ts';
 
 export const tableSkew = defineCheck({
   name: 'TABLE_SKEW_CHECK',
@@ -7,9 +8,9 @@ export const tableSkew = defineCheck({
   description: 'The table count of a server exceeds 50 % of the average across servers.',
   category: 'skew',
   severity: 'warning',
-  defaultThresholds: { maxExcessPercent: 50 },
+  defaultThresholds: DEFAULT_EXCESS,
   remediation: 'Spread the tables: rebalance those on few servers, or widen their instance assignment.',
   needs: ['tables', 'enabled', 'instances', 'assignment'],
-  evaluate: ({ snapshot, thresholds: { maxExcessPercent } }) =>
-    clusterSkewOutcome(snapshot, { load: 'tables', noun: 'table', maxExcessPercent }),
+  evaluate: ({ snapshot, thresholds: limits }) =>
+    clusterSkewOutcome(snapshot, { load: 'tables', noun: 'table', limits }),
 });

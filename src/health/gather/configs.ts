@@ -99,7 +99,7 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
   return {
     brokerTenant: textOf(tenants.broker) ?? 'DefaultTenant',
     serverTenant,
-    serverTags: serverTags(serverTenant, type, objectOf(tenants.tagOverrideConfig), parseList(fields.tierConfigs)),
+    ...serverTags(serverTenant, type, objectOf(tenants.tagOverrideConfig), parseList(fields.tierConfigs)),
     replication: replicationOf(segments, type),
     retentionTimeUnit: textOf(segments.retentionTimeUnit),
     retentionTimeValue: textOf(segments.retentionTimeValue),
@@ -116,16 +116,15 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
   };
 }
 
-function serverTags(tenant: string, type: TableType, overrides: Json, tiers: readonly Json[]): string[] {
-  const own =
-    type === 'OFFLINE'
-      ? [`${tenant}_OFFLINE`]
-      : [
-          textOf(overrides.realtimeConsuming) ?? `${tenant}_REALTIME`,
-          textOf(overrides.realtimeCompleted) ?? `${tenant}_REALTIME`,
-        ];
-  const tiered = tiers.map((tier) => textOf(tier.serverTag)).filter((tag) => tag !== undefined);
-  return [...new Set([...own, ...tiered])];
+type ServerTags = Pick<TableConfig, 'serverTags' | 'consumingTag' | 'completedTag' | 'tierTags'>;
+
+function serverTags(tenant: string, type: TableType, overrides: Json, tiers: readonly Json[]): ServerTags {
+  const own = `${tenant}_${type}`;
+  const consumingTag = type === 'REALTIME' ? (textOf(overrides.realtimeConsuming) ?? own) : undefined;
+  const completedTag = type === 'REALTIME' ? (textOf(overrides.realtimeCompleted) ?? own) : own;
+  const tierTags = tiers.map((tier) => textOf(tier.serverTag)).filter((tag) => tag !== undefined);
+  const all = [...(consumingTag === undefined ? [] : [consumingTag]), completedTag, ...tierTags];
+  return { serverTags: [...new Set(all)], consumingTag, completedTag, tierTags };
 }
 
 /** Realtime tables of older engine versions use `replicasPerPartition`. */

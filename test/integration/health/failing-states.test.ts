@@ -44,9 +44,9 @@ describe('a table', () => {
       await pinot.awaitRows('small', 2);
       const server = await states.serverOf('small');
       await states.fails('SEGMENT_SIZE_CHECK', 'small_OFFLINE');
-      await states.fails('SEGMENT_SKEW_HEALTH_CHECK', 'small_OFFLINE', { minSegments: 0 });
-      await states.fails('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', server, { maxExcessPercent: 5 });
-      await states.fails('TABLE_SKEW_CHECK', server, { maxExcessPercent: 5 });
+      await states.fails('SEGMENT_SKEW_HEALTH_CHECK', 'small_OFFLINE', { minSegments: 0, minExcess: 0 });
+      await states.fails('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', server, { maxExcessPercent: 5, minExcess: 0 });
+      await states.fails('TABLE_SKEW_CHECK', server, { maxExcessPercent: 5, minExcess: 0 });
       await states.fails('HIGH_NUMBER_OF_TABLES_CHECK', server, { maxTables: 1 });
       await states.fails(
         'DATA_SIZE_SKEW_CHECK',
@@ -59,10 +59,10 @@ describe('a table', () => {
       await pinot.deleteTable('small');
     }
     await states.passes('SEGMENT_SIZE_CHECK');
-    await states.passes('SEGMENT_SKEW_HEALTH_CHECK', { minSegments: 0 });
+    await states.passes('SEGMENT_SKEW_HEALTH_CHECK', { minSegments: 0, minExcess: 0 });
     await states.passes('HIGH_NUMBER_OF_TABLES_CHECK', { maxTables: 1 });
-    await states.passes('TABLE_SKEW_CHECK', { maxExcessPercent: 5 });
-    await states.passes('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK');
+    await states.passes('TABLE_SKEW_CHECK', { maxExcessPercent: 5, minExcess: 0 });
+    await states.passes('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', { minExcess: 0 });
     await states.passes('DATA_SIZE_SKEW_CHECK');
   });
 
@@ -331,12 +331,17 @@ describe('an upsert table', () => {
     await pinot.createTopic('one', 1);
     await states.streamTable('one', kafka);
     try {
-      await states.fails('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', 'one_REALTIME', { minConsumingSegments: 0 });
-      await states.fails('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', await states.serverOf('one'));
+      await states.fails('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', 'one_REALTIME', {
+        minConsumingSegments: 0,
+        minExcess: 0,
+      });
+      await states.fails('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', await states.serverOf('one'), {
+        minExcess: 0,
+      });
     } finally {
       await pinot.deleteTable('one');
     }
-    await states.passes('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', { minConsumingSegments: 0 });
+    await states.passes('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', { minConsumingSegments: 0, minExcess: 0 });
     await states.passes('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK');
   });
 });

@@ -1,6 +1,6 @@
 import { readFailed, readOk } from '../../../src/health/snapshot.ts';
 import { assignment, controller, server, sizes, snapshot, table } from '../../builders/snapshot.ts';
-import { cases } from './check-cases.ts';
+import { cases, checkCases } from './check-cases.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `Server_s${i}_8098`);
 const servers = (count: number, more = {}) => ({ instances: readOk(names(count).map((name) => server(name, more))) });
@@ -99,6 +99,93 @@ cases('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', [
   { name: '11 are enough', snapshot: consumingTable([11, 0, 0], 11), entities: ['t_REALTIME'] },
 ]);
 
+/** Five servers for consuming segments, three for completed ones and two for a tier, with loads that are even in each group. */
+const SEPARATE = { consumingTag: 'Fresh_REALTIME', completedTag: 'Done_OFFLINE', tierTags: ['Cold_OFFLINE'] };
+const TAGS = [...Array(5).fill('Fresh_REALTIME'), ...Array(3).fill('Done_OFFLINE'), ...Array(2).fill('Cold_OFFLINE')];
+const separated = (change: Readonly<Record<string, readonly [number, number]>> = {}) =>
+  snapshot(
+    [
+      table('t_REALTIME', {
+        config: { ...SEPARATE, serverTags: Object.values(SEPARATE).flat() },
+        assignment: readOk(
+          assignment({
+            ...Object.fromEntries(
+              names(10).map((name, i) => [name, i < 5 ? ([5, 4] as const) : i < 8 ? [100, 0] : [900, 0]]),
+            ),
+            ...change,
+          }),
+        ),
+        size: readOk(
+          sizes(0, 1, {
+            bytes: new Map(names(10).map((name, i) => [name, i < 5 ? 9 + i : i < 8 ? 500 + i : 9_000 + i])),
+          }),
+        ),
+      }),
+    ],
+    { instances: readOk(names(10).map((name, i) => server(name, { tags: [TAGS[i]] }))) },
+  );
+
+/** The name of a server of `separated` and what it hosts. */
+const changed = (server_: number, segments: number, consuming_: number) =>
+  separated({ [`Server_s${server_}_8098`]: [segments, consuming_] });
+
+cases('SEGMENT_SKEW_HEALTH_CHECK', [
+  ...(checkCases.get('SEGMENT_SKEW_HEALTH_CHECK') ?? []),
+  { name: 'servers of different groups', snapshot: separated() },
+  {
+    name: 'a server of the group for completed segments',
+    snapshot: changed(6, 300, 0),
+    entities: ['t_REALTIME'],
+    finding: '`Server_s6_8098` hosts 300 segments of the table; the average over 3 servers for completed segments',
+  },
+  {
+    name: 'a server of a tier',
+    snapshot: changed(9, 5_000, 0),
+    entities: ['t_REALTIME'],
+    finding: 'the average over 2 servers for the tier tag `Cold_OFFLINE`',
+  },
+  {
+    name: 'a disabled server that still hosts segments of its group',
+    snapshot: {
+      ...separated(),
+      instances: readOk(names(10).map((name, i) => server(name, { tags: [TAGS[i]], enabled: i !== 0 && i !== 9 }))),
+    },
+  },
+]);
+
+cases('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', [
+  ...(checkCases.get('CONSUMING_PARTITION_SKEW_HEALTH_CHECK') ?? []),
+  { name: 'servers for completed segments only, which consume nothing', snapshot: separated() },
+  { name: 'one consuming server with more', snapshot: changed(0, 20, 20), entities: ['t_REALTIME'] },
+  {
+    name: 'a table with few more on one server than the average',
+    snapshot: consumingTable([2, 1, 1, 1, 1, 1, 1, 1, 1, 1], 11),
+  },
+  {
+    name: 'the same without the floor',
+    snapshot: consumingTable([2, 1, 1, 1, 1, 1, 1, 1, 1, 1], 11),
+    thresholds: { minExcess: 0 },
+    entities: ['t_REALTIME'],
+  },
+]);
+
+cases('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', [
+  { name: 'servers for completed segments only', snapshot: separated() },
+  { name: 'one consuming server with more', snapshot: changed(0, 20, 20), entities: ['Server_s0_8098'] },
+]);
+
+cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
+  { name: 'servers of different groups', snapshot: separated() },
+  {
+    name: 'a server of one group',
+    snapshot: changed(5, 400, 0),
+    entities: ['Server_s5_8098'],
+    finding: 'the average over 3 servers for completed segments is 200',
+  },
+]);
+
+cases('DATA_SIZE_SKEW_CHECK', [{ name: 'servers of different groups', snapshot: separated() }]);
+
 const tablesOn = (counts: readonly number[], more = {}) =>
   snapshot(
     counts.flatMap((count, on) =>
@@ -128,6 +215,7 @@ cases('TABLE_SKEW_CHECK', [
 ]);
 
 cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
+  ...(checkCases.get('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK') ?? []),
   { name: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
   { name: 'one more', snapshot: spread([31, 20, 9], 60), entities: ['Server_s0_8098'] },
   { name: 'few segments are judged as well', snapshot: spread([3, 0, 0], 3), entities: ['Server_s0_8098'] },
@@ -145,6 +233,7 @@ cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
 ]);
 
 cases('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', [
+  ...(checkCases.get('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK') ?? []),
   { name: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
   { name: 'one more', snapshot: consumingTable([7, 4, 1], 12), entities: ['Server_s0_8098'] },
   {
@@ -174,6 +263,7 @@ const bytesOn = (counts: readonly number[], more = {}) =>
 
 // For n − 1 zeros and one other value the coefficient is √n, independent of the value.
 cases('DATA_SIZE_SKEW_CHECK', [
+  ...(checkCases.get('DATA_SIZE_SKEW_CHECK') ?? []),
   { name: 'a skew of 1.73', snapshot: bytesOn([9, 0, 0]) },
   { name: 'a skew of exactly 2', snapshot: bytesOn([9, 0, 0, 0]) },
   { name: 'a skew of 2.24', snapshot: bytesOn([9, 0, 0, 0, 0]), entities: ['Server_s0_8098'], finding: '2.24' },

@@ -1,48 +1,54 @@
 import type { CheckOutcome } from '../../check.ts';
-import type { ClusterSnapshot } from '../../snapshot.ts';
+import type { ClusterSnapshot, Instance, TableSnapshot } from '../../snapshot.ts';
 import { counted, entityFinding, Findings, have, instancesOf, rounded } from './findings.ts';
+import { groupNote, serverGroups, type ServerGroups } from './server-groups.ts';
 import { loadByServer, serversWithTag, type ServerLoads } from './server-loads.ts';
-import { exceedsAverage } from './statistics.ts';
+import { exceedsAverage, type ExcessLimits } from './statistics.ts';
 
 export interface ClusterSkewMeasure {
   readonly load: keyof ServerLoads;
   /** Singular noun of what is counted. */
   readonly noun: string;
-  readonly maxExcessPercent: number;
+  readonly limits: ExcessLimits;
 }
 
-/** The outcome of a check that compares every server with the average over the cluster. */
+/** The outcome of a check that compares every server with the average over the cluster, or over the servers of its group. */
 export function clusterSkewOutcome(
   snapshot: ClusterSnapshot,
-  { load, noun, maxExcessPercent }: ClusterSkewMeasure,
+  { load, noun, limits }: ClusterSkewMeasure,
 ): CheckOutcome {
   const findings = new Findings();
-  const servers = clusterServers(snapshot, findings, load === 'consuming' ? ['REALTIME'] : ['OFFLINE', 'REALTIME']);
   const loads = loadByServer(snapshot, findings)[load];
-  const counts = new Map([...servers].map((server) => [server, loads.get(server) ?? 0]));
-  for (const [server, count] of loads) if (count > 0) counts.set(server, count);
-  const { mean, limit, exceeding } = exceedsAverage(counts, maxExcessPercent);
-  if (counts.size > 1) findings.examined();
-  for (const { name, count } of exceeding) {
-    const observed = counted(count, noun);
-    const message = `the server hosts ${observed}; the average over ${counts.size} servers is ${rounded(mean)}`;
-    findings.add(entityFinding('server', name, message, observed, `at most ${rounded(limit)}`));
+  const hosts = [...loads].filter(([, count]) => count > 0).map(([server]) => server);
+  const instances = instancesOf(snapshot, findings) ?? [];
+  const tables = (snapshot.tables.ok ? snapshot.tables.value : []).filter(({ enabled }) => enabled);
+  const groups =
+    load === 'consuming' ? consumingServers(tables, instances, hosts) : serverGroups(tables, instances, hosts);
+  const means: string[] = [];
+  for (const [group, servers] of groups) {
+    const counts = new Map([...servers].map((server) => [server, loads.get(server) ?? 0]));
+    const { mean, limit, exceeding } = exceedsAverage(counts, limits);
+    if (counts.size > 1) findings.examined();
+    if (counts.size > 1) means.push(`${rounded(mean)} ${noun}s${groupNote(groups, group)}`);
+    for (const { name, count } of exceeding) {
+      const observed = counted(count, noun);
+      const message = `the server hosts ${observed}; the average over ${counted(counts.size, 'server')}${groupNote(groups, group)} is ${rounded(mean)}`;
+      findings.add(entityFinding('server', name, message, observed, `at most ${rounded(limit)}`));
+    }
   }
   return findings.outcome({
-    pass: `no server exceeds the average of ${rounded(mean)} ${noun}s by more than ${maxExcessPercent} %`,
-    fail: (count) => have(count, 'server', `over ${maxExcessPercent} % more ${noun}s than the average`),
-    notApplicable: 'not applicable: fewer than two servers are eligible for tables',
+    pass: `no server exceeds the average of ${means.join(', ')} by more than ${limits.maxExcessPercent} %`,
+    fail: (count) => have(count, 'server', `over ${limits.maxExcessPercent} % more ${noun}s than the average`),
+    notApplicable: 'not applicable: fewer than two comparable servers are eligible for tables',
   });
 }
 
-/** Every enabled server whose tags admit segments of some enabled table of these types. */
-export function clusterServers(
-  snapshot: ClusterSnapshot,
-  findings: Findings,
-  types: readonly string[] = ['OFFLINE', 'REALTIME'],
-): ReadonlySet<string> {
-  const instances = instancesOf(snapshot, findings) ?? [];
-  const tables = snapshot.tables.ok ? snapshot.tables.value : [];
-  const tags = tables.filter(({ enabled, type }) => enabled && types.includes(type)).map((table) => table.config);
-  return new Set(serversWithTag(instances, new Set(tags.flatMap(({ serverTags }) => serverTags))));
+/** One group: the enabled servers for consuming segments, and those that host one. */
+function consumingServers(
+  tables: readonly TableSnapshot[],
+  instances: readonly Instance[],
+  hosts: readonly string[],
+): ServerGroups {
+  const tags = new Set(tables.flatMap(({ config }) => config.consumingTag ?? []));
+  return new Map([['consuming segments', new Set([...serversWithTag(instances, tags), ...hosts])]]);
 }

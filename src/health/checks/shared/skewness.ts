@@ -1,6 +1,6 @@
 import type { CheckOutcome } from '../../check.ts';
-import { entityFinding, rounded, type Findings } from './findings.ts';
-import { skewness } from './statistics.ts';
+import { counted, entityFinding, rounded, type Findings } from './findings.ts';
+import { farFromMedian, skewness } from './statistics.ts';
 
 /** The range of skewness that the specification allows. */
 export const SKEW_RANGE = { minSkew: -2, maxSkew: 2 };
@@ -18,31 +18,74 @@ export interface SkewnessTexts {
   readonly entityType: string;
 }
 
+/** Counts by entity. */
+type Counts = ReadonlyMap<string, number>;
+
 /** The outcome of a check on the skewness of `counts`; its finding names the entity that is farthest from the mean. */
 export function skewnessOutcome(
-  counts: ReadonlyMap<string, number>,
+  counts: Counts,
+  range: SkewRange,
+  findings: Findings,
+  texts: SkewnessTexts,
+): CheckOutcome {
+  return groupedSkewnessOutcome(new Map([['', counts]]), range, findings, texts);
+}
+
+/**
+ * The outcome of a check on the skewness of each group.
+ * @param groups counts by entity, by the part of a sentence that names the group; empty for a single group
+ */
+export function groupedSkewnessOutcome(
+  groups: ReadonlyMap<string, Counts>,
   { minSkew, maxSkew }: SkewRange,
   findings: Findings,
   { what, noun, entityType }: SkewnessTexts,
 ): CheckOutcome {
-  const skew = skewness([...counts.values()]);
   const range = `[${minSkew}, ${maxSkew}]`;
-  const subject = `the skew of ${what} over ${counts.size} ${noun}s`;
-  if (skew !== undefined) findings.examined();
-  if (skew !== undefined && (skew < minSkew || skew > maxSkew)) {
+  const within: string[] = [];
+  const outside: string[] = [];
+  for (const [group, counts] of groups) {
+    const subject = `the skew of ${what} over ${counted(counts.size, noun)}${group}`;
+    const skew = skewness([...counts.values()]);
+    if (skew === undefined) continue;
+    findings.examined();
+    if (skew >= minSkew && skew <= maxSkew) {
+      within.push(`${subject}, ${rounded(skew)},`);
+      continue;
+    }
+    outside.push(`${subject} is ${rounded(skew)}, outside ${range}`);
     const { name, count, mean } = farthestFromMean(counts);
-    const message = `${subject} is ${rounded(skew)}; this ${noun} has ${rounded(count)}, the average is ${rounded(mean)}`;
+    const message = `${subject} is ${rounded(skew)}; this ${noun} has ${rounded(count)}, the average is ${rounded(mean)}; ${describeMedian(counts)}`;
     findings.add(entityFinding(entityType, name, message, rounded(skew), range));
   }
-  const shown = skew === undefined ? '' : `, ${rounded(skew)},`;
   return findings.outcome({
-    pass: `${subject}${shown} is within ${range}`,
-    fail: () => `${subject} is ${rounded(skew ?? 0)}, outside ${range}`,
-    notApplicable:
-      counts.size < 3
-        ? `not applicable: skew needs at least 3 ${noun}s, the cluster has ${counts.size}`
-        : `not applicable: ${what} is the same on all ${counts.size} ${noun}s`,
+    pass: `${within.join(' and ')} is within ${range}`,
+    fail: () => outside.join('; '),
+    notApplicable: `not applicable: ${whyUndefined(groups, { what, noun })}`,
   });
+}
+
+/** Why the skewness of none of the groups is defined. */
+function whyUndefined(
+  groups: ReadonlyMap<string, Counts>,
+  { what, noun }: Pick<SkewnessTexts, 'what' | 'noun'>,
+): string {
+  const [counts = new Map<string, number>()] = groups.values();
+  if (groups.size > 1) return `skew needs at least 3 ${noun}s of a group with different ${what}`;
+  if (counts.size < 3) return `skew needs at least 3 ${noun}s, the cluster has ${counts.size}`;
+  return `${what} is the same on all ${counts.size} ${noun}s`;
+}
+
+/** Entities far from the median that a message names. */
+const MAX_NAMED = 3;
+
+/** The robust measure beside the skewness, which one extreme value determines. */
+export function describeMedian(counts: ReadonlyMap<string, number>): string {
+  const { median, deviation, far } = farFromMedian(counts);
+  const named = far.slice(0, MAX_NAMED).map(({ name, count }) => `\`${name}\` (${rounded(count)})`);
+  const more = far.length > MAX_NAMED ? ` and ${far.length - MAX_NAMED} more` : '';
+  const names = far.length === 0 ? 'none' : `${named.join(', ')}${more}`;
+  return `the median is ${rounded(median)}, the median absolute deviation ${rounded(deviation)}; far from the median: ${names}`;
 }
 
 function farthestFromMean(counts: ReadonlyMap<string, number>): { name: string; count: number; mean: number } {

@@ -15,22 +15,36 @@ export interface ExcessReport {
   readonly exceeding: readonly Excess[];
 }
 
+/** The limits of `exceedsAverage`. */
+export interface ExcessLimits extends Readonly<Record<string, number>> {
+  readonly maxExcessPercent: number;
+  /** Counts up to this much above the mean never exceed it: 2 against a mean of 1.1 cannot be distributed better. */
+  readonly minExcess: number;
+}
+
+/** The limits that the specification sets, and the floor below which a percentage says nothing. */
+export const DEFAULT_EXCESS: ExcessLimits = { maxExcessPercent: 50, minExcess: 1 };
+
 /**
- * "Exceeds 50 % of the average": a count is above mean · (1 + percent/100), for 50 % above 1.5 × the mean.
+ * "Exceeds 50 % of the average": a count is above mean · (1 + percent/100), for 50 % above 1.5 × the mean, and above mean + minExcess.
  *
  * Nothing exceeds for fewer than two servers, or for equal counts. Of two servers, one exceeds 50 % when it has more than three times
  * as many as the other (a > 1.5·(a+b)/2 ⇔ a > 3b).
  */
-export function exceedsAverage(counts: ReadonlyMap<string, number>, percent: number): ExcessReport {
+export function exceedsAverage(
+  counts: ReadonlyMap<string, number>,
+  { maxExcessPercent: percent, minExcess }: ExcessLimits,
+): ExcessReport {
   let sum = 0;
   for (const count of counts.values()) sum += count;
   const mean = counts.size === 0 ? 0 : sum / counts.size;
-  const limit = mean * (1 + percent / 100);
+  const limit = Math.max(mean * (1 + percent / 100), mean + minExcess);
   if (counts.size < 2) return { mean, limit, exceeding: [] };
   const exceeding: Excess[] = [];
   for (const [name, count] of counts) {
     // Compares integers: the rounding of a quotient could put a count that equals the limit above it.
-    if (count * counts.size * 100 > sum * (100 + percent)) exceeding.push({ name, count });
+    if (count * counts.size * 100 <= sum * (100 + percent)) continue;
+    if ((count - minExcess) * counts.size > sum) exceeding.push({ name, count });
   }
   exceeding.sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
   return { mean, limit, exceeding };
@@ -60,4 +74,38 @@ export function skewness(values: readonly number[]): number | undefined {
   if (values.every((value) => value === values[0]) || squares === 0) return undefined;
   const deviation = Math.sqrt(squares / (n - 1));
   return ((n / ((n - 1) * (n - 2))) * cubes) / (deviation * deviation * deviation);
+}
+
+export interface MedianReport {
+  readonly median: number;
+  /** The median absolute deviation from the median. */
+  readonly deviation: number;
+  /** Counts far from the median, the farthest first. */
+  readonly far: readonly Excess[];
+}
+
+/** Makes the median absolute deviation of a normal distribution equal to its standard deviation. */
+const MAD_SCALE = 1.4826;
+const FAR_DEVIATIONS = 3;
+
+/**
+ * Which counts are far from the median: more than three scaled median absolute deviations (Hampel's rule). One extreme value moves neither
+ * the median nor this deviation, unlike the mean and the skewness.
+ */
+export function farFromMedian(counts: ReadonlyMap<string, number>): MedianReport {
+  const center = median([...counts.values()]);
+  const deviation = median([...counts.values()].map((count) => Math.abs(count - center)));
+  const distance = (count: number): number => Math.abs(count - center);
+  const far = [...counts]
+    .map(([name, count]) => ({ name, count }))
+    .filter(({ count }) => distance(count) > FAR_DEVIATIONS * MAD_SCALE * deviation)
+    .toSorted((a, b) => distance(b.count) - distance(a.count) || (a.name < b.name ? -1 : 1));
+  return { median: center, deviation, far };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }

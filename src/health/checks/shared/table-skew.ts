@@ -1,18 +1,19 @@
 import type { CheckOutcome } from '../../check.ts';
 import type { Assignment, ClusterSnapshot, Instance, ServerLoad, TableSnapshot } from '../../snapshot.ts';
 import { counted, enabledTables, entityFinding, Findings, instancesOf, rounded } from './findings.ts';
-import { eligibleServers } from './server-loads.ts';
-import { exceedsAverage } from './statistics.ts';
+import { groupNote, serverGroups, type ServerGroups } from './server-groups.ts';
+import { serversWithTag } from './server-loads.ts';
+import { exceedsAverage, type ExcessLimits } from './statistics.ts';
 
 /** What is counted on each server of a table, and the limits. */
 export interface TableSkewMeasure {
   /** Singular noun of what is counted. */
   readonly noun: string;
-  readonly onServer: (load: ServerLoad) => number;
+  readonly load: keyof ServerLoad;
   readonly inTable: (assignment: Assignment) => number;
   /** Tables with this count or fewer are not examined. */
   readonly minimum: number;
-  readonly maxExcessPercent: number;
+  readonly limits: ExcessLimits;
 }
 
 /** The outcome of a check that compares the servers of each table with their average. */
@@ -23,9 +24,9 @@ export function tableSkewOutcome(snapshot: ClusterSnapshot, measure: TableSkewMe
     // A dimension table is on every server of its tenant.
     if (!table.config.isDimension) examineTable(table, instances ?? [], { snapshot, measure, findings });
   }
-  const { noun, minimum, maxExcessPercent } = measure;
+  const { noun, minimum, limits } = measure;
   return findings.outcome({
-    pass: `no server exceeds the average ${noun} count of a table by more than ${maxExcessPercent} %`,
+    pass: `no server exceeds the average ${noun} count of a table by more than ${limits.maxExcessPercent} %`,
     fail: (count) => `${counted(count, 'table')} ${count === 1 ? 'is' : 'are'} unevenly distributed over servers`,
     notApplicable: `not applicable: no enabled table has more than ${minimum} ${noun}s`,
   });
@@ -40,41 +41,55 @@ function examineTable(
   const assignment = findings.value(table.assignment, 'table', table.name, 'its ideal state');
   if (assignment === undefined || measure.inTable(assignment) <= measure.minimum) return;
   findings.examined();
-  const counts = new Map<string, number>();
-  for (const server of comparedServers(table, instances, snapshot)) {
-    const load = assignment.servers.get(server);
-    counts.set(server, load === undefined ? 0 : measure.onServer(load));
+  const groups = comparedServers(table, instances, { snapshot, load: measure.load, loads: assignment.servers });
+  for (const [group, servers] of groups) {
+    const counts = new Map([...servers].map((server) => [server, assignment.servers.get(server)?.[measure.load] ?? 0]));
+    const { mean, limit, exceeding } = exceedsAverage(counts, measure.limits);
+    const first = exceeding[0];
+    if (first === undefined) continue;
+    const others = exceeding.length > 1 ? `; ${counted(exceeding.length - 1, 'more server')} above the limit` : '';
+    const observed = counted(first.count, measure.noun);
+    const message = `\`${first.name}\` hosts ${observed} of the table; the average over ${counted(counts.size, 'server')}${groupNote(groups, group)} is ${rounded(mean)}${others}`;
+    findings.add(entityFinding('table', table.name, message, observed, `at most ${rounded(limit)}`));
+    // One finding for each table.
+    return;
   }
-  const { mean, limit, exceeding } = exceedsAverage(counts, measure.maxExcessPercent);
-  const first = exceeding[0];
-  if (first === undefined) return;
-  const others = exceeding.length > 1 ? `; ${counted(exceeding.length - 1, 'more server')} above the limit` : '';
-  const observed = counted(first.count, measure.noun);
-  const message = `\`${first.name}\` hosts ${observed} of the table; the average over ${counted(counts.size, 'server')} is ${rounded(mean)}${others}`;
-  findings.add(entityFinding('table', table.name, message, observed, `at most ${rounded(limit)}`));
 }
 
 /**
- * The servers over which the average is taken: those of the table's stored instance partitions if it has any, else the enabled servers
- * of its tenant; in both cases also every server that hosts a segment of the table.
+ * The servers over which averages are taken: those of the table's stored instance partitions if it has any, else the enabled servers of
+ * its tenant, in the groups of `serverGroups`; in both cases also every server that hosts a counted segment of the table.
  */
 function comparedServers(
   table: TableSnapshot,
   instances: readonly Instance[],
-  snapshot: ClusterSnapshot,
-): ReadonlySet<string> {
-  const servers = new Set(serversOfPartitions(table, snapshot));
-  if (servers.size === 0) for (const server of eligibleServers(table, instances)) servers.add(server);
-  if (table.assignment.ok) for (const server of table.assignment.value.servers.keys()) servers.add(server);
-  return servers;
+  context: { snapshot: ClusterSnapshot; load: keyof ServerLoad; loads: Assignment['servers'] },
+): ServerGroups {
+  const { snapshot, load, loads } = context;
+  const hosts = [...loads].filter(([, counts]) => counts[load] > 0).map(([server]) => server);
+  if (load === 'consuming') {
+    const stored = serversOfPartitions(table, snapshot, ['CONSUMING']);
+    const tags = new Set(table.config.consumingTag === undefined ? [] : [table.config.consumingTag]);
+    const eligible = stored.size > 0 ? stored : serversWithTag(instances, tags);
+    return new Map([['consuming segments', new Set([...eligible, ...hosts])]]);
+  }
+  const groups = serverGroups([table], instances, hosts);
+  const stored = serversOfPartitions(table, snapshot, ['OFFLINE', 'CONSUMING', 'COMPLETED']);
+  if (stored.size === 0) return groups;
+  const tiers = new Set(serversWithTag(instances, new Set(table.config.tierTags)));
+  const counted = new Set([...stored, ...hosts, ...tiers]);
+  return new Map([...groups].map(([group, servers]) => [group, servers.intersection(counted)]));
 }
 
-/** The servers of the table's stored instance partitions, whose names are `<table>_<OFFLINE|CONSUMING|COMPLETED>`. */
-function serversOfPartitions(table: TableSnapshot, { instancePartitions }: ClusterSnapshot): string[] {
-  if (!instancePartitions.ok) return [];
-  const suffixes = table.type === 'OFFLINE' ? ['OFFLINE'] : ['CONSUMING', 'COMPLETED'];
-  const names = new Set(suffixes.map((suffix) => `${table.rawName}_${suffix}`));
-  return instancePartitions.value
-    .filter((partitions) => names.has(partitions.name))
-    .flatMap((partitions) => [...partitions.servers.values()].flat());
+/** The servers of the table's stored instance partitions, whose names are `<table>_<suffix>`. */
+function serversOfPartitions(
+  { rawName, type }: TableSnapshot,
+  { instancePartitions }: ClusterSnapshot,
+  suffixes: readonly string[],
+): ReadonlySet<string> {
+  if (!instancePartitions.ok) return new Set();
+  const own = suffixes.filter((suffix) => (suffix === 'OFFLINE') === (type === 'OFFLINE'));
+  const names = new Set(own.map((suffix) => `${rawName}_${suffix}`));
+  const partitions = instancePartitions.value.filter(({ name }) => names.has(name));
+  return new Set(partitions.flatMap(({ servers }) => [...servers.values()].flat()));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exceedsAverage, skewness } from '../../../../../src/health/checks/shared/statistics.ts';
+import { exceedsAverage, farFromMedian, skewness } from '../../../../../src/health/checks/shared/statistics.ts';
 
 const counts = (...values: number[]) => new Map(values.map((value, i) => [`s${i}`, value]));
 
@@ -16,11 +16,45 @@ describe('exceeds 50 % of the average', () => {
     { is: 'a limit that no binary fraction is', values: [3, 1, 2, 2, 2, 2, 2, 2, 2], exceeding: [] },
     { is: 'two that exceed, the larger first', values: [9, 10, 0, 0, 0, 0], exceeding: ['s1', 's0'] },
   ])('$is', ({ values, exceeding }) => {
-    expect(exceedsAverage(counts(...values), 50).exceeding.map(({ name }) => name)).toEqual(exceeding);
+    const limits = { maxExcessPercent: 50, minExcess: 0 };
+    expect(exceedsAverage(counts(...values), limits).exceeding.map(({ name }) => name)).toEqual(exceeding);
   });
 
   it('has mean and limit', () => {
-    expect(exceedsAverage(counts(3, 1), 50)).toMatchObject({ mean: 2, limit: 3 });
+    expect(exceedsAverage(counts(3, 1), { maxExcessPercent: 50, minExcess: 0 })).toMatchObject({ mean: 2, limit: 3 });
+    expect(exceedsAverage(counts(3, 1), { maxExcessPercent: 50, minExcess: 4 })).toMatchObject({ mean: 2, limit: 6 });
+  });
+});
+
+describe('exceeds the average by more than the absolute floor', () => {
+  it.each([
+    // 11 segments on 10 servers: one server must have two of them.
+    { is: 'the best possible distribution', values: [2, 1, 1, 1, 1, 1, 1, 1, 1, 1], minExcess: 1, exceeding: [] },
+    { is: 'the same without a floor', values: [2, 1, 1, 1, 1, 1, 1, 1, 1, 1], minExcess: 0, exceeding: ['s0'] },
+    { is: 'exactly the floor', values: [3, 1, 2, 2], minExcess: 1, exceeding: [] },
+    { is: 'more than the floor', values: [3, 0, 0], minExcess: 1, exceeding: ['s0'] },
+    { is: 'a higher floor', values: [30, 0, 0], minExcess: 20, exceeding: [] },
+  ])('$is', ({ values, minExcess, exceeding }) => {
+    const report = exceedsAverage(counts(...values), { maxExcessPercent: 50, minExcess });
+    expect(report.exceeding.map(({ name }) => name)).toEqual(exceeding);
+  });
+});
+
+describe('far from the median', () => {
+  it.each([
+    { is: 'nothing', values: [], expected: { median: 0, deviation: 0, far: [] } },
+    { is: 'even', values: [1, 2, 3, 4], expected: { median: 2.5, deviation: 1, far: [] } },
+    // The mean of 23 lies far from all of them; the median does not move.
+    { is: 'one extreme', values: [9, 10, 11, 100, 10, 9, 11], expected: { median: 10, deviation: 1 } },
+    { is: 'equal but one', values: [5, 5, 5, 6], expected: { median: 5, deviation: 0 } },
+  ])('$is', ({ values, expected }) => {
+    expect(farFromMedian(counts(...values))).toMatchObject(expected);
+  });
+
+  it('names the farthest first, on both sides', () => {
+    const far = (...values: number[]) => farFromMedian(counts(...values)).far.map(({ name }) => name);
+    expect(far(9, 10, 11, 100, 10, 9, 11, -500)).toEqual(['s7', 's3']);
+    expect(far(5, 5, 5, 6)).toEqual(['s3']);
   });
 });
 
