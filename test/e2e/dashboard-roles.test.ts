@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, startBrowser, visit } from '../support/browser.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
@@ -127,6 +127,132 @@ describe('the header', () => {
     await expect.poll(() => page.title()).toBe('Health · production · olap-warden');
     const colour = "getComputedStyle(document.querySelector('.where')).backgroundColor";
     expect(await page.evaluate<string>(colour)).toBe('rgb(179, 38, 30)');
+    await page.context().close();
+  });
+});
+
+describe('the form that grants access', () => {
+  /** Presses a control as a user does, and counts it. */
+  class Clicks {
+    count = 0;
+    async on(target: Locator): Promise<void> {
+      this.count++;
+      await target.click();
+    }
+    /** Opening a list and choosing are two clicks. */
+    async select(target: Locator, value: string): Promise<void> {
+      this.count += 2;
+      await target.selectOption(value);
+    }
+  }
+
+  it('lets a group read a table until Friday, with a token for its app, in at most 8 clicks', async () => {
+    const { page, problems } = await visit(browser, gateway.url, '/ui/access');
+    await page.route(/\/tables$/, (route) => route.fulfill({ json: { tables: ['customers', 'orders'] } }));
+    await signIn(page, gateway.token);
+    const clicks = new Clicks();
+    await clicks.on(page.getByRole('link', { name: 'Grant' }));
+    await page.getByRole('heading', { name: 'Grant access to tables' }).waitFor();
+    await expect
+      .poll(() => page.evaluate<string>('document.activeElement.labels?.[0]?.textContent ?? ""'))
+      .toBe('Subject');
+    await page.keyboard.type('analysts', { delay: 20 });
+    await clicks.select(page.getByLabel('Subject is'), 'group');
+    await clicks.on(page.getByRole('textbox', { name: 'Tables' }));
+    await page.keyboard.type('ord', { delay: 20 });
+    await page.getByRole('button', { name: 'Add orders' }).waitFor();
+    await page.keyboard.press('Enter');
+    await clicks.on(page.getByRole('button', { name: 'Friday' }));
+    await clicks.on(page.getByLabel(/Also create a service token/));
+    const policy = JSON.parse((await page.locator('#grant-policy').textContent()) ?? '') as object;
+    await clicks.on(page.getByRole('button', { name: 'Grant', exact: true }));
+    const dialog = page.getByRole('dialog', { name: 'New token' });
+    const bearer = (await dialog.locator('pre').textContent()) ?? '';
+    expect(clicks.count).toBeLessThanOrEqual(8);
+    await dialog.getByRole('button', { name: 'I have saved it' }).click();
+    await page.getByText('analysts may read orders until').waitFor();
+    expect(problems).toEqual([]);
+
+    // What the form showed is what exists, and both subjects have it until the end of Friday.
+    const stored = await gateway.call('GET', `${RBAC}/policies/srn2:policy%23analysts-read-orders`);
+    expect(((await stored.json()) as { policyDocument: object }).policyDocument).toEqual(policy);
+    const assignments = (await (
+      await gateway.call('GET', `${RBAC}/roles/srn2:role%23analysts-read-orders/assignments`)
+    ).json()) as { subject: string; subjectType: string; expiresAt: string }[];
+    expect(assignments.map(({ subjectType }) => subjectType).toSorted()).toEqual(['group', 'service-token']);
+    for (const { expiresAt } of assignments) {
+      const end = new Date(expiresAt);
+      expect([end.getDay(), end.getHours(), end.getMinutes()]).toEqual([5, 23, 59]);
+      expect(end.getTime() - Date.now()).toBeLessThan(7 * 86_400_000);
+    }
+    const who = await gateway.call('GET', `${RBAC}/whoami`, undefined, { authorization: `Bearer ${bearer}` });
+    expect(((await who.json()) as { roles: { name: string }[] }).roles.map(({ name }) => name)).toEqual([
+      'analysts-read-orders',
+    ]);
+    await page.context().close();
+  });
+
+  it('continues after a step that failed, and creates nothing twice', async () => {
+    const { page } = await visit(browser, gateway.url, '/ui/access?tab=grant');
+    await signIn(page, gateway.token);
+    await page.getByLabel('Subject', { exact: true }).fill('ada@example.com');
+    await page.getByRole('textbox', { name: 'Tables' }).fill('sales*');
+    await page.keyboard.press('Enter');
+    await page.getByLabel(/^manage/).check();
+    await page.route(/attach-policy$/, (route) => route.fulfill({ status: 503, json: { message: 'no contact' } }));
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
+    await page.getByText('no contact').waitFor();
+    await page.getByText(/The policy ada-manage-sales and the role exist already/).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Tables' }).isDisabled()).toBe(true);
+    await page.unroute(/attach-policy$/);
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
+    await page.getByText('ada@example.com may manage sales*').waitFor();
+    const held = await gateway.call('GET', `${RBAC}/roles/srn2:role%23ada-manage-sales/policies`);
+    expect(((await held.json()) as { name: string }[]).map(({ name }) => name)).toEqual(['ada-manage-sales']);
+    await page.context().close();
+  });
+});
+
+describe('who can', () => {
+  it('decides for several subjects of one person, also from the address, and names a token by its description', async () => {
+    const { page } = await visit(browser, gateway.url, '/ui/who-can');
+    await signIn(page, gateway.token);
+    await gateway.call('POST', `${RBAC}/roles/srn2:role%23health-reader/create-assignment`, {
+      subjectType: 'group',
+      subject: 'on-call',
+    });
+    await page.getByLabel('Subject', { exact: true }).fill('bob@example.com');
+    await page.getByLabel('Action', { exact: true }).fill('GetHealth');
+    await page.getByLabel('Resource', { exact: true }).fill('srn2:cluster#*');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.locator('.decision').getByText('DENY').waitFor();
+    await page.getByRole('button', { name: 'And another subject' }).click();
+    await page.getByLabel('Subject is').selectOption('group');
+    await page.getByLabel('Subject', { exact: true }).fill('on-call');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.locator('.decision').getByText('ALLOW').waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Remove user-email bob@example.com' }).waitFor();
+    await page.locator('.decision').getByText('ALLOW').waitFor();
+
+    const { accessKey } = await tokenWith('health-reader');
+    await page.getByLabel('Subject is').selectOption('service-token');
+    await page.getByLabel('Subject', { exact: true }).fill(accessKey);
+    await page.getByText('Token: narrow').waitFor();
+    await page.context().close();
+  });
+
+  it('answers who may do another action than Query on another resource than a table', async () => {
+    const { page } = await visit(browser, gateway.url, '/ui/who-can');
+    await signIn(page, gateway.token);
+    await page.getByLabel('Action to look up').fill('DeleteTable');
+    await page.getByLabel('Resource to look up').fill('srn2:table#orders');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('region', { name: 'Roles that allow it' }).getByText('cluster-admin').first().waitFor();
+    await page.getByLabel('Action to look up').fill('DeleteRole');
+    await page.getByLabel('Resource to look up').fill('srn2:role#analysts');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('region', { name: 'Roles that allow it' }).getByText('rbac-admin').first().waitFor();
     await page.context().close();
   });
 });

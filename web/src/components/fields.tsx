@@ -1,5 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { call, rbac } from '../lib/api.ts';
+import type { ServiceToken } from '../lib/types.ts';
+import { useData } from '../lib/use-data.ts';
 import { BusyButton } from './basics.tsx';
 
 /** A form field with a label above and a hint below. */
@@ -31,10 +34,15 @@ export function TextField(props: {
   type?: 'password' | 'datetime-local';
   required?: boolean;
   autoFocus?: boolean;
-  /** Suggested values. */
-  choices?: readonly string[];
+  /** Suggested values, each with an explanation. */
+  choices?: readonly Option[];
 }): JSX.Element {
   const listId = useId();
+  const input = useRef<HTMLInputElement>(null);
+  // The attribute has an effect only while a page loads and when a dialog opens.
+  useEffect(() => {
+    if (props.autoFocus) input.current?.focus();
+  }, []);
   return (
     <Field label={props.label} hint={props.hint}>
       {(id, hintId) => {
@@ -45,6 +53,7 @@ export function TextField(props: {
           spellcheck: false,
           required: props.required === true,
           autoFocus: props.autoFocus === true,
+          ref: input,
           value: props.value,
           onInput: (event: { currentTarget: HTMLInputElement }) => props.onChange(event.currentTarget.value),
         } as const;
@@ -55,8 +64,8 @@ export function TextField(props: {
           <>
             <input {...common} type="text" list={listId} />
             <datalist id={listId}>
-              {props.choices.map((choice) => (
-                <option key={choice} value={choice} />
+              {props.choices.map(({ value, label }) => (
+                <option key={value} value={value} label={label} />
               ))}
             </datalist>
           </>
@@ -70,6 +79,9 @@ export interface Option {
   readonly value: string;
   readonly label: string;
 }
+
+/** Options without an explanation. */
+export const optionsOf = (values: readonly string[]): Option[] => values.map((value) => ({ value, label: value }));
 
 export function SelectField(props: {
   label: string;
@@ -104,7 +116,6 @@ const SUBJECT_HINTS: Readonly<Record<string, string>> = {
   'user-email': 'E-mail address',
   group: 'Name of the group',
   domain: 'Such as example.com',
-  'service-token': 'Access key',
 };
 
 export interface Subject {
@@ -114,8 +125,31 @@ export interface Subject {
 
 export const NO_SUBJECT: Subject = { subjectType: 'user-email', subject: '' };
 
+/** An access key, with the descriptions of the tokens that the caller may see. */
+function AccessKeyField(props: { value: string; onChange: (value: string) => void }): JSX.Element {
+  const tokens = useData('tokens', (signal) => call<ServiceToken[]>(rbac('/service-tokens'), { signal }));
+  const choices = (tokens.value ?? []).flatMap(({ accessKey, description }) =>
+    accessKey === undefined ? [] : [{ value: accessKey, label: description }],
+  );
+  const chosen = choices.find(({ value }) => value === props.value)?.label ?? '';
+  return (
+    <TextField
+      label="Subject"
+      hint={chosen === '' ? 'Access key' : `Token: ${chosen}`}
+      required
+      choices={choices}
+      {...props}
+    />
+  );
+}
+
 /** Fields for a subject: kind and name. */
-export function SubjectFields(props: { value: Subject; onChange: (value: Subject) => void }): JSX.Element {
+export function SubjectFields(props: {
+  value: Subject;
+  onChange: (value: Subject) => void;
+  /** Whether the name has the focus at first. */
+  autoFocus?: boolean;
+}): JSX.Element {
   const { value, onChange } = props;
   const hint = SUBJECT_HINTS[value.subjectType];
   return (
@@ -126,13 +160,18 @@ export function SubjectFields(props: { value: Subject; onChange: (value: Subject
         onChange={(subjectType) => onChange({ ...value, subjectType })}
         options={SUBJECT_KINDS}
       />
-      <TextField
-        label="Subject"
-        {...(hint !== undefined && { hint })}
-        required
-        value={value.subject}
-        onChange={(subject) => onChange({ ...value, subject })}
-      />
+      {value.subjectType === 'service-token' ? (
+        <AccessKeyField value={value.subject} onChange={(subject) => onChange({ ...value, subject })} />
+      ) : (
+        <TextField
+          label="Subject"
+          {...(hint !== undefined && { hint })}
+          required
+          autoFocus={props.autoFocus === true}
+          value={value.subject}
+          onChange={(subject) => onChange({ ...value, subject })}
+        />
+      )}
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { Link } from '../components/basics.tsx';
 import { useLocation } from '../lib/router.ts';
 import { AssignmentsTab } from './access/assignments.tsx';
+import { GrantTab } from './access/grant.tsx';
 import { PoliciesTab } from './access/policies.tsx';
 import { ReviewTab } from './access/review.tsx';
 import { RolesTab } from './access/roles.tsx';
@@ -13,6 +14,7 @@ const TABS = [
   { id: 'assignments', label: 'Assignments', body: AssignmentsTab },
   { id: 'tokens', label: 'Service tokens', body: TokensTab },
   { id: 'review', label: 'Review', body: ReviewTab },
+  { id: 'grant', label: 'Grant', body: GrantTab },
 ] as const;
 
 export function AccessPage(): JSX.Element {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, BusyButton, ErrorNote, Form, Link, Until } from '../components/basics.tsx';
-import { NO_SUBJECT, SubjectFields, TextField, type Subject } from '../components/fields.tsx';
+import { NO_SUBJECT, optionsOf, SubjectFields, TextField, type Subject } from '../components/fields.tsx';
 import { Table } from '../components/table.tsx';
 import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
@@ -9,7 +9,8 @@ import { setQuery, useLocation } from '../lib/router.ts';
 import type { Policy, SimulatedDecision, WhoCan } from '../lib/types.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
-import { COMMON_ACTIONS } from './access/policy-assist.ts';
+import { Also, bySubjectType, subjectsOf, textOf } from './who-can/subjects.tsx';
+import { COMMON_ACTIONS, RESOURCES } from './access/policy-assist.ts';
 
 const TABLE = 'srn2:table#';
 /** Further matching policies are shown without their text. */
@@ -78,12 +79,19 @@ interface TextInput {
 }
 
 function ActionField(props: TextInput & { readonly hint: string }): JSX.Element {
-  return <TextField {...props} required choices={COMMON_ACTIONS} />;
+  return <TextField {...props} required choices={optionsOf(COMMON_ACTIONS)} />;
 }
 
 function ResourceField({ tables, ...input }: TextInput & { readonly tables: readonly string[] }): JSX.Element {
-  const choices = tables.map((name) => TABLE + name);
-  return <TextField {...input} hint="Such as srn2:table#events" required choices={choices} />;
+  const choices = optionsOf([...RESOURCES, ...tables.map((name) => TABLE + name)]);
+  return (
+    <TextField
+      {...input}
+      hint="Such as srn2:table#events, srn2:role#analysts or srn2:cluster#*"
+      required
+      choices={choices}
+    />
+  );
 }
 
 function Ask(props: { tables: readonly string[] }): JSX.Element {
@@ -92,13 +100,14 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
     subjectType: query.get('type') ?? NO_SUBJECT.subjectType,
     subject: query.get('subject') ?? '',
   });
+  const [also, setAlso] = useState<readonly Subject[]>(() => subjectsOf(query.get('also')));
   const [action, setAction] = useState(query.get('action') ?? 'Query');
   const [resource, setResource] = useState(query.get('resource') ?? TABLE);
   const [answer, setAnswer] = useState<{ decision: SimulatedDecision; policies: ReadonlyMap<string, Policy> }>();
   const { error, attempt } = useChange();
   const ask = async (): Promise<void> => {
-    setQuery({ type: subject.subjectType, subject: subject.subject, action, resource });
-    const subjectTypeToSubject = { [subject.subjectType]: subject.subject };
+    setQuery({ type: subject.subjectType, subject: subject.subject, also: textOf(also), action, resource });
+    const subjectTypeToSubject = bySubjectType([subject, ...also]);
     const body = { subjectTypeToSubject, resourceSrn2String: resource, action };
     await attempt(async () => {
       const decision = await call<SimulatedDecision>(rbac('/simulate-access'), { method: 'POST', body });
@@ -107,7 +116,7 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
   };
   // A URL with a complete question shows the answer at once.
   useEffect(() => {
-    if (subject.subject !== '' && query.has('resource')) void ask();
+    if ((subject.subject !== '' || also.length > 0) && query.has('resource')) void ask();
   }, []);
   return (
     <section class="card" aria-labelledby="ask">
@@ -116,10 +125,26 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
         <SubjectFields value={subject} onChange={setSubject} />
         <ActionField label="Action" hint="Such as Query or GetHealth" value={action} onChange={setAction} />
         <ResourceField label="Resource" tables={props.tables} value={resource} onChange={setResource} />
-        <BusyButton class="primary" type="submit" onPress={ask} disabled={subject.subject === '' || action === ''}>
+        <BusyButton
+          class="primary"
+          type="submit"
+          onPress={ask}
+          disabled={(subject.subject === '' && also.length === 0) || action === ''}
+        >
           Check
         </BusyButton>
+        <button
+          type="button"
+          disabled={subject.subject === ''}
+          onClick={() => {
+            setAlso([...also.filter((other) => textOf([other]) !== textOf([subject])), subject]);
+            setSubject({ ...subject, subject: '' });
+          }}
+        >
+          And another subject
+        </button>
       </Form>
+      <Also subjects={also} onChange={setAlso} />
       <ErrorNote message={error} />
       {answer && (
         <div role="status">

@@ -45,7 +45,7 @@ export const COMMON_ACTIONS = [
   'EscalatePolicy',
   '*',
 ];
-const RESOURCES = [
+export const RESOURCES = [
   'srn2:table#',
   'srn2:cluster#*:table#*',
   'srn2:cluster#*',

@@ -23,11 +23,16 @@ import { ManagedNote, MasterDetail } from './master-detail.tsx';
 import { NewDialog } from './new-resource.tsx';
 
 /** Shows the new token, which is not shown again. Escape does not close the dialog. */
-function CreatedToken(props: { token: NewServiceToken; onClose: () => void }): JSX.Element {
+export function CreatedToken(props: {
+  token: NewServiceToken;
+  /** Whether it has a role already. */
+  assigned?: boolean;
+  onClose: () => void;
+}): JSX.Element {
   const { token, onClose } = props;
   return (
     <Dialog title="New token">
-      <p>Copy the token now: it is not shown again. Assign a role to it before use.</p>
+      <p>Copy the token now: it is not shown again.{!props.assigned && ' Assign a role to it before use.'}</p>
       <pre class="secret">{token.bearerToken}</pre>
       <div class="row">
         <CopyButton text={token.bearerToken} label="Copy token" />
