@@ -130,11 +130,21 @@ export class Directory implements Authorizer {
    */
   grantsLasting(principal: Principal, until: number): GrantSet | undefined {
     const { roles, validUntil } = this.heldRoles(principal);
-    const spec = principal.kind === 'service-token' ? this.#store.get('ServiceToken', principal.id)?.spec : undefined;
-    const ends = spec === undefined ? Infinity : expiryOf(spec);
+    const ends = this.tokenExpiry(principal);
     if (Math.min(validUntil, ends) >= until) return undefined;
     const lasting = ends < until ? [] : roles.filter((role) => this.roleExpiry(principal, role) >= until);
     return this.#engine.simulatedGrants(lasting, undefined);
+  }
+
+  /** When a service token expires: milliseconds since the epoch; Infinity if it does not, and for other principals. */
+  tokenExpiry({ kind, id }: Principal): number {
+    const spec = kind === 'service-token' ? this.#store.get('ServiceToken', id)?.spec : undefined;
+    return spec === undefined ? Infinity : expiryOf(spec);
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#clock.now();
   }
 
   /** The subjects by which the principal has its roles. */

@@ -118,13 +118,15 @@ const accessAlerts = [
   {
     alert: 'OlapAccessExpiring',
     // Only the leader exports it; the value of the last one is used until the next one is scraped.
-    expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_role_assignment_subjects_expiring[5m])) > 0`,
+    expr: ['role_assignment_subjects', 'service_tokens']
+      .map((what) => `max ${ANY_PROCESS} (last_over_time(olap_warden_${what}_expiring[5m])) > 0`)
+      .join(' or '),
     for: '5m',
     labels: { severity: 'info', category: 'access' },
     annotations: {
-      summary: 'Subjects of role assignments lose their role within 24 hours',
+      summary: 'Subjects lose a role, or service tokens expire, within 24 hours',
       description:
-        'At least one assignment has an `expiresAt` within 24 hours. Renew it if the access is still needed: the page Access review of the dashboard and the Events AssignmentExpiring name the subjects.',
+        'At least one assignment or service token has an `expiresAt` within 24 hours. Renew it if the access is still needed: the page Access review of the dashboard and the Events AssignmentExpiring and Expiring name them.',
       runbook_url: 'https://github.com/olap-warden/olap-warden/blob/main/docs/rbac.md#access-expires-soon',
     },
   },

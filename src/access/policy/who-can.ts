@@ -10,7 +10,7 @@ export interface GrantingRole {
   readonly role: string;
   /** The first deciding statement of the role. */
   readonly by: MatchedStatement;
-  /** Milliseconds since the epoch; Infinity if the assignment does not expire. */
+  /** Of the assignment or, if that is earlier, of the service token: milliseconds since the epoch, or Infinity. */
   readonly expiry: number;
 }
 
@@ -55,12 +55,14 @@ export async function whoCan(directory: Directory, request: WhoCanRequest): Prom
   let total = 0;
   for (const subject of directory.assignedSubjects()) {
     const principal = asPrincipal(directory, subject);
+    const ends = directory.tokenExpiry(principal);
+    if (!(ends > directory.now())) continue;
     const decision = await decide(directory.existingRolesOf(principal));
     if (!decision.allowed) continue;
     total += 1;
     if (granted.length >= request.limit) continue;
     const roles = [...firstByRole(decision)].map(([role, by]) => {
-      return { role, by, expiry: directory.roleExpiry(principal, role) };
+      return { role, by, expiry: Math.min(ends, directory.roleExpiry(principal, role)) };
     });
     granted.push({ subject, roles });
   }

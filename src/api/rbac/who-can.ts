@@ -57,7 +57,8 @@ const WhoCanAnswer = Type.Object(
         ),
         ...deciding,
         expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-          description: 'Expiry time of the assignment, ISO 8601 with offset; null if it does not expire.',
+          description:
+            'Expiry time of the assignment, or of the service token if that is earlier, ISO 8601 with offset; null if neither expires.',
         }),
       }),
       {

@@ -5,7 +5,7 @@ import type { Properties } from '../../config/properties.ts';
 import { healthMetrics, type ReportedHealth } from '../../health/metrics.ts';
 import type { CheckState } from '../../health/report.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
-import { observeExpiries } from '../../operator/expiry-metrics.ts';
+import { observeExpiries, type Expiring } from '../../operator/expiry-metrics.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
 import { activeReports } from '../../operator/health-reports.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
@@ -55,7 +55,8 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
     ],
     ...(transport && { transport }),
   });
-  observeExpiries(registry, () => (operator.isLeader() ? store.list('RoleAssignment') : undefined), systemClock);
+  const expiring = (): Expiring => ({ assignments: store.list('RoleAssignment'), tokens: store.list('ServiceToken') });
+  observeExpiries(registry, () => (operator.isLeader() ? expiring() : undefined), systemClock);
   closers.defer('operator', () => operator.stop());
   return operator;
 }

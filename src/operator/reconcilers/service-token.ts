@@ -9,6 +9,7 @@ import { READY, type Outcome } from '../outcome.ts';
 import type { Action, Plan, PlannedStatus, StatusOf } from '../plan.ts';
 import type { ReconcileContext, Reconciler, Subject } from '../reconciler.ts';
 import { isOwnedBy, ownerName, readMarks, readTokenSecret, secretNotOwned } from '../token-secret.ts';
+import { EXPIRY_NOTICE_MS } from './assignment-expiry.ts';
 import { issueToken, type Issue } from './token-issue.ts';
 import { observeSecrets, type ObservedSecrets, type SecretOwnership } from './token-secrets.ts';
 
@@ -171,7 +172,9 @@ function statusOf(
   const { hashes, note } = issue;
   const assigned = lifetime.assignedForMs > 0;
   const outcome = foreign === undefined ? tokenOutcome(object, hashes, assigned, now) : secretNotOwned(foreign);
-  const noted = note === undefined ? outcome : { ...outcome, message: `${outcome.message}; ${note}` };
+  const expiring = outcome.class === 'ready' && lifetime.expiresInMs <= EXPIRY_NOTICE_MS;
+  const named = expiring ? expiringSoon(object) : outcome;
+  const noted = note === undefined ? named : { ...named, message: `${named.message}; ${note}` };
   const expired = lifetime.expiresInMs <= 0;
   const state = assigned && hashes ? 'Active' : 'Unassigned';
   return {
@@ -216,6 +219,12 @@ const EXPIRED: Outcome = {
   message: 'the token has expired: set a later spec.expiresAt, or delete the ServiceToken',
 };
 
+/** Of a token that is still accepted. The change of the reason is recorded as an Event. */
+function expiringSoon({ spec }: ServiceToken): Outcome {
+  const message = `the token is valid and has a role; it expires at ${spec.expiresAt}, within 24 hours: set a later spec.expiresAt if it is still needed`;
+  return { ...READY, reason: 'Expiring', message };
+}
+
 /** A rotation request is fulfilled once a token exists, unless the rotation waits. */
 function rotation(
   object: ServiceToken,
@@ -252,14 +261,15 @@ function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, ass
   };
 }
 
-/** The next change by time: the end of the token, of its last assignment, of a previous token or of the time for the REST interface; or the next read of the Secret. */
+/** The next change by time: the end of the token or the notice before it, of its last assignment, of a previous token or of the time for the REST interface; or the next read of the Secret. */
 function requeue(
   lifetime: Lifetime,
   hashes: TokenHashes | undefined,
   object: ServiceToken,
   now: number,
 ): { requeueAfterMs?: number } {
-  const times = [lifetime.expiresInMs, lifetime.assignedForMs, lifetime.checkMs];
+  const { expiresInMs } = lifetime;
+  const times = [expiresInMs, expiresInMs - EXPIRY_NOTICE_MS, lifetime.assignedForMs, lifetime.checkMs];
   for (const { validUntil } of hashes?.previousHashes ?? []) times.push(Date.parse(validUntil) - now);
   if (!hashes) times.push(REST_GRACE_MS - ageMs(object, now));
   const next = times.filter((ms) => ms > 0 && Number.isFinite(ms)).sort((a, b) => a - b)[0];

@@ -576,6 +576,12 @@ describe('the last administrator', () => {
       ({ stderr }) => stderr === '',
     );
     expect(silent.code).toBe(0);
+    // Another assignment has the same subject without an expiry: each of the two can get one, or be deleted.
+    const grace = { type: 'user-email', name: 'grace' };
+    expect(await admitted(alice, admin('second', grace))).toContain('"RoleAssignment"');
+    const ending = admin('first', { ...grace, expiresAt: '2030-01-01T00:00:00Z' });
+    expect(await admitted(alice, ending, '--dry-run=server')).toContain('"RoleAssignment"');
+    expect(await kubectl(alice, ...removal, '--dry-run=server')).toMatchObject({ code: 0, stderr: '' });
     const denied = await kubectl(carol, ...removal);
     expect(denied.stderr).toContain('you need the verb assign on roles.olapwarden.io `system-admin`');
     await count(1);

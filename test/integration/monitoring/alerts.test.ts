@@ -213,30 +213,33 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
-  it('fire while access expires within a day, and not for each new leader again', async () => {
-    const rule = rules.find(({ alert }) => alert === 'OlapAccessExpiring');
-    if (rule === undefined) throw new Error('the alert is missing');
-    const of = (operator: string, values: string) => ({
-      series: `olap_warden_role_assignment_subjects_expiring{namespace="olap",instance="${operator}",pod="${operator}"}`,
-      values,
-    });
-    const fires = firing(rule, true, { namespace: 'olap' });
-    const quiet = (eval_time: string) => ({ ...fires, eval_time, exp_alerts: [] });
-    const output = await promtoolTest([
-      {
-        interval: '30s',
-        // From minute 10 on one subject; another leader takes over at minute 20; renewed at minute 40.
-        input_series: [of('a', '0x19 1x20 stale'), of('b', '_x42 1x37 0x60')],
-        alert_rule_test: [
-          quiet('9m'),
-          quiet('14m'),
-          ...['16m', '21m', '22m', '26m', '39m'].map((eval_time) => Object.assign({}, fires, { eval_time })),
-          quiet('50m'),
-        ],
-      },
-    ]);
-    expect(output).toContain('SUCCESS');
-  });
+  it.each(['role_assignment_subjects', 'service_tokens'])(
+    'fire while %s expire within a day, and not for each new leader again',
+    async (what) => {
+      const rule = rules.find(({ alert }) => alert === 'OlapAccessExpiring');
+      if (rule === undefined) throw new Error('the alert is missing');
+      const of = (operator: string, values: string) => ({
+        series: `olap_warden_${what}_expiring{namespace="olap",instance="${operator}",pod="${operator}"}`,
+        values,
+      });
+      const fires = firing(rule, true, { namespace: 'olap' });
+      const quiet = (eval_time: string) => ({ ...fires, eval_time, exp_alerts: [] });
+      const output = await promtoolTest([
+        {
+          interval: '30s',
+          // From minute 10 on one subject; another leader takes over at minute 20; renewed at minute 40.
+          input_series: [of('a', '0x19 1x20 stale'), of('b', '_x42 1x37 0x60')],
+          alert_rule_test: [
+            quiet('9m'),
+            quiet('14m'),
+            ...['16m', '21m', '22m', '26m', '39m'].map((eval_time) => Object.assign({}, fires, { eval_time })),
+            quiet('50m'),
+          ],
+        },
+      ]);
+      expect(output).toContain('SUCCESS');
+    },
+  );
 
   it('fire for an old report if there is no leader', async () => {
     const rule = rules.find(({ alert }) => alert === 'OlapHealthReportStale');

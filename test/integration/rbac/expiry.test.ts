@@ -3,7 +3,8 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Principal } from '../../../src/access/principal.ts';
 import { tableResource } from '../../../src/access/policy/srn.ts';
-import { observeExpiries } from '../../../src/operator/expiry-metrics.ts';
+import type { ResourceStore } from '../../../src/store/resource-store.ts';
+import { observeExpiries, type Expiring } from '../../../src/operator/expiry-metrics.ts';
 import { prometheusMetrics } from '../../../src/operator/metrics.ts';
 import { startOperator } from '../../../src/operator/operator.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';
@@ -39,7 +40,7 @@ async function onKubernetes(): Promise<Running> {
   const deployment = await kubernetesDeployment(2);
   const plane = await sharedControlPlane();
   const running = runOperator(plane.kubeconfigPath, deployment.namespace, { pruneExpiredAfterMs: PRUNE_MS });
-  observeExpiries(running.registry, () => running.store.list('RoleAssignment'), systemClock);
+  observeExpiries(running.registry, () => expiring(running.store), systemClock);
   return {
     deployment,
     registry: running.registry,
@@ -49,6 +50,10 @@ async function onKubernetes(): Promise<Running> {
       await deployment.stop();
     },
   };
+}
+
+function expiring(store: Pick<ResourceStore, 'list'>): Expiring {
+  return { assignments: store.list('RoleAssignment'), tokens: store.list('ServiceToken') };
 }
 
 async function onFolder(): Promise<Running> {
@@ -61,7 +66,7 @@ async function onFolder(): Promise<Running> {
     log: pino({ level: 'silent' }),
     pruneExpiredAfterMs: PRUNE_MS,
   });
-  observeExpiries(registry, () => store.list('RoleAssignment'), systemClock);
+  observeExpiries(registry, () => expiring(store), systemClock);
   return {
     deployment,
     registry,

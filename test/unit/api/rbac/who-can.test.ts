@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policy, role, statement } from '../../../builders/resources.ts';
+import { policy, role, roleAssignment, serviceToken, statement } from '../../../builders/resources.ts';
 import { inPath, testGateway } from './gateway.ts';
 
 const document = (effect: 'allow' | 'deny', resource: string) =>
@@ -62,6 +62,35 @@ describe('who can', () => {
     expect(body.totalRoles).toBe(3);
     const anything = await call('GET', '/who-can?action=*&resource=srn2%3Acluster%23pinot');
     expect(anything.body.roles.map((entry: { role: string }) => entry.role)).toEqual(['cluster-admin', 'system-admin']);
+  });
+
+  it('shows the expiry of a service token that is earlier than that of its assignment, and no expired token', async () => {
+    const { call, store, clock } = await withReaders();
+    const ends = (ms: number) => ({ expiresAt: new Date(clock.time + ms).toISOString() });
+    const subjects = ['soon', 'old', 'lasting'].map((name) => ({
+      type: 'service-token' as const,
+      name,
+      ...ends(60_000),
+    }));
+    store.seed(
+      serviceToken('soon', ends(30_000)),
+      serviceToken('old', ends(-1)),
+      serviceToken('lasting', ends(90_000)),
+      roleAssignment('tokens', { role: 'readers', subjects }),
+    );
+    const listed = async () => {
+      const { body } = await call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events');
+      return (body.subjects as { subjectType: string; subject: string; expiresAt: string }[])
+        .filter(({ subjectType }) => subjectType === 'service-token')
+        .map(({ subject, expiresAt }) => [subject, expiresAt]);
+    };
+    const [soon, lasting] = [ends(30_000), ends(60_000)];
+    expect(await listed()).toEqual([
+      ['lasting', lasting.expiresAt],
+      ['soon', soon.expiresAt],
+    ]);
+    clock.time += 30_000;
+    expect(await listed()).toEqual([['lasting', lasting.expiresAt]]);
   });
 
   it('shows the expiry of an assignment, and the description of a service token beside its key', async () => {

@@ -434,6 +434,19 @@ describe('expiry and deletion', () => {
     expect(token(store)).toMatchObject({ state: 'Expired', ready: 'False Expired' });
   });
 
+  it('says so 24 hours before, with one Event, and again when it happens', async () => {
+    const spec = { secretName: 'job-token', expiresAt: '2026-01-03T00:00:00Z' };
+    const { store, clock, recorder } = await run(serviceToken('job', spec), assign('a', 'job'));
+    await clock.advance(24 * 3_600_000 - 1);
+    expect(token(store).ready).toBe('True Active');
+    await clock.advance(1);
+    expect(token(store)).toMatchObject({ state: 'Active', ready: 'True Expiring' });
+    await clock.advance(24 * 3_600_000);
+    expect(token(store).ready).toBe('False Expired');
+    const reasons = recorder.events.filter((line) => line.includes('2026-01-03') || line.includes('has expired'));
+    expect(reasons).toHaveLength(2);
+  });
+
   it('creates nothing for a token that is expired from the start', async () => {
     const { store } = await run(serviceToken('job', { secretName: 'job-token', expiresAt: '2025-01-01T00:00:00Z' }));
     expect(token(store).state).toBe('Expired');
