@@ -173,7 +173,7 @@ export function runningId(status: ClusterHealthReportStatus | undefined): string
   return status?.running?.id;
 }
 
-/** What a run says about a check. */
+/** State of a check after a run. */
 export type CheckState = 'passed' | 'failed' | 'not-evaluated';
 
 /** A check whose state changed between two reports. */

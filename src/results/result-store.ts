@@ -44,7 +44,7 @@ export interface StoredResultSummary {
   readonly bytes: number;
   readonly dataFile: string;
   readonly metadataFile: string;
-  /** Why the result cannot be read, as far as a listing shows it. */
+  /** Why the result cannot be read, if that is known without reading the rows. */
   readonly damaged?: string;
 }
 

@@ -23,7 +23,7 @@ export interface BlockChecksums {
   readonly sums: Uint32Array;
 }
 
-/** What a record says about the checksums of its result. */
+/** Fields of a record about the checksums of its result. */
 export interface RecordedChecksums {
   readonly blockBytes: number;
   readonly blocks: number;

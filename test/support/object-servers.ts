@@ -34,7 +34,7 @@ export async function startObjectServer(
   const child = processes.start(binary, join(folder, binary), args({ host: '127.0.0.1', port, data, accounts }));
   await processes.waitUntil(binary, async () => {
     try {
-      await (await fetch(url, { signal: AbortSignal.timeout(1000) })).arrayBuffer();
+      await (await fetch(url, { signal: AbortSignal.timeout(10_000) })).arrayBuffer();
       return true;
     } catch {
       return false;

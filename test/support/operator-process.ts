@@ -31,7 +31,7 @@ const journal: LeaderTask = {
 const running = runOperator(kubeconfig, namespace, {
   identity,
   tasks: [journal],
-  // Shorter than the defaults, long enough for a busy machine: a renewal that is late would end the leadership.
-  leaderTimes: { leaseMs: 8000, renewDeadlineMs: 6000, retryMs: 400 },
+  // A renewal that is late on a busy machine would end the leadership, so the lease is longer than the default of 15 s.
+  leaderTimes: { leaseMs: 25_000, renewDeadlineMs: 20_000, retryMs: 400 },
 });
 process.once('SIGTERM', () => void running.stop());

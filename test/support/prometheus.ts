@@ -62,7 +62,7 @@ export async function startPrometheus(targets: readonly string[], rules: string)
 
 async function answers(url: string): Promise<boolean> {
   try {
-    return (await fetch(url, { signal: AbortSignal.timeout(1000) })).ok;
+    return (await fetch(url, { signal: AbortSignal.timeout(10_000) })).ok;
   } catch {
     return false;
   }

@@ -96,7 +96,7 @@ export class AssignmentSet {
     throw new ManagerError('invalid', `the body changes ${changes} assignments of role \`${role}\`: ${limit}`);
   }
 
-  /** What the store has. @throws {StoreError} not-found */
+  /** Reads the stored version. @throws {StoreError} not-found */
   async #read(role: string): Promise<Current> {
     const { store } = this.#editor;
     const stored = await store.read('Role', role);

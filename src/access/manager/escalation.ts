@@ -187,7 +187,7 @@ export class EscalationGuard {
     return readable(policies, contents);
   }
 
-  /** Whether the caller may take something from those who hold `system-admin`: with the right, or with everything for ever. */
+  /** Whether the caller may take something from holders of `system-admin`: with the action for it, or with permanent rights to everything. */
   mayRestrictAdministrators(caller: Principal, attempt: Attempt): boolean {
     try {
       const gained = PREDEFINED.get(SYSTEM_ADMIN)?.statements ?? [];

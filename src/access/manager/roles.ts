@@ -122,7 +122,7 @@ export class RoleManager {
     const change = (current: Role): Role['spec'] => {
       const changed = withPolicy(name, current.spec, policy);
       attached = changed !== current.spec;
-      // Checked with the policies that the role has in this write, and before the condition: who may not change the role learns no version.
+      // Checked with the policies that the role has in this write, and before the condition, so that a caller without the right cannot find out the version.
       if (attached) this.#escalation.requireMayAttach(caller, name, current.spec.policies ?? [], policy, contents);
       this.#editor.requireUnchanged('Role', current, { replaces: 'nothing', ifMatch });
       return changed;

@@ -12,7 +12,7 @@ import type { Reader } from './reader.ts';
 
 /** For calls that the controller forwards to the servers of the table. */
 const FAN_OUT_TIMEOUT_MS = 40_000;
-/** Waiting calls with a lower number start first: those that say most, and then the cheapest. */
+/** Waiting calls with a lower number start first: the most informative ones, then the cheapest. */
 const PRIORITY = { query: 2, consumingRows: 3, primaryKeys: 4, reload: 5, rebalance: 6 } as const;
 const QUERY_TIMEOUT_MS = 15_000;
 /** Checks wait for it, and a table counts as enabled without it. */

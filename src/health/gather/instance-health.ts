@@ -4,7 +4,7 @@ import type { ClusterCalls } from './cluster.ts';
 import { Lane } from './slots.ts';
 
 const CALLS_AT_ONCE = 32;
-/** Tables do not wait longer for a list of instances that does not come. */
+/** Maximum time for which tables wait for the list of instances. */
 const MAX_WAIT_MS = 5_000;
 
 export interface InstanceHealthOptions {

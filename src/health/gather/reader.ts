@@ -23,7 +23,7 @@ export interface ReaderOptions {
 }
 
 const TIMEOUT_MS = 15_000;
-/** Time for a whole call, in time-outs: a response may arrive slowly, but not for ever. */
+/** Maximum duration of a call, as a multiple of its time-out: a response may arrive slowly, but must end. */
 const MAX_TIMEOUTS = 6;
 const MAX_REPEATED_TIMEOUT_MS = 20_000;
 /** Attempts of a call without a response. */

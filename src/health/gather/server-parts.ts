@@ -20,7 +20,7 @@ export interface ServerPartsOptions {
   readonly hanging: (servers: readonly string[]) => Promise<FailedRead | undefined>;
 }
 
-/** Reads the parts of tables that servers are asked for. */
+/** Reads the parts of tables that are requested from servers. */
 export class ServerParts {
   readonly #options: ServerPartsOptions;
   readonly #lanes = new Map(SERVER_PARTS.map((part) => [part, new Lane(CALLS_AT_ONCE)]));

@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../../platform/clock.ts';
 
-/** Tells when work has made no progress for some time. */
+/** Detects that work has made no progress for some time. */
 export class Stall {
   /** Resolves when there was no progress for `ms` milliseconds; never after `signal` aborts. */
   readonly stalled: Promise<void>;

@@ -122,9 +122,10 @@ describe('operator and gateway as two processes, each with its rights of the man
     const report = (await (await call('GET', '/clusterHealth')).json()) as { status: string; checks: unknown[] };
     expect(report.status).toBe('FAIL');
     expect(report.checks).toHaveLength(CATALOGUE.length);
-    const metrics = await (await fetch(`${operator.metricsUrl}/metrics`)).text();
-    expect(metrics).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK",report="cluster"} 0');
-    expect(metrics).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
+    const read = async (): Promise<string> => (await fetch(`${operator.metricsUrl}/metrics`)).text();
+    // The gateway may show the report before the operator has continued after writing it.
+    await expect.poll(read).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK",report="cluster"} 0');
+    expect(await read()).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
   });
 
   it('continue to decide and serve while the Kubernetes API is unavailable, and report it', async () => {

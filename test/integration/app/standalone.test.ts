@@ -102,12 +102,15 @@ describe('standalone', () => {
     expect(await read('/readyz')).toEqual([200, 'ready\n']);
     expect((await read('/nowhere'))[0]).toBe(404);
     await service.call('GET', `${ROLES}/srn2:role%23nobody`);
+    // A request is counted when its response was sent, which the client may notice earlier.
+    await expect
+      .poll(async () => (await read('/metrics'))[1])
+      .toMatch(
+        /olap_warden_http_request_duration_seconds_count\{method="GET",route="\/api\/v1\/rbac-manager\/roles\/:roleSrn",status="404"\} [1-9]/,
+      );
     const [status, metrics] = await read('/metrics');
     expect(status).toBe(200);
     expect(metrics).toContain('olap_warden_info{version="0.1.0",command="standalone"} 1');
-    expect(metrics).toMatch(
-      /olap_warden_http_request_duration_seconds_count\{method="GET",route="\/api\/v1\/rbac-manager\/roles\/:roleSrn",status="404"\} [1-9]/,
-    );
     expect(metrics).toMatch(/olap_warden_decisions_total\{result="allowed"\} [1-9]/);
     expect(metrics).toMatch(/olap_warden_store_age_seconds \d/);
     expect(metrics).toContain('process_resident_memory_bytes');

@@ -9,10 +9,10 @@ import { eventually } from '../../support/operator.ts';
 import { Program } from '../../support/processes.ts';
 import { releasedChart } from '../../support/release/release.ts';
 import { CHART, CRDS_CHART, helmTools } from '../../../tools/helm/render.ts';
+import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 /** The first use on a machine builds helm. */
 const BUILD_TIMEOUT_MS = 600_000;
-const STEP_TIMEOUT_MS = 120_000;
 const NAME = 'olap-warden';
 const CLUSTER_SCOPED = [
   'clusterroles',
@@ -103,7 +103,7 @@ async function startOperator(namespace: string): Promise<void> {
 async function becomesReady(namespace: string, name: string): Promise<void> {
   await api.mustKubectl(['-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(role(name)) });
   await api.mustKubectl([
-    ...['-n', namespace, 'wait', '--for=condition=Ready', '--timeout=60s', `roles.olapwarden.io/${name}`],
+    ...['-n', namespace, 'wait', '--for=condition=Ready', KUBECTL_TIMEOUT, `roles.olapwarden.io/${name}`],
   ]);
 }
 
@@ -120,22 +120,18 @@ async function bindCarol(namespace: string): Promise<void> {
 
 // The steps depend on each other: from one release of the last version to two releases, of which one is deleted.
 describe('two environments in one cluster', () => {
-  it(
-    'the first is upgraded from the last release, without leftovers of its names',
-    { timeout: STEP_TIMEOUT_MS },
-    async () => {
-      await deploy('one', {}, releasedChart());
-      const before = await clusterScoped();
-      expect(before.size).toBeGreaterThanOrEqual(10);
-      expect(ofNamespace(before, 'one').size).toBe(0);
-      await deploy('one', {});
-      const after = await clusterScoped();
-      expect(after.size).toBeGreaterThan(10);
-      expect([...ofNamespace(after, 'one').keys()]).toEqual([...after.keys()]);
-    },
-  );
+  it('the first is upgraded from the last release, without leftovers of its names', async () => {
+    await deploy('one', {}, releasedChart());
+    const before = await clusterScoped();
+    expect(before.size).toBeGreaterThanOrEqual(10);
+    expect(ofNamespace(before, 'one').size).toBe(0);
+    await deploy('one', {});
+    const after = await clusterScoped();
+    expect(after.size).toBeGreaterThan(10);
+    expect([...ofNamespace(after, 'one').keys()]).toEqual([...after.keys()]);
+  });
 
-  it('a second release does not take over the definitions of the first', { timeout: STEP_TIMEOUT_MS }, async () => {
+  it('a second release does not take over the definitions of the first', async () => {
     const before = await clusterScoped();
     await expect(deploy('two', {})).rejects.toThrow(
       /CustomResourceDefinition .* cannot be imported into the current release/,
@@ -145,7 +141,7 @@ describe('two environments in one cluster', () => {
     expect(await definitions()).toHaveLength(5);
   });
 
-  it('the definitions move to their own chart, without a deletion', { timeout: STEP_TIMEOUT_MS }, async () => {
+  it('the definitions move to their own chart, without a deletion', async () => {
     await api.mustKubectl(['-n', 'one', 'apply', '-f', '-'], { input: JSON.stringify(role('kept')) });
     await deploy('one', WITHOUT_DEFINITIONS);
     expect(await definitions()).toHaveLength(5);
@@ -156,7 +152,7 @@ describe('two environments in one cluster', () => {
     await api.mustKubectl(['-n', 'one', 'get', 'roles.olapwarden.io', 'kept']);
   });
 
-  it('a release of the same name is installed in a second namespace', { timeout: STEP_TIMEOUT_MS }, async () => {
+  it('a release of the same name is installed in a second namespace', async () => {
     const first = ofNamespace(await clusterScoped(), 'one');
     await deploy('two', WITHOUT_DEFINITIONS);
     const all = await clusterScoped();
@@ -174,7 +170,7 @@ describe('two environments in one cluster', () => {
     }
   });
 
-  it('an upgrade of one changes no object of the other', { timeout: STEP_TIMEOUT_MS }, async () => {
+  it('an upgrade of one changes no object of the other', async () => {
     for (const [changed, other] of [
       ['one', 'two'],
       ['two', 'one'],
@@ -187,29 +183,21 @@ describe('two environments in one cluster', () => {
     }
   });
 
-  it(
-    'the second keeps its rules, rights and operator when the first is deleted',
-    { timeout: STEP_TIMEOUT_MS },
-    async () => {
-      const second = ofNamespace(await clusterScoped(), 'two');
-      await helm(['uninstall', NAME, '--namespace', 'one']);
-      expect(await clusterScoped()).toEqual(second);
-      await becomesReady('two', 'later');
-      expect(await refusal('two')).toContain(`${NAME}-escalate.two`);
-      // The custom resources of the first release stay.
-      await api.mustKubectl(['-n', 'one', 'get', 'roles.olapwarden.io', 'kept']);
-    },
-  );
+  it('the second keeps its rules, rights and operator when the first is deleted', async () => {
+    const second = ofNamespace(await clusterScoped(), 'two');
+    await helm(['uninstall', NAME, '--namespace', 'one']);
+    expect(await clusterScoped()).toEqual(second);
+    await becomesReady('two', 'later');
+    expect(await refusal('two')).toContain(`${NAME}-escalate.two`);
+    // The custom resources of the first release stay.
+    await api.mustKubectl(['-n', 'one', 'get', 'roles.olapwarden.io', 'kept']);
+  });
 
-  it(
-    'the definitions stay when their chart is deleted, and it can be installed again',
-    { timeout: STEP_TIMEOUT_MS },
-    async () => {
-      const where = ['--namespace', 'olap-system'];
-      await helm(['uninstall', 'olap-warden-crds', ...where]);
-      expect(await definitions()).toHaveLength(5);
-      await helm(['install', 'olap-warden-crds', CRDS_CHART, ...where]);
-      await becomesReady('two', 'last');
-    },
-  );
+  it('the definitions stay when their chart is deleted, and it can be installed again', async () => {
+    const where = ['--namespace', 'olap-system'];
+    await helm(['uninstall', 'olap-warden-crds', ...where]);
+    expect(await definitions()).toHaveLength(5);
+    await helm(['install', 'olap-warden-crds', CRDS_CHART, ...where]);
+    await becomesReady('two', 'last');
+  });
 });

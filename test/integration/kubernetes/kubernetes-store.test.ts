@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
-import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KubernetesStore, type StoreTransport } from '../../../src/kubernetes/kubernetes-store.ts';
 import { DEFAULT_TUNING, type ReflectorTuning } from '../../../src/kubernetes/reflector.ts';
@@ -14,6 +13,7 @@ import { StoreError } from '../../../src/store/resource-store.ts';
 import { role } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { CuttableProxy } from '../../support/kubernetes/cuttable-proxy.ts';
+import { compactHistory } from '../../support/kubernetes/etcd.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 import { until } from '../../support/until.ts';
 
@@ -145,7 +145,7 @@ describe('KubernetesStore on a real API server', () => {
     await kubectlApply('changes', ['p']);
     await kubectlApply('comes');
     await plane.mustKubectl(['delete', 'roles.olapwarden.io', 'goes', '-n', namespace]);
-    await compactEtcd();
+    await compactHistory(plane.description.etcdUrl);
     // Its cache of recent events would bridge the gap.
     await plane.restart();
     events.length = 0;
@@ -292,15 +292,3 @@ describe('KubernetesStore on a real API server', () => {
     expect(JSON.parse(stdout)).toEqual([]);
   });
 });
-
-/** Throws away all history, by etcd's own HTTP interface. */
-async function compactEtcd(): Promise<void> {
-  const call = async (path: string, body: object) => {
-    const options = { method: 'POST', body: JSON.stringify(body) } as const;
-    const response = await request(`${plane.description.etcdUrl}${path}`, options);
-    return (await response.body.json()) as { header: { revision: string } };
-  };
-  const key = Buffer.from('/registry/').toString('base64');
-  const { header } = await call('/v3/kv/range', { key, limit: '1' });
-  await call('/v3/kv/compaction', { revision: header.revision, physical: true });
-}

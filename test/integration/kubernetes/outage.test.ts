@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
-import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { KubernetesApiError } from '../../../src/kubernetes/api-error.ts';
 import { KubernetesStore, type StoreTransport } from '../../../src/kubernetes/kubernetes-store.ts';
@@ -11,6 +10,9 @@ import { CUSTOM_KINDS, type CustomKind } from '../../../src/resources/kinds.ts';
 import { clusterHealthReport, policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { CuttableProxy } from '../../support/kubernetes/cuttable-proxy.ts';
+import { compactHistory } from '../../support/kubernetes/etcd.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { until } from '../../support/until.ts';
 
 // The outage itself is the only time that these tests wait for.
 const OUTAGE_MS = 45_000;
@@ -90,12 +92,8 @@ async function open(): Promise<Observed> {
   };
   const observed: Observed = { store, proxy, failures, delays, lists: () => lists, watches: () => watches, close };
   opened.push(observed);
-  await store.synced(AbortSignal.timeout(60_000));
-  await until(
-    'every kind is watched',
-    () => watches >= CUSTOM_KINDS.length,
-    () => store.health(),
-  );
+  await store.synced(AbortSignal.timeout(WAIT_LIMIT_MS));
+  await until('every kind is watched', () => watches >= CUSTOM_KINDS.length);
   return observed;
 }
 
@@ -109,27 +107,19 @@ async function writeAll(name: string): Promise<void> {
 const missing = ({ store }: Observed, name: string): CustomKind[] =>
   CUSTOM_KINDS.filter((kind) => store.get(kind, name) === undefined);
 
-async function until(what: string, holds: () => boolean, details: () => unknown): Promise<void> {
-  const deadline = Date.now() + 120_000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`${what}: not within two minutes; ${JSON.stringify(details())}`);
-    await sleep(20);
-  }
-}
-
 /** Waits until the view has the objects, and every kind is watched again. */
 async function untilCurrent(observed: Observed, name: string): Promise<void> {
-  const current = () => missing(observed, name).length === 0 && observed.store.health().lastError === undefined;
-  await until('the view is current', current, () => ({ missing: missing(observed, name), ...observed.store.health() }));
+  await until('the view has all objects', () => missing(observed, name).length === 0);
+  await until('the view is current', () => observed.store.health().lastError === undefined);
 }
 
-/** Three seconds before the attempt that succeeds keep the view current within five. A server that answers with `Retry-After` is waited for. */
+/** With a delay of at most three seconds before the attempt that succeeds, the view is current within five. `Retry-After` of a response comes in addition. */
 function expectShortDelays({ delays }: Observed): void {
   const { baseMs, maxMs } = DEFAULT_TUNING.backoff;
   expect(maxMs).toBeLessThanOrEqual(3000);
   const own = delays.map(({ ms, after }) => ms - (after.retryAfterMs ?? 0));
   expect(Math.max(...own)).toBeLessThanOrEqual(maxMs);
-  // The first answer of a server that starts ends the backoff of the outage.
+  // The first response of a server that starts ends the backoff of the outage.
   const answered = delays.findIndex(({ after }) => after.retryAfterMs !== undefined);
   if (answered >= 0) expect(own[answered]).toBeLessThanOrEqual(baseMs);
 }
@@ -145,11 +135,7 @@ test('after 45 s without a network the view follows without a list, whether it r
     expect(observed.store.health().ageMs).toBeGreaterThan(OUTAGE_MS / 2);
   }
   // A connection that is open without any data is given up before the outage ends.
-  await until(
-    'each watch is given up',
-    () => lost.failures.length >= CUSTOM_KINDS.length,
-    () => lost.failures.length,
-  );
+  await until('each watch is given up', () => lost.failures.length >= CUSTOM_KINDS.length);
   for (const { message } of lost.failures.slice(0, CUSTOM_KINDS.length))
     expect(message).toMatch(/nothing received within 25000 ms|exceeded its duration/);
   refused.proxy.mend();
@@ -161,13 +147,13 @@ test('after 45 s without a network the view follows without a list, whether it r
     // No failure was followed by two delays, and none by an attempt without one.
     expect(observed.delays).toHaveLength(observed.failures.length);
   }
-}, 300_000);
+});
 
 test('after an API server that was down for 45 s and has no history, the view is listed at once', async () => {
   const observed = await open();
   observed.proxy.cut();
   await writeAll('before-the-end');
-  await compactEtcd();
+  await compactHistory(plane.description.etcdUrl);
   await plane.stopApiserver();
   await sleep(OUTAGE_MS);
   expect(missing(observed, 'before-the-end')).toEqual(CUSTOM_KINDS);
@@ -179,17 +165,4 @@ test('after an API server that was down for 45 s and has no history, the view is
   expect(expired).toHaveLength(CUSTOM_KINDS.length);
   expect(observed.lists()).toBe(2 * CUSTOM_KINDS.length);
   expect(observed.delays).toHaveLength(observed.failures.length - expired.length);
-}, 300_000);
-
-/** Throws away all history, by etcd's own HTTP interface. */
-async function compactEtcd(): Promise<void> {
-  const call = async (path: string, body: object) => {
-    const response = await request(`${plane.description.etcdUrl}${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-    });
-    return (await response.body.json()) as { header: { revision: string } };
-  };
-  const { header } = await call('/v3/kv/range', { key: Buffer.from('/registry/').toString('base64'), limit: '1' });
-  await call('/v3/kv/compaction', { revision: header.revision, physical: true });
-}
+});

@@ -86,7 +86,7 @@ export class KindCluster implements Cluster {
     const pod = relayPod({ port, host: reached.hostname, target: portOf(reached), image: this.#image });
     await this.mustKubectl(['apply', '-f', '-'], { input: JSON.stringify(pod) });
     const ready = ['wait', '-n', 'default', '--for=condition=Ready', KUBECTL_TIMEOUT, `pod/relay-${port}`];
-    await this.mustKubectl(ready, { timeoutMs: 70_000 });
+    await this.mustKubectl(ready);
     const { stdout } = await must(['docker', 'port', this.#node, `${port}/tcp`]);
     reached.hostname = '127.0.0.1';
     reached.port = stdout.trim().split(':').at(-1) ?? '';

@@ -77,7 +77,7 @@ export class Release {
 
   /** kubectl in the release's namespace. @throws when it fails */
   async kubectl(...args: string[]): Promise<string> {
-    return (await this.node.mustKubectl(['-n', this.namespace, ...args], { timeoutMs: 120_000 })).stdout;
+    return (await this.node.mustKubectl(['-n', this.namespace, ...args])).stdout;
   }
 
   async apply(...objects: object[]): Promise<void> {

@@ -8,7 +8,7 @@ const CONSUMING = 'consuming segments';
 
 /**
  * The servers of the tables, in groups whose loads can be compared. A cluster can have separate servers for consuming segments, for
- * completed ones and for each storage tier, and an average over all of them says nothing. A server with tags of several kinds is in a
+ * completed ones and for each storage tier, and an average over all of them is meaningless. A server with tags of several kinds is in a
  * group with the servers that have the same kinds.
  * @param hosts servers that host segments; one that is disabled or has lost its tag is in a group, too
  */

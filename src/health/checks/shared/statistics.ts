@@ -22,7 +22,7 @@ export interface ExcessLimits extends Readonly<Record<string, number>> {
   readonly minExcess: number;
 }
 
-/** The limits that the specification sets, and the floor below which a percentage says nothing. */
+/** The limits that the specification sets, and the floor below which a percentage is meaningless. */
 export const DEFAULT_EXCESS: ExcessLimits = { maxExcessPercent: 50, minExcess: 1 };
 
 /**

@@ -76,7 +76,7 @@ export class FileLeftovers {
     });
   }
 
-  /** @param isOwn whether the file may belong to this gateway: it does if the id says so, too */
+  /** @param isOwn whether the file name allows this gateway as the owner; the tag in the id must match as well */
   async #mayRemove(folder: string, name: string, isOwn: boolean): Promise<boolean> {
     const requestId = name.slice(0, name.indexOf('.'));
     if (!isRequestId(requestId) || this.#writing.has(requestId)) return false;
