@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { standalone } from '../../../src/app/standalone.ts';
+import { VERSION } from '../../../src/app/version.ts';
 import { FolderStore } from '../../../src/store/folder/folder-store.ts';
 import { policy, role, roleAssignment } from '../../builders/resources.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
@@ -110,7 +111,7 @@ describe('standalone', () => {
       );
     const [status, metrics] = await read('/metrics');
     expect(status).toBe(200);
-    expect(metrics).toContain('olap_warden_info{version="0.1.0",command="standalone"} 1');
+    expect(metrics).toContain(`olap_warden_info{version="${VERSION}",command="standalone"} 1`);
     expect(metrics).toMatch(/olap_warden_decisions_total\{result="allowed"\} [1-9]/);
     expect(metrics).toMatch(/olap_warden_store_age_seconds \d/);
     expect(metrics).toContain('process_resident_memory_bytes');

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { VERSION } from '../../../src/app/version.ts';
 import { run } from '../../../src/commands/run.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -37,7 +38,7 @@ describe('the command line', () => {
   });
 
   it('prints the version', async () => {
-    expect(await call('--version')).toEqual({ code: 0, out: '0.1.0\n', err: '' });
+    expect(await call('--version')).toEqual({ code: 0, out: `${VERSION}\n`, err: '' });
   });
 
   it.each([
@@ -76,7 +77,7 @@ describe('the command line', () => {
 describe('the launcher', () => {
   it('runs the program', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['bin/olap-warden.js', '--version'], { cwd: ROOT });
-    expect(stdout).toBe('0.1.0\n');
+    expect(stdout).toBe(`${VERSION}\n`);
   });
 
   it('reports the required version on an older Node, before it loads TypeScript', async () => {

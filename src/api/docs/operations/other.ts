@@ -108,7 +108,7 @@ export const OTHER_DOCS: DocsByOperation = {
   getGateway: {
     ok: 'The state of this gateway.',
     response: {
-      version: '0.1.0',
+      version: '0.2.0',
       brokerId: 'olap-warden-gateway-0',
       startedAt: '2026-01-31T08:00:00.000Z',
       store: { kind: 'kubernetes', synced: true, ageMs: 120, lastError: null },
