@@ -15,7 +15,9 @@ import { ANNOTATIONS } from '../../../src/resources/meta.ts';
 import { readFailed, readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
 import { clusterHealthReport, withMeta } from '../../builders/resources.ts';
 import { snapshot, table } from '../../builders/snapshot.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { ReplayEngine } from '../../support/replay-engine.ts';
+import { SlowCluster } from '../../support/slow-cluster.ts';
 import { MemoryStore } from '../access/memory-store.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 
@@ -361,6 +363,30 @@ describe('the health task', () => {
     start();
     await pass(5_100);
     expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: CATALOGUE.length } });
+  });
+});
+
+describe('the scheme of the health endpoints', () => {
+  it.each([
+    [{}, 'http'],
+    [{ instanceScheme: 'https' }, 'https'],
+  ] as const)('with the settings %j is %s', async (configured, scheme) => {
+    const cluster = new SlowCluster(1, new FakeClock());
+    loop = createHealthLoop({
+      store,
+      engine: cluster,
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+      isLeader: () => true,
+      configured: () => configured,
+    });
+    loop.start();
+    await vi.waitFor(async () => {
+      await pass(1_000);
+      expect(report()?.status?.checks).toBeDefined();
+    });
+    expect(cluster.requests).toContain(`GET ${scheme}://server-0:8097/health`);
+    expect(cluster.requests).toContain(`GET ${scheme}://broker-0:8099/health`);
   });
 });
 
