@@ -77,7 +77,7 @@ async function readAndCheck(request: CheckRequest, context: CheckContext): Promi
   const progress = progressLine(context);
   try {
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)]);
-    const gather = createGather({ engine, clock, instanceScheme });
+    const gather = createGather({ engine, clock, instanceScheme: () => instanceScheme });
     return await runChecks({ gather, settings, signal, clock, onProgress: progress.step });
   } finally {
     progress.clear();

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { duration, flag, integer, text, texts, type PropertyGroup } from '../platform/setting-schema.ts';
+import { choice, duration, flag, integer, text, texts, type PropertyGroup } from '../platform/setting-schema.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -104,6 +104,12 @@ const ControllerSchema = Type.Object({
       live: true,
     }),
   ),
+  'controller.cluster.health.instanceScheme': choice(['http', 'https'], {
+    description:
+      'Scheme of the `/health` endpoints of servers and brokers, for `INSTANCE_HEALTH_API_CHECK`: `https` when Pinot serves them over TLS. Certificates are verified with `engine-ca-file`.',
+    default: 'http',
+    live: true,
+  }),
   'controller.admin.auth.provider.class': Type.Optional(
     text({
       description:

@@ -36,7 +36,11 @@ type SettingsSource = Pick<
 export interface ConfiguredSettings {
   readonly thresholds?: ThresholdOverrides;
   readonly prebuiltSnapshotProperty?: string | undefined;
+  /** Scheme of the instances' `/health` endpoints; `http` by default. */
+  readonly instanceScheme?: InstanceScheme | undefined;
 }
+
+export type InstanceScheme = 'http' | 'https';
 
 /** The settings of a run. An invalid setting keeps its default and adds a message to `problems`. */
 export function resolveSettings(spec: SettingsSource, configured: ConfiguredSettings = {}): CheckSettings {

@@ -62,7 +62,8 @@ class Loops implements HealthLoop {
     this.#options = options;
     this.#metrics = options.metrics ?? NO_METRICS;
     const { engine, clock } = options;
-    this.#gather = options.gather ?? createGather({ engine, clock, metrics: this.#metrics });
+    const instanceScheme = () => options.configured?.().instanceScheme ?? 'http';
+    this.#gather = options.gather ?? createGather({ engine, clock, metrics: this.#metrics, instanceScheme });
   }
 
   start(): void {

@@ -41,6 +41,8 @@ export interface ReportLoopOptions {
 }
 
 const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
+/** Delays of the next runs after runs that could not read the cluster; then the schedule applies again. */
+const UNREAD_RETRY_MS = [30_000, 60_000];
 /** Time until the report is read again after another process has created it. */
 const CREATED_ELSEWHERE_MS = 1_000;
 /** Attempts to write a status when the object is changed concurrently. */
@@ -70,6 +72,10 @@ export class ReportLoop {
   readonly #startedAt: number;
   /** Start of the last run of this process; milliseconds since the epoch. */
   #lastRunAt: number | undefined;
+  /** Runs in a row that could not read the cluster. */
+  #unreadRuns = 0;
+  /** End of the last of them; milliseconds since the epoch. */
+  #unreadAt = 0;
 
   constructor(options: ReportLoopOptions) {
     this.#options = options;
@@ -148,12 +154,18 @@ export class ReportLoop {
   #waitMs({ spec, status }: ClusterHealthReport): number {
     if (spec.suspend === true) return Number.POSITIVE_INFINITY;
     const now = this.#options.clock.now();
-    if (this.#lastRunAt !== undefined) return nextRunAt(spec, this.#lastRunAt) - now;
+    if (this.#lastRunAt !== undefined) return Math.min(nextRunAt(spec, this.#lastRunAt), this.#retryAt()) - now;
     const soon = this.#startedAt + this.#options.firstRunDelayMs - now;
     // Soon after each start, because the last report may be old; at the times of a schedule only when one was missed.
     const last = Date.parse(status?.lastRunTime ?? '');
     if (spec.schedule === undefined || Number.isNaN(last)) return soon;
     return Math.max(soon, nextRunAt(spec, Math.min(last, now)) - now);
+  }
+
+  /** When the next run is due because the last one could not read the cluster; Infinity if only the schedule applies. */
+  #retryAt(): number {
+    const delayMs = UNREAD_RETRY_MS[this.#unreadRuns - 1];
+    return delayMs === undefined ? Number.POSITIVE_INFINITY : this.#unreadAt + delayMs;
   }
 
   /** The report may have changed while other reports ran. */
@@ -207,6 +219,8 @@ export class ReportLoop {
     const written = await this.#writeStatus((previous) =>
       buildStatus({ result, previous, generation, runAt: request.runAt, maxFindings, now: clock.now() }),
     );
+    this.#unreadRuns = couldRead(result) ? 0 : this.#unreadRuns + 1;
+    this.#unreadAt = clock.now();
     const outcome = runOutcome(result, deadline);
     metrics.run(outcome, name);
     const { pass, fail } = written.status ?? {};
@@ -247,6 +261,12 @@ export class ReportLoop {
       retryAfterMs: conflictRetryAfterMs,
     });
   }
+}
+
+/** Whether the run could evaluate any of its checks. */
+function couldRead({ unreachable, results }: RunResult): boolean {
+  if (unreachable !== undefined) return false;
+  return results.length === 0 || results.some(({ outcome }) => !outcome.couldNotEvaluate);
 }
 
 function runOutcome(result: RunResult, deadline: Deadline): RunOutcome {

@@ -27,7 +27,11 @@ export const instanceHealthApi = defineCheck({
 });
 
 function examineInstance({ id, type, live }: Instance, health: InstanceHealth | undefined, findings: Findings): void {
-  if (health === undefined) {
+  if (health === undefined && !live) {
+    const message =
+      'the instance is not live: it has no session in ZooKeeper, and its configuration has no host or port for `/health`';
+    findings.add(entityFinding(type, id, message, 'not live', 'OK'));
+  } else if (health === undefined) {
     findings.couldNotRead(type, id, 'its health', 'its configuration has no host or port for `/health`');
   } else if (!health.healthy) {
     const observed = health.unreachable ? 'no response' : health.detail;

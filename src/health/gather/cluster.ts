@@ -52,14 +52,28 @@ export class ClusterCalls {
       this.#reader.json(this.#zk('getChildren', 'CONFIGS/PARTICIPANT', 'instances')),
       this.#reader.json(this.#zk('ls', 'LIVEINSTANCES', 'live_instances')),
     ]);
-    return parseInstances(configs, new Set(Array.isArray(live) ? live.map(String) : []));
+    if (!Array.isArray(live) || live.length === 0) {
+      throw new Error('the list of live instances is empty, although a controller responded');
+    }
+    return parseInstances(configs, new Set(live.map(String)));
   }
 
   async tables(): Promise<TableEntry[]> {
     const body = await this.#childrenOrNone('PROPERTYSTORE/CONFIGS/TABLE', 'table_configs');
     const { tables, broken } = parseTables(body);
     if (broken.length > 0) throw new Error(`the table configuration of ${broken.slice(0, 5).join(', ')} is invalid`);
+    if (tables.length === 0) await this.#requireNoTables();
     return tables;
+  }
+
+  /** @throws an empty list of tables that the ideal states contradict: it would let nearly all checks pass */
+  async #requireNoTables(): Promise<void> {
+    const names = await this.#nodeOrNone(this.#zk('ls', 'IDEALSTATES', 'ideal_state_names'));
+    const tables = Array.isArray(names) ? names.map(String).filter((name) => /_(?:OFFLINE|REALTIME)$/u.test(name)) : [];
+    if (tables.length === 0) return;
+    throw new Error(
+      `the response has no table configuration, but there are ${tables.length} ideal states, such as \`${tables[0]}\``,
+    );
   }
 
   /** The id of the transaction that created each table, by name: it differs if a table was deleted and created again. */
@@ -137,8 +151,12 @@ export class ClusterCalls {
 
   /** The children of a node; none if the node does not exist, as before the first such object. */
   async #childrenOrNone(path: string, name: string): Promise<unknown> {
+    return this.#nodeOrNone(this.#zk('getChildren', path, name));
+  }
+
+  async #nodeOrNone(call: Call): Promise<unknown> {
     try {
-      return await this.#reader.json(this.#zk('getChildren', path, name));
+      return await this.#reader.json(call);
     } catch (error) {
       if (error instanceof StatusError && error.status === 404) return [];
       throw error;

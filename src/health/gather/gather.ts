@@ -8,6 +8,7 @@ import { Reader } from './reader.ts';
 import { TablesGatherer, type TablesGathererOptions } from './tables.ts';
 import { NO_METRICS, type HealthMetrics } from '../metrics.ts';
 import type { Gather, GatherRequest } from '../run.ts';
+import type { InstanceScheme } from '../settings.ts';
 import { NOT_READ, readFailed, type ClusterSnapshot, type FailedRead, type Read } from '../snapshot.ts';
 
 /** For callers that may not import the engine's folder. */
@@ -23,8 +24,8 @@ export interface GatherOptions {
   readonly attempts?: number;
   /** Milliseconds before possibly transient states are read again. */
   readonly settleMs?: number;
-  /** Scheme of the instances' `/health` endpoints. */
-  readonly instanceScheme?: 'http' | 'https';
+  /** Scheme of the instances' `/health` endpoints, called at each run; `http` by default. */
+  readonly instanceScheme?: () => InstanceScheme;
 }
 
 const CONCURRENCY = 12;
@@ -61,7 +62,7 @@ class Gatherer {
     this.#health = new InstanceHealthReader({
       calls: this.#calls,
       clock,
-      scheme: options.instanceScheme ?? 'http',
+      scheme: options.instanceScheme?.() ?? 'http',
       needed: request.needs.has('instanceHealth'),
       signal: this.#ending.signal,
       progress: (done, more) => this.#step(done, more),

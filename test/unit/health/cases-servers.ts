@@ -30,6 +30,12 @@ cases('INSTANCE_HEALTH_API_CHECK', [
   },
   { name: 'a server without an admin port', snapshot: one(undefined), entities: [A], couldNotEvaluate: true },
   {
+    name: 'a server without an admin port that is not live',
+    snapshot: one(undefined, { live: false }),
+    entities: [A],
+    finding: 'not live',
+  },
+  {
     name: 'a broker that is not live',
     snapshot: snapshot([], {
       instances: readOk([broker('Broker_a_8099', { live: false })]),

@@ -12,10 +12,12 @@ import {
   type ClusterHealthReportSpec,
 } from '../../../src/resources/cluster-health-report.ts';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
-import { readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
+import { readFailed, readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
 import { clusterHealthReport, withMeta } from '../../builders/resources.ts';
 import { snapshot, table } from '../../builders/snapshot.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { ReplayEngine } from '../../support/replay-engine.ts';
+import { SlowCluster } from '../../support/slow-cluster.ts';
 import { MemoryStore } from '../access/memory-store.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 
@@ -106,6 +108,40 @@ describe('the health task', () => {
     await pass(20 * 60_000 - 500);
     expect(runs).toHaveLength(1);
     await pass(600);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('runs again after 30 s and 60 s when it could not read the cluster, and then by its schedule', async () => {
+    gather = async () => snapshot([], { unreachable: 'responded with 503', tables: readFailed('responded with 503') });
+    start();
+    await pass(5_100);
+    await pass(29_000);
+    expect(runs).toHaveLength(1);
+    await pass(1_500);
+    expect(runs).toHaveLength(2);
+    await pass(58_000);
+    expect(runs).toHaveLength(2);
+    await pass(2_500);
+    expect(runs).toHaveLength(3);
+    await pass(19 * 60_000);
+    expect(runs).toHaveLength(3);
+    gather = async () => cluster();
+    await pass(2 * 60_000);
+    expect(runs).toHaveLength(4);
+    await pass(10 * 60_000);
+    expect(runs).toHaveLength(4);
+  });
+
+  it('runs by its schedule when single checks could not be evaluated, and not while suspended', async () => {
+    gather = async () => cluster([table('t_OFFLINE', { assignment: readFailed('responded with 503') })]);
+    start();
+    await pass(5_100);
+    await pass(10 * 60_000);
+    expect(runs).toHaveLength(1);
+    gather = async () => snapshot([], { unreachable: 'responded with 503' });
+    await setSpec({ suspend: true });
+    await annotate('api-00000009');
+    await pass(10 * 60_000);
     expect(runs).toHaveLength(2);
   });
 
@@ -327,6 +363,30 @@ describe('the health task', () => {
     start();
     await pass(5_100);
     expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: CATALOGUE.length } });
+  });
+});
+
+describe('the scheme of the health endpoints', () => {
+  it.each([
+    [{}, 'http'],
+    [{ instanceScheme: 'https' }, 'https'],
+  ] as const)('with the settings %j is %s', async (configured, scheme) => {
+    const cluster = new SlowCluster(1, new FakeClock());
+    loop = createHealthLoop({
+      store,
+      engine: cluster,
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+      isLeader: () => true,
+      configured: () => configured,
+    });
+    loop.start();
+    await vi.waitFor(async () => {
+      await pass(1_000);
+      expect(report()?.status?.checks).toBeDefined();
+    });
+    expect(cluster.requests).toContain(`GET ${scheme}://server-0:8097/health`);
+    expect(cluster.requests).toContain(`GET ${scheme}://broker-0:8099/health`);
   });
 });
 
