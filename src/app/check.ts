@@ -1,13 +1,14 @@
-import { REPORT_NAME } from '../resources/cluster-health-report.ts';
+import { REPORT_NAME, type Severity } from '../resources/cluster-health-report.ts';
 import { readFile } from 'node:fs/promises';
 import { Registry } from 'prom-client';
 import { stringify } from 'yaml';
 import { clusterHealth } from '../api/health/report.ts';
 import { createGather } from '../health/gather/gather.ts';
 import { healthMetrics } from '../health/metrics.ts';
-import { countsOf, renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
+import { renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
 import { buildStatus } from '../health/report.ts';
 import { runChecks, type RunProgress, type RunResult } from '../health/run.ts';
+import { isAtLeast, severityOf } from '../health/severity.ts';
 import type { CheckSettings } from '../health/settings.ts';
 import { createEngine } from '../pinot/connection.ts';
 import { credentialFromFile } from '../pinot/credential.ts';
@@ -25,6 +26,8 @@ export interface CheckRequest {
   readonly controllers: readonly string[];
   readonly format: CheckFormat;
   readonly settings: CheckSettings;
+  /** A failed check of this severity, or a worse one, is an exit code of 1. */
+  readonly failOn: Severity;
   readonly credentialFile: string | undefined;
   readonly caFile: string | undefined;
   readonly instanceScheme: 'http' | 'https';
@@ -57,7 +60,10 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
       return CHECK_EXIT.error;
     }
     context.stdout(await rendered(result, request, context));
-    return countsOf(result).fail === 0 ? CHECK_EXIT.pass : CHECK_EXIT.fail;
+    const failed = result.results.some(
+      ({ name, outcome }) => outcome.status === 'FAIL' && isAtLeast(severityOf(name, outcome), request.failOn),
+    );
+    return failed ? CHECK_EXIT.fail : CHECK_EXIT.pass;
   } catch (error) {
     context.stderr(`error: ${(error as Error).message}\n`);
     return CHECK_EXIT.error;

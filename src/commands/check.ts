@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { check, CHECK_EXIT, CHECK_FORMATS, type CheckContext, type CheckRequest } from '../app/check.ts';
 import { CATALOGUE, findCheck } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
+import { SEVERITIES } from '../resources/cluster-health-report.ts';
 import { parseInterval, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
 
 /** Maximum findings per check in a report. */
@@ -16,6 +17,8 @@ Options:
   --controller URL             base URL of a Pinot controller; repeat it or separate by commas for several
   -o, --output FORMAT          ${CHECK_FORMATS.join(', ')} (default: table)
   --only NAME                  run only this check; repeat it or separate by commas for several
+  --fail-on SEVERITY           exit with 1 only if a check of this severity or a worse one fails:
+                               ${SEVERITIES.join(', ')} (default: advice, that is any)
   --threshold NAME.key=VALUE   override a threshold, such as REPLICATION_CHECK.minReplication=2; can be repeated
   --prebuilt-snapshot-property NAME
                                cluster property that PREBUILT_SNAPSHOT_CHECK reads
@@ -26,7 +29,7 @@ Options:
   --timeout TIME               time limit for reading the cluster, such as 90s (default: 10m)
   -h, --help                   print this help
 
-Exit code: 0 all checks passed, 1 a check failed, 2 the cluster is not reachable, or usage error.
+Exit code: 0 all checks passed, or none failed with a severity of --fail-on; 1 a check failed; 2 the cluster is not reachable, or usage error.
 `;
 
 /** Runs `olap-warden check`. @returns the exit code */
@@ -53,6 +56,7 @@ function parseCheck(args: readonly string[]): CheckRequest | 'help' {
       controller: { type: 'string', multiple: true },
       output: { type: 'string', short: 'o', default: 'table' },
       only: { type: 'string', multiple: true },
+      'fail-on': { type: 'string', default: 'advice' },
       threshold: { type: 'string', multiple: true },
       'prebuilt-snapshot-property': { type: 'string', default: PREBUILT_SNAPSHOT_PROPERTY },
       'credential-file': { type: 'string' },
@@ -76,6 +80,7 @@ function parseCheck(args: readonly string[]): CheckRequest | 'help' {
       ...settingsFrom(list(values.only), values.threshold ?? []),
       prebuiltSnapshotProperty: values['prebuilt-snapshot-property'],
     },
+    failOn: oneOf('--fail-on', values['fail-on'], SEVERITIES),
     credentialFile: values['credential-file'],
     caFile: values['ca-file'],
     instanceScheme: oneOf('--instance-scheme', values['instance-scheme'], ['http', 'https']),

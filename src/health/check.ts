@@ -1,11 +1,8 @@
-import type { Finding } from '../resources/cluster-health-report.ts';
+import type { Finding, Severity } from '../resources/cluster-health-report.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 
 /** What a check is about; the dashboard and the report group by it. */
 export type CheckCategory = 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
-
-/** `critical`: queries or data are at risk now. `warning`: a problem is coming. `info`: advice on configuration. */
-export type CheckSeverity = 'critical' | 'warning' | 'info';
 
 /**
  * A part of the snapshot. A run reads only the parts that one of its checks needs, and evaluates a check as soon as all parts that it
@@ -64,7 +61,8 @@ export interface CheckDefinition<T extends Thresholds = Thresholds> {
   /** The condition under which the check fails, one sentence. */
   readonly description: string;
   readonly category: CheckCategory;
-  readonly severity: CheckSeverity;
+  /** The severity of a FAIL; a finding can have another one. */
+  readonly severity: Severity;
   readonly defaultThresholds: T;
   /** How to fix a FAIL, one or two sentences. */
   readonly remediation: string;

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import {
   REPORT_NAME,
+  SEVERITIES,
   type ClusterHealthReportSpec,
   type ClusterHealthReportStatus,
 } from '../resources/cluster-health-report.ts';
@@ -187,4 +188,11 @@ function runGauges(registers: Registry[], getReports: ReportSource): void {
   );
   gauge('checks_passed', 'Number of checks that passed in the latest run.', ({ pass }) => pass);
   gauge('checks_failed', 'Number of checks that failed in the latest run.', ({ fail }) => fail);
+  for (const severity of SEVERITIES) {
+    gauge(
+      `checks_failed_${severity}`,
+      `Number of checks of the severity ${severity} that failed in the latest run.`,
+      ({ failBySeverity }) => failBySeverity?.[severity],
+    );
+  }
 }

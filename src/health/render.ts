@@ -1,6 +1,8 @@
 import { findCheck } from './catalogue.ts';
 import type { CheckResult } from './evaluation.ts';
 import type { RunResult } from './run.ts';
+import { countBySeverity, describeSeverities, severityOf } from './severity.ts';
+import type { FailBySeverity } from '../resources/cluster-health-report.ts';
 
 /** Findings of a check beyond this number are summarized as a count. */
 const MAX_SHOWN = 5;
@@ -41,7 +43,13 @@ export function renderTable(run: RunResult, { colours, width }: RenderOptions): 
 function summaryLine(run: RunResult): string {
   const { pass, fail } = countsOf(run);
   const version = run.engineVersion === undefined ? '' : ` (Apache Pinot ${run.engineVersion})`;
-  return `${pass} passed, ${fail} failed on \`${run.clusterName}\`${version} in ${(run.durationMs / 1000).toFixed(1)} s`;
+  const severities = fail === 0 ? '' : ` (${describeSeverities(bySeverityOf(run))})`;
+  return `${pass} passed, ${fail} failed${severities} on \`${run.clusterName}\`${version} in ${(run.durationMs / 1000).toFixed(1)} s`;
+}
+
+function bySeverityOf(run: RunResult): FailBySeverity {
+  const failing = run.results.filter(({ outcome }) => outcome.status === 'FAIL');
+  return countBySeverity(failing.map(({ name, outcome }) => severityOf(name, outcome)));
 }
 
 export function countsOf(run: RunResult): { pass: number; fail: number } {

@@ -2,6 +2,7 @@ import {
   MAX_NAMED_ENTITIES,
   type CheckStatus,
   type ClusterHealthReportStatus,
+  type FailBySeverity,
   type Finding,
   type LastEvaluated,
   type RunningRun,
@@ -11,6 +12,7 @@ import type { Condition } from '../resources/meta.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { CheckResult } from './evaluation.ts';
 import type { RunResult } from './run.ts';
+import { countBySeverity, describeSeverities, severityOf } from './severity.ts';
 
 /** Findings are dropped until the status fits. Kubernetes limits a whole object to about 1.5 MiB. */
 export const MAX_STATUS_BYTES = 512 * 1024;
@@ -34,16 +36,19 @@ export interface ReportInput {
 export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
   const { result, previous, runAt } = input;
   const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
-  const failed = result.results.filter(({ outcome }) => outcome.status === 'FAIL').length;
+  const failing = result.results.filter(({ outcome }) => outcome.status === 'FAIL');
+  const failed = failing.length;
+  const bySeverity = countBySeverity(failing.map(({ name, outcome }) => severityOf(name, outcome)));
   for (let limit = input.maxFindings; ; limit = Math.floor(limit / 2)) {
     const status: ClusterHealthReportStatus = {
       ...(previous?.srn === undefined ? {} : { srn: previous.srn }),
       ...(previous?.observedGeneration === undefined ? {} : { observedGeneration: previous.observedGeneration }),
-      conditions: conditionsAfter(input, failed),
+      conditions: conditionsAfter(input, failed, bySeverity),
       lastRunTime: result.startedAt.toISOString(),
       durationMs: Math.round(result.durationMs),
       pass: result.results.length - failed,
       fail: failed,
+      failBySeverity: bySeverity,
       ...(runAt === undefined ? {} : { observedRunAt: runAt.slice(0, 128) }),
       checks: result.results.map((check) =>
         checkStatus(check, known.get(check.name), { previous, at: result.startedAt, limit }),
@@ -66,6 +71,7 @@ function checkStatus(
   return {
     name: result.name,
     status: outcome.status,
+    severity: severityOf(result.name, outcome),
     ...(outcome.couldNotEvaluate ? { couldNotEvaluate: true } : {}),
     ...(outcome.couldNotEvaluate ? { unevaluatedRuns: unevaluatedRuns(before) + 1 } : {}),
     ...(outcome.couldNotEvaluate && evaluatedBefore !== undefined ? { lastEvaluated: evaluatedBefore } : {}),
@@ -117,6 +123,7 @@ function cutFinding(finding: Finding): Finding {
     message: cut(finding.message, 1024),
     ...(finding.observed === undefined ? {} : { observed: cut(finding.observed, 256) }),
     ...(finding.threshold === undefined ? {} : { threshold: cut(finding.threshold, 256) }),
+    ...(finding.severity === undefined ? {} : { severity: finding.severity }),
     ...(finding.couldNotRead === true ? { couldNotRead: true } : {}),
   };
 }
@@ -127,9 +134,13 @@ function cut(text: string, length: number): string {
 
 const RUN_CONDITIONS: ReadonlySet<string> = new Set(['Healthy']);
 
-function conditionsAfter({ result, previous, generation, now }: ReportInput, failed: number): Condition[] {
+function conditionsAfter(
+  { result, previous, generation, now }: ReportInput,
+  failed: number,
+  bySeverity: FailBySeverity,
+): Condition[] {
   return updateConditions(previous?.conditions, {
-    conditions: [healthyCondition(result, failed)],
+    conditions: [healthyCondition(result, failed, bySeverity)],
     owned: RUN_CONDITIONS,
     generation,
     now,
@@ -137,7 +148,11 @@ function conditionsAfter({ result, previous, generation, now }: ReportInput, fai
 }
 
 /** Whether the cluster is healthy. It does not affect `Ready`: a deployment of the report must not wait for the cluster. */
-function healthyCondition({ unreachable, results }: RunResult, failed: number): NewCondition {
+function healthyCondition(
+  { unreachable, results }: RunResult,
+  failed: number,
+  bySeverity: FailBySeverity,
+): NewCondition {
   const total = results.length;
   if (unreachable !== undefined) {
     const message = cut(`the cluster could not be read: ${unreachable}`, 1024);
@@ -145,7 +160,12 @@ function healthyCondition({ unreachable, results }: RunResult, failed: number): 
   }
   return failed === 0
     ? { type: 'Healthy', status: 'True', reason: 'AllChecksPassed', message: `all ${total} checks passed` }
-    : { type: 'Healthy', status: 'False', reason: 'ChecksFailed', message: `${failed} of ${total} checks failed` };
+    : {
+        type: 'Healthy',
+        status: 'False',
+        reason: 'ChecksFailed',
+        message: `${failed} of ${total} checks failed: ${describeSeverities(bySeverity)}`,
+      };
 }
 
 /** The status during a run: the latest report and the progress of the run. */

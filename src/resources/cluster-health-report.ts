@@ -75,6 +75,16 @@ export const ClusterHealthReportSpec = Type.Object(
 );
 export type ClusterHealthReportSpec = Static<typeof ClusterHealthReportSpec>;
 
+/**
+ * How bad a FAIL is, worst first. `critical`: data or queries are unavailable or at risk now. `warning`: a problem is coming. `advice`: a
+ * design that will hurt later.
+ */
+export const SEVERITIES = ['critical', 'warning', 'advice'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+const SEVERITY_MEANING =
+  'critical: data or queries are unavailable or at risk now; warning: a problem is coming; advice: a design that will hurt later.';
+
 export const Finding = Type.Object(
   {
     entityType: Type.String({
@@ -85,6 +95,9 @@ export const Finding = Type.Object(
     message: Type.String({ maxLength: 1024, description: 'Description of the problem.' }),
     observed: Type.Optional(Type.String({ maxLength: 256, description: 'Measured value.' })),
     threshold: Type.Optional(Type.String({ maxLength: 256, description: 'Allowed value.' })),
+    severity: Type.Optional(
+      StringEnum([...SEVERITIES], { description: 'Severity of the finding, if it differs from that of the check.' }),
+    ),
     couldNotRead: Type.Optional(
       Type.Boolean({ description: 'True when the finding is no fault, but data that could not be read.' }),
     ),
@@ -126,6 +139,7 @@ export const CheckStatus = Type.Object(
   {
     name: Type.String({ maxLength: 128, description: 'Name of the check.' }),
     status: StringEnum(['PASS', 'FAIL'], { description: 'PASS or FAIL.' }),
+    severity: Type.Optional(StringEnum([...SEVERITIES], { description: `Severity of a FAIL. ${SEVERITY_MEANING}` })),
     couldNotEvaluate: Type.Optional(
       Type.Boolean({ description: 'True when the check failed because its data could not be read.' }),
     ),
@@ -179,6 +193,16 @@ export const RunningRun = Type.Object(
 );
 export type RunningRun = Static<typeof RunningRun>;
 
+export const FailBySeverity = Type.Object(
+  {
+    critical: Type.Integer({ description: 'Number of critical ones.' }),
+    warning: Type.Integer({ description: 'Number of warnings.' }),
+    advice: Type.Integer({ description: 'Number of those that are advice.' }),
+  },
+  { description: 'Number of failed checks by severity.' },
+);
+export type FailBySeverity = Static<typeof FailBySeverity>;
+
 export const ClusterHealthReportStatus = Type.Object(
   {
     ...commonStatus,
@@ -186,6 +210,7 @@ export const ClusterHealthReportStatus = Type.Object(
     durationMs: Type.Optional(Type.Integer({ description: 'Duration of the last run in milliseconds.' })),
     pass: Type.Optional(Type.Integer({ description: 'Number of passed checks.' })),
     fail: Type.Optional(Type.Integer({ description: 'Number of failed checks.' })),
+    failBySeverity: Type.Optional(FailBySeverity),
     observedRunAt: Type.Optional(
       Type.String({
         maxLength: 128,
@@ -246,6 +271,12 @@ export const clusterHealthReportKind = {
     },
     { name: 'Pass', type: 'integer', jsonPath: '.status.pass', description: 'Number of passed checks.' },
     { name: 'Fail', type: 'integer', jsonPath: '.status.fail', description: 'Number of failed checks.' },
+    {
+      name: 'Critical',
+      type: 'integer',
+      jsonPath: '.status.failBySeverity.critical',
+      description: 'Number of failed checks that are critical.',
+    },
     { name: 'Last Run', type: 'date', jsonPath: '.status.lastRunTime', description: 'Start of the last run.' },
     {
       name: 'Healthy',

@@ -77,11 +77,12 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     },
     async (request) => {
       requireAllowed(request, 'GetHealth', clusterResource);
-      return CATALOGUE.map(({ name, title, description, category, defaultThresholds }) => ({
+      return CATALOGUE.map(({ name, title, description, category, severity, defaultThresholds }) => ({
         name,
         title,
         description,
         category,
+        severity,
         defaultThresholds,
       }));
     },

@@ -1,5 +1,6 @@
 import { CATALOGUE } from '../../health/catalogue.ts';
 import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
+import { countBySeverity, isAtLeast } from '../../health/severity.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
 
 /** Entity types that the `instance` filter matches. */
@@ -8,7 +9,7 @@ const EMPTY: ClusterHealth = {
   runTimestamp: null,
   durationMs: null,
   status: null,
-  summary: { pass: 0, fail: 0 },
+  summary: { pass: 0, fail: 0, failBySeverity: countBySeverity([]) },
   checks: [],
   healthCheckResult: {},
   running: null,
@@ -18,17 +19,22 @@ const EMPTY: ClusterHealth = {
 export function clusterHealth(status: ClusterHealthReportStatus | undefined, query: HealthQuery): ClusterHealth {
   const running = runningPart(status);
   if (status?.lastRunTime === undefined || status.checks === undefined) return { ...EMPTY, running };
-  const checks = CATALOGUE.flatMap(({ name, title, category, remediation }): HealthCheckEntry[] => {
+  const checks = CATALOGUE.flatMap(({ name, title, category, severity, remediation }): HealthCheckEntry[] => {
     const check = status.checks?.find((candidate) => candidate.name === name);
-    return check === undefined ? [] : [{ ...entry(check), title, category, remediation }];
+    return check === undefined ? [] : [{ severity, ...entry(check), title, category, remediation }];
   });
   const selected = checks.filter((check) => matches(check, query)).map((check) => filterFindings(check, query));
-  const fail = checks.filter((check) => check.status === 'FAIL').length;
+  const failing = checks.filter((check) => check.status === 'FAIL');
+  const fail = failing.length;
   return {
     runTimestamp: Date.parse(status.lastRunTime),
     durationMs: status.durationMs ?? null,
     status: fail === 0 ? 'PASS' : 'FAIL',
-    summary: { pass: checks.length - fail, fail },
+    summary: {
+      pass: checks.length - fail,
+      fail,
+      failBySeverity: countBySeverity(failing.map(({ severity }) => severity)),
+    },
     checks: selected,
     healthCheckResult: byEntity(selected),
     running,
@@ -41,10 +47,13 @@ function runningPart(status: ClusterHealthReportStatus | undefined): ClusterHeal
   return { taskId: id, step: progress.done === undefined ? 'begins' : 'reads the cluster', ...progress };
 }
 
-function entry(check: CheckStatus): Omit<HealthCheckEntry, 'title' | 'category' | 'remediation'> {
+type Described = 'title' | 'category' | 'remediation' | 'severity';
+
+function entry(check: CheckStatus): Omit<HealthCheckEntry, Described> & Pick<CheckStatus, 'severity'> {
   return {
     name: check.name,
     status: check.status,
+    ...(check.severity === undefined ? {} : { severity: check.severity }),
     ...(check.couldNotEvaluate === undefined ? {} : { couldNotEvaluate: check.couldNotEvaluate }),
     ...(check.unevaluatedRuns === undefined ? {} : { unevaluatedRuns: check.unevaluatedRuns }),
     ...(check.lastEvaluated === undefined ? {} : { lastEvaluated: check.lastEvaluated }),
@@ -58,6 +67,7 @@ function entry(check: CheckStatus): Omit<HealthCheckEntry, 'title' | 'category' 
 
 function matches(check: HealthCheckEntry, query: HealthQuery): boolean {
   if (query.check !== undefined && query.check.toUpperCase() !== check.name) return false;
+  if (query.severity !== undefined && !isAtLeast(check.severity, query.severity)) return false;
   if (query.status !== undefined && query.status !== check.status) return false;
   if (query.table === undefined && query.instance === undefined) return true;
   return check.findings.some((finding) => concerns(finding, query));

@@ -1,9 +1,12 @@
 import { Type, type Static } from 'typebox';
-import { CheckStatus, Finding, RunningRun } from '../../resources/cluster-health-report.ts';
+import { CheckStatus, FailBySeverity, Finding, RunningRun, SEVERITIES } from '../../resources/cluster-health-report.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
 const Category = StringEnum(['segments', 'tables', 'servers', 'skew', 'upsert', 'placement', 'queries'], {
   description: 'Subject of the check.',
+});
+const Severity = StringEnum([...SEVERITIES], {
+  description: 'Severity of a FAIL: data or queries are unavailable or at risk now, a problem is coming, or advice.',
 });
 const Status = StringEnum(['PASS', 'FAIL']);
 
@@ -13,6 +16,7 @@ export const HealthCheckEntry = Type.Object(
     title: Type.String({ description: 'Short title of the check.' }),
     category: Category,
     status: Status,
+    severity: Severity,
     couldNotEvaluate: Type.Optional(
       Type.Boolean({ description: 'True when the check failed because its data could not be read.' }),
     ),
@@ -53,7 +57,7 @@ export const ClusterHealth = Type.Object(
     status: Type.Union([Status, Type.Null()], {
       description: 'PASS when every check passed; null before the first run.',
     }),
-    summary: Type.Object({ pass: Type.Integer(), fail: Type.Integer() }),
+    summary: Type.Object({ pass: Type.Integer(), fail: Type.Integer(), failBySeverity: FailBySeverity }),
     checks: Type.Array(HealthCheckEntry),
     healthCheckResult: Type.Record(
       Type.String(),
@@ -72,6 +76,7 @@ export const HealthCheckType = Type.Object(
     title: Type.String(),
     description: Type.String({ description: 'The condition under which the check fails.' }),
     category: Category,
+    severity: Severity,
     defaultThresholds: Type.Record(Type.String(), Type.Number()),
   },
   { $id: 'HealthCheckType' },
@@ -90,6 +95,7 @@ export type TaskRun = Static<typeof TaskRun>;
 export const HealthQuery = Type.Object({
   check: Type.Optional(Type.String({ description: 'Only the check with this name.' })),
   status: Type.Optional(StringEnum(['PASS', 'FAIL'], { description: 'Only checks with this status.' })),
+  severity: Type.Optional(StringEnum([...SEVERITIES], { description: 'Only checks of this severity or a worse one.' })),
   table: Type.Optional(Type.String({ description: 'Only findings on this table, with or without its type suffix.' })),
   instance: Type.Optional(Type.String({ description: 'Only findings on this instance.' })),
 });

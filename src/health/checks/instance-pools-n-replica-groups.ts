@@ -7,7 +7,7 @@ export const instancePoolsNReplicaGroups = defineCheck({
   title: 'Pools and replica groups of tables',
   description: 'A table does not use instance pools and replica groups.',
   category: 'placement',
-  severity: 'info',
+  severity: 'advice',
   defaultThresholds: {},
   remediation: 'Set poolBased and replicaGroupBased in the instanceAssignmentConfigMap of the table and rebalance it.',
   needs: ['tables'],

@@ -6,7 +6,7 @@ export const instancePools = defineCheck({
   title: 'Instance pools',
   description: 'A server is in no instance pool, or pools are not disjoint, when the cluster has more than 8 servers.',
   category: 'placement',
-  severity: 'info',
+  severity: 'advice',
   defaultThresholds: { maxServersWithoutPools: 8 },
   remediation: 'Give each server one pool with PUT /instances/{name}; send all of its other fields unchanged.',
   needs: ['instances'],

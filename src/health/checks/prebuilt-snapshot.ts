@@ -18,7 +18,7 @@ export const prebuiltSnapshot = defineCheck({
   description:
     'An upsert or deduplication table exists in a cluster where the prebuilt snapshot feature is disabled for preloading.',
   category: 'upsert',
-  severity: 'info',
+  severity: 'advice',
   defaultThresholds: {},
   remediation: 'Enable snapshot and preload in the upsertConfig (preload in the dedupConfig) of the table.',
   needs: ['tables', 'enabled', 'clusterConfig'],

@@ -6,7 +6,7 @@ export const tableColumnCount = defineCheck({
   title: 'Columns of a schema',
   description: 'A schema has more than 500 columns.',
   category: 'tables',
-  severity: 'info',
+  severity: 'advice',
   defaultThresholds: { maxColumns: 500 },
   remediation: 'Move rarely used fields into a JSON column, or split the table.',
   needs: ['schemas'],

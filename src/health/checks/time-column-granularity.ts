@@ -9,7 +9,7 @@ export const timeColumnGranularity = defineCheck({
   title: 'Granularity of time columns',
   description: 'A table has a time column with granularity MILLISECONDS, MICROSECONDS or NANOSECONDS.',
   category: 'tables',
-  severity: 'info',
+  severity: 'advice',
   defaultThresholds: {},
   remediation: 'Add a coarser column with an ingestion transform and make it the time column of the table.',
   needs: ['tables', 'schemas'],

@@ -75,6 +75,16 @@ describe('olap-warden check', () => {
     expect(stderr).toBe('');
   });
 
+  it('exits with 1 only for the severities of --fail-on', async () => {
+    // REPLICATION_CHECK is a warning.
+    for (const [severity, code] of Object.entries({ critical: 0, warning: 1, advice: 1 })) {
+      expect(await run(['--controller', url, ...failing, '--fail-on', severity]), severity).toBe(code);
+    }
+    expect(stdout).toContain('0 passed, 1 failed (1 warning) on');
+    expect(await run(['--controller', url, '--fail-on', 'bad'])).toBe(2);
+    expect(stderr).toContain('invalid `--fail-on bad`: it must be one of critical, warning, advice');
+  });
+
   it('exits with 1 if a check fails', async () => {
     expect(await run(['--controller', url, ...failing])).toBe(1);
     expect(stdout).toContain('orders_OFFLINE: the replication is 2');

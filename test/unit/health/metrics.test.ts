@@ -33,6 +33,13 @@ describe('metrics of the health checks', () => {
     expect(lines).toContain('olap_warden_health_last_run_duration_seconds{report="cluster"} 1.234');
   });
 
+  it('count failed checks by severity', async () => {
+    const lines = await series(cluster(statusOf(runResult({ REPLICATION_CHECK: 7, QUERY_HEALTH_CHECK: 1 }))));
+    for (const [severity, count] of Object.entries({ critical: 1, warning: 1, advice: 0 })) {
+      expect(lines).toContain(`olap_warden_health_checks_failed_${severity}{report="cluster"} ${count}`);
+    }
+  });
+
   it('mark a check that could not be evaluated', async () => {
     const results = CATALOGUE.map(({ name }) =>
       checkResult(name, name === 'REPLICATION_CHECK' ? 1 : 0, { unread: name === 'REPLICATION_CHECK' }),

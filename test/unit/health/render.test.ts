@@ -23,7 +23,7 @@ describe('the result of a run', () => {
       'FAIL  QUERY_HEALTH_CHECK   1 are not well',
       '      t0_OFFLINE: it is not well',
       '',
-      '1 passed, 2 failed on `pinot` (Apache Pinot 1.5.1) in 1.2 s',
+      '1 passed, 2 failed (1 critical, 1 warning) on `pinot` (Apache Pinot 1.5.1) in 1.2 s',
       '',
     ]);
   });

@@ -43,10 +43,34 @@ describe('the status of a report', () => {
     expect(condition(built, 'Healthy')).toMatchObject({
       status: 'False',
       reason: 'ChecksFailed',
-      message: `1 of ${CATALOGUE.length} checks failed`,
+      message: `1 of ${CATALOGUE.length} checks failed: 1 warning`,
     });
     expect(condition(built, 'Healthy')?.observedGeneration).toBe(3);
     expect(built.checks?.map(({ name }) => name)).toEqual(CATALOGUE.map(({ name }) => name));
+  });
+
+  it('has the severity of each check: the worst one of its findings', () => {
+    const critical = checkResult('REPLICATION_CHECK', 1, { finding: { severity: 'critical' } });
+    const advice = checkResult('QUERY_HEALTH_CHECK', 1, { finding: { severity: 'advice' } });
+    const unread = checkResult('BROKER_RESOURCE_CHECK', 1, { unread: true, finding: { severity: 'advice' } });
+    const results = [
+      critical,
+      advice,
+      unread,
+      checkResult('SEGMENT_COUNT_CHECK', 1),
+      checkResult('INSTANCE_POOLS_CHECK'),
+    ];
+    const built = status(runResult({}, { results }));
+    expect(built.checks?.map(({ severity }) => severity)).toEqual([
+      'critical',
+      'advice',
+      'critical',
+      'warning',
+      'advice',
+    ]);
+    expect(built.failBySeverity).toEqual({ critical: 2, warning: 1, advice: 1 });
+    expect(built.checks?.[0]?.findings?.[0]?.severity).toBe('critical');
+    expect(condition(built, 'Healthy')?.message).toBe('4 of 5 checks failed: 2 critical, 1 warning, 1 advice');
   });
 
   it('has the time of the last change of each status', () => {

@@ -10,6 +10,7 @@ function check(name: string, status: 'PASS' | 'FAIL', findings: Finding[] = []):
     name,
     title: name,
     category: 'tables',
+    severity: 'warning',
     status,
     message,
     findings,

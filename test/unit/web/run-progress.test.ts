@@ -14,12 +14,14 @@ const definition = (name: string): CheckDefinition => ({
   title: `Title of ${name}`,
   description: '',
   category: 'tables',
+  severity: 'warning',
   defaultThresholds: {},
 });
 const entry = (name: string): CheckEntry => ({
   name,
   title: `Title of ${name}`,
   category: 'tables',
+  severity: 'warning',
   status: 'FAIL',
   message: '',
   findings: [],

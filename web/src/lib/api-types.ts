@@ -295,6 +295,7 @@ export type HealthCheckEntry = {
   readonly title: string;
   readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
   readonly status: 'PASS' | 'FAIL';
+  readonly severity: 'critical' | 'warning' | 'advice';
   readonly couldNotEvaluate?: boolean;
   readonly unevaluatedRuns?: number;
   readonly lastEvaluated?: {
@@ -315,6 +316,7 @@ export type HealthCheckEntry = {
     readonly message: string;
     readonly observed?: string;
     readonly threshold?: string;
+    readonly severity?: 'critical' | 'warning' | 'advice';
     readonly couldNotRead?: boolean;
   }>;
   readonly findingCount: number;
@@ -329,6 +331,11 @@ export type ClusterHealth = {
   readonly summary: {
     readonly pass: number;
     readonly fail: number;
+    readonly failBySeverity: {
+      readonly critical: number;
+      readonly warning: number;
+      readonly advice: number;
+    };
   };
   readonly checks: ReadonlyArray<HealthCheckEntry>;
   readonly healthCheckResult: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, {
@@ -352,6 +359,7 @@ export type HealthCheckType = {
   readonly title: string;
   readonly description: string;
   readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
+  readonly severity: 'critical' | 'warning' | 'advice';
   readonly defaultThresholds: Readonly<Record<string, number>>;
 };
 

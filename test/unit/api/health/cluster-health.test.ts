@@ -109,6 +109,7 @@ describe('GET /clusterHealth', () => {
     expect(body.checks[5]).toMatchObject({
       name: 'REPLICATION_CHECK',
       title: 'Replication',
+      severity: 'warning',
       category: 'tables',
       status: 'FAIL',
       findingCount: 2,
@@ -131,6 +132,8 @@ describe('GET /clusterHealth', () => {
     ['check=REPLICATION_CHECK', ['REPLICATION_CHECK']],
     ['check=replication_check', ['REPLICATION_CHECK']],
     ['status=FAIL', ['SEGMENT_COUNT_CHECK', 'REPLICATION_CHECK', 'INSTANCE_HEALTH_API_CHECK']],
+    ['severity=critical', ['INSTANCE_HEALTH_API_CHECK', 'QUERY_HEALTH_CHECK']],
+    ['severity=critical&status=FAIL', ['INSTANCE_HEALTH_API_CHECK']],
     ['table=t1', ['REPLICATION_CHECK']],
     ['table=t1_OFFLINE', ['REPLICATION_CHECK']],
     ['table=t1_REALTIME', []],
@@ -148,7 +151,7 @@ describe('GET /clusterHealth', () => {
     const { body } = await get(`/clusterHealth?${query}`);
     expect(body.checks.map(({ name }) => name)).toEqual(names);
     // The filter applies to the list, not to the summary.
-    expect(body.summary).toEqual({ pass: 1, fail: 3 });
+    expect(body.summary).toEqual({ pass: 1, fail: 3, failBySeverity: { critical: 1, warning: 2, advice: 0 } });
   });
 
   it('rejects an unknown check', async () => {
@@ -173,6 +176,7 @@ it('GET /clusterHealth/list has all checks in order, with their thresholds', asy
   expect(body[5]).toEqual({
     name: 'REPLICATION_CHECK',
     title: 'Replication',
+    severity: 'warning',
     description: 'The replication factor of a table is below the threshold of the controller, 3 if unspecified.',
     category: 'tables',
     defaultThresholds: { minReplication: 3 },
