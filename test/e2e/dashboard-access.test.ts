@@ -248,7 +248,7 @@ describe('the assignments of all roles', () => {
     await page.getByLabel('Until').press('Enter');
     const visitors = row(/^visitors group health-reader/);
     await visitors.waitFor();
-    expect(await visitors.textContent()).toMatch(/until 31 Jan 2040, 12:30:00 \(in [\d,]+ days\)/);
+    expect(await visitors.textContent()).toMatch(/until 31 Jan 2040, 12:30:00 \S+ \(in [\d,]+ days\)/);
     expect(await page.getByLabel('Until').inputValue()).toBe('');
     const path = `${RBAC}/roles/srn2:role%23health-reader/assignments`;
     const listed = (await (await gateway.call('GET', path)).json()) as { subject: string; expiresAt: string }[];
