@@ -256,3 +256,59 @@ describe('who can', () => {
     await page.context().close();
   });
 });
+
+describe('the controls of the header', () => {
+  const theme = (page: Page): Promise<string | null> => page.locator('html').getAttribute('data-theme');
+
+  it('keep the theme and the time zone for the next visit, and nothing else in the browser', async () => {
+    const { page, problems } = await visit(browser, gateway.url, '/ui/access?tab=assignments', {
+      timezoneId: 'Asia/Tokyo',
+      colorScheme: 'light',
+    });
+    await signIn(page, gateway.token);
+    const time = page.locator('tbody time').first();
+    await time.waitFor();
+    const local = await time.getAttribute('title');
+    expect(local).toMatch(/ \d\d:\d\d:\d\d GMT\+9$/);
+    await page.getByRole('button', { name: 'UTC' }).click();
+    await expect.poll(() => time.getAttribute('title')).toMatch(/ \d\d:\d\d:\d\d UTC$/);
+    await page.getByRole('button', { name: 'Use dark colours' }).click();
+    await page.reload();
+    await time.waitFor();
+    expect(await theme(page)).toBe('dark');
+    expect(await time.getAttribute('title')).toMatch(/ UTC$/);
+    expect(await page.evaluate<string>('JSON.stringify({ ...localStorage })')).toBe(
+      JSON.stringify({ 'olap-warden-preferences': '{"theme":"dark","utc":true}' }),
+    );
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('lists the shortcuts; the focus returns to where it was when a dialog closes', async () => {
+    const { page } = await visit(browser, gateway.url, '/ui/access');
+    await signIn(page, gateway.token);
+    const opener = page.getByRole('button', { name: 'New role' });
+    await opener.focus();
+    await page.keyboard.press('?');
+    const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await list.getByText('Run the query').waitFor();
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'detached' });
+    const focused = (): Promise<string> => page.evaluate<string>('document.activeElement.textContent');
+    expect(await focused()).toBe('New role');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'New role' });
+    await dialog.waitFor();
+    // The first field has the focus, and a `?` in it is text.
+    await page.keyboard.type('a?');
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('a?');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await focused()).toBe('New role');
+    await page.keyboard.press('/');
+    await page.keyboard.type('table-r');
+    expect(await page.getByRole('searchbox', { name: 'Search Roles' }).inputValue()).toBe('table-r');
+    await page.context().close();
+  });
+});

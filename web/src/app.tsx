@@ -9,6 +9,7 @@ import { clearDrafts } from './lib/use-draft.ts';
 import { SIGN_IN_WINDOW } from './lib/sign-in-window.ts';
 import type { Session } from './lib/types.ts';
 import { Forbidden } from './components/forbidden.tsx';
+import { Shortcuts, ThemeSwitch, ZoneSwitch } from './components/header-controls.tsx';
 import { AccessPage } from './pages/access.tsx';
 import { HealthPage } from './pages/health.tsx';
 import { OverviewPage } from './pages/overview.tsx';
@@ -30,24 +31,6 @@ type State =
   | { state: 'out' }
   | { state: 'error'; message: string }
   | { state: 'in'; session: Session; expired: boolean };
-
-function Theme(): JSX.Element {
-  const [dark, setDark] = useState<boolean | undefined>(undefined);
-  const isDark = dark ?? matchMedia('(prefers-color-scheme: dark)').matches;
-  return (
-    <button
-      type="button"
-      class="icon"
-      aria-label={isDark ? 'Use light colours' : 'Use dark colours'}
-      onClick={() => {
-        setDark(!isDark);
-        document.documentElement.dataset['theme'] = isDark ? 'light' : 'dark';
-      }}
-    >
-      {isDark ? '☀' : '☾'}
-    </button>
-  );
-}
 
 function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element {
   const { path } = useLocation();
@@ -82,7 +65,9 @@ function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element 
         <span class="who" title={me.srn}>
           {nameOf(me.srn)}
         </span>
-        <Theme />
+        <ZoneSwitch />
+        <ThemeSwitch />
+        <Shortcuts />
         <button type="button" class="small" onClick={props.onSignOut}>
           Sign out
         </button>

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { absolute, relative } from '../lib/format.ts';
+import { usePreferences } from '../lib/preferences.ts';
 import { href, navigate } from '../lib/router.ts';
 import type { Data } from '../lib/use-data.ts';
 
@@ -28,12 +29,19 @@ export function Link(props: {
 
 /** A relative time; the exact time is the tooltip. */
 export function When(props: { time: number | string | null | undefined }): JSX.Element {
+  const { utc } = usePreferences();
   if (props.time === undefined || props.time === null) return <span>never</span>;
   return (
-    <time dateTime={new Date(props.time).toISOString()} title={absolute(props.time)}>
+    <time dateTime={new Date(props.time).toISOString()} title={absolute(props.time, utc)}>
       {relative(props.time)}
     </time>
   );
+}
+
+/** An exact time, with its zone. */
+export function Moment(props: { time: number | string }): JSX.Element {
+  const { utc } = usePreferences();
+  return <time dateTime={new Date(props.time).toISOString()}>{absolute(props.time, utc)}</time>;
 }
 
 /** When an assignment ends, relative and absolute; nothing for one without an end. */
@@ -43,8 +51,7 @@ export function Until(props: { time: string | null | undefined }): JSX.Element |
   const ended = new Date(time).getTime() <= Date.now();
   return (
     <span class={ended ? 'muted' : undefined}>
-      {ended ? 'expired' : 'until'} <time dateTime={new Date(time).toISOString()}>{absolute(time)}</time> (
-      {relative(time)})
+      {ended ? 'expired' : 'until'} <Moment time={time} /> ({relative(time)})
     </span>
   );
 }
@@ -104,55 +111,6 @@ export function Form(props: { class?: string; onInput?: () => void; children: Co
 /** A message with code in backticks. */
 export function Prose(props: { text: string }): JSX.Element {
   return <>{props.text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
-}
-
-/**
- * A modal dialog, as the browser's dialog element, which handles focus and Escape.
- * @param props.onClose absent when the dialog cannot be closed
- */
-export function Dialog(props: {
-  title: string;
-  onClose?: () => void;
-  children: ComponentChildren;
-  wide?: boolean;
-}): JSX.Element {
-  const ref = useRef<HTMLDialogElement>(null);
-  const titleId = useId();
-  useLayoutEffect(() => {
-    const dialog = ref.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
-  return (
-    <dialog
-      ref={ref}
-      class={props.wide ? 'wide' : undefined}
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        props.onClose?.();
-      }}
-      onClose={() => {
-        // A browser may close the dialog at the second Escape even if the first was prevented. Open it again while it is mounted.
-        if (!ref.current?.isConnected) return;
-        props.onClose?.();
-        requestAnimationFrame(() => {
-          const dialog = ref.current;
-          if (dialog?.isConnected && !dialog.open) dialog.showModal();
-        });
-      }}
-    >
-      <header>
-        <h2 id={titleId}>{props.title}</h2>
-        {props.onClose && (
-          <button type="button" class="icon" aria-label="Close" onClick={props.onClose}>
-            ×
-          </button>
-        )}
-      </header>
-      {props.children}
-    </dialog>
-  );
 }
 
 /** A button for asynchronous work: disabled and marked as busy while the work runs. */

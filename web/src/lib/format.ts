@@ -23,10 +23,14 @@ export function elapsed(since: number | string, now = Date.now()): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-const ABSOLUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
-export function absolute(time: number | string): string {
+const STYLE = { dateStyle: 'medium', timeStyle: 'long' } as const;
+const LOCAL = new Intl.DateTimeFormat('en-GB', STYLE);
+const UTC = new Intl.DateTimeFormat('en-GB', { ...STYLE, timeZone: 'UTC' });
+
+/** Such as `31 Jan 2026, 12:30:00 CET`. @param utc true for UTC instead of the time zone of the browser */
+export function absolute(time: number | string, utc: boolean): string {
   const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? '' : ABSOLUTE.format(date);
+  return Number.isNaN(date.getTime()) ? '' : (utc ? UTC : LOCAL).format(date);
 }
 
 export function bytes(count: number): string {

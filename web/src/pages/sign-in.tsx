@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { BusyButton, Dialog, ErrorNote, Form } from '../components/basics.tsx';
+import { BusyButton, ErrorNote, Form } from '../components/basics.tsx';
+import { Dialog } from '../components/dialog.tsx';
 import { TextField } from '../components/fields.tsx';
 import { call, messageOfError } from '../lib/api.ts';
 import { startSignIn, type SignInMethods } from '../lib/oidc.ts';

@@ -58,6 +58,18 @@ describe('the dashboard', () => {
     ).toBeGreaterThanOrEqual(400);
   });
 
+  it.each(['br', 'gzip'])('serves the %s file that the build made of an asset', async (encoding) => {
+    const suffix = encoding === 'br' ? 'br' : 'gz';
+    await writeFile(join(folder, 'assets', `main-ABC.js.${suffix}`), 'compressed');
+    const answer = await app.inject({
+      url: '/ui/assets/main-ABC.js',
+      headers: { ...NO_CREDENTIAL, 'accept-encoding': encoding },
+    });
+    expect(answer.headers['content-encoding']).toBe(encoding);
+    expect(answer.headers.vary).toContain('accept-encoding');
+    expect(answer.body).toBe('compressed');
+  });
+
   it('opens a session with a cookie that scripts cannot read, and ends it', async () => {
     const opened = await app.inject({ method: 'POST', url: '/ui/session' });
     expect(opened.statusCode).toBe(204);

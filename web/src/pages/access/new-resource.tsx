@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, Dialog, ErrorNote, Form } from '../../components/basics.tsx';
+import { BusyButton, ErrorNote, Form } from '../../components/basics.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { rbac } from '../../lib/api.ts';
 import { useChange } from '../../lib/use-change.ts';

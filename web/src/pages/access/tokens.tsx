@@ -4,7 +4,6 @@ import {
   Badge,
   CopyButton,
   DangerButton,
-  Dialog,
   download,
   ErrorNote,
   LastUsed,
@@ -12,6 +11,7 @@ import {
   Loading,
   When,
 } from '../../components/basics.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { expiryOf, Picker, TextField, UntilField } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { nameOf } from '../../lib/format.ts';

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Badge, Prose } from '../../components/basics.tsx';
+import { Badge, Moment, Prose } from '../../components/basics.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
-import { absolute, elapsed, fromUpper, whole } from '../../lib/format.ts';
+import { elapsed, fromUpper, whole } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/use-narrow.ts';
 import type { CheckDefinition, CheckEntry } from '../../lib/types.ts';
 
@@ -117,8 +117,7 @@ export function CheckRow(props: {
             {check.since !== undefined && (
               <>
                 {' · '}
-                {failing ? 'failing' : 'passing'} for {elapsed(check.since)}, since{' '}
-                <time dateTime={check.since}>{absolute(check.since)}</time>
+                {failing ? 'failing' : 'passing'} for {elapsed(check.since)}, since <Moment time={check.since} />
               </>
             )}
           </p>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { Badge, BusyButton, When } from '../../components/basics.tsx';
-import { absolute, duration, elapsed } from '../../lib/format.ts';
+import { Badge, BusyButton, Moment, When } from '../../components/basics.tsx';
+import { duration, elapsed } from '../../lib/format.ts';
 import { href, navigate } from '../../lib/router.ts';
 import { useMay } from '../../lib/session.ts';
 import type { CheckEntry, HealthReport } from '../../lib/types.ts';
@@ -68,8 +68,7 @@ export function Glance(props: { report: HealthReport; running: boolean; onRun: (
         <h1 aria-live="polite">{headline(report, state)}</h1>
         {since !== undefined && (
           <p>
-            {state === 'good' ? 'passing' : 'failing'} for {elapsed(since)}, since{' '}
-            <time dateTime={since}>{absolute(since)}</time>
+            {state === 'good' ? 'passing' : 'failing'} for {elapsed(since)}, since <Moment time={since} />
           </p>
         )}
         <p>
