@@ -169,8 +169,30 @@ async function readInPieces(
   strides: Strides,
   signal: AbortSignal,
 ): Promise<{ rows: AsyncIterable<Uint8Array>; bytes: number }> {
-  const { first, last } = strides;
-  const from = first.from + rowStart(await readRows(indexed, first.from, first.to, signal), strides.skip);
-  const to = last.from + rowEnd(await readRows(indexed, last.from, last.to, signal), strides.keep);
+  const { from, to } = await rangeIn(indexed, strides, signal);
   return { rows: streamRows(indexed, from, to, signal), bytes: to - from };
+}
+
+async function rangeIn(
+  indexed: IndexedReader,
+  { first, last, skip, keep }: Strides,
+  signal: AbortSignal,
+): Promise<{ from: number; to: number }> {
+  const from = first.from + rowStart(await readRows(indexed, first.from, first.to, signal), skip);
+  const to = last.from + rowEnd(await readRows(indexed, last.from, last.to, signal), keep);
+  return { from, to };
+}
+
+/**
+ * The bytes of some rows, from the start of the first to the end of the last.
+ * @param page within the result
+ * @throws {QueryError} damaged, not-found, store-unavailable
+ */
+export async function rowRange(
+  indexed: IndexedReader,
+  page: PageRequest,
+  signal: AbortSignal,
+): Promise<{ readonly from: number; readonly to: number }> {
+  if (page.numRows === 0) return { from: 0, to: 0 };
+  return rangeIn(indexed, stridesOf(indexed.index, indexed.reader.record.rowBytes, page), signal);
 }

@@ -7,6 +7,9 @@ import { readCursorPage } from './cursors/page.ts';
 import type { Spool } from './cursors/spool.ts';
 import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
+import { type Export, exportRows } from './export/export.ts';
+import type { ExportFormat } from './export/format.ts';
+import { ExportLimit, exportOfCursor } from './export/limit.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
 import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
 import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
@@ -85,6 +88,7 @@ export class PaginatedQueries {
   readonly #readers = new Readers();
   /** Why results could not be read, by id. */
   readonly #damaged = new LruCache<string, string>({ maxWeight: MAX_DAMAGED });
+  readonly #exports = new ExportLimit();
   #submissions = 0;
 
   constructor(options: PaginatedQueriesOptions) {
@@ -237,6 +241,28 @@ export class PaginatedQueries {
     this.#readers.hold(reader, Array.isArray(page.rows) ? page.length : 0);
     this.#metrics.paged(page.length);
     return page;
+  }
+
+  /**
+   * Prepares a download of rows. The caller must call `release` when it has ended.
+   * @throws {QueryError} bad-page, bad-answer, busy, damaged, no-cursors, not-found, store-unavailable
+   */
+  async export(
+    reader: ResultReader,
+    format: ExportFormat,
+    request: PageRequest,
+    signal: AbortSignal,
+  ): Promise<Export & { readonly release: () => void }> {
+    if (isCursorRecord(reader.record)) throw exportOfCursor();
+    const release = this.#exports.begin();
+    try {
+      const found = await exportRows(reader, format, request, signal);
+      return { ...found, release };
+    } catch (error) {
+      release();
+      if (isDamaged(error)) this.#damaged.set(reader.record.requestId, error.message);
+      throw error;
+    }
   }
 
   /** The record with all fields of the engine. @throws as `page` */

@@ -19,8 +19,16 @@ const BODY_TIMEOUT_MS = 60_000;
 const IDENTIFY_TIMEOUT_MS = 2_000;
 const IDENTITY_BYTES = 4096;
 
-/** Forwarded request headers: the credential, and the headers that dashboard sessions require. */
-const PASSED_HEADERS = ['authorization', 'cookie', 'x-olap-warden-ui', 'sec-fetch-site'] as const;
+/** Forwarded request headers: the credential, the headers that dashboard sessions require, and those that select the form and part of a result. */
+const PASSED_HEADERS = [
+  'authorization',
+  'cookie',
+  'x-olap-warden-ui',
+  'sec-fetch-site',
+  'accept',
+  'range',
+  'if-range',
+] as const;
 
 /** HTTP client for the other gateways. Close it. */
 export class PeerClient {

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { StringEnum } from '../../resources/schema.ts';
 import { METADATA_FIELDS } from '../../results/metadata.ts';
 
 const MAX_SQL_LENGTH = 1_000_000;
@@ -54,6 +55,31 @@ export const PageQuerystring = Type.Object(
     offset: Type.Integer({ minimum: 0, description: 'The first row of the page, from 0.' }),
     numRows: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Rows in the page; clipped at the end of the result.' }),
+    ),
+  },
+  CLOSED,
+);
+
+/** A page, whose offset is required, or a download. */
+export const ResultsQuerystring = Type.Object(
+  {
+    offset: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'The first row, from 0. Required for a page in JSON; a download begins with row 0 when omitted.',
+      }),
+    ),
+    numRows: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Number of rows, clipped at the end of the result. When omitted, a page has `olap.broker.query.page.size` rows, and a download all.',
+      }),
+    ),
+    format: Type.Optional(
+      StringEnum(['json', 'jsonl', 'csv', 'arrow'], {
+        description: 'The form of the response, in place of `Accept`; a page in JSON by default.',
+      }),
     ),
   },
   CLOSED,

@@ -10,6 +10,7 @@ import {
   PageQuerystring,
   QueryResponse,
   RequestIdParams,
+  ResultsQuerystring,
   SqlBody,
   SqlQuerystring,
   SqlTextQuerystring,
@@ -23,6 +24,14 @@ export interface Operation {
   readonly url: string;
   readonly schema: FastifySchema;
 }
+
+const text = (example: string): object => ({ schema: Type.String(), example });
+const JSON_LINES = { 'application/x-ndjson': text('["Oslo",42]\n') };
+const DOWNLOADS = {
+  ...JSON_LINES,
+  'text/csv': text('city,orders\r\nOslo,42\r\n'),
+  'application/vnd.apache.arrow.stream': text('(binary)'),
+};
 
 const TAGS = ['paginated queries'];
 
@@ -81,11 +90,22 @@ export const OPERATIONS: readonly Operation[] = [
     schema: {
       operationId: 'getQueryResults',
       tags: TAGS,
-      summary: 'One page of a stored result.',
+      summary: 'One page of a stored result, or a download of its rows as JSON lines, CSV or Arrow.',
       params: RequestIdParams,
       headers: ForwardHeaders,
-      querystring: PageQuerystring,
-      response: { 200: CursorResponse, ...READ_ERRORS },
+      querystring: ResultsQuerystring,
+      response: {
+        200: {
+          description: 'One page, or a download.',
+          content: {
+            'application/json': { schema: CursorResponse },
+            ...DOWNLOADS,
+          },
+        },
+        206: { description: 'A part of a download of JSON lines.', content: JSON_LINES },
+        ...READ_ERRORS,
+        416: ErrorBody,
+      },
     },
   },
 ];
@@ -136,6 +156,7 @@ export const readNoParameters = parameterReader(NoQuerystring);
 export const readPagedText = parameterReader(SqlQuerystring);
 export const readText = parameterReader(SqlTextQuerystring);
 export const readPageParameters = parameterReader(PageQuerystring);
+export const readResultsParameters = parameterReader(ResultsQuerystring);
 export const readRequestId = reader(RequestIdParams, 'params');
 export const readSqlBody = reader(SqlBody, 'body');
 

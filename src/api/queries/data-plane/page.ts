@@ -6,7 +6,8 @@ import { requireRead } from '../access.ts';
 import { holderOf } from '../peer-routing.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
-import { readPageParameters, readRequestId } from './operations.ts';
+import { exportFormat, sendExport } from './export.ts';
+import { readPageParameters, readRequestId, readResultsParameters } from './operations.ts';
 import { isWhole, sendAnswer, sendPage } from './send.ts';
 
 /** Memory of a page that is streamed. */
@@ -14,7 +15,7 @@ const STREAMED_PAGE_BYTES = 512 * 1024;
 /** Allowance for the head, the tail and read buffers of a page. */
 const FRAME_BYTES = 64 * 1024;
 
-/** Serves one page of a stored result, from this gateway or from the one that stores it. */
+/** Serves one page or a download of a stored result, from this gateway or from the one that stores it. */
 export async function sendResultPage(
   exchange: Exchange,
   requestClass: RequestClass,
@@ -25,7 +26,10 @@ export async function sendResultPage(
   }
   const { queries, peers } = parts;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
-  const { offset, numRows } = readPageParameters(requestClass.parameters);
+  const { offset, numRows, format: named } = readResultsParameters(requestClass.parameters);
+  const format = exportFormat(exchange, named);
+  // Only a page has a required offset: a download begins with the first row.
+  if (format === undefined && offset === undefined) readPageParameters(requestClass.parameters);
   const { signal } = exchange;
   const holder = await holderOf(exchange, requestId, peers);
   if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
@@ -33,8 +37,13 @@ export async function sendResultPage(
   let sent = false;
   try {
     requireRead(exchange, reader.record);
+    if (format !== undefined) {
+      const rows = { offset: offset ?? 0, numRows: numRows ?? Math.max(1, reader.record.rowCount) };
+      await sendExport(exchange, reader, { format, ...rows }, parts);
+      return;
+    }
     const { pageSize, maxPageSize } = parts.settings();
-    const range = { offset, numRows: Math.min(numRows ?? pageSize, maxPageSize) };
+    const range = { offset: offset ?? 0, numRows: Math.min(numRows ?? pageSize, maxPageSize) };
     sent = await readAndSend(exchange, reader, range, parts, signal);
   } finally {
     await reader.close(sent);

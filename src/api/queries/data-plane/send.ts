@@ -53,6 +53,16 @@ export async function sendAnswer(exchange: Exchange, answer: EngineResponse): Pr
   await sendPieces(exchange, answer.body);
 }
 
+/** Streams a response with its own headers, with back-pressure. Without `content-length` it is chunked, and its last chunk shows that it is complete. */
+export async function sendBody(
+  exchange: Exchange,
+  head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+  body: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  exchange.raw.writeHead(head.status, { ...exchange.ownHeaders, ...head.headers });
+  await sendPieces(exchange, body);
+}
+
 function begin({ raw, ownHeaders }: Exchange, length: number): ServerResponse {
   raw.writeHead(200, { ...ownHeaders, 'content-type': JSON_TYPE, 'content-length': length });
   return raw;

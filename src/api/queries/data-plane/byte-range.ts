@@ -1,0 +1,29 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Bytes `from` to `to` (exclusive). */
+export interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The requested part of a response (RFC 9110 section 14). Several ranges, other units, invalid ranges, and an `If-Range` that does not match are
+ * ignored, as the RFC allows: the whole response is sent then.
+ * @returns undefined for the whole response
+ */
+export function byteRange(
+  headers: IncomingHttpHeaders,
+  { length, etag }: { readonly length: number; readonly etag: string },
+): ByteRange | 'unsatisfiable' | undefined {
+  const { range, 'if-range': ifRange } = headers;
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range ?? '') ?? [];
+  if ((first === '' && last === '') || (ifRange !== undefined && ifRange !== etag)) return undefined;
+  if (first === '') return satisfiable({ from: length - Math.min(Number(last), length), to: length }, length);
+  const from = Number(first);
+  const to = last === '' ? length : Math.min(length, Number(last) + 1);
+  return last !== '' && Number(last) < from ? undefined : satisfiable({ from, to }, length);
+}
+
+function satisfiable(range: ByteRange, length: number): ByteRange | 'unsatisfiable' {
+  return range.from >= length ? 'unsatisfiable' : range;
+}

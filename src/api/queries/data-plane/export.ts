@@ -1,0 +1,62 @@
+import type { PageRequest } from '../../../results/page.ts';
+import { acceptedFormat, EXPORT_FORMATS, type ExportFormat } from '../../../results/export/format.ts';
+import type { ResultReader } from '../../../results/result-store.ts';
+import { HttpError } from '../../server/errors.ts';
+import { byteRange, type ByteRange } from './byte-range.ts';
+import type { DataPlaneParts } from './parts.ts';
+import type { Exchange } from './exchange.ts';
+import { sendBody } from './send.ts';
+
+/** Memory of a download: pieces of the rows, their text, and a record batch. */
+const EXPORT_BYTES = 8 * 1024 * 1024;
+
+/** The requested download format; undefined for a page. @param format the query parameter */
+export function exportFormat({ headers }: Exchange, format: string | undefined): ExportFormat | undefined {
+  if (format === undefined) return acceptedFormat(headers.accept);
+  return format === 'json' ? undefined : (format as ExportFormat);
+}
+
+export interface ExportRequest extends PageRequest {
+  readonly format: ExportFormat;
+}
+
+/** Streams rows of a result in constant memory, with back-pressure. */
+export async function sendExport(
+  exchange: Exchange,
+  reader: ResultReader,
+  request: ExportRequest,
+  { queries, budget }: Pick<DataPlaneParts, 'queries' | 'budget'>,
+): Promise<void> {
+  const { format, offset } = request;
+  const { signal } = exchange;
+  const lease = await budget.acquire(exchange.principal.srn, EXPORT_BYTES, signal);
+  exchange.onClose(() => lease.release());
+  const found = await queries.export(reader, format, request, signal);
+  exchange.onClose(found.release);
+  const { length, numRows } = found;
+  const { requestId } = reader.record;
+  const { contentType, extension } = EXPORT_FORMATS[format];
+  // A stored result never changes, so its id and the rows identify the bytes.
+  const etag = `"${requestId}.${offset}.${numRows}.${extension}"`;
+  const headers = {
+    'content-type': contentType,
+    'content-disposition': `attachment; filename="${requestId}.${extension}"`,
+    'x-olap-warden-rows': String(numRows),
+    etag,
+    'accept-ranges': length === undefined ? 'none' : 'bytes',
+  };
+  if (length === undefined) return sendBody(exchange, { status: 200, headers }, found.body(0, 0, signal));
+  const range = byteRange(exchange.headers, { length, etag });
+  if (range === 'unsatisfiable') {
+    throw new HttpError(416, `\`Range\` begins after the end: the download has ${length} bytes`, {
+      headers: { 'content-range': `bytes */${length}` },
+    });
+  }
+  const { from, to }: ByteRange = range ?? { from: 0, to: length };
+  const part = range === undefined ? {} : { 'content-range': `bytes ${from}-${to - 1}/${length}` };
+  return sendBody(
+    exchange,
+    { status: range === undefined ? 200 : 206, headers: { ...headers, ...part, 'content-length': String(to - from) } },
+    found.body(from, to, signal),
+  );
+}

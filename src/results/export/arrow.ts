@@ -1,0 +1,182 @@
+import type * as ArrowModule from 'apache-arrow';
+import type { Builder, DataType, Field, Schema } from 'apache-arrow';
+import { QueryError } from '../errors.ts';
+import { rawValues, textOf } from './raw-values.ts';
+
+type Arrow = typeof ArrowModule;
+
+/** The columns of a result as the engine names them. */
+export interface Columns {
+  readonly columnNames: readonly string[];
+  readonly columnDataTypes: readonly string[];
+}
+
+/** Characters of row texts in one record batch. */
+const BATCH_LENGTH = 1024 * 1024;
+/** A message of an Arrow stream begins with this marker and the length of its metadata. */
+const MESSAGE_HEAD_BYTES = 8;
+/** The marker and a length of 0 end the stream. */
+const END_BYTES = 8;
+const ARRAY = '_ARRAY';
+
+interface ColumnType {
+  readonly type: DataType;
+  /** @param raw JSON of a value other than null. @throws {Error} if the type cannot represent it exactly */
+  readonly valueOf: (raw: string) => unknown;
+}
+
+/**
+ * Rows as a stream of Arrow record batches. A type without an exact equivalent in Arrow is text, as the engine writes it. The end marker of the
+ * stream shows that it is complete.
+ * @throws {QueryError} bad-answer for a value that is not of the type of its column
+ */
+export async function* arrowStream(
+  { columnNames, columnDataTypes }: Columns,
+  rows: AsyncIterable<readonly string[]>,
+): AsyncIterable<Uint8Array> {
+  // Imported when first used, because it is large.
+  const arrow = await import('apache-arrow');
+  const types = columnDataTypes.map((name) => columnType(arrow, name));
+  const fields = types.map(({ type }, i) => new arrow.Field(columnNames[i] ?? '', type, true));
+  const schema = new arrow.Schema(fields);
+  const encoder = new BatchEncoder(arrow, schema, types);
+  yield encoder.schema();
+  for await (const batch of rows) {
+    for (const row of batch) encoder.add(row);
+    if (encoder.length >= BATCH_LENGTH) yield encoder.flush();
+  }
+  if (encoder.rows > 0) yield encoder.flush();
+  yield encoder.end();
+}
+
+/** Encodes rows as messages of an Arrow stream. */
+class BatchEncoder {
+  /** Characters and rows since the last flush. */
+  length = 0;
+  rows = 0;
+  readonly #arrow: Arrow;
+  readonly #schema: Schema;
+  readonly #types: readonly ColumnType[];
+  readonly #builders: readonly Builder[];
+  #rowNumber = 0;
+
+  constructor(arrow: Arrow, schema: Schema, types: readonly ColumnType[]) {
+    this.#arrow = arrow;
+    this.#schema = schema;
+    this.#types = types;
+    this.#builders = schema.fields.map(({ type }: Field) => arrow.makeBuilder({ type, nullValues: [null] }));
+  }
+
+  add(row: string): void {
+    const values = rawValues(row);
+    if (values.length !== this.#types.length) throw this.#wrong(`has ${values.length} values`);
+    for (const [i, raw] of values.entries()) {
+      const { valueOf } = this.#types[i] as ColumnType;
+      try {
+        this.#builders[i]?.append(raw === 'null' ? null : valueOf(raw));
+      } catch (error) {
+        throw this.#wrong(`has a value in column ${i} that is not of its type`, error);
+      }
+    }
+    this.length += row.length;
+    this.rows++;
+    this.#rowNumber++;
+  }
+
+  flush(): Uint8Array {
+    const { Struct, makeData, RecordBatch } = this.#arrow;
+    const type = new Struct(this.#schema.fields);
+    const children = this.#builders.map((builder) => builder.flush());
+    const batch = new RecordBatch(this.#schema, makeData({ type, length: this.rows, nullCount: 0, children }));
+    this.rows = 0;
+    this.length = 0;
+    const stream = this.#stream([batch]);
+    return stream.subarray(schemaBytes(stream), stream.length - END_BYTES);
+  }
+
+  schema(): Uint8Array {
+    const stream = this.#empty();
+    return stream.subarray(0, schemaBytes(stream));
+  }
+
+  end(): Uint8Array {
+    const stream = this.#empty();
+    return stream.subarray(stream.length - END_BYTES);
+  }
+
+  #empty(): Uint8Array {
+    const { Struct, makeData, RecordBatch } = this.#arrow;
+    const type = new Struct(this.#schema.fields);
+    const children = this.#schema.fields.map((field: Field) => this.#arrow.makeBuilder({ type: field.type }).flush());
+    return this.#stream([new RecordBatch(this.#schema, makeData({ type, length: 0, nullCount: 0, children }))]);
+  }
+
+  /** A complete stream: the schema, the batches, the end marker. */
+  #stream(batches: InstanceType<Arrow['RecordBatch']>[]): Uint8Array {
+    const writer = new this.#arrow.RecordBatchStreamWriter();
+    for (const batch of batches) writer.write(batch);
+    writer.finish();
+    return writer.toUint8Array(true);
+  }
+
+  #wrong(what: string, cause?: unknown): QueryError {
+    return new QueryError('bad-answer', `row ${this.#rowNumber} of the result ${what}`, { cause });
+  }
+}
+
+/** Size of the first message of a stream, which has no body. */
+function schemaBytes(stream: Uint8Array): number {
+  return MESSAGE_HEAD_BYTES + new DataView(stream.buffer, stream.byteOffset).getInt32(4, true);
+}
+
+function columnType(arrow: Arrow, name: string): ColumnType {
+  if (!name.endsWith(ARRAY)) return scalarType(arrow, name);
+  const { type, valueOf } = scalarType(arrow, name.slice(0, -ARRAY.length));
+  return {
+    type: new arrow.List(new arrow.Field('item', type, true)),
+    valueOf: (raw) => rawValues(raw).map((value) => (value === 'null' ? null : valueOf(value))),
+  };
+}
+
+function scalarType(arrow: Arrow, name: string): ColumnType {
+  switch (name) {
+    case 'INT':
+      return { type: new arrow.Int32(), valueOf: (raw) => exact(Number(textOf(raw)), (n) => (n | 0) === n) };
+    case 'LONG':
+      return {
+        type: new arrow.Int64(),
+        valueOf: (raw) => exact(BigInt(textOf(raw)), (n) => BigInt.asIntN(64, n) === n),
+      };
+    case 'FLOAT':
+      return { type: new arrow.Float32(), valueOf: floatOf };
+    case 'DOUBLE':
+      return { type: new arrow.Float64(), valueOf: floatOf };
+    case 'BOOLEAN':
+      return {
+        type: new arrow.Bool(),
+        valueOf: (raw) => exact(textOf(raw), (text) => text === 'true' || text === 'false') === 'true',
+      };
+    case 'BYTES':
+      return {
+        type: new arrow.Binary(),
+        valueOf: (raw) =>
+          Buffer.from(
+            exact(textOf(raw), (text) => /^(?:[\da-f]{2})*$/i.test(text)),
+            'hex',
+          ),
+      };
+    default:
+      return { type: new arrow.Utf8(), valueOf: textOf };
+  }
+}
+
+/** `NaN` and infinities are strings in the engine's JSON. */
+function floatOf(raw: string): number {
+  const text = textOf(raw);
+  return exact(Number(text), (n) => !Number.isNaN(n) || text === 'NaN');
+}
+
+function exact<T>(value: T, holds: (value: T) => boolean): T {
+  if (!holds(value)) throw new TypeError('the value is not of the type');
+  return value;
+}

@@ -1,0 +1,67 @@
+import { damaged } from '../errors.ts';
+import { ROW_KERNEL } from '../scanner/kernel.ts';
+
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const COMMA = 0x2c;
+
+/**
+ * Rows as JSON lines. Each byte of the rows becomes one byte of a line: the comma between two rows becomes a line feed. The last line has no
+ * line feed.
+ * @param rows stored bytes that begin with a row
+ */
+export async function* jsonLines(rows: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  const walk = ROW_KERNEL.walk();
+  /** Held back, because the comma before the first row of the next piece may be at its end. */
+  let before: Buffer | undefined;
+  for await (const piece of rows) {
+    // A copy, because the store may still use the bytes.
+    const bytes = Buffer.from(piece);
+    replaceLineBreaks(bytes);
+    const held = before;
+    walk.scan(bytes, 1, (row, offset) => {
+      if (row > 0 && !endLine(bytes, offset) && (held === undefined || !endLine(held, held.length)))
+        throw damaged('a comma between two rows is missing');
+    });
+    if (before !== undefined) yield before;
+    before = bytes;
+  }
+  if (before !== undefined) yield before;
+}
+
+/** Replaces the comma before `end` by a line feed. @returns false if there is only white space before it */
+function endLine(bytes: Buffer, end: number): boolean {
+  let at = end - 1;
+  while (at >= 0 && (bytes[at] === SPACE || bytes[at] === TAB)) at--;
+  if (at < 0 || bytes[at] !== COMMA) return false;
+  bytes[at] = LINE_FEED;
+  return true;
+}
+
+/** Line breaks in stored rows are white space between values, because JSON does not allow them in strings. */
+function replaceLineBreaks(bytes: Buffer): void {
+  for (const byte of [LINE_FEED, CARRIAGE_RETURN]) {
+    for (let at = bytes.indexOf(byte); at >= 0; at = bytes.indexOf(byte, at + 1)) bytes[at] = SPACE;
+  }
+}
+
+/** Decodes JSON lines to lists of rows, each row the text of a JSON array. @param lines from `jsonLines` */
+export async function* rowTexts(lines: AsyncIterable<Buffer>): AsyncIterable<readonly string[]> {
+  /** The beginning of a row whose end has not arrived. */
+  let rest: Buffer[] = [];
+  for await (const bytes of lines) {
+    const end = bytes.lastIndexOf(LINE_FEED);
+    if (end < 0) {
+      rest.push(bytes);
+      continue;
+    }
+    yield Buffer.concat([...rest, bytes.subarray(0, end)])
+      .toString()
+      .split('\n');
+    rest = [bytes.subarray(end + 1)];
+  }
+  const last = Buffer.concat(rest).toString();
+  if (last !== '') yield [last];
+}

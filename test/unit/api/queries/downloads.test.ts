@@ -1,0 +1,254 @@
+import { tableFromIPC } from 'apache-arrow';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { clusterResource, formatSrn } from '../../../../src/access/policy/srn.ts';
+import { paginatedQueries } from '../../../../src/api/queries/index.ts';
+import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
+import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
+import { ALICE, authorizerBy, testApp } from '../../../support/app.ts';
+import { responseOf, StubEndpoint } from '../../results/answers.ts';
+import { engineOf } from './gateways.ts';
+
+/** Column, type, and the JSON of a value in each of three rows. */
+const COLUMNS = [
+  ['long', 'LONG', ['9007199254740993', '-9223372036854775808', 'null']],
+  ['int', 'INT', ['-1', '2147483647', 'null']],
+  ['text, "quoted"', 'STRING', [String.raw`"a,\"b\"\r\nc\\"`, '""', 'null']],
+  ['unicode', 'STRING', ['"Zürich 😀"', String.raw`"😀],["`, '"null"']],
+  ['double', 'DOUBLE', ['0.1', '"Infinity"', 'null']],
+  ['decimal', 'BIG_DECIMAL', ['12345678901234567890.123456789', '"1E+3"', 'null']],
+  ['flag', 'BOOLEAN', ['true', 'false', 'null']],
+  ['bytes', 'BYTES', ['"00ff"', '""', 'null']],
+  ['time', 'TIMESTAMP', ['"2026-01-31 12:00:00.0"', '"1970-01-01 00:00:00.0"', 'null']],
+  ['longs', 'LONG_ARRAY', ['[9007199254740993,null,-1]', '[]', 'null']],
+  ['texts', 'STRING_ARRAY', [String.raw`["a,b","c\"d"]`, '["]"]', 'null']],
+] as const;
+const REPEATS = 700;
+const ROWS = Array.from(
+  { length: 3 * REPEATS },
+  (_, i) => `[${COLUMNS.map(([, , values]) => values[(i % 3) as 0]).join(',')}]`,
+);
+const SCHEMA = JSON.stringify({
+  columnNames: COLUMNS.map(([name]) => name),
+  columnDataTypes: COLUMNS.map(([, type]) => type),
+});
+const LINES = `${ROWS.join('\n')}\n`;
+/** The three rows as CSV. */
+const CSV_HEADER = 'long,int,"text, ""quoted""",unicode,double,decimal,flag,bytes,time,longs,texts\r\n';
+const CSV_ROWS = [
+  '9007199254740993,-1,"a,""b""\r\nc\\",Zürich 😀,0.1,12345678901234567890.123456789,true,00ff,2026-01-31 12:00:00.0,"[9007199254740993,null,-1]","[""a,b"",""c\\""d""]"\r\n',
+  '-9223372036854775808,2147483647,"","😀],[",Infinity,1E+3,false,"",1970-01-01 00:00:00.0,[],"[""]""]"\r\n',
+  ',,,null,,,,,,,\r\n',
+];
+
+describe('a download of a result', () => {
+  let app: FastifyInstance;
+  let endpoint: StubEndpoint;
+  let denied: Set<string>;
+  let principal = ALICE;
+  let rows: readonly string[];
+  let separator: string;
+
+  beforeEach(async () => {
+    denied = new Set();
+    principal = ALICE;
+    rows = ROWS;
+    separator = ',';
+    endpoint = new StubEndpoint();
+    endpoint.answer = () =>
+      responseOf(`{"resultTable":{"dataSchema":${SCHEMA},"rows":[${rows.join(separator)}]},"exceptions":[]}`);
+    let seed = 0;
+    const queries = new PaginatedQueries({
+      store: new MemoryStore({ maxBytes: 100_000_000 }),
+      settings: () => DEFAULT_PAGINATION_SETTINGS,
+      identity: { id: 'gateway-0', host: 'gateway-0.test', port: 8080 },
+      clock: { now: () => 1_700_000_000_000 },
+      random: (bytes) => new Uint8Array(bytes).fill(++seed),
+    });
+    app = await testApp({
+      authorizer: authorizerBy((_who, action, resource) => !denied.has(`${action} ${formatSrn(resource)}`)),
+      parts: {
+        authenticator: { name: 'fixed', authenticate: async () => ({ outcome: 'authenticated', principal }) },
+        dataPlane: {
+          engine: engineOf(endpoint),
+          queries,
+          settings: () => DEFAULT_PAGINATION_SETTINGS,
+          budget: new ByteBudget(),
+        },
+      },
+      register: (scope) => paginatedQueries(scope, { queries }),
+    });
+  });
+  afterEach(() => app.close());
+
+  async function submitted(): Promise<string> {
+    const payload = { sql: 'SELECT * FROM orders' };
+    const answer = await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true&numRows=1', payload });
+    return answer.json<{ requestId: string }>().requestId;
+  }
+  const get = (id: string, query: string, headers: Record<string, string> = {}) =>
+    app.inject({ url: `/query/${id}/results${query}`, headers });
+
+  it('has every row as a JSON line with the bytes of the engine', async () => {
+    const id = await submitted();
+    const answer = await get(id, '?format=jsonl');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toBe(LINES);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/x-ndjson',
+      'content-length': String(Buffer.byteLength(LINES)),
+      'content-disposition': `attachment; filename="${id}.jsonl"`,
+      'x-olap-warden-rows': String(ROWS.length),
+      'accept-ranges': 'bytes',
+    });
+    expect((await get(id, '?format=jsonl&offset=5&numRows=2')).body).toBe(`${ROWS.slice(5, 7).join('\n')}\n`);
+    expect((await get(id, '?format=jsonl&offset=2099&numRows=99')).body).toBe(`${ROWS[2099]}\n`);
+  });
+
+  it('is JSON lines also where the engine writes white space between rows', async () => {
+    separator = ' \r\n,\n ';
+    const answer = await get(await submitted(), '?format=jsonl');
+    const lines = answer.body.trimEnd().split('\n');
+    expect(lines.map((line) => line.trim())).toEqual(ROWS);
+  });
+
+  it('has exact values, quotes, line breaks and nulls as CSV', async () => {
+    const id = await submitted();
+    const answer = await get(id, '', { accept: 'text/csv' });
+    expect(answer.body).toBe(CSV_HEADER + CSV_ROWS.join('').repeat(REPEATS));
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'accept-ranges': 'none',
+    });
+    expect((await get(id, '?format=csv&offset=1&numRows=1')).body).toBe(CSV_HEADER + CSV_ROWS[1]);
+  });
+
+  it('has exact values and types as an Arrow stream', async () => {
+    const answer = await get(await submitted(), '', { accept: 'application/vnd.apache.arrow.stream' });
+    const table = tableFromIPC(answer.rawPayload);
+    expect(table.numRows).toBe(ROWS.length);
+    expect(table.schema.fields.map(({ name, type }) => [name, String(type)])).toEqual([
+      ['long', 'Int64'],
+      ['int', 'Int32'],
+      ['text, "quoted"', 'Utf8'],
+      ['unicode', 'Utf8'],
+      ['double', 'Float64'],
+      ['decimal', 'Utf8'],
+      ['flag', 'Bool'],
+      ['bytes', 'Binary'],
+      ['time', 'Utf8'],
+      ['longs', 'List<Int64>'],
+      ['texts', 'List<Utf8>'],
+    ]);
+    const valuesAt = (row: number): unknown[] =>
+      table.schema.fields.map((_, column) => {
+        const value: unknown = table.getChildAt(column)?.get(row);
+        if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+        return typeof value === 'object' && value !== null ? [...(value as Iterable<unknown>)] : value;
+      });
+    for (const at of [0, ROWS.length - 3]) {
+      expect([0, 1, 2].map((row) => valuesAt(at + row))).toEqual([
+        [
+          9007199254740993n,
+          -1,
+          'a,"b"\r\nc\\',
+          'Zürich 😀',
+          0.1,
+          '12345678901234567890.123456789',
+          true,
+          '00ff',
+          '2026-01-31 12:00:00.0',
+          [9007199254740993n, null, -1n],
+          ['a,b', 'c"d'],
+        ],
+        [
+          -9223372036854775808n,
+          2147483647,
+          '',
+          '😀],[',
+          Infinity,
+          '1E+3',
+          false,
+          '',
+          '1970-01-01 00:00:00.0',
+          [],
+          [']'],
+        ],
+        [null, null, null, 'null', null, null, null, null, null, null, null],
+      ]);
+    }
+  });
+
+  it('consists of several record batches if it is large', async () => {
+    rows = Array.from({ length: 20 }, () => ROWS).flat();
+    const table = tableFromIPC((await get(await submitted(), '?format=arrow')).rawPayload);
+    expect(table.numRows).toBe(20 * ROWS.length);
+    expect(table.batches.length).toBeGreaterThan(2);
+    expect(table.getChild('long')?.get(20 * ROWS.length - 3)).toBe(9007199254740993n);
+  });
+
+  it('has the columns of a result without rows', async () => {
+    rows = [];
+    const id = await submitted();
+    expect((await get(id, '?format=jsonl')).body).toBe('');
+    expect((await get(id, '?format=csv')).body).toBe(CSV_HEADER);
+    const table = tableFromIPC((await get(id, '?format=arrow')).rawPayload);
+    expect([table.numRows, table.schema.fields.length]).toEqual([0, COLUMNS.length]);
+  });
+
+  it('resumes at any byte of JSON lines', async () => {
+    const id = await submitted();
+    const bytes = Buffer.from(LINES);
+    const etag = String((await get(id, '?format=jsonl')).headers.etag);
+    const last = bytes.length - 1;
+    for (const [range, from, to] of [
+      ['bytes=0-0', 0, 1],
+      ['bytes=100000-', 100_000, bytes.length],
+      [`bytes=${last}-`, last, bytes.length],
+      ['bytes=-5', bytes.length - 5, bytes.length],
+      ['bytes=1-99999999', 1, bytes.length],
+      ...Array.from({ length: 40 }, (_, i) => [`bytes=${i * 97}-${i * 97 + 311}`, i * 97, i * 97 + 312] as const),
+    ] as const) {
+      const answer = await get(id, '?format=jsonl', { range, 'if-range': etag });
+      expect(answer.statusCode).toBe(206);
+      expect(answer.headers['content-range']).toBe(`bytes ${from}-${to - 1}/${bytes.length}`);
+      expect(answer.rawPayload.equals(bytes.subarray(from, to))).toBe(true);
+    }
+    for (const headers of [{ range: 'bytes=5-', 'if-range': '"other"' }, { range: 'bytes=5-1' }, { range: 'rows=1-' }])
+      expect((await get(id, '?format=jsonl', headers)).statusCode).toBe(200);
+    const beyond = await get(id, '?format=jsonl', { range: `bytes=${bytes.length}-` });
+    expect([beyond.statusCode, beyond.headers['content-range']]).toEqual([416, `bytes */${bytes.length}`]);
+  });
+
+  it('requires the permissions of a page for each request', async () => {
+    const id = await submitted();
+    for (const format of ['jsonl', 'csv', 'arrow']) {
+      denied = new Set(['Query srn2:table#orders']);
+      expect((await get(id, `?format=${format}`)).statusCode).toBe(403);
+      denied = new Set([`GetResponseStore ${formatSrn(clusterResource)}`]);
+      principal = { ...ALICE, srn: 'srn2:user#eve@example.com' };
+      const other = await get(id, `?format=${format}`);
+      expect([other.statusCode, other.body]).toEqual([403, expect.stringContaining('GetResponseStore')]);
+      principal = ALICE;
+    }
+  });
+
+  it('is a page in JSON unless another format is preferred', async () => {
+    const id = await submitted();
+    for (const accept of ['application/json', '*/*', 'text/html, */*;q=0.8', 'text/csv;q=0.5, application/json'])
+      expect((await get(id, '?offset=0&numRows=1', { accept })).headers['content-type']).toBe('application/json');
+    const named = await get(id, '?offset=0&numRows=1&format=json', { accept: 'text/csv' });
+    expect(named.headers['content-type']).toBe('application/json');
+    expect((await get(id, '?numRows=1')).statusCode).toBe(400);
+    const unknown = await get(id, '?format=xml');
+    expect([unknown.statusCode, unknown.body]).toEqual([400, expect.stringContaining('json, jsonl, csv, arrow')]);
+    expect((await get(id, '?format=csv&offset=2100')).statusCode).toBe(400);
+  });
+
+  it('ends before its end where a value is not of the type of its column', async () => {
+    rows = [...ROWS, ROWS[0]!.replace('9007199254740993', '1.5')];
+    await expect(get(await submitted(), '?format=arrow')).rejects.toThrow();
+  });
+});
