@@ -92,12 +92,17 @@ export const TaskRun = Type.Object(
 );
 export type TaskRun = Static<typeof TaskRun>;
 
+/** Characters of the name of a table or an instance. */
+const MAX_NAME = 1024;
+
 export const HealthQuery = Type.Object({
-  check: Type.Optional(Type.String({ description: 'Only the check with this name.' })),
+  check: Type.Optional(Type.String({ maxLength: 128, description: 'Only the check with this name.' })),
   status: Type.Optional(StringEnum(['PASS', 'FAIL'], { description: 'Only checks with this status.' })),
   severity: Type.Optional(StringEnum([...SEVERITIES], { description: 'Only checks of this severity or a worse one.' })),
-  table: Type.Optional(Type.String({ description: 'Only findings on this table, with or without its type suffix.' })),
-  instance: Type.Optional(Type.String({ description: 'Only findings on this instance.' })),
+  table: Type.Optional(
+    Type.String({ maxLength: MAX_NAME, description: 'Only findings on this table, with or without its type suffix.' }),
+  ),
+  instance: Type.Optional(Type.String({ maxLength: MAX_NAME, description: 'Only findings on this instance.' })),
 });
 export type HealthQuery = Static<typeof HealthQuery>;
 
@@ -110,8 +115,8 @@ export const RunQuery = Type.Object({
   taskname: Type.Optional(
     Type.String({ minLength: 1, maxLength: 256, description: "The engine's spelling of taskName." }),
   ),
-  tableName: Type.Optional(Type.String({ description: "For the engine's own tasks: the table." })),
-  type: Type.Optional(Type.String({ description: "For the engine's own tasks: OFFLINE or REALTIME." })),
+  tableName: Type.Optional(Type.String({ maxLength: MAX_NAME, description: "For the engine's own tasks: the table." })),
+  type: Type.Optional(Type.String({ maxLength: 32, description: "For the engine's own tasks: OFFLINE or REALTIME." })),
   wait: Type.Optional(Type.Boolean({ description: 'True: responds when the run has finished.' })),
 });
 export type RunQuery = Static<typeof RunQuery>;

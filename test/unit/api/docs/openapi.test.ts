@@ -95,7 +95,31 @@ describe.each(operations.map((operation) => [operation.operationId, operation] a
   },
 );
 
+/** The places of texts in a schema that may have any length and content. */
+function unboundedTexts(schema: unknown, place: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { $ref } = schema as { $ref?: string };
+  if ($ref !== undefined) {
+    const name = $ref.split('/').at(-1)!;
+    return unboundedTexts(document.components.schemas[name], name);
+  }
+  const bounds = ['pattern', 'enum', 'const', 'format', 'maxLength'];
+  const isText = (schema as { type?: unknown }).type === 'string';
+  if (isText && !bounds.some((bound) => bound in schema)) return [place];
+  return Object.entries(schema).flatMap(([key, value]) => {
+    return ['example', 'examples', 'default'].includes(key) ? [] : unboundedTexts(value, `${place}/${key}`);
+  });
+}
+
 describe('the OpenAPI document', () => {
+  it('has a pattern, a format or a maximum length of each text in a request', () => {
+    const found = operations.flatMap(({ operationId, parameters = [], requestBody }) => [
+      ...parameters.flatMap(({ name, schema }) => unboundedTexts(schema, `${operationId} ${name}`)),
+      ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => unboundedTexts(schema, operationId)),
+    ]);
+    expect(found).toEqual([]);
+  });
+
   it('has documentation for no operation that does not exist', () => {
     for (const id of Object.keys(OPERATION_DOCS)) expect(byId.has(id), id).toBe(true);
   });
