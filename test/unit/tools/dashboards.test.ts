@@ -31,7 +31,7 @@ async function exported(): Promise<Set<string>> {
   observeRejectedConfig(registry, () => false);
   countDecisions(registry, {} as never);
   healthMetrics(registry, () => []);
-  observeExpiries(registry, () => [], new FakeClock());
+  observeExpiries(registry, () => ({ assignments: [], tokens: [] }), new FakeClock());
   prometheusMetrics(registry).queue('roles');
   prometheusQueryMetrics(registry);
   registry.registerMetric(new Gauge({ ...DEFINITIONS_METRIC, registers: [] }));
