@@ -10,14 +10,19 @@ const INTERVAL_MS = 5 * 60_000;
 /** Fields in a log line. */
 const MAX_FIELDS = 10;
 
+/** Name, help and labels of the metric. */
+export const DEFINITIONS_METRIC = {
+  name: 'olapwarden_operator_definitions_outdated',
+  help: '1 if the custom resource definition in the cluster lacks fields of this version, otherwise 0; absent before it is known.',
+  labelNames: ['kind'],
+};
+
 /** Compares the definitions in the cluster with those of this version, every five minutes. `boot.closers` ends it. */
 export function watchDefinitions({ registry, log, closers }: Boot, transport: KubernetesTransport): void {
   let outdated: ReadonlyMap<CustomKind, readonly string[]> = new Map();
   let logged = '';
   const gauge = new Gauge({
-    name: 'olapwarden_operator_definitions_outdated',
-    help: '1 if the custom resource definition in the cluster lacks fields of this version, otherwise 0; absent before it is known.',
-    labelNames: ['kind'],
+    ...DEFINITIONS_METRIC,
     registers: [],
     collect() {
       this.reset();

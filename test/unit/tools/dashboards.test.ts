@@ -1,0 +1,58 @@
+import { Gauge } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import {
+  countDecisions,
+  createRegistry,
+  observeAnswerBytes,
+  observeRejectedConfig,
+  observeRequests,
+  observeStore,
+} from '../../../src/api/server/metrics.ts';
+import { DEFINITIONS_METRIC } from '../../../src/app/parts/definitions.ts';
+import { healthMetrics } from '../../../src/health/metrics.ts';
+import { observeExpiries } from '../../../src/operator/expiry-metrics.ts';
+import { prometheusMetrics } from '../../../src/operator/metrics.ts';
+import { prometheusQueryMetrics } from '../../../src/results/metrics.ts';
+import { OPERATION_ROWS } from '../../../tools/generate/dashboard/operation.ts';
+import { ROWS } from '../../../tools/generate/dashboard/pinot.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+/** Names in an expression that can be metrics; those of labels and functions have none of these prefixes. */
+const METRIC = /\b(?:olap_warden|olapwarden|controller_runtime|leader_election|workqueue|nodejs|process)_\w+/g;
+/** Suffixes of the series of a histogram. */
+const OF_HISTOGRAM = /_(bucket|count|sum)$/;
+
+/** Names of the metrics that the processes export. */
+async function exported(): Promise<Set<string>> {
+  const registry = createRegistry('0', 'standalone');
+  observeRequests(registry);
+  observeAnswerBytes(registry, { heldBytes: 0 } as never);
+  observeStore(registry, () => ({ ageMs: 0, synced: true }) as never);
+  observeRejectedConfig(registry, () => false);
+  countDecisions(registry, {} as never);
+  healthMetrics(registry, () => []);
+  observeExpiries(registry, () => ({ assignments: [], tokens: [] }), new FakeClock());
+  prometheusMetrics(registry).queue('roles');
+  prometheusQueryMetrics(registry);
+  registry.registerMetric(new Gauge({ ...DEFINITIONS_METRIC, registers: [] }));
+  const text = await registry.metrics();
+  return new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name));
+}
+
+describe.each([
+  ['Pinot', ROWS],
+  ['operation', OPERATION_ROWS],
+])('the dashboard %s', (_name, rows) => {
+  const expressions = rows.flatMap(({ panels }) => panels).flatMap(({ queries }) => queries.map(({ expr }) => expr));
+
+  it('shows only metrics that exist', async () => {
+    const known = await exported();
+    const shown = expressions.flatMap((expr) => expr.match(METRIC) ?? []);
+    expect(shown.length).toBeGreaterThan(expressions.length / 2);
+    expect(shown.filter((name) => !known.has(name) && !known.has(name.replace(OF_HISTOGRAM, '')))).toEqual([]);
+  });
+
+  it('is restricted to the chosen namespaces in each query', () => {
+    expect(expressions.filter((expr) => !expr.includes('namespace=~"$namespace"'))).toEqual([]);
+  });
+});
