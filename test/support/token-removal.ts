@@ -61,6 +61,9 @@ export async function checkTokenRemoval(store: ResourceStore): Promise<void> {
     'd-allowing': ['allow-1'],
   };
   for (const [name, policies] of Object.entries(roles)) await store.create('Role', role(name, { policies }));
+  // A token with the role of administrators is removed by an administrator only.
+  const remover = [{ type: 'user-email' as const, name: ALICE.id }];
+  await store.create('RoleAssignment', roleAssignment('remover', { role: 'system-admin', subjects: remover }));
   let completed = false;
   for (let failAt = 1; !completed; failAt++) {
     expect(failAt).toBeLessThan(30);

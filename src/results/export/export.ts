@@ -1,4 +1,4 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { WorkSlices } from '../../platform/work-slices.ts';
 import { type IndexedReader, streamRows } from '../checksums.ts';
 import { QueryError } from '../errors.ts';
 import { type PageRequest, rowRange, rowsOf } from '../page.ts';
@@ -97,9 +97,10 @@ function rowStartBefore(checkpoints: Float64Array, byte: number): number {
 
 /** Lets other requests run between two pieces, because converting a piece takes milliseconds. */
 async function* inTurns(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const slices = new WorkSlices(1);
   for await (const piece of pieces) {
     yield piece;
-    await yieldToOthers();
+    await slices.spend(1);
   }
 }
 

@@ -142,7 +142,14 @@ describe('a deny on those who hold system-admin', () => {
       roleAssignment('second', { role: 'system-admin', subjects: [{ type: 'group', name: 'admins' }] }),
     );
     expect((await attach(gateway, 'worse')).status).toBe(200);
-    // The one that is left is not taken away.
+    // The one that is left is not taken away, also not with the right to do so.
+    const taking: Statement = {
+      effect: 'allow',
+      actions: ['AssignRole'],
+      resources: ['srn2:role#system-admin'],
+    };
+    gateway.store.seed(policy('taking', { statements: [taking] }), role('taking', { policies: ['taking'] }));
+    gateway.store.seed(roleAssignment('t', { role: 'taking', subjects: [{ type: 'user-email', name: MALLORY.id }] }));
     const second = { subject: 'admins', subjectType: 'group' };
     const taken = gateway.call('POST', `/roles/${inPath('role', 'system-admin')}/delete-assignment`, second);
     expect((await taken).body.message).toContain('a deny keeps the present others from assigning it');
