@@ -128,7 +128,7 @@ export class PaginatedQueries {
     run: RunQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
-    inspect: InspectAnswer = () => undefined,
+    inspect: InspectAnswer = () => [],
   ): Promise<Submitted> {
     const { maxSubmissions } = this.#settings();
     if (this.#submissions >= maxSubmissions) {
