@@ -128,7 +128,7 @@ export class PaginatedQueries {
     run: RunQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
-    inspect: InspectAnswer = () => undefined,
+    inspect: InspectAnswer = () => [],
   ): Promise<Submitted> {
     const { maxSubmissions } = this.#settings();
     if (this.#submissions >= maxSubmissions) {
@@ -234,35 +234,53 @@ export class PaginatedQueries {
     this.#readers.hold(reader, wholeBytes);
     const page = await readPage(reader, request, { holder: this.holder, wholeBytes }, signal).catch(
       (error: unknown) => {
-        if (isDamaged(error)) this.#damaged.set(record.requestId, error.message);
+        this.#noteDamage(record, error);
         throw error;
       },
     );
-    this.#readers.hold(reader, Array.isArray(page.rows) ? page.length : 0);
+    const { rows } = page;
+    const streamed = Symbol.asyncIterator in rows;
+    this.#readers.hold(reader, streamed ? 0 : page.length);
     this.#metrics.paged(page.length);
-    return page;
+    return streamed ? { ...page, rows: this.#watched(record, rows) } : page;
   }
 
   /**
-   * Prepares a download of rows. The caller must call `release` when it has ended.
+   * Prepares a download of rows. The caller must call `release` when it has ended. `caller` is an SRN.
    * @throws {QueryError} bad-page, bad-answer, busy, damaged, no-cursors, not-found, store-unavailable
    */
   async export(
     reader: ResultReader,
-    format: ExportFormat,
+    { format, caller }: { readonly format: ExportFormat; readonly caller: string },
     request: PageRequest,
     signal: AbortSignal,
   ): Promise<Export & { readonly release: () => void }> {
-    if (isCursorRecord(reader.record)) throw exportOfCursor();
-    const release = this.#exports.begin();
+    const { record } = reader;
+    if (isCursorRecord(record)) throw exportOfCursor();
+    const release = this.#exports.begin(caller);
     try {
       const found = await exportRows(reader, format, request, signal);
-      return { ...found, release };
+      const body: Export['body'] = (from, to, abort) => this.#watched(record, found.body(from, to, abort));
+      return { ...found, body, release };
     } catch (error) {
       release();
-      if (isDamaged(error)) this.#damaged.set(reader.record.requestId, error.message);
+      this.#noteDamage(record, error);
       throw error;
     }
+  }
+
+  /** Passes on what is read of a result while it is sent. A damage that is found then is listed, too. */
+  async *#watched(record: ResultRecord, pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      this.#noteDamage(record, error);
+      throw error;
+    }
+  }
+
+  #noteDamage({ requestId }: ResultRecord, error: unknown): void {
+    if (isDamaged(error)) this.#damaged.set(requestId, error.message);
   }
 
   /** The record with all fields of the engine. @throws as `page` */

@@ -1,5 +1,6 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { finished, type Transform } from 'node:stream';
+import type { TableName } from '../pinot/table-name.ts';
 import type { AnswerPieces, EngineResponse } from '../pinot/types.ts';
 import { throwIfAborted } from './aborted.ts';
 import { BlockChecksumBuilder } from './checksums.ts';
@@ -31,8 +32,11 @@ export interface EngineAnswer {
   readonly close: () => Promise<void>;
 }
 
-/** Checks the fields of the response before the result becomes visible; throws to reject it. */
-export type InspectAnswer = (fields: readonly RawField[]) => void;
+/**
+ * Checks the fields of the response before the result becomes visible; throws to reject it.
+ * @returns tables of the result in addition to those of the submission
+ */
+export type InspectAnswer = (fields: readonly RawField[]) => readonly TableName[];
 
 /**
  * Stores the engine's response while it arrives: scan, index, write. A slow store slows the engine by backpressure. A response with
@@ -45,7 +49,7 @@ export async function storeAnswer(
   store: ResultStore,
   submission: Submission,
   signal: AbortSignal,
-  inspect: InspectAnswer = () => undefined,
+  inspect: InspectAnswer = () => [],
 ): Promise<SubmitOutcome> {
   const body = decoded(response);
   const writer = await store.begin(submission.requestId, signal).catch((error: unknown) => {
@@ -56,14 +60,16 @@ export async function storeAnswer(
   try {
     const rows = new Gathered(writer);
     const answer = await scanInto(rows, body, signal);
-    inspect(answer.fields);
+    const tables = [...submission.tables, ...inspect(answer.fields)];
     const index = { ...answer.index, checksums: rows.checksums() };
     await writer.seal(index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
       kept = true;
       return engineAnswer(answer, writer.read(0, answer.rowBytes, signal), () => writer.discard());
     }
-    const reader = await writer.commit(recordOf(answer, answer.dataSchema, { submission, index }));
+    const reader = await writer.commit(
+      recordOf(answer, answer.dataSchema, { submission: { ...submission, tables }, index }),
+    );
     kept = true;
     return { kind: 'stored', reader };
   } finally {

@@ -23,17 +23,35 @@ export interface AuthorizedTables {
  * @param tail end of the response
  */
 export function unexpectedTables(tail: Buffer, { names, mayQuery }: AuthorizedTables): string[] {
+  const exact = new Set<string>(names);
+  return reportedTables(tail, names)
+    .filter(({ meanings }) => meanings.length === 0 || !meanings.every((table) => exact.has(table) || mayQuery(table)))
+    .map(({ name }) => name);
+}
+
+/** The authorized tables whose names `tablesQueried` has in another letter case, in that letter case. @param tail without unexpected tables */
+export function respelledTables(tail: Buffer, names: readonly TableName[]): TableName[] {
+  const meant = reportedTables(tail, names).flatMap(({ meanings }) => meanings);
+  return [...new Set(meant)].filter((table) => !names.includes(table));
+}
+
+/** The names in `tablesQueried` that are not among the authorized names, each with those that it may mean. */
+function reportedTables(
+  tail: Buffer,
+  names: readonly TableName[],
+): { readonly name: string; readonly meanings: readonly TableName[] }[] {
   const start = tail.lastIndexOf(FIELD);
   const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
   if (end < 0) return [];
   const read = namesIn(tail.toString('latin1', start + FIELD.length - 1, end + 1));
   const exact = new Set<string>(names);
   const known = new Set(names.map((name) => name.toLowerCase()));
-  return read.filter((name) => {
-    if (exact.has(name)) return false;
-    const meanings = (tableNames(name) ?? []).filter((table) => known.has(table.toLowerCase()));
-    return meanings.length === 0 || !meanings.every((table) => exact.has(table) || mayQuery(table));
-  });
+  return read
+    .filter((name) => !exact.has(name))
+    .map((name) => ({
+      name,
+      meanings: (tableNames(name) ?? []).filter((table) => known.has(table.toLowerCase())),
+    }));
 }
 
 const MAX_LISTS = 500;

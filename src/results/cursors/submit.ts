@@ -46,16 +46,17 @@ export async function storeCursor(
   const record = reported && recordOf(answer, reported, parts.submission);
   let kept = false;
   try {
-    inspect(answer.fields);
+    const others = inspect(answer.fields);
     if (answer.hasExceptions) return engineAnswer(answer, spool.rows(signal), () => spool.discard());
     if (reported === undefined || record === undefined) throw notStored(url);
     if (reported.rowCount === 0) return { kind: 'no-rows' };
     if (answer.dataSchema === undefined)
       throw new QueryError('bad-answer', 'the engine returned rows without their columns');
     requireRows(answer, reported, { offset: 0, numRows: parts.numRows });
-    const reader = await putRecord(parts.store, record, signal);
+    const stored = { ...record, tables: [...record.tables, ...others] };
+    const reader = await putRecord(parts.store, stored, signal);
     kept = true;
-    return { kind: 'stored', reader, page: cursorPage({ record, answer, spool, offset: 0, holder }, signal) };
+    return { kind: 'stored', reader, page: cursorPage({ record: stored, answer, spool, offset: 0, holder }, signal) };
   } finally {
     if (record !== undefined && !kept) await brokers.forget(record);
   }

@@ -31,7 +31,7 @@ export async function sendExport(
   const { signal } = exchange;
   const lease = await budget.acquire(exchange.principal.srn, EXPORT_BYTES, signal);
   exchange.onClose(() => lease.release());
-  const found = await queries.export(reader, format, request, signal);
+  const found = await queries.export(reader, { format, caller: exchange.principal.srn }, request, signal);
   exchange.onClose(found.release);
   const { length, numRows } = found;
   const { requestId } = reader.record;

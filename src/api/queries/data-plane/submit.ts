@@ -3,7 +3,7 @@ import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { ResultRecord } from '../../../results/result-store.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
-import { UnexpectedTables, unexpectedTables } from '../../proxy/tables-guard.ts';
+import { respelledTables, UnexpectedTables, unexpectedTables } from '../../proxy/tables-guard.ts';
 import { authorizedTables } from '../access.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../proxy/row-limit.ts';
@@ -89,12 +89,20 @@ async function requireRows({ maxRows }: Exchange, record: ResultRecord, { querie
   throw new TooManyRows(maxRows);
 }
 
-/** Compares `tablesQueried` with the authorized tables. A result of others is not returned. */
-function requireExpected(exchange: Exchange, fields: readonly RawField[], allowed: readonly TableName[]): void {
+/**
+ * Compares `tablesQueried` with the authorized tables. A result of others is not returned.
+ * @returns the tables that the engine reports in another letter case: each read of the result is authorized for them, too
+ */
+function requireExpected(
+  exchange: Exchange,
+  fields: readonly RawField[],
+  allowed: readonly TableName[],
+): readonly TableName[] {
   const queried = fields.find(({ name }) => name === 'tablesQueried');
-  if (queried === undefined) return;
-  const tables = unexpectedTables(Buffer.from(`"tablesQueried":${queried.value}`), authorizedTables(exchange, allowed));
-  if (tables.length === 0) return;
+  if (queried === undefined) return [];
+  const reported = Buffer.from(`"tablesQueried":${queried.value}`);
+  const tables = unexpectedTables(reported, authorizedTables(exchange, allowed));
+  if (tables.length === 0) return respelledTables(reported, allowed);
   exchange.log.error({ tables, allowed }, 'a query read tables that were not authorized');
   throw new UnexpectedTables(tables);
 }

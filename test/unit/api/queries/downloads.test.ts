@@ -235,6 +235,19 @@ describe('a download of a result', () => {
     }
   });
 
+  it('requires the permissions for a table in the letter case of the engine, too', async () => {
+    endpoint.answer = () =>
+      responseOf(
+        `{"resultTable":{"dataSchema":${SCHEMA},"rows":[${ROWS.join(',')}]},"exceptions":[],"tablesQueried":["ORDERS_OFFLINE"]}`,
+      );
+    const id = await submitted();
+    const queries = ['?offset=0&numRows=1', '?format=jsonl', '?format=csv', '?format=arrow'];
+    const statuses = () => Promise.all(queries.map(async (query) => (await get(id, query)).statusCode));
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+    denied = new Set(['Query srn2:table#ORDERS']);
+    expect(await statuses()).toEqual([403, 403, 403, 403]);
+  });
+
   it('is a page in JSON unless another format is preferred', async () => {
     const id = await submitted();
     for (const accept of ['application/json', '*/*', 'text/html, */*;q=0.8', 'text/csv;q=0.5, application/json'])

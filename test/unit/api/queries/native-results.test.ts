@@ -159,6 +159,16 @@ describe('results in the engine’s cursors', () => {
     expect(resultBroker().engine.seen[0]).toMatchObject({ body: JSON.stringify({ sql: printed(CURSOR_SQL) }) });
   });
 
+  it('require the permissions for a table in the letter case of the engine, too', async () => {
+    for (const broker of cluster.brokers)
+      broker.garble = (body) => body.replace('"tablesQueried":["orders"]', '"tablesQueried":["ORDERS"]');
+    const gateway = await start();
+    const id = await submitted(gateway);
+    expect((await page(gateway, id, 'offset=0&numRows=1')).statusCode).toBe(200);
+    denied = new Set(['Query srn2:table#ORDERS']);
+    expect((await page(gateway, id, 'offset=0&numRows=1')).statusCode).toBe(403);
+  });
+
   it('store no rows at the gateway', async () => {
     const gateway = await start();
     const id = await submitted(gateway);

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
 import { TEST_HEADERS } from '../../../support/app.ts';
 import { fileProperties, memoryProperties } from '../../../support/result-stores.ts';
@@ -50,6 +51,42 @@ describe('a damaged result in a local store', () => {
       await rm(folder, { recursive: true });
     }
   });
+
+  it.each(['offset=0&numRows=200000', 'format=jsonl', 'format=csv'])(
+    'is listed as damaged also where %s is broken off',
+    async (query) => {
+      const folder = await mkdtemp(join(tmpdir(), 'olap-warden-damaged-'));
+      const endpoint = new StubEndpoint();
+      endpoint.answer = () => responseOf(answerText(rowTexts(200_000)));
+      const settings = () => ({ ...DEFAULT_PAGINATION_SETTINGS, maxPageSize: 200_000 });
+      const gateways = await startGateways(1, {
+        engine: engineOf(endpoint),
+        store: () => fileProperties(folder),
+        settings,
+      });
+      try {
+        const { url } = gateways[0]!;
+        const headers = { ...TEST_HEADERS, 'content-type': 'application/json' };
+        const body = JSON.stringify({ sql: 'SELECT * FROM orders' });
+        const submission = await fetch(`${url}/query/sql?doPaginate=true&numRows=1`, { method: 'POST', headers, body });
+        const { requestId } = (await submission.json()) as { requestId: string };
+        const path = join(folder, 'data', `${requestId}.rows`);
+        const rows = await readFile(path);
+        rows[4_000_000]! ^= 1;
+        await writeFile(path, rows);
+        const answer = await fetch(`${url}/query/${requestId}/results?${query}`, { headers: TEST_HEADERS });
+        expect(answer.status).toBe(200);
+        await expect(answer.arrayBuffer()).rejects.toThrow();
+        const listing = await fetch(`${url}/query/resultStore`, { headers: TEST_HEADERS });
+        expect(await listing.json()).toMatchObject({
+          resultMetadataList: [{ requestId, damaged: expect.stringContaining('do not match their checksum') }],
+        });
+      } finally {
+        await stopGateways(gateways);
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
 });
 
 describe('three gateways with stores of their own', () => {

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { ExportLimit } from '../../../../src/results/export/limit.ts';
+
+it('leaves half of the downloads to other callers', () => {
+  const limit = new ExportLimit();
+  const ends = Array.from({ length: 4 }, () => limit.begin('a'));
+  expect(() => limit.begin('a')).toThrow('concurrent download limit (4) of one caller exceeded');
+  for (let i = 0; i < 4; i++) ends.push(limit.begin('b'));
+  expect(() => limit.begin('c')).toThrow('concurrent download limit (8) of this gateway exceeded');
+  ends[0]!();
+  ends[0]!();
+  ends.push(limit.begin('a'));
+  expect(() => limit.begin('c')).toThrow('of this gateway exceeded');
+  for (const end of ends) end();
+  expect(() => Array.from({ length: 4 }, () => limit.begin('c'))).not.toThrow();
+});
