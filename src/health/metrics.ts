@@ -6,8 +6,8 @@ import {
   type ClusterHealthReportStatus,
 } from '../resources/cluster-health-report.ts';
 import { CATALOGUE } from './catalogue.ts';
-import { evaluatedResult, unevaluatedRuns } from './report.ts';
-import { nextRunAt } from './schedule.ts';
+import { evaluatedResult, unevaluatedRuns, unreadRuns } from './report.ts';
+import { nextRunAt, unreadRetryAt } from './schedule.ts';
 
 /** Prometheus stores label values in its index, so long names are cut. */
 const MAX_LABEL_LENGTH = 128;
@@ -15,7 +15,7 @@ const MAX_LABEL_LENGTH = 128;
 const OUTCOMES = ['success', 'unreachable', 'deadline', 'error'] as const;
 /**
  * `success`: the report covers the whole cluster. `unreachable`: no controller responded. `deadline`: the deadline of the run aborted
- * reads. `error`: the run failed without a report.
+ * reads. `error`: the run failed, or its report could not be written.
  */
 export type RunOutcome = (typeof OUTCOMES)[number];
 export type CallOutcome = 'ok' | 'http_error' | 'unreachable' | 'timeout' | 'aborted' | 'bad_answer';
@@ -48,6 +48,7 @@ export function healthMetrics(registry: Registry, getReports: ReportSource): Hea
   checkGauges(registers, getReports);
   entityGauge(registers, getReports);
   runGauges(registers, getReports);
+  const failed = failedRuns(registers, getReports);
   const runs = new Counter({
     name: 'olap_warden_health_runs_total',
     help: 'Runs of the health checks, by report and result.',
@@ -62,12 +63,37 @@ export function healthMetrics(registry: Registry, getReports: ReportSource): Hea
     registers,
   });
   return {
-    run: (result, report) => runs.inc({ result, report }),
+    run: (result, report) => {
+      runs.inc({ result, report });
+      failed.set(report, result === 'success' ? 0 : (failed.get(report) ?? 0) + 1);
+    },
     forget: (report) => {
+      failed.delete(report);
       for (const result of OUTCOMES) runs.remove({ result, report });
     },
     engineCall: (endpoint, outcome) => calls.inc({ endpoint, outcome }),
   };
+}
+
+/** Exports the returned numbers, which are by report: an alert on them ends with the first complete run. */
+function failedRuns(registers: Registry[], getReports: ReportSource): Map<string, number> {
+  const failed = new Map<string, number>();
+  void new Gauge({
+    name: 'olap_warden_health_failed_runs',
+    help: 'Runs in a row that ended without a complete report in this process; 0 after a complete one.',
+    labelNames: ['report'],
+    registers,
+    collect() {
+      this.reset();
+      const current = new Set(getReports().map(({ name }) => name));
+      for (const [report, runs] of failed) {
+        // The number of a former leader must not count when it leads again.
+        if (current.has(report)) this.set({ report }, runs);
+        else failed.delete(report);
+      }
+    },
+  });
+  return failed;
 }
 
 /** What the metrics show of a report. */
@@ -180,8 +206,7 @@ function runGauges(registers: Registry[], getReports: ReportSource): void {
   gauge(
     'next_run_timestamp_seconds',
     'Time when the next run is due, seconds since the epoch; in the past when it is late or suspended.',
-    ({ lastRunTime }, { timing }) =>
-      lastRunTime === undefined || timing === undefined ? undefined : nextRunAt(timing, Date.parse(lastRunTime)) / 1000,
+    (status, { timing }) => (timing === undefined ? undefined : nextRunSeconds(status, timing)),
   );
   gauge('last_run_duration_seconds', 'Duration of the latest run of the health checks.', ({ durationMs }) =>
     durationMs === undefined ? undefined : durationMs / 1000,
@@ -195,4 +220,15 @@ function runGauges(registers: Registry[], getReports: ReportSource): void {
       ({ failBySeverity }) => failBySeverity?.[severity],
     );
   }
+}
+
+/** When the next run is due, seconds since the epoch: by the schedule, or soon if the last run could not read the cluster. */
+function nextRunSeconds(
+  status: ClusterHealthReportStatus,
+  timing: NonNullable<ReportedHealth['timing']>,
+): number | undefined {
+  const startedAt = Date.parse(status.lastRunTime ?? '');
+  if (Number.isNaN(startedAt)) return undefined;
+  const retryAt = unreadRetryAt(unreadRuns(status), startedAt + (status.durationMs ?? 0));
+  return Math.min(nextRunAt(timing, startedAt), retryAt) / 1000;
 }

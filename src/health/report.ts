@@ -88,6 +88,11 @@ export function unevaluatedRuns({ couldNotEvaluate, unevaluatedRuns: runs }: Par
   return couldNotEvaluate === true ? (runs ?? 1) : 0;
 }
 
+/** Runs in a row that could evaluate none of their checks, up to a status. */
+export function unreadRuns({ checks = [] }: ClusterHealthReportStatus): number {
+  return checks.length === 0 ? 0 : Math.min(...checks.map(unevaluatedRuns));
+}
+
 /**
  * The latest result of a check that was evaluated: the check's own, or the one that it carries over.
  * @param time start of the run with this status

@@ -22,6 +22,18 @@ export function nextRunAt(spec: Timing, since: number): number {
   return byCron ?? since + intervalMs(spec.interval);
 }
 
+/** Delays of the next runs after runs that could not read the cluster; then only the schedule applies. */
+const UNREAD_RETRY_MS = [30_000, 60_000, 120_000, 300_000];
+
+/**
+ * When a run that could not read the cluster is repeated.
+ * @param runs such runs in a row @param endedAt end of the last of them, milliseconds since the epoch
+ * @returns milliseconds since the epoch; Infinity if only the schedule applies
+ */
+export function unreadRetryAt(runs: number, endedAt: number): number {
+  return endedAt + (UNREAD_RETRY_MS[runs - 1] ?? Number.POSITIVE_INFINITY);
+}
+
 /** Messages about an invalid interval or schedule. @param now milliseconds since the epoch */
 export function timingProblems({ interval, schedule }: Timing, now: number): readonly string[] {
   const problems: string[] = [];

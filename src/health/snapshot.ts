@@ -52,6 +52,8 @@ export interface InstanceHealth {
   readonly unreachable: boolean;
   /** True if the instance neither responded nor refused the connection in time. */
   readonly hangs?: boolean;
+  /** True if it was not asked, because other instances of its type hang. */
+  readonly skipped?: boolean;
   /** Status and body of the response, or the error. */
   readonly detail: string;
   readonly url: string;

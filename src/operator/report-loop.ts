@@ -5,12 +5,13 @@ import {
   changedChecks,
   newRunId,
   runningId,
+  unreadRuns,
   withoutRunning,
   withRunning,
   type StatusChange,
 } from '../health/report.ts';
 import { runChecks, type Gather, type RunResult } from '../health/run.ts';
-import { nextRunAt } from '../health/schedule.ts';
+import { nextRunAt, unreadRetryAt } from '../health/schedule.ts';
 import { resolveSettings, type ConfiguredSettings } from '../health/settings.ts';
 import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -41,8 +42,6 @@ export interface ReportLoopOptions {
 }
 
 const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
-/** Delays of the next runs after runs that could not read the cluster; then the schedule applies again. */
-const UNREAD_RETRY_MS = [30_000, 60_000];
 /** Time until the report is read again after another process has created it. */
 const CREATED_ELSEWHERE_MS = 1_000;
 /** Attempts to write a status when the object is changed concurrently. */
@@ -72,7 +71,7 @@ export class ReportLoop {
   readonly #startedAt: number;
   /** Start of the last run of this process; milliseconds since the epoch. */
   #lastRunAt: number | undefined;
-  /** Runs in a row that could not read the cluster. */
+  /** Runs in a row that could not read the cluster or write the report. */
   #unreadRuns = 0;
   /** End of the last of them; milliseconds since the epoch. */
   #unreadAt = 0;
@@ -154,18 +153,13 @@ export class ReportLoop {
   #waitMs({ spec, status }: ClusterHealthReport): number {
     if (spec.suspend === true) return Number.POSITIVE_INFINITY;
     const now = this.#options.clock.now();
-    if (this.#lastRunAt !== undefined) return Math.min(nextRunAt(spec, this.#lastRunAt), this.#retryAt()) - now;
+    if (this.#lastRunAt !== undefined)
+      return Math.min(nextRunAt(spec, this.#lastRunAt), unreadRetryAt(this.#unreadRuns, this.#unreadAt)) - now;
     const soon = this.#startedAt + this.#options.firstRunDelayMs - now;
     // Soon after each start, because the last report may be old; at the times of a schedule only when one was missed.
     const last = Date.parse(status?.lastRunTime ?? '');
     if (spec.schedule === undefined || Number.isNaN(last)) return soon;
     return Math.max(soon, nextRunAt(spec, Math.min(last, now)) - now);
-  }
-
-  /** When the next run is due because the last one could not read the cluster; Infinity if only the schedule applies. */
-  #retryAt(): number {
-    const delayMs = UNREAD_RETRY_MS[this.#unreadRuns - 1];
-    return delayMs === undefined ? Number.POSITIVE_INFINITY : this.#unreadAt + delayMs;
   }
 
   /** The report may have changed while other reports ran. */
@@ -194,9 +188,11 @@ export class ReportLoop {
   async #run(report: ClusterHealthReport, request: RunRequest): Promise<void> {
     const { name, log, clock, metrics, gather } = this.#options;
     const settings = resolveSettings(report.spec, this.#options.configured());
-    this.#lastRunAt = clock.now();
+    const startedAt = clock.now();
     const started = { id: request.id, checks: [], checksTotal: settings.checks.length };
     await this.#writeStatus((status) => withRunning(status, started));
+    // Only now: a run whose start could not be written is still due.
+    this.#lastRunAt = startedAt;
     const progress = this.#progressWriter(request.id);
     const deadline = new Deadline(clock, this.#options.deadlineMs, this.#stopping.signal);
     let result: RunResult;
@@ -216,11 +212,20 @@ export class ReportLoop {
     const { maxFindings } = settings;
     const { generation } = report.metadata;
     const before = report.status;
-    const written = await this.#writeStatus((previous) =>
-      buildStatus({ result, previous, generation, runAt: request.runAt, maxFindings, now: clock.now() }),
-    );
-    this.#unreadRuns = couldRead(result) ? 0 : this.#unreadRuns + 1;
-    this.#unreadAt = clock.now();
+    let written: ClusterHealthReport;
+    try {
+      written = await this.#writeStatus((previous) =>
+        buildStatus({ result, previous, generation, runAt: request.runAt, maxFindings, now: clock.now() }),
+      );
+      this.#unreadRuns = unreadRuns(written.status ?? {});
+    } catch (error) {
+      // The result is lost, so the run is repeated soon.
+      this.#unreadRuns += 1;
+      if (!this.#stopping.signal.aborted) metrics.run('error', name);
+      throw error;
+    } finally {
+      this.#unreadAt = clock.now();
+    }
     const outcome = runOutcome(result, deadline);
     metrics.run(outcome, name);
     const { pass, fail } = written.status ?? {};
@@ -261,12 +266,6 @@ export class ReportLoop {
       retryAfterMs: conflictRetryAfterMs,
     });
   }
-}
-
-/** Whether the run could evaluate any of its checks. */
-function couldRead({ unreachable, results }: RunResult): boolean {
-  if (unreachable !== undefined) return false;
-  return results.length === 0 || results.some(({ outcome }) => !outcome.couldNotEvaluate);
 }
 
 function runOutcome(result: RunResult, deadline: Deadline): RunOutcome {

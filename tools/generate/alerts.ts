@@ -102,13 +102,14 @@ const taskAlerts = [
   },
   {
     alert: 'OlapHealthTaskFailing',
-    expr: `sum ${ANY_PROCESS} (increase(olap_warden_health_runs_total{result!="success"}[1h])) > 1`,
+    // Not the counter of runs: failures are repeated within minutes, and the alert must end with the first complete run.
+    expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_health_failed_runs[5m])) > 1`,
     for: '5m',
     labels: { severity: 'warning', category: 'task' },
     annotations: {
       summary: 'Runs of ClusterHealthCheckTask fail',
       description:
-        'More than one run failed within an hour, most often because the controller cannot be reached. See the log of the leading operator.',
+        'At least two runs in a row failed, and none succeeded since, most often because the controller cannot be reached. See the log of the leading operator.',
       runbook_url: `${RUNBOOKS}/README.md#the-task-fails`,
     },
   },

@@ -30,13 +30,13 @@ const TASK = `
 
 ## The task fails
 
-*Alert \`OlapHealthTaskFailing\`.* Runs end without a complete report; \`olap_warden_health_runs_total\` counts them by result.
+*Alert \`OlapHealthTaskFailing\`.* At least two runs in a row ended without a complete report (\`olap_warden_health_failed_runs\`), and none was complete for five minutes; \`olap_warden_health_runs_total\` counts them by result.
 
 | result | meaning | what to do |
 |---|---|---|
 | \`unreachable\` | no Pinot controller responded | from the operator's pod, request \`/health\` of each controller in the setting \`controllers\`; look at network policies and at the credential (\`engine-credential-file\`) |
 | \`deadline\` | the run exceeded its time limit | Pinot responds slowly: \`olap_warden_health_engine_calls_total\` by endpoint and outcome names the calls that time out |
-| \`error\` | the run failed with an internal error | the operator's log contains the error; the previous report stays |
+| \`error\` | the run failed with an internal error, or its report could not be written | the operator's log contains the error; the previous report stays |
 
 ## Checks could not be evaluated
 

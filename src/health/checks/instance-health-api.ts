@@ -33,13 +33,16 @@ function examineInstance({ id, type, live }: Instance, health: InstanceHealth | 
     findings.add(entityFinding(type, id, message, 'not live', 'OK'));
   } else if (health === undefined) {
     findings.couldNotRead(type, id, 'its health', 'its configuration has no host or port for `/health`');
+  } else if (health.skipped === true && live) {
+    findings.couldNotRead(type, id, 'its health', health.detail);
   } else if (!health.healthy) {
     const observed = health.unreachable ? 'no response' : health.detail;
     findings.add(entityFinding(type, id, faultMessage(health, live), observed, 'OK'));
   }
 }
 
-function faultMessage({ unreachable, url, detail }: InstanceHealth, live: boolean): string {
+function faultMessage({ unreachable, url, detail, skipped }: InstanceHealth, live: boolean): string {
+  if (skipped === true) return 'the instance is not live: it has no session in ZooKeeper';
   if (!unreachable) return `\`${url}\` responded with \`${detail}\``;
   const noResponse = `\`${url}\` did not respond (${detail})`;
   // From here a hanging process and a blocked network look the same.

@@ -139,8 +139,10 @@ export class ClusterCalls {
       const healthy = answer.status === 200 && body === 'OK';
       return { healthy, unreachable: false, detail: healthy ? 'OK' : `${answer.status} ${body}`.trim(), url };
     } catch (error) {
-      const hangs = error instanceof HangingError || isConnectTimeout(error);
-      return { healthy: false, unreachable: true, detail: this.#reader.explain(error), url, ...(hangs && { hangs }) };
+      const skipped = error instanceof HangingError && !error.called;
+      const hangs = (error instanceof HangingError && error.called) || isConnectTimeout(error);
+      const detail = this.#reader.explain(error);
+      return { healthy: false, unreachable: true, detail, url, ...(hangs && { hangs }), ...(skipped && { skipped }) };
     }
   }
 

@@ -64,7 +64,8 @@ export class InstanceHealthReader {
     const hanging = answers.find(({ health }) => health?.hangs === true);
     if (hanging === undefined) return undefined;
     const all = await Promise.all(this.#servers);
-    if (all.every((health) => health === undefined || health.hangs === true)) return undefined;
+    if (all.every((health) => health === undefined || health.hangs === true || health.skipped === true))
+      return undefined;
     return readHung(`not read, because the server \`${hanging.id}\` hangs: ${hanging.health?.detail}`);
   }
 }

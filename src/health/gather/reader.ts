@@ -125,7 +125,18 @@ export class Reader {
     const { attempts, clock } = this.#options;
     const retryHanging = call.retryHanging ?? (call.timeoutMs ?? TIMEOUT_MS) <= MAX_REPEATED_TIMEOUT_MS;
     let hanging = 0;
-    return retry(() => this.#once(call, ask, outcome), {
+    let first: HangingError | undefined;
+    const attempt = async (): Promise<T> => {
+      try {
+        return await this.#once(call, ask, outcome);
+      } catch (error) {
+        // A repetition that was not made: this call itself got no response.
+        if (first !== undefined && error instanceof HangingError && !error.called) throw first;
+        if (error instanceof HangingError) first = error;
+        throw error;
+      }
+    };
+    return retry(attempt, {
       attempts,
       backoff: BACKOFF,
       clock,

@@ -285,14 +285,28 @@ describe('the alerts', () => {
       {
         interval: '30s',
         input_series: [
-          { series: 'olap_warden_health_runs_total{result="unreachable"}', values: '0x20 1x40 2x40 3x100' },
+          { series: 'olap_warden_health_failed_runs{report="cluster",pod="a"}', values: '0x20 1x40 2x40 3x100' },
         ],
-        alert_rule_test: [at(failing, '9m', undefined), at(failing, '60m', { result: 'unreachable' })],
+        alert_rule_test: [
+          at(failing, '9m', undefined),
+          at(failing, '29m', undefined),
+          at(failing, '60m', { report: 'cluster' }),
+        ],
       },
       {
         interval: '30s',
-        input_series: [{ series: 'olap_warden_health_runs_total{result="success"}', values: '0+1x240' }],
-        alert_rule_test: [at(failing, '60m', undefined)],
+        // An outage of 90 s at 10 min: three failed runs, then a complete one. And a longer one at 50 min.
+        input_series: [
+          {
+            series: 'olap_warden_health_failed_runs{report="cluster"}',
+            values: '0x19 1 2x1 3 0x76 1 2x1 3x3 4x9 5x4 0x40',
+          },
+        ],
+        alert_rule_test: [
+          ...['13m', '16m', '20m', '40m'].map((time) => at(failing, time, undefined)),
+          at(failing, '58m', { report: 'cluster' }),
+          at(failing, '63m', undefined),
+        ],
       },
     ]);
     expect(output).toContain('SUCCESS');

@@ -7,6 +7,7 @@ const url = 'http://10.0.0.1:8097/health';
 const well: InstanceHealth = { healthy: true, unreachable: false, detail: 'OK', url };
 const starting: InstanceHealth = { healthy: false, unreachable: false, detail: '503 Pinot server status is BAD', url };
 const gone: InstanceHealth = { healthy: false, unreachable: true, detail: 'connect ECONNREFUSED', url };
+const skipped: InstanceHealth = { ...gone, detail: 'not read, because 3 such calls got no response', skipped: true };
 const one = (health: InstanceHealth | undefined, more = {}) =>
   snapshot([], {
     instances: readOk([server(A, more), controller('Controller_a_9000')]),
@@ -22,6 +23,13 @@ cases('INSTANCE_HEALTH_API_CHECK', [
     snapshot: one(gone),
     entities: [A],
     finding: 'it hangs, or the network blocks the request',
+  },
+  { name: 'one that was not asked', snapshot: one(skipped), entities: [A], couldNotEvaluate: true },
+  {
+    name: 'one that was not asked and is not live',
+    snapshot: one(skipped, { live: false }),
+    entities: [A],
+    finding: 'no session in ZooKeeper',
   },
   {
     name: 'a disabled server that is not live',

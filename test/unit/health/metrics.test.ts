@@ -121,6 +121,41 @@ describe('metrics of the health checks', () => {
     expect((await series(cluster(statusOf()))).filter((line) => line.includes('next_run'))).toEqual([]);
   });
 
+  it('have the time of the repetition as the next run after runs that could not read the cluster', async () => {
+    const results = CATALOGUE.map(({ name }) => checkResult(name, 1, { unread: true }));
+    let status: ClusterHealthReportStatus | undefined;
+    const due: number[] = [];
+    for (let run = 0; run < 6; run++) {
+      const result = runResult({}, { results, unreachable: 'responded with 503' });
+      status = buildStatus({ result, previous: status, generation: 1, runAt: undefined, maxFindings: 20, now });
+      const lines = await series({ name: 'cluster', status, timing: { interval: '20m' } });
+      const line = lines.find((text) => text.includes('next_run'));
+      due.push(Math.round(Number(line?.split(' ')[1]) - 1795255200));
+    }
+    expect(due).toEqual([31, 61, 121, 301, 1200, 1200]);
+  });
+
+  it('count failed runs in a row, while this process leads', async () => {
+    const registry = new Registry();
+    let reports: ReportedHealth[] = [cluster(statusOf()), { name: 'nightly', status: undefined }];
+    const metrics = healthMetrics(registry, () => reports);
+    const failed = async () =>
+      (await registry.metrics()).split('\n').filter((line) => line.startsWith('olap_warden_health_failed_runs{'));
+    const line = (report: string, runs: number) => `olap_warden_health_failed_runs{report="${report}"} ${runs}`;
+    expect(await failed()).toEqual([]);
+    for (const result of ['unreachable', 'deadline', 'error'] as const) metrics.run(result, 'cluster');
+    metrics.run('success', 'nightly');
+    expect(await failed()).toEqual([line('cluster', 3), line('nightly', 0)]);
+    metrics.run('success', 'cluster');
+    metrics.forget('nightly');
+    expect(await failed()).toEqual([line('cluster', 0)]);
+    metrics.run('error', 'cluster');
+    reports = [];
+    expect(await failed()).toEqual([]);
+    reports = [cluster(statusOf())];
+    expect(await failed()).toEqual([]);
+  });
+
   it('count runs by report, and calls', async () => {
     const registry = new Registry();
     const metrics = healthMetrics(registry, () => []);

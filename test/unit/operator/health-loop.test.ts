@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import type { StatusChange } from '../../../src/health/report.ts';
+import { createGather } from '../../../src/health/gather/gather.ts';
 import { runningId } from '../../../src/health/report.ts';
 import type { Gather, GatherRequest } from '../../../src/health/run.ts';
 import { NO_METRICS } from '../../../src/health/metrics.ts';
@@ -111,10 +112,12 @@ describe('the health task', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('runs again after 30 s and 60 s when it could not read the cluster, and then by its schedule', async () => {
-    gather = async () => snapshot([], { unreachable: 'responded with 503', tables: readFailed('responded with 503') });
+  it('runs again after 30 s and 1, 2 and 5 minutes when it could not read the cluster, and then by its schedule', async () => {
+    const engine = new ReplayEngine('1.5.1').on('GET', 'controller', '/cluster/info', { status: 503, body: '' });
+    gather = createGather({ engine, clock: systemClock, attempts: 1 });
     start();
     await pass(5_100);
+    expect(report()?.status?.checks?.filter(({ couldNotEvaluate }) => couldNotEvaluate)).toHaveLength(CATALOGUE.length);
     await pass(29_000);
     expect(runs).toHaveLength(1);
     await pass(1_500);
@@ -123,13 +126,19 @@ describe('the health task', () => {
     expect(runs).toHaveLength(2);
     await pass(2_500);
     expect(runs).toHaveLength(3);
+    await pass(120_500);
+    expect(runs).toHaveLength(4);
+    await pass(298_000);
+    expect(runs).toHaveLength(4);
+    await pass(2_500);
+    expect(runs).toHaveLength(5);
     await pass(19 * 60_000);
-    expect(runs).toHaveLength(3);
+    expect(runs).toHaveLength(5);
     gather = async () => cluster();
     await pass(2 * 60_000);
-    expect(runs).toHaveLength(4);
+    expect(runs).toHaveLength(6);
     await pass(10 * 60_000);
-    expect(runs).toHaveLength(4);
+    expect(runs).toHaveLength(6);
   });
 
   it('runs by its schedule when single checks could not be evaluated, and not while suspended', async () => {
@@ -345,6 +354,34 @@ describe('the health task', () => {
     store.beforeWrite = () => undefined;
     await pass(70_000);
     expect(report()?.status).toMatchObject({ pass: CATALOGUE.length });
+  });
+
+  it('runs soon, and not at the next interval, when the start or the report of a run could not be written', async () => {
+    let refuses = true;
+    start();
+    await settle();
+    const write = store.updateStatus.bind(store);
+    vi.spyOn(store, 'updateStatus').mockImplementation(async (kind, object) => {
+      if (refuses) throw new Error('the store is away');
+      return write(kind, object);
+    });
+    await pass(5_100);
+    expect(runs).toHaveLength(0);
+    refuses = false;
+    await pass(5_000);
+    expect(ends).toEqual(['success']);
+
+    gather = async () => {
+      refuses = true;
+      return cluster();
+    };
+    for (let s = 0; s < 20 * 60 && ends.length < 2; s++) await pass(1_000);
+    expect(ends).toEqual(['success', 'error']);
+    refuses = false;
+    gather = async () => cluster();
+    await pass(31_000);
+    expect(ends).toEqual(['success', 'error', 'success']);
+    expect(runningId(report()?.status)).toBeUndefined();
   });
 
   it('creates the report again after its deletion', async () => {

@@ -1,3 +1,4 @@
+import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../../src/health/catalogue.ts';
 import type { Need } from '../../../../src/health/check.ts';
@@ -38,6 +39,11 @@ async function run(cluster: SlowCluster, clock: FakeClock) {
   if (results[0] === undefined) throw new Error('the run did not end within its deadline');
   await running;
   return { soon, result: results[0], durationMs: results[0].durationMs };
+}
+
+async function bodyOf(cluster: SlowCluster, path: string): Promise<unknown[]> {
+  const { body } = await cluster.controller.request({ method: 'GET', path });
+  return (await json(body)) as unknown[];
 }
 
 /** Waits until the run makes no more requests before the clock advances. */
@@ -157,6 +163,25 @@ describe('a server that hangs', () => {
     const size = result.results.find(({ name }) => name === 'SEGMENT_SIZE_CHECK');
     expect(size?.outcome.findings[0]?.message).toContain(`the server \`${server}\` hangs`);
     expect(durationMs).toBeLessThan(SOON_MS);
+  });
+
+  it('does not make servers count as hanging that were not asked because of it', async () => {
+    const clock = new FakeClock();
+    const cluster = new SlowCluster(TABLES, clock);
+    const lists = ['/zk/getChildren?path=/c/CONFIGS/PARTICIPANT', '/zk/ls?path=/c/LIVEINSTANCES'] as const;
+    const [configs, live] = await Promise.all(lists.map(async (path) => bodyOf(cluster, path)));
+    const hanging = Array.from({ length: 40 }, (_, index) => `Server_gone-${index}_8098`);
+    const fields = (id: string) => ({ HELIX_HOST: id.split('_')[1], HELIX_PORT: '8098', adminPort: '8097' });
+    const nodes = hanging.map((id) => ({ id, simpleFields: fields(id), mapFields: {}, listFields: {} }));
+    cluster.answers.set(lists[0], { body: [...nodes, ...(configs ?? [])] });
+    cluster.answers.set(lists[1], { body: [...hanging, ...(live ?? [])] });
+    cluster.slow = [{ matches: /gone-\d+:8097\/health/u, delayMs: Number.POSITIVE_INFINITY }];
+    const { result } = await run(cluster, clock);
+    const { findings = [] } = result.results.find(({ name }) => name === 'INSTANCE_HEALTH_API_CHECK')?.outcome ?? {};
+    const faults = findings.filter(({ couldNotRead }) => couldNotRead !== true);
+    expect(faults).toHaveLength(32);
+    for (const { entity, message } of faults) expect(message).toContain(`${entity.split('_')[1]}:8097/health`);
+    expect(findings.filter(({ couldNotRead }) => couldNotRead === true)).toHaveLength(8 + 10);
   });
 
   it('does not count where no server can be reached from this process', async () => {
