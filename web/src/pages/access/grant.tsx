@@ -143,7 +143,7 @@ export function GrantTab(): JSX.Element {
         <Granted grant={grant} name={name} created={created} onAgain={reset} />
       ) : (
         <Form>
-          {/* What exists already is of this grant: a repeated attempt continues with the same values. */}
+          {/* Existing objects belong to this grant: a repeated attempt continues with the same values. */}
           <fieldset disabled={begun} class="plain">
             <Fields grant={grant} onChange={setGrant} />
             <TextField
