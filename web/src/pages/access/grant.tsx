@@ -80,7 +80,7 @@ function Fields(props: { grant: Grant; onChange: (grant: Grant) => void }): JSX.
           checked={grant.withToken}
           onChange={(event) => onChange({ ...grant, withToken: event.currentTarget.checked })}
         />
-        <span>Also create a service token for an app, with the same access and end</span>
+        <span>Also create a service token for an app, with the same access and expiry</span>
       </label>
     </>
   );
