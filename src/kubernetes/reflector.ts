@@ -102,7 +102,7 @@ export class Reflector<T> {
   #version: string | undefined;
   /** The version before an unreadable event. The second unreadable event at the same version causes a list. */
   #unreadableAfter: string | undefined;
-  /** The last failure was an answer of the server. */
+  /** Whether the last failure was a response of the server, and not a missing one. */
   #answered = true;
   /** A list after 410 was requested without a delay, and no watch has followed yet. */
   #listedAtOnce = false;
@@ -265,8 +265,9 @@ export class Reflector<T> {
   }
 
   /**
-   * A long backoff after refusals must not delay the first attempts after an outage, and the reverse. Nor must that of an outage delay those
-   * after the first answer: an API server that starts responds to a watch with 429 and `Retry-After` until it has read the collection.
+   * Refusals and outages have separate backoffs, so that a long one does not delay the first attempts after a failure of the other kind. The first
+   * response with `Retry-After` after an outage resets the backoff: an API server that starts responds to a watch with 429 and `Retry-After` until
+   * it has read the collection.
    */
   #delayMs(error: KubernetesApiError | undefined): number {
     const status = error?.status ?? 0;

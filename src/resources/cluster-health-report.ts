@@ -76,14 +76,15 @@ export const ClusterHealthReportSpec = Type.Object(
 export type ClusterHealthReportSpec = Static<typeof ClusterHealthReportSpec>;
 
 /**
- * How bad a FAIL is, worst first. `critical`: data or queries are unavailable or at risk now. `warning`: a problem is coming. `advice`: a
- * design that will hurt later.
+ * Severity of a FAIL, worst first. `critical`: data or queries are unavailable or at risk now. `warning`: they may become unavailable or
+ * slow. `advice`: a recommendation about configuration or design.
  */
 export const SEVERITIES = ['critical', 'warning', 'advice'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-const SEVERITY_MEANING =
-  'critical: data or queries are unavailable or at risk now; warning: a problem is coming; advice: a design that will hurt later.';
+/** What each severity means, for descriptions of fields. */
+export const SEVERITY_MEANING =
+  'critical: data or queries are unavailable or at risk now; warning: they may become unavailable or slow; advice: a recommendation about configuration or design.';
 
 export const Finding = Type.Object(
   {
@@ -195,9 +196,9 @@ export type RunningRun = Static<typeof RunningRun>;
 
 export const FailBySeverity = Type.Object(
   {
-    critical: Type.Integer({ description: 'Number of critical ones.' }),
-    warning: Type.Integer({ description: 'Number of warnings.' }),
-    advice: Type.Integer({ description: 'Number of those that are advice.' }),
+    critical: Type.Integer({ description: 'Number of failed checks with the severity critical.' }),
+    warning: Type.Integer({ description: 'Number of failed checks with the severity warning.' }),
+    advice: Type.Integer({ description: 'Number of failed checks with the severity advice.' }),
   },
   { description: 'Number of failed checks by severity.' },
 );

@@ -72,7 +72,7 @@ describe('the address of a result', () => {
     await other.page.context().close();
   });
 
-  it('says so when the result is no longer stored', async () => {
+  it('shows a message when the result is no longer stored', async () => {
     await page.goto(`${gateway.url}/ui/queries?result=${'0'.repeat(20)}`);
     await page.getByRole('region', { name: 'SQL' }).getByRole('alert').waitFor();
   });
@@ -114,7 +114,7 @@ describe('a running query', () => {
     expect(await page.getByText(/was cancelled/).count()).toBe(0);
   });
 
-  it('folds the stack trace of an error of Pinot', async () => {
+  it('collapses the stack trace of an error of Pinot', async () => {
     await typeInto(editor(), 'SELECT nonsense FROM orders LIMIT 5');
     await press('Run');
     const alert = page.getByRole('region', { name: 'SQL' }).getByRole('alert');

@@ -48,7 +48,7 @@ function deniedCalls(page: Page): readonly string[] {
 }
 
 describe('with a role that only reads tables', () => {
-  it('lands on the queries, shows no other page, and asks for nothing that is denied', async () => {
+  it('starts at the queries, shows no other page, and requests nothing that is denied', async () => {
     const { bearerToken } = await tokenWith('table-reader');
     const { page, problems } = await visit(browser, gateway.url);
     const denied = deniedCalls(page);
@@ -81,7 +81,7 @@ describe('with a role that only reads tables', () => {
 });
 
 describe('with a role that reads health', () => {
-  it('lands on health without the button to start a run', async () => {
+  it('starts at health, without the button to start a run', async () => {
     const { bearerToken } = await tokenWith('health-reader');
     const { page } = await visit(browser, gateway.url);
     const denied = deniedCalls(page);

@@ -26,8 +26,8 @@ export interface Slowness {
 }
 
 /**
- * A healthy cluster of Apache Pinot 1.5 in this process, on a fake clock: it answers at once, except for the slow requests. It keeps the contract of
- * endpoints: time-outs and abort signals.
+ * A healthy cluster of Apache Pinot 1.5 in this process, on a fake clock: it responds at once, except to the slow requests. Like real endpoints it
+ * honours time-outs and abort signals.
  */
 export class SlowCluster implements Engine {
   /** `METHOD URL` of each request, decoded. */

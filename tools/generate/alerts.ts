@@ -127,7 +127,7 @@ const accessAlerts = [
     annotations: {
       summary: 'Subjects lose a role, or service tokens expire, within 24 hours',
       description:
-        'At least one assignment or service token has an `expiresAt` within 24 hours. Renew it if the access is still needed: the page Access review of the dashboard and the Events AssignmentExpiring and Expiring name them.',
+        'At least one assignment or service token has an `expiresAt` within 24 hours. Renew it if the access is still needed: the page Access, Review of the dashboard and the Events AssignmentExpiring and Expiring name them.',
       runbook_url: 'https://github.com/olap-warden/olap-warden/blob/main/docs/rbac.md#access-expires-soon',
     },
   },

@@ -19,7 +19,7 @@ const KEEP = `
 function template(path: string, definition: string): string {
   if (definition.includes('{{')) throw new Error(`\`${path}\` contains \`{{\`, which Helm would evaluate`);
   const name = /^metadata:\n {2}name: .*\n/m.exec(definition)?.[0];
-  if (name === undefined) throw new Error(`the metadata of \`${path}\` do not begin with the name`);
+  if (name === undefined) throw new Error(`the metadata of \`${path}\` does not begin with the name`);
   return definition.replace(name, name.trimEnd() + KEEP);
 }
 

@@ -31,7 +31,7 @@ interface Current extends SubjectsOfRole {
  * The assignments are several objects, so the resource version of one of them cannot serve as the version of all. A conditional change therefore
  * first writes a new version of the assignments to the role, by an update of exactly the role that was read before the assignments. Of two
  * conditional changes that have read the same version, one makes this update; the other fails, reads again and finds another version.
- * The caller's right is checked before, so that a caller without it cannot make the version that others have read out of date.
+ * The caller's right is checked before, so that a caller without it cannot invalidate the version that others have read.
  * An unconditional change at the same time is kept: only the difference from what was read is written.
  */
 export class AssignmentSet {
@@ -66,9 +66,9 @@ export class AssignmentSet {
   }
 
   /**
-   * Assigns the role to exactly these subjects. Subjects that keep their expiry are not written. First the others are assigned, then those that are
-   * absent are removed. What the caller may not change is refused before the first write; a refusal later on, because of a change by others
-   * meanwhile, leaves what was written before.
+   * Assigns the role to exactly these subjects. Subjects that keep their expiry are not written. The others are assigned first, then absent ones are
+   * removed. A change that the caller may not make is rejected before the first write. If a later write is rejected because of a concurrent change,
+   * the earlier ones stay.
    * @throws {StoreError} invalid (a subject twice, too many changes); as create() and delete(). @throws {PreconditionFailed}
    */
   async replace(caller: Principal, role: string, sent: readonly Subject[], ifMatch?: IfMatch): Promise<void> {

@@ -94,7 +94,7 @@ export class AssignmentManager {
       this.#requireSubject(subject);
       requireFuture(subject.expiresAt, this.#editor.now());
     }
-    // What is held until the last expiry is held until the others.
+    // A grant that the caller holds until the last expiry is also held until the earlier ones.
     const until = Math.max(...changes.map(({ subject }) => expiryOf(subject)));
     await this.#escalation.requireMayAssign(caller, role, policies, until);
     // With an earlier expiry the subject loses the role at that time.

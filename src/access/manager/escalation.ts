@@ -160,12 +160,12 @@ export class EscalationGuard {
     this.#require(caller, attempt, { gained: allows, denied: denies }, until);
   }
 
-  /** Also for an assignment that is to end earlier. @throws {ManagerError} forbidden */
+  /** Also required to make an assignment expire earlier. @throws {ManagerError} forbidden */
   async requireMayUnassign(caller: Principal, role: string): Promise<void> {
     const what = `remove role \`${role}\` from a subject`;
     const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
     if (role === SYSTEM_ADMIN && !this.mayRestrictAdministrators(caller, attempt)) {
-      throw refused(attempt, 'only those who hold everything themselves may remove it');
+      throw refused(attempt, 'you do not hold `*` on `*` without an expiry');
     }
     const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
     const lifted = this.#statements(caller, attempt, policies, await this.read(policies));
@@ -187,7 +187,7 @@ export class EscalationGuard {
     return readable(policies, contents);
   }
 
-  /** Whether the caller may take something from holders of `system-admin`: with the action for it, or with permanent rights to everything. */
+  /** Whether the caller may reduce the access of holders of `system-admin`: it has the right of the attempt, or holds every grant of the role without an expiry. */
   mayRestrictAdministrators(caller: Principal, attempt: Attempt): boolean {
     try {
       const gained = PREDEFINED.get(SYSTEM_ADMIN)?.statements ?? [];

@@ -21,7 +21,7 @@ export interface CompiledPolicy {
   readonly errors: readonly ValidationError[];
 }
 
-/** Statements, by what they do. */
+/** Statements by effect. */
 export interface StatementsByEffect {
   readonly allows: readonly CompiledStatement[];
   readonly denies: readonly CompiledStatement[];

@@ -1,12 +1,19 @@
 import { Type, type Static } from 'typebox';
-import { CheckStatus, FailBySeverity, Finding, RunningRun, SEVERITIES } from '../../resources/cluster-health-report.ts';
+import {
+  CheckStatus,
+  FailBySeverity,
+  Finding,
+  RunningRun,
+  SEVERITIES,
+  SEVERITY_MEANING,
+} from '../../resources/cluster-health-report.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
 const Category = StringEnum(['segments', 'tables', 'servers', 'skew', 'upsert', 'placement', 'queries'], {
   description: 'Subject of the check.',
 });
 const Severity = StringEnum([...SEVERITIES], {
-  description: 'Severity of a FAIL: data or queries are unavailable or at risk now, a problem is coming, or advice.',
+  description: `Severity of a FAIL. ${SEVERITY_MEANING}`,
 });
 const Status = StringEnum(['PASS', 'FAIL']);
 

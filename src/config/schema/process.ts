@@ -73,7 +73,8 @@ export const PROCESS_SETTINGS = {
   ),
   'ui-contact': Type.Optional(
     text({
-      description: 'Whom to ask for access, shown in the dashboard. Such as `the data platform team, #data-help`.',
+      description:
+        'Whom to ask for access, shown in the dashboard, such as `the data platform team, #data-help`. In YAML a value with ` #` needs quotes.',
       pattern: '^.{1,200}$',
       expected: 'a text of at most 200 characters in one line',
     }),

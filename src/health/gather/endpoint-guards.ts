@@ -5,7 +5,7 @@ const MAX_HANGING = 3;
 /** Time for all calls of one kind in a run, less than the deadline of a run (10 min). */
 const MAX_KIND_MS = 8 * 60_000;
 
-/** The engine did not respond in time, or is not asked because earlier calls of the kind got no response. */
+/** The engine did not respond in time, or was not called because earlier calls of the kind got no response. */
 export class HangingError extends Error {
   /** False if the call was not made. */
   readonly called: boolean;

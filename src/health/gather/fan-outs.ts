@@ -15,7 +15,7 @@ const FAN_OUT_TIMEOUT_MS = 40_000;
 /** Waiting calls with a lower number start first: the most informative ones, then the cheapest. */
 const PRIORITY = { query: 2, consumingRows: 3, primaryKeys: 4, reload: 5, rebalance: 6 } as const;
 const QUERY_TIMEOUT_MS = 15_000;
-/** Checks wait for it, and a table counts as enabled without it. */
+/** Checks wait for the state of a table; a table without a known state counts as enabled. */
 const STATE_CALL = { timeoutMs: 4_000, retryHanging: false, priority: 0 } as const;
 /** Limit for engine versions without a reload endpoint: the metadata that is read instead has 11 KB for each segment. */
 const MAX_SEGMENTS_BY_METADATA = 2_000;

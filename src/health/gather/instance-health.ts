@@ -18,7 +18,7 @@ export interface InstanceHealthOptions {
   readonly progress: (done: number, more?: number) => void;
 }
 
-/** Requests `/health` of the enabled servers and brokers, and knows the servers that hang. */
+/** Requests `/health` of the enabled servers and brokers, and remembers which servers hang. */
 export class InstanceHealthReader {
   readonly #options: InstanceHealthOptions;
   readonly #calls = new Map<string, Promise<InstanceHealth | undefined>>();
@@ -54,7 +54,7 @@ export class InstanceHealthReader {
   }
 
   /**
-   * Why the servers of a table are not asked for anything else in this run: one of them hangs, so each such call would take its whole
+   * Why the servers of a table get no further calls in this run: one of them hangs, so each such call would take its whole
    * time-out. Undefined if none hangs, or if all servers do: then the network between this process and the servers blocks `/health`,
    * and the controller may still reach them.
    */

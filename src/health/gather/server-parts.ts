@@ -16,7 +16,7 @@ export interface ServerPartsOptions {
   readonly reader: Reader;
   readonly calls: TableCalls;
   readonly schemas: Promise<Read<ReadonlyMap<string, SchemaEntry>>>;
-  /** Why the servers are not asked; undefined if they are. */
+  /** Why the servers get no calls; undefined if they do. */
   readonly hanging: (servers: readonly string[]) => Promise<FailedRead | undefined>;
 }
 
@@ -50,7 +50,7 @@ export class ServerParts {
     }
   }
 
-  /** Why the servers of the table are not asked; undefined if they are. */
+  /** Why the servers of the table get no calls; undefined if they do. */
   async hanging({ assignment }: TableState): Promise<FailedRead | undefined> {
     return assignment.ok ? this.#options.hanging([...assignment.value.servers.keys()]) : undefined;
   }

@@ -24,7 +24,7 @@ import { readSizes } from './sizes.ts';
 import { ExternalViewReading, IdealStateReading, type ViewComparison } from './state-readings.ts';
 
 const DOCUMENT_TIMEOUT_MS = 20_000;
-/** The controller asks the servers, for 30 s by default. */
+/** The controller requests the sizes from the servers and waits up to 30 s by default. */
 const SIZE_TIMEOUT_MS = 40_000;
 /** After the reads of the whole cluster. */
 const STATE_PRIORITY = 1;

@@ -13,9 +13,9 @@ import { Lane } from './slots.ts';
 import { Stall } from './stall.ts';
 import { newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
 
-/** Calls of one kind at once: a kind without responses does not keep the others waiting. */
+/** Calls of one kind at once: a kind without responses does not delay the others. */
 const LANES = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6, size: 4, queries: 6 } as const;
-/** Without a new ideal state or external view for this time, the remaining tables are asked whether they are disabled. */
+/** Without a new ideal state or external view for this time, the states of the remaining tables are requested: enabled or disabled. */
 const STALL_MS = 3_000;
 
 export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls'> {
@@ -171,7 +171,7 @@ export class TablesGatherer {
   }
 
   /**
-   * Reads whether a table is disabled. The documents of a disabled table always differ, so a table without differences is not asked for. A slow external
+   * Reads whether a table is disabled. The documents of a disabled table always differ, so the state of a table without differences is not requested. A slow external
    * view is not waited for, because nearly all checks need to know it.
    */
   async #enabled(state: TableState, view: Promise<void>): Promise<void> {

@@ -261,7 +261,10 @@ function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, ass
   };
 }
 
-/** The next change by time: the end of the token or the notice before it, of its last assignment, of a previous token or of the time for the REST interface; or the next read of the Secret. */
+/**
+ * The time until the next change that needs a reconciliation: the expiry of the token or the notice before it, the end of its last assignment, of a previous
+ * token or of the time for the REST interface, or the next read of the Secret.
+ */
 function requeue(
   lifetime: Lifetime,
   hashes: TokenHashes | undefined,

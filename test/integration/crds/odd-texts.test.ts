@@ -35,7 +35,7 @@ const CHARACTERS = ODD.flatMap(([first, last = first]) =>
   Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index)),
 );
 
-/** Each odd character alone, at the begin, within and at the end; lengths at the limit, and names that differ by case. */
+/** Each odd character alone, at the beginning, within and at the end; lengths at the limit, and names that differ by case. */
 const TEXTS = [
   ...CHARACTERS.flatMap((odd) => [odd, `${odd}a`, `a${odd}b`, `a${odd}`]),
   ...['a', 'é', '😀'].flatMap((letter) => [511, 512, 513].map((length) => letter.repeat(length))),

@@ -244,7 +244,7 @@ describe('an instance', () => {
       const { adminPort } = await states.api('GET', `/instances/${await states.serverOf('alone')}`);
       const index = pinot.serverAdminUrls.findIndex((url) => new URL(url).port === String(adminPort));
       await pinot.stopServer(index);
-      // Until its session ends, the broker asks the server and reports an exception; after that it asks none.
+      // Until its session ends, the broker queries the server and reports an exception; after that it queries no server.
       await states.fails('IDEAL_STATE_EV_MISMATCH_CHECK', 'alone_OFFLINE');
       await states.fails('QUERY_HEALTH_CHECK', 'alone');
       await pinot.startServer(index);

@@ -124,7 +124,7 @@ function expectShortDelays({ delays }: Observed): void {
   if (answered >= 0) expect(own[answered]).toBeLessThanOrEqual(baseMs);
 }
 
-test('after 45 s without a network the view follows without a list, whether it refuses or loses what is sent', async () => {
+test('after 45 s without a network the view is current without a list, whether connections were refused or packets lost', async () => {
   const [refused, lost] = await Promise.all([open(), open()]);
   refused.proxy.cut();
   lost.proxy.stall();

@@ -131,13 +131,13 @@ describe('a set of manifests that is pruned', () => {
     await applyAll();
     const order = shuffled(5);
     for (const sample of order.slice(0, 5)) await remove(gitops, sample, 'Background');
-    // A controller that lost its answers deletes all again: 404 is what it wants.
+    // A controller that lost its responses deletes all again and accepts 404.
     const answers = await Promise.all(order.map(async (sample) => remove(gitops, sample, 'Foreground')));
     expect(answers.filter(({ ok, status }) => !ok && status !== 404)).toEqual([]);
     await gone();
   });
 
-  it('stays as a whole without the verbs, but for what grants nothing', async () => {
+  it('without the verbs, only objects that grant nothing are deleted', async () => {
     await applyAll();
     const refused = await Promise.all(
       samples.map(async (sample) => [sample, await remove(weak, sample, 'Background')]),

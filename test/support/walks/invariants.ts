@@ -44,7 +44,7 @@ export class Invariants {
     return undefined;
   }
 
-  /** Whoever may hand on nothing but what they hold must not take the role from an administrator, nor deny anything to it. */
+  /** A caller that can grant only what it holds must not take the role from an administrator, nor deny anything to it. */
   #lost(state: State, now: number, limit: Uint8Array): string | undefined {
     const { names } = this.#triples;
     if (names.some((name, at) => limit[at] === 1 && isRight(name))) return undefined;

@@ -85,7 +85,7 @@ const OPERATOR: Row = {
     panel('Leader (1)', 'short', perProcess(`leader_election_master_status{${SCOPE}}`)),
     panel('Reconciliations', 'ops', rateBy('controller_runtime_reconcile_total', 'controller')),
     panel('Failed reconciliations', 'ops', rateBy('controller_runtime_reconcile_errors_total', 'controller')),
-    panel('Objects that fail again and again', 'short', {
+    panel('Objects whose reconciliation fails', 'short', {
       expr: `max by (controller) (olapwarden_operator_failing_objects{${SCOPE}})`,
       legend: '{{controller}}',
     }),

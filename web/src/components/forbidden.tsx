@@ -8,7 +8,7 @@ const ROLES: Readonly<Record<string, string>> = {
   SimulateAccess: 'rbac-admin',
 };
 
-/** Whom to ask for access, and for what. */
+/** Names whom to ask for access, and the missing action. */
 export function AskForAccess(props: { action: string }): JSX.Element {
   const { me, contact, environment, cluster } = useSession();
   const role = ROLES[props.action];
@@ -27,7 +27,7 @@ export function AskForAccess(props: { action: string }): JSX.Element {
   );
 }
 
-/** Instead of a page that the caller may not use. The gateway is not asked for its data, which it would refuse. */
+/** Instead of a page that the caller may not use. The data of the page is not requested, because the gateway would refuse it. */
 export function Forbidden(props: { label: string; action: string }): JSX.Element {
   return (
     <section class="card" aria-labelledby="forbidden">

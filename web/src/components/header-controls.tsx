@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { setPreferences, usePreferences } from '../lib/preferences.ts';
 import { Dialog } from './dialog.tsx';
 
-/** Switches between light and dark colours. The choice lasts. */
+/** Switches between light and dark colours. The browser keeps the choice. */
 export function ThemeSwitch(): JSX.Element {
   const { theme } = usePreferences();
   const isDark = theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';
@@ -19,7 +19,7 @@ export function ThemeSwitch(): JSX.Element {
   );
 }
 
-/** Switches between times in the browser's time zone and in UTC. The choice lasts. */
+/** Switches between times in the browser's time zone and in UTC. The browser keeps the choice. */
 export function ZoneSwitch(): JSX.Element {
   const { utc } = usePreferences();
   return (

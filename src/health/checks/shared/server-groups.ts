@@ -1,6 +1,6 @@
 import type { Instance, TableSnapshot } from '../../snapshot.ts';
 
-/** Ids of servers by what they are for. A server is in one group. */
+/** Ids of servers by group, such as `completed segments`. A server is in one group. */
 export type ServerGroups = ReadonlyMap<string, ReadonlySet<string>>;
 
 const COMPLETED = 'completed segments';

@@ -103,7 +103,7 @@ describe('globs', () => {
 });
 
 describe('containment', () => {
-  it('is asked of the grant set: nothing else of its folder is imported elsewhere', () => {
+  it('is called on the grant set: nothing else of its folder is imported elsewhere', () => {
     const root = new URL('../../../../src/', import.meta.url);
     const outside = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
       (path) => path.endsWith('.ts') && !path.startsWith('access/policy/grants/'),

@@ -142,7 +142,7 @@ describe('a deny on those who hold system-admin', () => {
       roleAssignment('second', { role: 'system-admin', subjects: [{ type: 'group', name: 'admins' }] }),
     );
     expect((await attach(gateway, 'worse')).status).toBe(200);
-    // The one that is left is not taken away, also not with the right to do so.
+    // The last one cannot be removed, not even with the right to remove others.
     const taking: Statement = {
       effect: 'allow',
       actions: ['AssignRole'],

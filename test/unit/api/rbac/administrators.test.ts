@@ -63,7 +63,7 @@ describe('the last administrator', () => {
     expect((await assign(gateway, 'delete', group)).status).toBe(200);
   });
 
-  it('and the others keep the role against those who hold less', async () => {
+  it('is not the only protected one: callers who hold less cannot take the role from any administrator', async () => {
     const gateway = await testGateway({ roles: ['rbac-admin'] });
     const job: Subject = { type: 'service-token', name: 'job' };
     gateway.store.seed(

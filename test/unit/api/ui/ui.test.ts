@@ -105,7 +105,7 @@ describe('the dashboard', () => {
     expect(answer.statusCode).toBe(401);
   });
 
-  it('tells the caller which actions on the cluster it may do, without a denial in the audit log', async () => {
+  it('returns the permitted actions on the cluster, without a denial in the audit log', async () => {
     const denied: string[] = [];
     const audit = { denied: (_request: unknown, action: string) => denied.push(action), written: () => undefined };
     const narrow = await testApp({

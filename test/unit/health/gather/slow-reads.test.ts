@@ -151,7 +151,7 @@ describe('a healthy cluster', () => {
 });
 
 describe('a server that hangs', () => {
-  it('is not asked for anything else', async () => {
+  it('gets no further calls', async () => {
     const clock = new FakeClock();
     const cluster = new SlowCluster(TABLES, clock);
     const server = serverOf(3, 0);

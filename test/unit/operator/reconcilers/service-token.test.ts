@@ -434,7 +434,7 @@ describe('expiry and deletion', () => {
     expect(token(store)).toMatchObject({ state: 'Expired', ready: 'False Expired' });
   });
 
-  it('says so 24 hours before, with one Event, and again when it happens', async () => {
+  it('is announced 24 hours before, with one Event, and reported when it happens', async () => {
     const spec = { secretName: 'job-token', expiresAt: '2026-01-03T00:00:00Z' };
     const { store, clock, recorder } = await run(serviceToken('job', spec), assign('a', 'job'));
     await clock.advance(24 * 3_600_000 - 1);

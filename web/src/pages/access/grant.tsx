@@ -80,7 +80,7 @@ function Fields(props: { grant: Grant; onChange: (grant: Grant) => void }): JSX.
           checked={grant.withToken}
           onChange={(event) => onChange({ ...grant, withToken: event.currentTarget.checked })}
         />
-        <span>Also create a service token for an app, with the same access and end</span>
+        <span>Also create a service token for an app, with the same access and expiry</span>
       </label>
     </>
   );
@@ -143,7 +143,7 @@ export function GrantTab(): JSX.Element {
         <Granted grant={grant} name={name} created={created} onAgain={reset} />
       ) : (
         <Form>
-          {/* What exists already is of this grant: a repeated attempt continues with the same values. */}
+          {/* Existing objects belong to this grant: a repeated attempt continues with the same values. */}
           <fieldset disabled={begun} class="plain">
             <Fields grant={grant} onChange={setGrant} />
             <TextField

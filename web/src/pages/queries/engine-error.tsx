@@ -10,7 +10,7 @@ export function splitTrace(message: string): { readonly said: string; readonly t
   return { said: message.slice(0, at).trim(), trace: message.slice(at).trim() };
 }
 
-/** An error of Pinot. Its stack trace is folded, because it tells the author of a query nothing. */
+/** An error of Pinot. Its stack trace is collapsed, because it does not help the author of a query. */
 export function EngineError(props: { message: string }): JSX.Element {
   const { said, trace } = splitTrace(props.message);
   return (

@@ -5,7 +5,7 @@ import { duration } from '../../lib/format.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { CursorResponse } from '../../lib/types.ts';
 
-/** As long as the gateway waits for a query by default, and longer. */
+/** Longer than the gateway waits for a query by default (120 s). */
 const QUERY_TIMEOUT_MS = 300_000;
 
 export interface Result {
@@ -26,15 +26,15 @@ export interface Result {
   readonly open: (requestId: string, numRows: number) => Promise<void>;
 }
 
-/** The row in the address, from 0. */
+/** The offset, from 0, of the row in the address, which counts from 1. */
 function offsetOf(row: string | null): number {
   const number = Number(row ?? '1');
   return Number.isSafeInteger(number) && number >= 1 ? number - 1 : 0;
 }
 
 /**
- * The result on the page of queries. The address has its id and its first row (`result`, `row`), so that a reload, and a visit on the next day, shows
- * the same rows while the result is stored.
+ * The result on the page of queries. The address contains its id and its first row (`result`, `row`), so that a reload or a later visit shows the
+ * same rows while the result is stored.
  */
 export function useResult(numRows: number): Result {
   const { query } = useLocation();

@@ -126,7 +126,7 @@ describe('brokers that are killed under traffic', () => {
       }
       done[index] = Infinity;
     };
-    /** A query that has met one kill must not meet the next one: there are only two brokers. */
+    /** No query may run during two kills: there are only two brokers. */
     const everyCallerGoesOn = async (): Promise<void> => {
       const wanted = done.map((count) => count + 2);
       while (done.some((count, index) => count < (wanted[index] as number))) await sleep(1);

@@ -44,7 +44,7 @@ describe('far from the median', () => {
   it.each([
     { is: 'nothing', values: [], expected: { median: 0, deviation: 0, far: [] } },
     { is: 'even', values: [1, 2, 3, 4], expected: { median: 2.5, deviation: 1, far: [] } },
-    // The mean of 23 lies far from all of them; the median does not move.
+    // The mean of 23 is far from all of them; the median does not change.
     { is: 'one extreme', values: [9, 10, 11, 100, 10, 9, 11], expected: { median: 10, deviation: 1 } },
     { is: 'equal but one', values: [5, 5, 5, 6], expected: { median: 5, deviation: 0 } },
   ])('$is', ({ values, expected }) => {
