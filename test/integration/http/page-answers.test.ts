@@ -277,10 +277,12 @@ describe.each(WAYS)('pages %s', (_name, start) => {
   it('can be mixed with metadata and errors on one connection', async () => {
     const connection = await RawClient.open(gateways.asked.port);
     const page = { offset: 100, numRows: 65 };
+    // With several gateways, the one that the id names may be about to start again.
+    const unknown = gateways.asked === gateways.holder ? 404 : 503;
     const requests: readonly (readonly [RawRequest, number])[] = [
       [{ target: `/query/${stored.requestId}/metadata`, headers: stored.forward }, 200],
       [{ target: `/query/${stored.requestId}/results?offset=51200`, headers: stored.forward }, 400],
-      [{ target: '/query/00000000-000000000000000000000000000001/results?offset=0' }, 404],
+      [{ target: '/query/00000000-000000000000000000000000000001/results?offset=0' }, unknown],
       [{ target: '/query/resultStore' }, 200],
     ];
     for (const [request, status] of requests) {
