@@ -141,11 +141,11 @@ function columnType(arrow: Arrow, name: string): ColumnType {
 function scalarType(arrow: Arrow, name: string): ColumnType {
   switch (name) {
     case 'INT':
-      return { type: new arrow.Int32(), valueOf: (raw) => exact(Number(textOf(raw)), (n) => (n | 0) === n) };
+      return { type: new arrow.Int32(), valueOf: (raw) => exact(Number(numeral(raw)), (n) => (n | 0) === n) };
     case 'LONG':
       return {
         type: new arrow.Int64(),
-        valueOf: (raw) => exact(BigInt(textOf(raw)), (n) => BigInt.asIntN(64, n) === n),
+        valueOf: (raw) => exact(BigInt(numeral(raw)), (n) => BigInt.asIntN(64, n) === n),
       };
     case 'FLOAT':
       return { type: new arrow.Float32(), valueOf: floatOf };
@@ -173,7 +173,15 @@ function scalarType(arrow: Arrow, name: string): ColumnType {
 /** `NaN` and infinities are strings in the engine's JSON. */
 function floatOf(raw: string): number {
   const text = textOf(raw);
-  return exact(Number(text), (n) => !Number.isNaN(n) || text === 'NaN');
+  return NO_NUMBERS.has(text) ? Number(text) : exact(Number(numeral(raw)), (n) => !Number.isNaN(n));
+}
+
+const NO_NUMBERS: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity']);
+const NUMERAL = /^-?\d[\d.eE+-]*$/;
+
+/** The text of a number in JSON or in a string of JSON. `Number` and `BigInt` read others, too, such as an empty text as 0. */
+function numeral(raw: string): string {
+  return exact(textOf(raw), (text) => NUMERAL.test(text));
 }
 
 function exact<T>(value: T, holds: (value: T) => boolean): T {

@@ -9,11 +9,14 @@ const CLOSE_OBJECT = 0x7d;
 
 /**
  * Splits a JSON array into its values without parsing them, so that numbers keep every digit.
- * @param array valid JSON of an array
+ * @param array valid JSON
+ * @throws {TypeError} if it is not an array
  */
 export function rawValues(array: string): string[] {
   const values: string[] = [];
-  let at = afterSpace(array, array.indexOf('[') + 1);
+  const start = afterSpace(array, 0);
+  if (array.charCodeAt(start) !== OPEN_ARRAY) throw new TypeError('the value is not an array');
+  let at = afterSpace(array, start + 1);
   while (array.charCodeAt(at) !== CLOSE_ARRAY) {
     const end = endOfValue(array, at);
     values.push(array.slice(at, end));

@@ -1,17 +1,19 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
 import { fileProperties } from '../../../support/result-stores.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../support/app.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
 
 const CLIENTS = 300;
+const MB = 1024 * 1024;
 
 async function openFiles(folder: string): Promise<number> {
   const links = await Promise.all(
@@ -31,6 +33,8 @@ describe('clients that disconnect', () => {
     [gateway] = (await startGateways(1, {
       engine: engineOf(endpoint),
       store: () => fileProperties(folder),
+      // The downloads of one caller are limited before its memory.
+      budget: new ByteBudget({ totalBytes: 512 * MB, bytesPerCaller: 512 * MB }),
     })) as [TestGateway];
   });
   afterAll(async () => {
@@ -47,15 +51,17 @@ describe('clients that disconnect', () => {
     return (await answer.json()) as { requestId: string };
   }
 
-  /** Requests a page, reads its first bytes and disconnects. */
-  async function readAndDisconnect(path: string): Promise<void> {
+  /** Requests a page and reads only its first bytes. */
+  async function readBeginning(path: string): Promise<Socket> {
     const socket = connect(gateway.port, '127.0.0.1');
     socket.on('error', () => undefined);
     await once(socket, 'connect');
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TEST_TOKEN}\r\n\r\n`);
     await once(socket, 'data');
-    socket.destroy();
+    return socket.pause();
   }
+
+  const readAndDisconnect = async (path: string): Promise<void> => void (await readBeginning(path)).destroy();
 
   it('free all resources when they disconnect during a page', async () => {
     const rows = Array.from({ length: 100_000 }, (_, i) => `[${i},"${'x'.repeat(80)}"]`);
@@ -76,6 +82,30 @@ describe('clients that disconnect', () => {
     const answer = await fetch(`${gateway.url}/query/${requestId}/results?offset=99999`, { headers: TEST_HEADERS });
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain(`"rows":[${rows.at(-1)}]`);
+  });
+
+  it('free the places of their downloads', async () => {
+    const rows = Array.from({ length: 200_000 }, (_, i) => `[${i},"${'x'.repeat(80)}"]`);
+    endpoint.answer = () => responseOf(answerText(rows));
+    const { requestId } = await submit();
+    for (const format of ['jsonl', 'csv', 'arrow']) {
+      const path = `/query/${requestId}/results?format=${format}`;
+      const sockets = await Promise.all(Array.from({ length: 4 }, () => readBeginning(path)));
+      const refused = await fetch(gateway.url + path, { headers: TEST_HEADERS });
+      expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
+        503,
+        '2',
+        expect.objectContaining({ message: expect.stringContaining('limit (4) of one caller exceeded') }),
+      ]);
+      for (const socket of sockets) socket.destroy();
+      const numRows = async (): Promise<string | null> => {
+        const answer = await fetch(`${gateway.url}${path}&offset=199999`, { headers: TEST_HEADERS });
+        await answer.arrayBuffer();
+        return answer.headers.get('x-olap-warden-rows');
+      };
+      await expect.poll(numRows).toBe('1');
+      await expect.poll(() => openFiles(folder)).toBe(2);
+    }
   });
 
   it('end the engine’s query when they disconnect during submission, and leave nothing in the store', async () => {

@@ -260,8 +260,19 @@ describe('a download of a result', () => {
     expect((await get(id, '?format=csv&offset=2100')).statusCode).toBe(400);
   });
 
-  it('ends before its end where a value is not of the type of its column', async () => {
-    rows = [...ROWS, ROWS[0]!.replace('9007199254740993', '1.5')];
+  it.each([
+    [0, '1.5'],
+    [0, '""'],
+    [0, '" 5"'],
+    [1, '"0x10"'],
+    [1, '2147483648'],
+    [4, '""'],
+    [6, '1'],
+    [7, '"0"'],
+    [9, '["5 "]'],
+    [10, '"a[5]"'],
+  ])('ends before its end where the value of column %i is %s, which is not of its type', async (at, value) => {
+    rows = [...ROWS, `[${COLUMNS.map(([, , values], i) => (i === at ? value : values[0])).join(',')}]`];
     await expect(get(await submitted(), '?format=arrow')).rejects.toThrow();
   });
 });
