@@ -52,7 +52,7 @@ export interface InstanceHealth {
   readonly unreachable: boolean;
   /** True if the instance neither responded nor refused the connection in time. */
   readonly hangs?: boolean;
-  /** True if it was not asked, because other instances of its type hang. */
+  /** True if the instance was not called, because others of its type hang. */
   readonly skipped?: boolean;
   /** Status and body of the response, or the error. */
   readonly detail: string;

@@ -269,7 +269,7 @@ export class PaginatedQueries {
     }
   }
 
-  /** Passes on what is read of a result while it is sent. A damage that is found then is listed, too. */
+  /** Forwards the pieces of a result while they are sent, and records a damage that is found then. */
   async *#watched(record: ResultRecord, pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     try {
       yield* pieces;

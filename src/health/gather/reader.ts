@@ -130,7 +130,7 @@ export class Reader {
       try {
         return await this.#once(call, ask, outcome);
       } catch (error) {
-        // A repetition that was not made: this call itself got no response.
+        // The repetition was not made. The error to report is that of the first attempt, which got no response.
         if (first !== undefined && error instanceof HangingError && !error.called) throw first;
         if (error instanceof HangingError) first = error;
         throw error;

@@ -2,7 +2,7 @@ import { QueryError } from '../errors.ts';
 
 /** Converting rows needs CPU time of the only thread that serves requests. */
 const MAX_EXPORTS = 8;
-/** A caller that reads its downloads slowly, or never ends them, must leave some to others. */
+/** A caller that reads slowly, or never ends its downloads, must not occupy all of them. */
 const MAX_OF_CALLER = 4;
 
 /** Limits the concurrent downloads of a gateway, and of each caller. */

@@ -24,9 +24,9 @@ cases('INSTANCE_HEALTH_API_CHECK', [
     entities: [A],
     finding: 'it hangs, or the network blocks the request',
   },
-  { name: 'one that was not asked', snapshot: one(skipped), entities: [A], couldNotEvaluate: true },
+  { name: 'one that was not called', snapshot: one(skipped), entities: [A], couldNotEvaluate: true },
   {
-    name: 'one that was not asked and is not live',
+    name: 'one that was not called and is not live',
     snapshot: one(skipped, { live: false }),
     entities: [A],
     finding: 'no session in ZooKeeper',

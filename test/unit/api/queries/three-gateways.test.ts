@@ -53,7 +53,7 @@ describe('a damaged result in a local store', () => {
   });
 
   it.each(['offset=0&numRows=200000', 'format=jsonl', 'format=csv'])(
-    'is listed as damaged also where %s is broken off',
+    'is listed as damaged also where %s ends early',
     async (query) => {
       const folder = await mkdtemp(join(tmpdir(), 'olap-warden-damaged-'));
       const endpoint = new StubEndpoint();

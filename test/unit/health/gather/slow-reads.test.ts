@@ -165,7 +165,7 @@ describe('a server that hangs', () => {
     expect(durationMs).toBeLessThan(SOON_MS);
   });
 
-  it('does not make servers count as hanging that were not asked because of it', async () => {
+  it('does not make servers count as hanging that were not called because of it', async () => {
     const clock = new FakeClock();
     const cluster = new SlowCluster(TABLES, clock);
     const lists = ['/zk/getChildren?path=/c/CONFIGS/PARTICIPANT', '/zk/ls?path=/c/LIVEINSTANCES'] as const;
