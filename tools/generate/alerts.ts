@@ -86,11 +86,15 @@ const notEvaluatedAlerts = [
   ),
 ];
 
+const nextRun = (range: string): string =>
+  `max ${ANY_PROCESS} (last_over_time(olap_warden_health_next_run_timestamp_seconds[${range}]))`;
+
 const taskAlerts = [
   {
     alert: 'OlapHealthReportStale',
     // Over a day, because the metric is absent without a leader. Relative to the schedule of each report, which may be weekly.
-    expr: `time() - max ${ANY_PROCESS} (last_over_time(olap_warden_health_next_run_timestamp_seconds[1d])) > 2400`,
+    // Where there are metrics of other reports, a report without them was deleted.
+    expr: `(time() - ${nextRun('1d')} > 2400) unless (${nextRun('1d')} and on (namespace) ${nextRun('5m')} unless ${nextRun('5m')})`,
     for: '5m',
     labels: { severity: 'warning', category: 'task' },
     annotations: {

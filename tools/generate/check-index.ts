@@ -34,7 +34,7 @@ const TASK = `
 
 | result | meaning | what to do |
 |---|---|---|
-| \`unreachable\` | no Pinot controller responded | from the operator's pod, request \`/health\` of each controller in the setting \`controllers\`; look at network policies and at the credential (\`engine-credential-file\`) |
+| \`unreachable\` | no Pinot controller responded, or the first one accepts connections and does not respond: the next one is tried only if the connection fails | from the operator's pod, request \`/health\` of each controller in the setting \`controllers\`; restart one that hangs; look at network policies and at the credential (\`engine-credential-file\`) |
 | \`deadline\` | the run exceeded its time limit | Pinot responds slowly: \`olap_warden_health_engine_calls_total\` by endpoint and outcome names the calls that time out |
 | \`error\` | the run failed with an internal error, or its report could not be written | the operator's log contains the error; the previous report stays |
 

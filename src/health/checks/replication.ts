@@ -16,9 +16,14 @@ export const replication = defineCheck({
   clusterThresholds,
   evaluate({ snapshot, thresholds: { minReplication } }) {
     const findings = new Findings();
-    for (const table of tablesOf(snapshot, findings)) {
-      // A dimension table is on every server of its tenant; its replication has no effect.
-      if (table.config.isDimension) continue;
+    // A dimension table is on every server of its tenant; its replication has no effect.
+    const tables = tablesOf(snapshot, findings).filter(({ config }) => !config.isDimension);
+    // It may have the threshold.
+    const config =
+      tables.length === 0
+        ? undefined
+        : findings.value(snapshot.clusterConfig, 'cluster', snapshot.clusterName, 'the cluster configuration');
+    for (const table of config === undefined ? [] : tables) {
       findings.examined();
       examineTable(table, minReplication, findings);
     }

@@ -42,7 +42,15 @@ function examineTable(
     return;
   }
   findings.examined();
-  if (size.small.count <= maxSmallFraction * size.measured) return;
+  if (size.small.count <= maxSmallFraction * size.measured) {
+    const { segments } = table;
+    const missing = segments.ok ? Math.max(0, segments.value.completed - size.measured) : 0;
+    // With the missing ones, too many may be small.
+    if (size.incomplete !== undefined && size.small.count + missing > maxSmallFraction * (size.measured + missing)) {
+      findings.couldNotRead('table', table.name, 'the sizes of its segments', size.incomplete);
+    }
+    return;
+  }
   const observed = `${size.small.count} of ${size.measured} (${rounded((100 * size.small.count) / size.measured)} %)`;
   const note = size.incomplete === undefined ? '' : `; ${size.incomplete}`;
   const message = `${observed} completed segments are smaller than ${minSizeMB} MB${examples(size.small)}${note}`;

@@ -262,6 +262,35 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
+  it('do not fire for a deleted report, but for all reports when there is no leader', async () => {
+    const rule = named('OlapHealthReportStale');
+    const next = (report: string, values: string) => ({
+      series: `olap_warden_health_next_run_timestamp_seconds{namespace="olap",pod="a",report="${report}"}`,
+      values,
+    });
+    const at = (eval_time: string, ...reports: string[]) => ({
+      alertname: rule.alert,
+      eval_time,
+      exp_alerts: reports.map((report) => ({
+        exp_labels: { ...rule.labels, namespace: 'olap', report },
+        exp_annotations: rule.annotations,
+      })),
+    });
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [next('cluster', '1200+30x480'), next('deleted', '1200x20 stale')],
+        alert_rule_test: [at('20m'), at('70m'), at('200m')],
+      },
+      {
+        interval: '30s',
+        input_series: [next('cluster', '1200x40 stale'), next('nightly', '6000x40 stale')],
+        alert_rule_test: [at('70m', 'cluster'), at('200m', 'cluster', 'nightly')],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
   it('fire for an old report and for failing runs', async () => {
     const [stale, failing] = ['OlapHealthReportStale', 'OlapHealthTaskFailing'].map((name) =>
       rules.find(({ alert }) => alert === name),

@@ -100,8 +100,13 @@ cases('SEGMENT_COUNT_CHECK', [
   },
 ]);
 
-const withSizes = (small: number, measured: number, incomplete?: string) =>
-  snapshot([table('t_OFFLINE', { size: readOk(sizes(small, measured, { incomplete })) })]);
+const withSizes = (small: number, measured: number, incomplete?: string, completed = measured) =>
+  snapshot([
+    table('t_OFFLINE', {
+      segments: readOk(segmentSummary({ completed })),
+      size: readOk(sizes(small, measured, { incomplete })),
+    }),
+  ]);
 
 cases('SEGMENT_SIZE_CHECK', [
   { name: 'a quarter less one', snapshot: withSizes(24, 100) },
@@ -115,6 +120,13 @@ cases('SEGMENT_SIZE_CHECK', [
   {
     name: 'no segment whose size a server reported',
     snapshot: withSizes(0, 0, 'no server reported the size of 3 of 3 segments'),
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
+  },
+  { name: 'a few sizes missing that cannot make too many small', snapshot: withSizes(20, 95, 'are missing', 100) },
+  {
+    name: 'so many sizes missing that too many segments may be small',
+    snapshot: withSizes(20, 94, 'are missing', 100),
     entities: ['t_OFFLINE'],
     couldNotEvaluate: true,
   },

@@ -70,6 +70,15 @@ cases('SEGMENT_SKEW_HEALTH_CHECK', [
     }),
   },
   {
+    name: 'stored instance partitions that could not be read',
+    snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
+      ...servers(8),
+      instancePartitions: readFailed('no'),
+    }),
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
+  },
+  {
     name: 'instances that could not be read',
     snapshot: snapshot([table('t_OFFLINE')], { instances: readFailed('no') }),
     entities: ['pinot'],

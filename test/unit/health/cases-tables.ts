@@ -69,6 +69,12 @@ cases('REPLICATION_CHECK', [
     entities: ['t_OFFLINE'],
   },
   {
+    name: 'a threshold of the cluster that could not be read',
+    snapshot: withConfig({ replication: '2' }, { clusterConfig: readFailed('no') }),
+    entities: ['pinot'],
+    couldNotEvaluate: true,
+  },
+  {
     name: 'a threshold of the cluster that is none is not followed',
     snapshot: withConfig({ replication: '2' }, { clusterConfig: readOk({ 'controller.replication.threshold': '' }) }),
     entities: ['t_OFFLINE'],

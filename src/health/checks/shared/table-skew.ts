@@ -1,5 +1,12 @@
 import type { CheckOutcome } from '../../check.ts';
-import type { Assignment, ClusterSnapshot, Instance, ServerLoad, TableSnapshot } from '../../snapshot.ts';
+import type {
+  Assignment,
+  ClusterSnapshot,
+  Instance,
+  InstancePartitions,
+  ServerLoad,
+  TableSnapshot,
+} from '../../snapshot.ts';
 import { counted, enabledTables, entityFinding, Findings, instancesOf, rounded } from './findings.ts';
 import { groupNote, serverGroups, type ServerGroups } from './server-groups.ts';
 import { serversWithTag } from './server-loads.ts';
@@ -41,7 +48,9 @@ function examineTable(
   const assignment = findings.value(table.assignment, 'table', table.name, 'its ideal state');
   if (assignment === undefined || measure.inTable(assignment) <= measure.minimum) return;
   findings.examined();
-  const groups = comparedServers(table, instances, { snapshot, load: measure.load, loads: assignment.servers });
+  const stored = findings.value(snapshot.instancePartitions, 'table', table.name, 'the stored instance partitions');
+  if (stored === undefined) return;
+  const groups = comparedServers(table, instances, { stored, load: measure.load, loads: assignment.servers });
   for (const [group, servers] of groups) {
     const counts = new Map([...servers].map((server) => [server, assignment.servers.get(server)?.[measure.load] ?? 0]));
     const { mean, limit, exceeding } = exceedsAverage(counts, measure.limits);
@@ -63,18 +72,18 @@ function examineTable(
 function comparedServers(
   table: TableSnapshot,
   instances: readonly Instance[],
-  context: { snapshot: ClusterSnapshot; load: keyof ServerLoad; loads: Assignment['servers'] },
+  context: { stored: readonly InstancePartitions[]; load: keyof ServerLoad; loads: Assignment['servers'] },
 ): ServerGroups {
-  const { snapshot, load, loads } = context;
+  const { load, loads } = context;
   const hosts = [...loads].filter(([, counts]) => counts[load] > 0).map(([server]) => server);
   if (load === 'consuming') {
-    const stored = serversOfPartitions(table, snapshot, ['CONSUMING']);
+    const stored = serversOfPartitions(table, context.stored, ['CONSUMING']);
     const tags = new Set(table.config.consumingTag === undefined ? [] : [table.config.consumingTag]);
     const eligible = stored.size > 0 ? stored : serversWithTag(instances, tags);
     return new Map([['consuming segments', new Set([...eligible, ...hosts])]]);
   }
   const groups = serverGroups([table], instances, hosts);
-  const stored = serversOfPartitions(table, snapshot, ['OFFLINE', 'CONSUMING', 'COMPLETED']);
+  const stored = serversOfPartitions(table, context.stored, ['OFFLINE', 'CONSUMING', 'COMPLETED']);
   if (stored.size === 0) return groups;
   const tiers = new Set(serversWithTag(instances, new Set(table.config.tierTags)));
   const counted = new Set([...stored, ...hosts, ...tiers]);
@@ -84,12 +93,11 @@ function comparedServers(
 /** The servers of the table's stored instance partitions, whose names are `<table>_<suffix>`. */
 function serversOfPartitions(
   { rawName, type }: TableSnapshot,
-  { instancePartitions }: ClusterSnapshot,
+  all: readonly InstancePartitions[],
   suffixes: readonly string[],
 ): ReadonlySet<string> {
-  if (!instancePartitions.ok) return new Set();
   const own = suffixes.filter((suffix) => (suffix === 'OFFLINE') === (type === 'OFFLINE'));
   const names = new Set(own.map((suffix) => `${rawName}_${suffix}`));
-  const partitions = instancePartitions.value.filter(({ name }) => names.has(name));
+  const partitions = all.filter(({ name }) => names.has(name));
   return new Set(partitions.flatMap(({ servers }) => [...servers.values()].flat()));
 }
