@@ -9,6 +9,7 @@ import type { AssignmentList } from './assignment-list.ts';
 import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
+import { WorkSlices } from '../../platform/work-slices.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Administrators } from './administrators.ts';
@@ -101,7 +102,12 @@ export class AssignmentManager {
     const shortens = changes.some(({ subject, existing }) => this.#endsEarlier(existing, subject));
     if (shortens) await this.#escalation.requireMayUnassign(caller, role);
     if (this.#escalation.withDenies(policies).length === 0) return;
-    for (const { subject } of changes) await this.#denies.check(caller, this.#deniesOf(role, subject));
+    // A check takes milliseconds where there are thousands of subjects, and there may be a hundred changes.
+    const slices = new WorkSlices(1);
+    for (const [at, { subject }] of changes.entries()) {
+      if (at > 0) await slices.spend(1);
+      await this.#denies.check(caller, this.#deniesOf(role, subject));
+    }
   }
 
   #deniesOf(role: string, subject: Subject): DenyingChange {
