@@ -52,13 +52,19 @@ function call(method: string, path: string, body?: object, token = admin): Promi
 }
 
 /** A new service token with the role `rbac-admin`. */
+/** The API server may refuse the first writes after a change of the gateway's rights. */
+async function post<T>(path: string, body: object): Promise<T> {
+  let answer: Response | undefined;
+  const status = async (): Promise<number> => (answer = await call('POST', path, body)).status;
+  await expect.poll(status, SLOW).toBe(200);
+  return (await answer!.json()) as T;
+}
+
 async function administratorToken(): Promise<{ accessKey: string; bearerToken: string }> {
-  const created = await call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'job' });
-  const issued = (await created.json()) as { accessKey: string; bearerToken: string };
-  await call('POST', `${ROLES}/srn2:role%23rbac-admin/create-assignment`, {
-    subject: issued.accessKey,
-    subjectType: 'service-token',
-  });
+  const tokens = '/api/v1/rbac-manager/service-tokens';
+  const issued = await post<{ accessKey: string; bearerToken: string }>(tokens, { description: 'job' });
+  const assignment = { subject: issued.accessKey, subjectType: 'service-token' };
+  await post(`${ROLES}/srn2:role%23rbac-admin/create-assignment`, assignment);
   return issued;
 }
 
