@@ -1,4 +1,3 @@
-import { SQL_LIMITS } from '../../access/sql/limits.ts';
 import { Type, type Static, type TSchema } from 'typebox';
 import { StringEnum } from '../../resources/schema.ts';
 import { METADATA_FIELDS } from '../../results/metadata.ts';
@@ -24,18 +23,8 @@ export const SubmitQuerystring = Type.Object(
 
 const QUERY_FIELDS = {
   sql: Type.String({ minLength: 1, maxLength: MAX_SQL_LENGTH, description: 'The query.' }),
-  queryOptions: Type.Optional(
-    Type.String({
-      maxLength: SQL_LIMITS.optionsLength,
-      description: 'Query options of the engine, `key=value;key=value`.',
-    }),
-  ),
-  debugOptions: Type.Optional(
-    Type.String({
-      maxLength: SQL_LIMITS.optionsLength,
-      description: 'Debug options of the engine, `key=value;key=value`.',
-    }),
-  ),
+  queryOptions: Type.Optional(Type.String({ description: 'Query options of the engine, `key=value;key=value`.' })),
+  debugOptions: Type.Optional(Type.String({ description: 'Debug options of the engine, `key=value;key=value`.' })),
 };
 
 /** A query in the query string, on paths without pagination. */
@@ -105,9 +94,9 @@ export type RequestIdParams = Static<typeof RequestIdParams>;
 /** The gateway that stores a local result: `brokerHost` and `brokerPort` of the submission response. */
 export const ForwardHeaders = Type.Object({
   forward_host: Type.Optional(
-    Type.String({ maxLength: 253, description: '`brokerHost` of the submission: the gateway that stores the result.' }),
+    Type.String({ description: '`brokerHost` of the submission: the gateway that stores the result.' }),
   ),
-  forward_port: Type.Optional(Type.String({ maxLength: 32, description: '`brokerPort` of the submission.' })),
+  forward_port: Type.Optional(Type.String({ description: '`brokerPort` of the submission.' })),
 });
 
 const ResultTable = Type.Object({

@@ -103,8 +103,8 @@ export function CheckRow(props: {
         <Badge tone={failing ? (check.couldNotEvaluate ? 'warn' : 'bad') : 'good'}>
           {check.couldNotEvaluate ? 'NOT READ' : check.status}
         </Badge>
-        <span class="check-title">
-          {check.title || fromUpper(check.name)}
+        <span>
+          <span class="check-title">{check.title || fromUpper(check.name)}</span>
           {failing && <span class="muted"> · {check.severity}</span>}
         </span>
         <span class="check-message">{check.message}</span>
