@@ -5,6 +5,7 @@ import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
 import { dataPlaneOf, TEST_HEADERS, testApp } from '../../support/app.ts';
 import { type Pinot, startPinot } from '../../support/pinot.ts';
+import { until } from '../../support/until.ts';
 
 // Real brokers that are stopped and started again under traffic: they answer errors for a while, then break connections, then refuse them.
 // No query of the multi-stage engine: 1.5.1 lets those of a restarted broker time out until the servers connect to it again.
@@ -26,6 +27,12 @@ afterAll(async () => {
   await engine?.close();
   await pinot?.stop();
 });
+
+async function listedBrokers(): Promise<number> {
+  const response = await fetch(`${pinot.controllerUrl}/tables/livebrokers`);
+  const listed = (await response.json()) as Readonly<Record<string, readonly unknown[] | undefined>>;
+  return listed['customers_OFFLINE']?.length ?? 0;
+}
 
 async function ask(sql: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/query/sql`, {
@@ -55,7 +62,8 @@ it('stop and start under traffic, and every query gets a response', async () => 
     for (const broker of [0, 1, 0, 1]) {
       await pinot.stopBroker(broker);
       await pinot.startBroker(broker);
-      // The controller lists a broker some time after it is healthy.
+      // The controller lists a broker some time after it is healthy. Until then no other broker could serve the queries of the next one.
+      await until('both brokers are listed', async () => (await listedBrokers()) === 2);
       await pinot.awaitRows('customers', 20_000);
     }
   } finally {
