@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that every Node since 14 can run this check. The program itself is TypeScript, which requires Node 24.
+// Plain JavaScript, so that every Node since 14 can run this check. The program itself requires Node 24.
+import { existsSync } from 'node:fs';
+
 const [major] = process.versions.node.split('.');
 if (Number(major) < 24) {
   process.stderr.write(
@@ -9,4 +11,6 @@ if (Number(major) < 24) {
   );
   process.exit(1);
 }
-void import('../src/main.ts');
+// A clone has the TypeScript sources. The npm package has them as JavaScript: Node does not run TypeScript below node_modules.
+const source = new URL('../src/main.ts', import.meta.url);
+void import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href);
