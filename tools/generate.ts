@@ -14,6 +14,7 @@ import { generateCrds } from './generate/crds.ts';
 import { generateCrdsChart } from './generate/crds-chart.ts';
 import { generateDashboard } from './generate/dashboard.ts';
 import { generateFieldReference } from './generate/field-reference.ts';
+import { generateMetrics } from './generate/metrics.ts';
 import { generateOpenApi } from './generate/openapi.ts';
 import { generateQueryOptions } from './generate/query-options.ts';
 import { generateValuesSchema } from './generate/values-schema.ts';
@@ -34,6 +35,7 @@ const GENERATORS: readonly Generator[] = [
   generateCrdsChart,
   generateDashboard,
   generateFieldReference,
+  generateMetrics,
   generateOpenApi,
   generateQueryOptions,
   generateQuoteKernel,

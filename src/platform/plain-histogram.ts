@@ -19,15 +19,21 @@ export class PlainHistogram {
   /** @param bounds of the buckets, in seconds and in order; `onReset` is called when the registry is reset */
   constructor(
     registry: Registry,
-    about: { readonly name: string; readonly help: string; readonly onReset?: () => void },
+    about: {
+      readonly name: string;
+      readonly help: string;
+      readonly labelNames: readonly string[];
+      readonly onReset?: () => void;
+    },
     bounds: readonly number[],
   ) {
-    const { name, help, onReset } = about;
+    const { name, help, labelNames, onReset } = about;
     this.#name = name;
     this.#bounds = bounds;
     const metric = {
       name,
       help,
+      labelNames,
       type: 'histogram',
       aggregator: 'sum',
       get: () => Promise.resolve({ ...metric, values: this.#series.flatMap((one) => this.#valuesOf(one)) }),

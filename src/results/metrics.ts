@@ -61,6 +61,7 @@ export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
   const about = {
     name: 'olap_warden_pagination_store_duration_seconds',
     help: 'Duration of calls of the result store in seconds, by operation.',
+    labelNames: ['operation'],
     onReset: () => operations.clear(),
   };
   const latency = new PlainHistogram(registry, about, SECONDS);

@@ -31,6 +31,7 @@ export function observeRequests(
   const configuration = {
     name: 'olap_warden_http_request_duration_seconds',
     help: 'Duration of requests, from their headers to the end of the response.',
+    labelNames: ['method', 'route', 'status'],
     onReset() {
       last = undefined;
       series.clear();
