@@ -30,7 +30,8 @@ test: deps ## lint, verify and all tests, on real parts
 test-unit: deps ## the tests that require only Node (about a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
-test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; TEST_CONTROLLER=URL)
+test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; KUBERNETES=1.36; TEST_CONTROLLER=URL)
+	@tools/install.sh kubernetes $(KUBERNETES) >/dev/null
 	@$(NODE) $(BIN)/vitest run --project integration $(ONLY)
 
 test-e2e: deps parts web ## the tests of whole programs (ONLY=path)

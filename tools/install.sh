@@ -2,7 +2,9 @@
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
 #   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|browser
+#   tools/install.sh kubernetes 1.35|1.36|1.37
 #
+# An older minor version of Kubernetes has kube-apiserver, kube-controller-manager and kubectl, and the etcd of the newest one.
 # Parts are stored in ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>. All clones share
 # them, and a change of the pins builds a new folder. A folder is built under a temporary name and renamed when it is
 # complete, so that an interrupted build is not used.
@@ -67,10 +69,10 @@ go_build() { # module folder, output, ldflags, packages…
 }
 
 # Linker flags with the version of Kubernetes programs.
-kubernetes_stamp() {
-  local package
+kubernetes_stamp() { # version
+  local package minor=${1#v1.}
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-    printf ' -X %s' "$package.gitVersion=$kubernetes_version" "$package.gitMajor=1" "$package.gitMinor=37" \
+    printf ' -X %s' "$package.gitVersion=$1" "$package.gitMajor=1" "$package.gitMinor=${minor%%.*}" \
       "$package.gitTreeState=clean" "$package.gitCommit=module" "$package.buildDate=1970-01-01T00:00:00Z"
   done
 }
@@ -78,7 +80,7 @@ kubernetes_stamp() {
 build_kubernetes() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
   local stamp package
-  stamp=$(kubernetes_stamp)
+  stamp=$(kubernetes_stamp "$kubernetes_version")
   local n=0
   for package in go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kubectl}; do
     n=$((n + 1))
@@ -91,13 +93,31 @@ build_kubernetes() {
   "$1/kube-apiserver" --version | grep -qx "Kubernetes $kubernetes_version" || die 'kube-apiserver does not report its version'
 }
 
+# The version of a pinned module of Kubernetes.
+older_kubernetes_version() { # minor version
+  sed -n 's/^.*k8s.io\/kubernetes \(v[0-9.]*\).*$/\1/p' "$here/kubernetes/$1/go.mod"
+}
+
+build_older_kubernetes() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  local version package newest
+  version=$(older_kubernetes_version "$older_minor")
+  newest=$("$here/install.sh" kubernetes)
+  for package in k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kubectl}; do
+    say "building $(basename "$package") $version (the first build takes 5 to 8 minutes in all)"
+    go_build "kubernetes/$older_minor" "$1/" "$(kubernetes_stamp "$version")" "$package"
+  done
+  cp "$newest/etcd" "$1/etcd"
+  "$1/kube-apiserver" --version | grep -qx "Kubernetes $version" || die 'kube-apiserver does not report its version'
+}
+
 # The parts of a Kubernetes node in addition to the control plane: see test/support/node.ts.
 build_node_parts() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
   local kubernetes=k8s.io/kubernetes/cmd containerd=github.com/containerd/containerd/v2 plugins=github.com/containernetworking/plugins/plugins
   mkdir -p "$1/cni"
   say 'building kubelet, kube-proxy and kube-scheduler (1 of 3; the first build on a machine takes 2 to 10 minutes in all)'
-  go_build kubernetes "$1/" "$(kubernetes_stamp)" $kubernetes/kubelet $kubernetes/kube-proxy $kubernetes/kube-scheduler
+  go_build kubernetes "$1/" "$(kubernetes_stamp "$kubernetes_version")" $kubernetes/kubelet $kubernetes/kube-proxy $kubernetes/kube-scheduler
   say 'building containerd (2 of 3)'
   go_build containerd "$1/" "-X $containerd/version.Version=$containerd_version" -tags 'no_btrfs no_devmapper no_zfs' \
     $containerd/cmd/containerd $containerd/cmd/ctr $containerd/cmd/containerd-shim-runc-v2
@@ -229,7 +249,16 @@ find_browser() {
 
 case ${1:-} in
   node) ensure "$cache/node-$node_version" build_node ;;
-  kubernetes) ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes ;;
+  kubernetes)
+    minor=${kubernetes_version%.*}
+    older_minor=${2:-${minor#v}}
+    if [ "v$older_minor" = "$minor" ]; then
+      ensure "$cache/kubernetes-$kubernetes_version-$(pins "$here"/kubernetes/go.{mod,sum})" build_kubernetes
+    else
+      [ -f "$here/kubernetes/$older_minor/go.mod" ] || die "unknown version \`$older_minor\` of Kubernetes; known: $(cd "$here/kubernetes" && echo 1.*) ${minor#v}"
+      ensure "$cache/kubernetes-$(older_kubernetes_version "$older_minor")-$(pins "$here/kubernetes/$older_minor"/go.{mod,sum})" build_older_kubernetes
+    fi
+    ;;
   node-parts)
     need_node_commands
     ensure "$cache/node-parts-$kubernetes_version-$(pins "$here"/{kubernetes,containerd,cni}/go.{mod,sum} "$here"/kubernetes/{pause/main.go,image.sh})" build_node_parts

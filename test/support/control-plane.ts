@@ -289,8 +289,13 @@ async function isReady(url: string, dispatcher: Agent): Promise<boolean> {
   }
 }
 
+/** Of the minor version in the environment variable KUBERNETES, such as `1.36`, or the newest. */
 async function installedBinaries(): Promise<string> {
-  const { stdout } = await promisify(execFile)(join(root, 'tools/install.sh'), ['kubernetes']);
+  const { KUBERNETES: minor } = process.env;
+  const { stdout } = await promisify(execFile)(join(root, 'tools/install.sh'), [
+    'kubernetes',
+    ...(minor === undefined || minor === '' ? [] : [minor]),
+  ]);
   return stdout.trim();
 }
 

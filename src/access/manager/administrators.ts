@@ -2,22 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
-import { StoreError } from '../../store/resource-store.ts';
+import { StoreError, type ResourceStore, type WriteOptions } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { roleResource } from '../policy/srn.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { expiryOf, sameSubject } from '../subjects.ts';
+import { sameSubject } from '../subjects.ts';
 import { AdministratorReach, readState, type AccessState } from './administrator-reach.ts';
 import { AssignedSubjects } from './assigned-subjects.ts';
 import { removeMarks } from './deny-marks.ts';
 import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
+import { holdsAfter, LASTING_MS } from './lasting.ts';
 
 type Spec = RoleAssignment['spec'];
-
-/** A subject that loses the role sooner than this does not count as an administrator. */
-const LASTING_MS = 24 * 3_600_000;
 
 /**
  * Changes assignments of the role `system-admin`. Rejects a change after which no other subject holds the role for at least 24 hours.
@@ -141,24 +139,30 @@ export class Administrators {
   }
 
   /** @param time milliseconds since the epoch */
-  async #holdsAfter(subject: Subject, time: number): Promise<boolean> {
-    if (expiryOf(subject) <= time) return false;
-    if (subject.type !== 'service-token') return true;
-    const token = await this.#editor.store.read('ServiceToken', subject.name);
-    return token !== undefined && token.metadata.deletionTimestamp === undefined && expiryOf(token.spec) > time;
+  #holdsAfter(subject: Subject, time: number): Promise<boolean> {
+    return holdsAfter(subject, time, (name) => this.#editor.store.read('ServiceToken', name));
   }
 
-  /** Gives the assignment a new version. @throws {StoreError} conflict if it was changed or deleted */
-  async mark(assignment: RoleAssignment): Promise<void> {
-    const annotations = { ...assignment.metadata.annotations, [ANNOTATIONS.reliedOn]: randomUUID() };
-    try {
-      await this.#editor.store.update('RoleAssignment', {
-        ...assignment,
-        metadata: { ...assignment.metadata, annotations },
-      });
-    } catch (error) {
-      if (!isStoreError(error, 'not-found')) throw error;
-      throw new StoreError('conflict', error instanceof Error ? error.message : '');
-    }
+  /** See markAssignment(). */
+  mark(assignment: RoleAssignment): Promise<void> {
+    return markAssignment(this.#editor.store, assignment);
+  }
+}
+
+/**
+ * Gives the assignment on which another change relies a new version, so that its concurrent removal fails.
+ * @throws {StoreError} conflict if it was changed or deleted
+ */
+export async function markAssignment(
+  store: ResourceStore,
+  assignment: RoleAssignment,
+  options: WriteOptions = {},
+): Promise<void> {
+  const annotations = { ...assignment.metadata.annotations, [ANNOTATIONS.reliedOn]: randomUUID() };
+  try {
+    await store.update('RoleAssignment', { ...assignment, metadata: { ...assignment.metadata, annotations } }, options);
+  } catch (error) {
+    if (!isStoreError(error, 'not-found')) throw error;
+    throw new StoreError('conflict', error instanceof Error ? error.message : '');
   }
 }

@@ -15,7 +15,7 @@ import type { KubernetesTransport } from '../../kubernetes/transport.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';
-import { administratorsTask, parseSubject } from './first-administrator.ts';
+import { administratorsTask, parseSubject } from './administrators-by-setting.ts';
 
 export interface ControllerParts {
   readonly store: ResourceStore;

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { access, chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { hashToken } from '../../access/authenticators/token-file.ts';
 import { PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
 import { sameSubject } from '../../access/subjects.ts';
@@ -9,91 +8,17 @@ import { systemClock } from '../../platform/clock.ts';
 import type { Deadline } from '../../platform/deadline.ts';
 import { retry } from '../../platform/retry.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
-import { ANNOTATIONS, API_VERSION, LABELS } from '../../resources/meta.ts';
-import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
-import type { LeaderTask } from '../../operator/operator.ts';
+import { ANNOTATIONS, API_VERSION, LABELS, PLATFORM_AUTHOR } from '../../resources/meta.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
 import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../../store/resource-store.ts';
 
 export const ADMINISTRATOR_ROLE = 'system-admin';
-/** Name of the RoleAssignment made from the setting `admin-subject`, separate from assignments by users or the chart. */
-const BY_SETTING = 'administrators-by-setting';
 const LOCAL = 'local-administrator';
 /** In the data folder. */
 const TOKEN_FILE = 'tokens.jsonl';
-const MANAGED_BY = 'olap-warden';
-const PLATFORM = 'platform-rbac-manager';
-
-/** Parses a subject such as `user-email:you@example.com`. @param text a valid value of the setting `admin-subject` */
-export function parseSubject(text: string): Subject {
-  const colon = text.indexOf(':');
-  const type = SUBJECT_TYPES.find((name) => name === text.slice(0, colon));
-  if (type === undefined)
-    throw new TypeError(`invalid subject \`${text}\`: it must look like \`user-email:you@example.com\``);
-  return { type, name: text.slice(colon + 1) };
-}
-
 const MAX_CONFLICTS = 10;
-const RETRY_INTERVAL = { baseMs: 2000, maxMs: 2000, jitter: 'none' } as const;
-
-/** Assigns the role `system-admin` to the subjects; retries until it succeeds. */
-export function administratorsTask(subjects: readonly Subject[], log: Logger): LeaderTask {
-  return {
-    name: 'administrators',
-    async run(signal, { store }) {
-      try {
-        const outcome = await retry(() => ensureAdministrators(store, subjects, signal), {
-          attempts: Number.POSITIVE_INFINITY,
-          backoff: RETRY_INTERVAL,
-          clock: systemClock,
-          signal,
-          retryAfterMs: (error) => {
-            log.warn({ err: error }, 'failed to assign the first administrators; retrying');
-            return 0;
-          },
-        });
-        if (outcome === 'kept')
-          log.warn(
-            { assignment: BY_SETTING },
-            '`admin-subject` is empty, but no other subject has the role `system-admin`: keeping the assignment',
-          );
-      } catch (error) {
-        // Lost leadership or shutdown: the next leader does it.
-        if (!signal.aborted) throw error;
-      }
-    },
-  };
-}
-
-/**
- * Assigns the role to the subjects, and removes it from subjects of an earlier setting. Idempotent.
- * @returns `kept` if the setting was removed, but its subjects are the only ones with the role
- * @throws {StoreError}
- */
-export async function ensureAdministrators(
-  store: ResourceStore,
-  subjects: readonly Subject[],
-  signal: AbortSignal,
-): Promise<'kept' | 'done'> {
-  const found = store.get('RoleAssignment', BY_SETTING);
-  if (subjects.length === 0) {
-    if (found?.metadata.labels?.[LABELS.managedBy] !== MANAGED_BY) return 'done';
-    const others = store.list('RoleAssignment').filter(({ metadata }) => metadata.name !== BY_SETTING);
-    if (!others.some(isLastingAdministrator)) return 'kept';
-    await store.delete('RoleAssignment', BY_SETTING, { signal });
-    return 'done';
-  }
-  const spec = { role: ADMINISTRATOR_ROLE, subjects: [...subjects] };
-  if (!found) {
-    await store.create('RoleAssignment', newAssignment(BY_SETTING, spec), { signal });
-  } else if (!sameSubjects(found.spec.subjects, subjects)) {
-    await store.update('RoleAssignment', { ...found, spec }, { signal });
-  }
-  return 'done';
-}
-
-function isLastingAdministrator({ spec }: RoleAssignment): boolean {
-  return spec.role === ADMINISTRATOR_ROLE && spec.subjects.some(({ expiresAt }) => expiresAt === undefined);
-}
+/** Value of the label of objects that olap-warden has created. */
+export const MANAGED_BY = 'olap-warden';
 
 /** Assigns the role to the local administrator of standalone. @throws {StoreError} */
 export async function assignLocalAdministrator(store: ResourceStore, signal: AbortSignal): Promise<void> {
@@ -102,24 +27,17 @@ export async function assignLocalAdministrator(store: ResourceStore, signal: Abo
   await store.create('RoleAssignment', newAssignment(LOCAL, spec), { signal });
 }
 
-function newAssignment(name: string, spec: RoleAssignment['spec']): RoleAssignment {
+export function newAssignment(name: string, spec: RoleAssignment['spec']): RoleAssignment {
   return {
     apiVersion: API_VERSION,
     kind: 'RoleAssignment',
     metadata: {
       name,
       labels: { [LABELS.managedBy]: MANAGED_BY },
-      annotations: { [ANNOTATIONS.createdBy]: PLATFORM, [ANNOTATIONS.lastUpdatedBy]: PLATFORM },
+      annotations: { [ANNOTATIONS.createdBy]: PLATFORM_AUTHOR, [ANNOTATIONS.lastUpdatedBy]: PLATFORM_AUTHOR },
     },
     spec,
   };
-}
-
-function sameSubjects(a: readonly Subject[], b: readonly Subject[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every((one) => b.some((other) => sameSubject(one, other) && one.expiresAt === other.expiresAt))
-  );
 }
 
 export const LOCAL_ADMINISTRATOR: Subject = { type: 'user-email', name: 'admin@localhost' };

@@ -19,7 +19,7 @@ export const ACCESS_SETTINGS = {
   }),
   'admin-subject': texts({
     description:
-      'First administrators, each `type:name` with type `user-email`, `group`, `domain` or `service-token`. They are assigned the role `system-admin`.',
+      'First administrators, each `type:name` with type `user-email`, `group`, `domain` or `service-token`. They are assigned the role `system-admin` by the RoleAssignment `administrators-by-setting`. The operator deletes it after the setting was removed, unless others have created or changed it, or no other subject has the role for at least 24 hours.',
     default: [],
     pattern: '^(user-email|group|domain|service-token):\\S(.*\\S)?$',
     expected: 'a subject such as `user-email:you@example.com` or `group:admins`',
