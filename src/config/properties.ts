@@ -104,6 +104,12 @@ const ControllerSchema = Type.Object({
       live: true,
     }),
   ),
+  'controller.cluster.health.extensionChecks': flag({
+    description:
+      'Runs the checks beyond the specification, too (`origin: extension`). The report’s `spec.extensionChecks` overrides it.',
+    default: true,
+    live: true,
+  }),
   'controller.cluster.health.instanceScheme': choice(['http', 'https'], {
     description:
       'Scheme of the `/health` endpoints of servers and brokers, for `INSTANCE_HEALTH_API_CHECK`: `https` when Pinot serves them over TLS. Certificates are verified with `engine-ca-file`.',

@@ -1,3 +1,4 @@
+import type { CheckOrigin } from '../resources/cluster-health-report.ts';
 import type { CheckDefinition } from './check.ts';
 import { brokerResource } from './checks/broker-resource.ts';
 import { clusterLevelConsumingPartitionSkew } from './checks/cluster-level-consuming-partition-skew.ts';
@@ -33,7 +34,7 @@ import { upsertPkSkewPerPartition } from './checks/upsert-pk-skew-per-partition.
 import { upsertPrimaryKeySkew } from './checks/upsert-primary-key-skew.ts';
 import { upsertTableSegmentAssignment } from './checks/upsert-table-segment-assignment.ts';
 
-/** All checks, in the order of the specification. */
+/** All checks: first those of the specification, in its order, then the extensions. */
 export const CATALOGUE: readonly CheckDefinition[] = [
   idealStateEvMismatch,
   tableSegmentsReload,
@@ -71,6 +72,12 @@ export const CATALOGUE: readonly CheckDefinition[] = [
 ];
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));
+
+/** Whether a check is one of the specification's; a check that this version does not know is an extension. */
+export function originOf(name: string): CheckOrigin {
+  const check = BY_NAME.get(name);
+  return check === undefined ? 'extension' : (check.origin ?? 'specification');
+}
 
 export function findCheck(name: string): CheckDefinition | undefined {
   return BY_NAME.get(name);

@@ -1,8 +1,17 @@
-import type { Finding, Severity } from '../resources/cluster-health-report.ts';
+import type { CheckOrigin, Finding, Severity } from '../resources/cluster-health-report.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 
 /** What a check is about; the dashboard and the report group by it. */
-export type CheckCategory = 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
+export type CheckCategory =
+  | 'segments'
+  | 'tables'
+  | 'servers'
+  | 'skew'
+  | 'upsert'
+  | 'placement'
+  | 'queries'
+  | 'ingestion'
+  | 'tasks';
 
 /**
  * A part of the snapshot. A run reads only the parts that one of its checks needs, and evaluates a check as soon as all parts that it
@@ -56,6 +65,8 @@ export interface CheckOutcome {
 /** A check: its texts, its thresholds, and a pure function of the snapshot and the thresholds. */
 export interface CheckDefinition<T extends Thresholds = Thresholds> {
   readonly name: string;
+  /** Whether the specification has the check; `specification` by default. Extensions can be switched off together. */
+  readonly origin?: CheckOrigin;
   /** A few words, for headings. */
   readonly title: string;
   /** The condition under which the check fails, one sentence. */

@@ -10,7 +10,9 @@ import {
 import { updateConditions, type NewCondition } from '../resources/conditions.ts';
 import type { Condition } from '../resources/meta.ts';
 import type { Clock } from '../platform/clock.ts';
+import { originOf } from './catalogue.ts';
 import type { CheckResult } from './evaluation.ts';
+import { cut, reportedFindings } from './report-findings.ts';
 import type { RunResult } from './run.ts';
 import { countBySeverity, describeSeverities, severityOf } from './severity.ts';
 
@@ -67,10 +69,11 @@ function checkStatus(
   const evaluatedBefore = before === undefined ? undefined : evaluatedResult(before, previous?.lastRunTime);
   // A run that could not evaluate the check does not end what the last evaluation found.
   const kept = outcome.couldNotEvaluate ? before : (evaluatedBefore ?? before);
-  const findings = outcome.findings.slice(0, limit).map(cutFinding);
+  const findings = reportedFindings(result, limit, { before, timeBefore: previous?.lastRunTime, at });
   return {
     name: result.name,
     status: outcome.status,
+    origin: originOf(result.name),
     severity: severityOf(result.name, outcome),
     ...(outcome.couldNotEvaluate ? { couldNotEvaluate: true } : {}),
     ...(outcome.couldNotEvaluate ? { unevaluatedRuns: unevaluatedRuns(before) + 1 } : {}),
@@ -118,23 +121,6 @@ function namedEntities(findings: readonly Finding[]): NonNullable<LastEvaluated[
     if (couldNotRead !== true) named.set(`${entityType} ${entity}`, { entityType, entity });
   }
   return [...named.values()];
-}
-
-/** Cuts the texts to the lengths that the resource's schema allows. */
-function cutFinding(finding: Finding): Finding {
-  return {
-    entityType: cut(finding.entityType, 32),
-    entity: cut(finding.entity, 512),
-    message: cut(finding.message, 1024),
-    ...(finding.observed === undefined ? {} : { observed: cut(finding.observed, 256) }),
-    ...(finding.threshold === undefined ? {} : { threshold: cut(finding.threshold, 256) }),
-    ...(finding.severity === undefined ? {} : { severity: finding.severity }),
-    ...(finding.couldNotRead === true ? { couldNotRead: true } : {}),
-  };
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
 const RUN_CONDITIONS: ReadonlySet<string> = new Set(['Healthy']);

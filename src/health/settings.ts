@@ -1,6 +1,6 @@
 import { parseDuration } from '../platform/duration.ts';
 import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
-import { CATALOGUE, findCheck } from './catalogue.ts';
+import { CATALOGUE, findCheck, originOf } from './catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY, type CheckDefinition, type Need, type Thresholds } from './check.ts';
 
 export const DEFAULT_INTERVAL_MS = 20 * 60_000;
@@ -29,13 +29,15 @@ export interface CheckSettings {
 
 type SettingsSource = Pick<
   ClusterHealthReportSpec,
-  'thresholds' | 'disabledChecks' | 'maxFindings' | 'prebuiltSnapshotProperty'
+  'thresholds' | 'disabledChecks' | 'maxFindings' | 'prebuiltSnapshotProperty' | 'extensionChecks'
 >;
 
 /** Settings from the process's configuration; the report's spec overrides them. */
 export interface ConfiguredSettings {
   readonly thresholds?: ThresholdOverrides;
   readonly prebuiltSnapshotProperty?: string | undefined;
+  /** Whether the checks beyond the specification run; true by default. */
+  readonly extensionChecks?: boolean | undefined;
   /** Scheme of the instances' `/health` endpoints; `http` by default. */
   readonly instanceScheme?: InstanceScheme | undefined;
 }
@@ -45,11 +47,7 @@ export type InstanceScheme = 'http' | 'https';
 /** The settings of a run. An invalid setting keeps its default and adds a message to `problems`. */
 export function resolveSettings(spec: SettingsSource, configured: ConfiguredSettings = {}): CheckSettings {
   const problems: string[] = [];
-  const disabled = new Set<string>();
-  for (const name of spec.disabledChecks ?? []) {
-    if (findCheck(name) === undefined) problems.push(`spec.disabledChecks: ${unknownCheck(name)}`);
-    else disabled.add(name);
-  }
+  const disabled = disabledChecks(spec, problems);
   const overrides: Record<string, Thresholds> = {};
   const sources = [
     { source: CONFIGURED_THRESHOLDS, thresholds: configured.thresholds ?? {} },
@@ -62,14 +60,24 @@ export function resolveSettings(spec: SettingsSource, configured: ConfiguredSett
       else overrides[name] = { ...overrides[name], ...validThresholds(check, values, source, problems) };
     }
   }
+  const extensions = spec.extensionChecks ?? configured.extensionChecks ?? true;
   return {
-    checks: CATALOGUE.filter((check) => !disabled.has(check.name)),
+    checks: CATALOGUE.filter(({ name }) => !disabled.has(name) && (extensions || originOf(name) === 'specification')),
     overrides,
     maxFindings: spec.maxFindings ?? DEFAULT_MAX_FINDINGS,
     prebuiltSnapshotProperty:
       spec.prebuiltSnapshotProperty ?? configured.prebuiltSnapshotProperty ?? PREBUILT_SNAPSHOT_PROPERTY,
     problems,
   };
+}
+
+function disabledChecks(spec: SettingsSource, problems: string[]): ReadonlySet<string> {
+  const disabled = new Set<string>();
+  for (const name of spec.disabledChecks ?? []) {
+    if (findCheck(name) === undefined) problems.push(`spec.disabledChecks: ${unknownCheck(name)}`);
+    else disabled.add(name);
+  }
+  return disabled;
 }
 
 function validThresholds(check: CheckDefinition, values: Thresholds, source: string, problems: string[]): Thresholds {

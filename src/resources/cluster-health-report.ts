@@ -55,6 +55,12 @@ export const ClusterHealthReportSpec = Type.Object(
         description: 'Names of checks to skip.',
       }),
     ),
+    extensionChecks: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the checks beyond the specification run, too. Default: controller.cluster.health.extensionChecks, which is true.',
+      }),
+    ),
     prebuiltSnapshotProperty: Type.Optional(
       Type.String({
         minLength: 1,
@@ -86,18 +92,32 @@ export type Severity = (typeof SEVERITIES)[number];
 export const SEVERITY_MEANING =
   'critical: data or queries are unavailable or at risk now; warning: they may become unavailable or slow; advice: a recommendation about configuration or design.';
 
+/** `specification`: a check of the specification. `extension`: a check beyond it. */
+export const CHECK_ORIGINS = ['specification', 'extension'] as const;
+export type CheckOrigin = (typeof CHECK_ORIGINS)[number];
+
+/** What each origin means, for descriptions of fields. */
+export const ORIGIN_MEANING =
+  'specification: one of the checks of the specification; extension: a check beyond it, which spec.extensionChecks switches.';
+
 export const Finding = Type.Object(
   {
     entityType: Type.String({
       maxLength: 32,
-      description: 'table, segment, server, broker, controller, instance, tenant or cluster.',
+      description: 'table, schema, server, broker, controller, minion, task or cluster.',
     }),
     entity: Type.String({ maxLength: 512, description: 'Name of the entity with the problem.' }),
     message: Type.String({ maxLength: 1024, description: 'Description of the problem.' }),
     observed: Type.Optional(Type.String({ maxLength: 256, description: 'Measured value.' })),
     threshold: Type.Optional(Type.String({ maxLength: 256, description: 'Allowed value.' })),
     severity: Type.Optional(
-      StringEnum([...SEVERITIES], { description: 'Severity of the finding, if it differs from that of the check.' }),
+      StringEnum([...SEVERITIES], { description: 'Severity of the finding; the worst one is that of the check.' }),
+    ),
+    since: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Start of the first run in a row in which the check found a problem with this entity.',
+      }),
     ),
     couldNotRead: Type.Optional(
       Type.Boolean({ description: 'True when the finding is no fault, but data that could not be read.' }),
@@ -140,6 +160,7 @@ export const CheckStatus = Type.Object(
   {
     name: Type.String({ maxLength: 128, description: 'Name of the check.' }),
     status: StringEnum(['PASS', 'FAIL'], { description: 'PASS or FAIL.' }),
+    origin: Type.Optional(StringEnum([...CHECK_ORIGINS], { description: ORIGIN_MEANING })),
     severity: Type.Optional(StringEnum([...SEVERITIES], { description: `Severity of a FAIL. ${SEVERITY_MEANING}` })),
     couldNotEvaluate: Type.Optional(
       Type.Boolean({ description: 'True when the check failed because its data could not be read.' }),

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type Static } from 'typebox';
 import { clusterResource } from '../../access/policy/srn.ts';
 import type { Engine } from '../../pinot/types.ts';
-import { CATALOGUE, findCheck } from '../../health/catalogue.ts';
+import { CATALOGUE, findCheck, originOf } from '../../health/catalogue.ts';
 import { unknownCheck } from '../../health/settings.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import { clientSignal } from '../proxy/forward.ts';
@@ -81,6 +81,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
         name,
         title,
         description,
+        origin: originOf(name),
         category,
         severity,
         defaultThresholds,

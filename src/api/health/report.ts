@@ -1,4 +1,4 @@
-import { CATALOGUE } from '../../health/catalogue.ts';
+import { CATALOGUE, originOf } from '../../health/catalogue.ts';
 import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
 import { countBySeverity, isAtLeast } from '../../health/severity.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
@@ -21,7 +21,9 @@ export function clusterHealth(status: ClusterHealthReportStatus | undefined, que
   if (status?.lastRunTime === undefined || status.checks === undefined) return { ...EMPTY, running };
   const checks = CATALOGUE.flatMap(({ name, title, category, severity, remediation }): HealthCheckEntry[] => {
     const check = status.checks?.find((candidate) => candidate.name === name);
-    return check === undefined ? [] : [{ severity, ...entry(check), title, category, remediation }];
+    return check === undefined
+      ? []
+      : [{ severity, ...entry(check), origin: originOf(name), title, category, remediation }];
   });
   const selected = checks.filter((check) => matches(check, query)).map((check) => filterFindings(check, query));
   const failing = checks.filter((check) => check.status === 'FAIL');
@@ -47,7 +49,7 @@ function runningPart(status: ClusterHealthReportStatus | undefined): ClusterHeal
   return { taskId: id, step: progress.done === undefined ? 'begins' : 'reads the cluster', ...progress };
 }
 
-type Described = 'title' | 'category' | 'remediation' | 'severity';
+type Described = 'origin' | 'title' | 'category' | 'remediation' | 'severity';
 
 function entry(check: CheckStatus): Omit<HealthCheckEntry, Described> & Pick<CheckStatus, 'severity'> {
   return {
@@ -93,7 +95,7 @@ function byEntity(checks: readonly HealthCheckEntry[]): ClusterHealth['healthChe
   const put = (entityType: string, entity: string, check: string, pass: boolean): void => {
     ((result[entityType] ??= {})[entity] ??= {})[check] = { pass };
   };
-  for (const check of checks) {
+  for (const check of checks.filter(({ origin }) => origin === 'specification')) {
     if (check.findings.length === 0) put('cluster', 'cluster', check.name, check.status === 'PASS');
     for (const { entityType, entity } of check.findings) put(entityType, entity, check.name, false);
   }

@@ -1,17 +1,21 @@
 import { Type, type Static } from 'typebox';
 import {
+  CHECK_ORIGINS,
   CheckStatus,
   FailBySeverity,
   Finding,
+  ORIGIN_MEANING,
   RunningRun,
   SEVERITIES,
   SEVERITY_MEANING,
 } from '../../resources/cluster-health-report.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
-const Category = StringEnum(['segments', 'tables', 'servers', 'skew', 'upsert', 'placement', 'queries'], {
-  description: 'Subject of the check.',
-});
+const Category = StringEnum(
+  ['segments', 'tables', 'servers', 'skew', 'upsert', 'placement', 'queries', 'ingestion', 'tasks'],
+  { description: 'Subject of the check.' },
+);
+const Origin = StringEnum([...CHECK_ORIGINS], { description: ORIGIN_MEANING });
 const Severity = StringEnum([...SEVERITIES], {
   description: `Severity of a FAIL. ${SEVERITY_MEANING}`,
 });
@@ -21,6 +25,7 @@ export const HealthCheckEntry = Type.Object(
   {
     name: Type.String({ description: 'Name of the check.' }),
     title: Type.String({ description: 'Short title of the check.' }),
+    origin: Origin,
     category: Category,
     status: Status,
     severity: Severity,
@@ -69,7 +74,9 @@ export const ClusterHealth = Type.Object(
     healthCheckResult: Type.Record(
       Type.String(),
       Type.Record(Type.String(), Type.Record(Type.String(), Type.Object({ pass: Type.Boolean() }))),
-      { description: 'By entity type, entity and check name: whether it passed.' },
+      {
+        description: 'By entity type, entity and check name: whether it passed. Only the checks of the specification.',
+      },
     ),
     running: Type.Union([Running, Type.Null()], { description: 'The run in progress; null when there is none.' }),
   },
@@ -82,6 +89,7 @@ export const HealthCheckType = Type.Object(
     name: Type.String(),
     title: Type.String(),
     description: Type.String({ description: 'The condition under which the check fails.' }),
+    origin: Origin,
     category: Category,
     severity: Severity,
     defaultThresholds: Type.Record(Type.String(), Type.Number()),

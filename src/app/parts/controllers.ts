@@ -120,6 +120,7 @@ function configuredOf(properties: Properties): ConfiguredSettings {
   return {
     thresholds: thresholdsOf(properties),
     prebuiltSnapshotProperty: properties['controller.cluster.health.prebuiltSnapshotProperty'],
+    extensionChecks: properties['controller.cluster.health.extensionChecks'],
     instanceScheme: properties['controller.cluster.health.instanceScheme'],
   };
 }

@@ -121,6 +121,21 @@ describe('the status of a report', () => {
     expect(at('10:00', unread).checks?.[0]).not.toHaveProperty('lastEvaluated');
   });
 
+  it('has severity and time of each finding', () => {
+    const name = 'REPLICATION_CHECK';
+    const at = (time: string, result: CheckResult, previous?: ClusterHealthReportStatus) =>
+      status(runResult({}, { results: [result], startedAt: new Date(`2026-11-21T${time}:00Z`) }), {
+        ...(previous === undefined ? {} : { previous }),
+      }).checks?.[0]?.findings?.map(({ entity, severity, since }) => [entity, severity, since?.slice(11, 16)]);
+    const first = status(runResult({ [name]: 1 }, { startedAt: new Date('2026-11-21T10:00:00Z') }));
+    expect(at('10:20', checkResult(name, 2), first)).toEqual([
+      ['t0_OFFLINE', 'warning', '10:00'],
+      ['t1_OFFLINE', 'warning', '10:20'],
+    ]);
+    // Data that could not be read is another problem than a fault.
+    expect(at('10:20', checkResult(name, 1, { unread: true }), first)).toEqual([['t0_OFFLINE', 'warning', '10:20']]);
+  });
+
   it('truncates findings and keeps exact counts', () => {
     const check = status(runResult({ REPLICATION_CHECK: 150 }), { maxFindings: 5 }).checks?.find(
       ({ name }) => name === 'REPLICATION_CHECK',

@@ -9,6 +9,7 @@ function check(name: string, status: 'PASS' | 'FAIL', findings: Finding[] = []):
   return {
     name,
     title: name,
+    origin: 'specification',
     category: 'tables',
     severity: 'warning',
     status,

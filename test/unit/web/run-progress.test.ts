@@ -13,6 +13,7 @@ const definition = (name: string): CheckDefinition => ({
   name,
   title: `Title of ${name}`,
   description: '',
+  origin: 'specification',
   category: 'tables',
   severity: 'warning',
   defaultThresholds: {},
@@ -20,6 +21,7 @@ const definition = (name: string): CheckDefinition => ({
 const entry = (name: string): CheckEntry => ({
   name,
   title: `Title of ${name}`,
+  origin: 'specification',
   category: 'tables',
   severity: 'warning',
   status: 'FAIL',

@@ -293,7 +293,8 @@ export type AccessReview = {
 export type HealthCheckEntry = {
   readonly name: string;
   readonly title: string;
-  readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
+  readonly origin: 'specification' | 'extension';
+  readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries' | 'ingestion' | 'tasks';
   readonly status: 'PASS' | 'FAIL';
   readonly severity: 'critical' | 'warning' | 'advice';
   readonly couldNotEvaluate?: boolean;
@@ -317,6 +318,7 @@ export type HealthCheckEntry = {
     readonly observed?: string;
     readonly threshold?: string;
     readonly severity?: 'critical' | 'warning' | 'advice';
+    readonly since?: string;
     readonly couldNotRead?: boolean;
   }>;
   readonly findingCount: number;
@@ -358,7 +360,8 @@ export type HealthCheckType = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries';
+  readonly origin: 'specification' | 'extension';
+  readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries' | 'ingestion' | 'tasks';
   readonly severity: 'critical' | 'warning' | 'advice';
   readonly defaultThresholds: Readonly<Record<string, number>>;
 };

@@ -62,6 +62,7 @@ export const OTHER_DOCS: DocsByOperation = {
         name: 'REPLICATION_CHECK',
         title: 'Replication',
         description: 'A segment has fewer online replicas than its table requires.',
+        origin: 'specification',
         category: 'segments',
         severity: 'warning',
         defaultThresholds: {},

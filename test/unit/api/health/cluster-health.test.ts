@@ -175,6 +175,7 @@ it('GET /clusterHealth/list has all checks in order, with their thresholds', asy
   expect(body).toHaveLength(CATALOGUE.length);
   expect(body[5]).toEqual({
     name: 'REPLICATION_CHECK',
+    origin: 'specification',
     title: 'Replication',
     severity: 'warning',
     description: 'The replication factor of a table is below the threshold of the controller, 3 if unspecified.',

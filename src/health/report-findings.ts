@@ -1,0 +1,55 @@
+import type { CheckStatus, Finding } from '../resources/cluster-health-report.ts';
+import { findCheck } from './catalogue.ts';
+import type { CheckResult } from './evaluation.ts';
+
+/** The report before, and the start of the run of this one. */
+export interface FindingTimes {
+  readonly before: CheckStatus | undefined;
+  /** Start of the run of the report before. */
+  readonly timeBefore: string | undefined;
+  readonly at: Date;
+}
+
+/** The first findings of a check as the report has them: with severity, with the time of the first run that found them, and with bounded texts. */
+export function reportedFindings({ name, outcome }: CheckResult, limit: number, times: FindingTimes): Finding[] {
+  const severity = findCheck(name)?.severity ?? 'warning';
+  const known = knownSince(times);
+  return outcome.findings.slice(0, limit).map((finding) => {
+    const since = known.get(findingKey(finding)) ?? times.at.toISOString();
+    return cutFinding({ severity, ...finding, since });
+  });
+}
+
+/** Identifies a finding over runs. A fault and data that could not be read are different problems of an entity. */
+function findingKey({ entityType, entity, couldNotRead }: Finding): string {
+  return JSON.stringify([cut(entityType, 32), cut(entity, 512), couldNotRead === true]);
+}
+
+function knownSince({ before, timeBefore }: FindingTimes): ReadonlyMap<string, string> {
+  const times = new Map<string, string>();
+  for (const finding of before?.findings ?? []) {
+    const since = finding.since ?? timeBefore;
+    const known = times.get(findingKey(finding));
+    if (since !== undefined && (known === undefined || since < known)) times.set(findingKey(finding), since);
+  }
+  return times;
+}
+
+/** Cuts the texts to the lengths that the resource's schema allows. */
+function cutFinding(finding: Finding): Finding {
+  return {
+    entityType: cut(finding.entityType, 32),
+    entity: cut(finding.entity, 512),
+    message: cut(finding.message, 1024),
+    ...(finding.observed === undefined ? {} : { observed: cut(finding.observed, 256) }),
+    ...(finding.threshold === undefined ? {} : { threshold: cut(finding.threshold, 256) }),
+    ...(finding.severity === undefined ? {} : { severity: finding.severity }),
+    ...(finding.since === undefined ? {} : { since: finding.since }),
+    ...(finding.couldNotRead === true ? { couldNotRead: true } : {}),
+  };
+}
+
+/** The text, or its first characters and an ellipsis. */
+export function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
