@@ -25,4 +25,6 @@ export interface Authorizer {
   /** Fast path: the same result as `decide(…).allowed`, without reasons. */
   isAllowed(principal: Principal, action: string, resource: Srn): boolean;
   decide(principal: Principal, action: string, resource: Srn): Decision;
+  /** The same result as `isAllowed`, for display: it is not counted as a decision, and does not mark a role as used. It must not guard an action. */
+  wouldAllow(principal: Principal, action: string, resource: Srn): boolean;
 }

@@ -79,6 +79,10 @@ export class Directory implements Authorizer {
     return this.#engine.isAllowed(principal, action, resource);
   }
 
+  wouldAllow(principal: Principal, action: string, resource: Srn): boolean {
+    return this.#engine.wouldAllow(principal, action, resource);
+  }
+
   decide(principal: Principal, action: string, resource: Srn): Decision {
     return this.#engine.decide(principal, action, resource);
   }

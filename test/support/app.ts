@@ -21,6 +21,7 @@ const DENIED: Decision = { allowed: false, reason: 'implicitDeny', matchedStatem
 export function authorizerBy(rule: (principal: Principal, action: string, resource: Srn) => boolean): Authorizer {
   return {
     isAllowed: rule,
+    wouldAllow: rule,
     decide: (principal, action, resource) => (rule(principal, action, resource) ? ALLOWED : DENIED),
   };
 }

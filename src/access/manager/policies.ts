@@ -5,7 +5,7 @@ import type { PolicySpec } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
 import { parsePolicyDocument } from '../policy/policy-document.ts';
 import type { Principal } from '../principal.ts';
-import { policyResource } from '../policy/srn.ts';
+import { policyResource, roleResource } from '../policy/srn.ts';
 import type { IfMatch } from './content-versions.ts';
 import { requireName, type ResourceEditor } from './editor.ts';
 import { removeUnreferenced } from './references.ts';
@@ -15,7 +15,7 @@ import type { DenyGuard, DenyingChange } from './deny-guard.ts';
 import { refused, type EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
-import { policySummary, policyView, type PolicySummary, type PolicyView } from './views.ts';
+import { policySummary, policyView, roleView, type PolicySummary, type PolicyView, type RoleView } from './views.ts';
 
 /** The document is either a JSON string or an object, never both. */
 export interface DocumentFields {
@@ -92,6 +92,17 @@ export class PolicyManager {
       .list('Policy')
       .filter(({ metadata }) => this.#directory.isAllowed(caller, 'GetPolicy', policyResource(metadata.name)))
       .map(policySummary);
+  }
+
+  /** The roles with a policy that the caller may read, by name. @throws {StoreError} not-found */
+  roles(caller: Principal, name: string): RoleView[] {
+    this.#editor.mustGet('Policy', name);
+    const views: RoleView[] = [];
+    for (const roleName of this.#directory.engine.rolesHolding(name)) {
+      const role = this.#editor.store.get('Role', roleName);
+      if (role && this.#directory.isAllowed(caller, 'GetRole', roleResource(roleName))) views.push(roleView(role));
+    }
+    return views;
   }
 
   /** Absent fields stay unchanged. @throws {StoreError} not-found, invalid, conflict, forbidden */

@@ -91,6 +91,10 @@ export class DecisionEngine implements Authorizer {
     return allowed;
   }
 
+  wouldAllow(principal: Principal, action: string, resource: Srn): boolean {
+    return this.#heldBy(principal).grants.isAllowed(this.#question(action, resource));
+  }
+
   decide(principal: Principal, action: string, resource: Srn): Decision {
     const held = this.#heldBy(principal);
     const decision = held.grants.decide(this.#question(action, resource));

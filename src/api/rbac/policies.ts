@@ -7,6 +7,7 @@ import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreatePolicyRequest, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas/policies.ts';
+import { Role } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, requireSameSrn, write } from './support.ts';
 
@@ -67,6 +68,23 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
       const name = nameOf(request);
       requireAllowed(request, 'GetPolicy', policyResource(name));
       return sendTagged(request, reply, policies.get(name));
+    },
+  );
+
+  app.get<ByPolicy & { Querystring: ListQuery }>(
+    '/policies/:policySrn/roles',
+    {
+      schema: {
+        ...describe('listPolicyRoles', 'The roles with a policy that the caller may read, by name.'),
+        params: PolicyParams,
+        querystring: ListQuery,
+        response: answers(listOf(Role), 400, 404),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      requireAllowed(request, 'GetPolicy', policyResource(name));
+      return page(request, reply, policies.roles(request.principal, name), (role) => role.name);
     },
   );
 

@@ -114,6 +114,7 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
       count(decision.allowed);
       return decision;
     },
+    wouldAllow: (principal, action, resource) => authorizer.wouldAllow(principal, action, resource),
   };
 }
 

@@ -37,8 +37,8 @@ const SessionContext = Type.Object(
 );
 
 /**
- * `GET /ui/session`: the installation, and which parts of the dashboard the caller may use. It grants nothing, and it writes no denial to the audit
- * log, because the caller has tried nothing.
+ * `GET /ui/session`: the installation, and which parts of the dashboard the caller may use. It grants nothing, and because the caller has tried
+ * nothing, it writes no denial to the audit log, counts no decision, and marks no role as used.
  */
 export function registerSessionContext(app: FastifyInstance, label: InstallationLabel): void {
   app.get(
@@ -59,7 +59,7 @@ export function registerSessionContext(app: FastifyInstance, label: Installation
         colour: label.colour ?? null,
         contact: label.contact ?? null,
         clusterActions: CLUSTER_ACTIONS.filter((action) =>
-          authorizer.isAllowed(request.principal, action, clusterResource),
+          authorizer.wouldAllow(request.principal, action, clusterResource),
         ),
       };
     },

@@ -59,6 +59,7 @@ const ROLE_LINKS = {
 const POLICY_LINKS = {
   getPolicy: ofPolicy('getPolicy', 'Reads the policy.'),
   updatePolicy: ofPolicy('updatePolicy', 'Changes the policy.'),
+  listPolicyRoles: ofPolicy('listPolicyRoles', 'Lists the roles with the policy.'),
   deletePolicy: ofPolicy('deletePolicy', 'Deletes the policy.'),
 };
 
@@ -96,6 +97,7 @@ export const RBAC_DOCS: DocsByOperation = {
     links: { deleteRole: ROLE_LINKS.deleteRole },
   },
   listRolePolicies: { ok: 'The policies of the role.', response: [SUMMARY] },
+  listPolicyRoles: { ok: 'The roles with the policy.', response: [ROLE] },
   createAssignment: {
     ok: 'The assignment.',
     request: { ...SUBJECT, expiresAt: '2099-12-31T00:00:00Z' },

@@ -106,6 +106,8 @@ describe('a decision', () => {
     const today = '2026-01-01';
     expect(directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('orders')))).toBe(false);
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBeNull();
+    expect(directory.wouldAllow(ADA, 'Query', tableResource(tableNameOf('events')))).toBe(true);
+    expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBeNull();
     expect(directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')))).toBe(true);
     expect(tracker.lastUsedAt(statementUsageKey('read', statements[0]!))).toBe(today);
     expect(tracker.lastUsedAt(statementUsageKey('read', statements[1]!))).toBeNull();

@@ -1,11 +1,44 @@
 import { describe, expect, it } from 'vitest';
+import { policy, role, roleAssignment, statement as allowing } from '../../../builders/resources.ts';
+import { ALICE } from '../../../support/app.ts';
 import { inPath, testGateway } from './gateway.ts';
+
+const BOB = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
 
 const DOCUMENT = {
   version: 'v1',
   statements: [{ effect: 'allow', actions: ['Query', 'Get*'], resources: ['srn2:table#events'] }],
 };
 const JSON_TEXT = JSON.stringify(DOCUMENT);
+
+describe('the roles with a policy', () => {
+  it('are those that the caller may read, by name, also after a change', async () => {
+    const { call, store } = await testGateway();
+    store.seed(
+      policy('shared'),
+      policy('asks', { statements: [allowing({ actions: ['GetPolicy'], resources: ['srn2:policy#*'] })] }),
+      policy('one', { statements: [allowing({ actions: ['GetRole'], resources: ['srn2:role#b'] })] }),
+      role('b', { policies: ['shared'] }),
+      role('a', { policies: ['other', 'shared'] }),
+      role('asker', { policies: ['asks', 'one'] }),
+    );
+    const path = `/policies/${inPath('policy', 'shared')}/roles`;
+    const names = async (from = call, at = path) =>
+      (await from('GET', at)).body.map(({ name }: { name: string }) => name);
+    expect(await names()).toEqual(['a', 'b']);
+    expect((await call('GET', `${path}?limit=1`)).headers['link']).toContain('rel="next"');
+    await call('POST', `/roles/${inPath('role', 'a')}/detach-policy`, { policySrn: 'srn2:policy#shared' });
+    expect(await names()).toEqual(['b']);
+    expect((await call('GET', `/policies/${inPath('policy', 'absent')}/roles`)).status).toBe(404);
+
+    const narrow = await testGateway({ store, roles: [], principal: BOB });
+    store.seed(roleAssignment('bob', { role: 'asker', subjects: [{ type: 'user-email', name: BOB.id }] }));
+    await call('POST', `/roles/${inPath('role', 'a')}/attach-policy`, { policySrn: 'srn2:policy#shared' });
+    expect(await names(narrow.call)).toEqual(['b']);
+    store.seed(roleAssignment('bob', { role: 'b', subjects: [{ type: 'user-email', name: BOB.id }] }));
+    expect((await narrow.call('GET', path)).status).toBe(403);
+  });
+});
 
 describe('policies over REST', () => {
   it('creates, reads, replaces and deletes a policy', async () => {

@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { countDecisions } from '../../../../src/api/server/metrics.ts';
 import { ui } from '../../../../src/api/ui/index.ts';
 import { authorizerBy, TEST_TOKEN, testApp } from '../../../support/app.ts';
 
@@ -105,11 +107,16 @@ describe('the dashboard', () => {
     expect(answer.statusCode).toBe(401);
   });
 
-  it('returns the permitted actions on the cluster, without a denial in the audit log', async () => {
+  it('returns the permitted actions on the cluster, without a denial in the audit log or a counted decision', async () => {
     const denied: string[] = [];
+    const registry = new Registry();
+    const counted = countDecisions(
+      registry,
+      authorizerBy((_principal, action) => action === 'GetHealth'),
+    );
     const audit = { denied: (_request: unknown, action: string) => denied.push(action), written: () => undefined };
     const narrow = await testApp({
-      authorizer: authorizerBy((_principal, action) => action === 'GetHealth'),
+      authorizer: counted,
       register: (scope) => ui(scope, { folder, oidc: undefined, label }),
       parts: { audit },
     });
@@ -118,6 +125,7 @@ describe('the dashboard', () => {
     const shown = { environment: 'test', cluster: 'pinot', colour: 'red', contact: null };
     expect(answer.json()).toEqual({ ...shown, clusterActions: ['GetHealth'] });
     expect(denied).toEqual([]);
+    expect(await registry.metrics()).not.toMatch(/decisions_total\{.*\} [1-9]/);
     expect((await app.inject({ url: '/ui/session', headers: NO_CREDENTIAL })).statusCode).toBe(401);
   });
 

@@ -136,8 +136,13 @@ export function GrantTab(): JSX.Element {
   return (
     <section class="card" aria-labelledby="grant">
       <h2 id="grant">Grant access to tables</h2>
-      {created.token && created.assigned && !tokenShown && (
-        <CreatedToken token={created.token} assigned onClose={() => setTokenShown(true)} />
+      {/* Also after a failure: Start again would lose the secret, which only this response has. */}
+      {created.token && (created.assigned || error !== undefined) && !tokenShown && (
+        <CreatedToken
+          token={created.token}
+          assigned={created.tokenAssigned === true}
+          onClose={() => setTokenShown(true)}
+        />
       )}
       {created.assigned ? (
         <Granted grant={grant} name={name} created={created} onAgain={reset} />
@@ -165,8 +170,9 @@ export function GrantTab(): JSX.Element {
           <ErrorNote message={error} />
           {begun && error !== undefined && (
             <p class="note note-warn" role="note">
-              The policy {name} {created.role ? 'and the role exist' : 'exists'} already. Grant again to continue, or
-              start again under another name.
+              The policy {name} {created.role ? 'and its role exist' : 'exists'} already
+              {created.token && `, and the token ${created.token.accessKey}`}. Grant again to continue, or start again
+              under another name.
             </p>
           )}
           <div class="row">
