@@ -34,7 +34,7 @@ const NO_CALL = (): never => {
 interface Chapter {
   readonly title: string;
   readonly text: string;
-  register(registry: Registry): void;
+  readonly register: (registry: Registry) => void;
 }
 
 /** The metrics by the process that exports them. A metric that is missing here fails test/integration/monitoring/metrics.test.ts. */
@@ -42,7 +42,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Every process',
     text: 'Of `gateway` and `operator`.',
-    register(registry) {
+    register: (registry) => {
       observeRejectedConfig(registry, NO_CALL);
       countReloads(registry);
       observeStore(registry, NO_CALL);
@@ -51,10 +51,10 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Gateway: requests and decisions',
     text: 'A request is counted by the pattern of its route, not by its path.',
-    register(registry) {
+    register: (registry) => {
       observeRequests(registry);
       observeAnswerBytes(registry, new ByteBudget());
-      countDecisions(registry, { isAllowed: NO_CALL, decide: NO_CALL });
+      countDecisions(registry, { isAllowed: NO_CALL, wouldAllow: NO_CALL, decide: NO_CALL });
     },
   },
   {
@@ -80,7 +80,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Operator: reconciliation',
     text: 'The names are those of controller-runtime and client-go, so that their dashboards and alerts work.',
-    register(registry) {
+    register: (registry) => {
       prometheusMetrics(registry);
       registry.registerMetric(new Gauge({ ...DEFINITIONS_METRIC, registers: [] }));
     },
