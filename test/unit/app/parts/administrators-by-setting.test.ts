@@ -86,7 +86,7 @@ describe('without the setting', () => {
     const byKubectl = [{ manager: 'kubectl-edit', operation: 'Update', apiVersion: own.apiVersion }];
     for (const metadata of [{ annotations }, { managedFields: byKubectl }]) {
       const other = new MemoryStore();
-      other.seed(lasting, { ...own, metadata: { ...own.metadata, ...metadata } } as RoleAssignment);
+      other.seed(lasting, { ...own, metadata: { ...own.metadata, ...metadata } });
       expect(await ensureAdministrators(other, [], never)).toBe('changed');
       expect(names(other)).toEqual([NAME, 'stays']);
     }
