@@ -167,9 +167,14 @@ build_helm() {
 build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
 build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
 
-# Prints the downloaded size every 10 s. Exits with its parent.
-show_growth() {
-  while sleep 10 9>&- >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do say "$(du -sm "$1" 2>/dev/null | cut -f1) MB downloaded"; done
+# Prints every 5 s how much has been downloaded. Exits with its parent.
+show_growth() { # folder, expected MB
+  local before grown
+  before=$(du -sm "$1" 2>/dev/null | cut -f1)
+  while sleep 5 9>&- >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    grown=$(($(du -sm "$1" 2>/dev/null | cut -f1) - ${before:-0}))
+    say "downloaded $grown of about $2 MB ($((grown < $2 ? grown * 100 / $2 : 99)) %)"
+  done
 }
 
 # Pinot from Maven Central. The jars are copied into this folder, so that it does not depend on ~/.m2.
@@ -177,7 +182,7 @@ build_pinot() {
   need java 'install a JDK 17 or newer'
   need mvn 'install Maven 3.8 or newer'
   say "fetching Apache Pinot $pinot_version from Maven Central (230 MB, once)"
-  show_growth "$cache/maven" &
+  show_growth "$cache/maven" 230 &
   local watcher=$! failed=0
   mvn -q -B -f "$here/pinot/pom.xml" -Dmaven.repo.local="$cache/maven" dependency:copy-dependencies -DoutputDirectory="$1/lib" || failed=1
   kill "$watcher"

@@ -47,9 +47,8 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
   });
   const port = await serve(boot, app);
   if (newToken !== undefined) {
-    context.stdout(
-      `Token of the administrator admin@localhost (shown once; also stored in ${resolve(dataDir, 'admin-token')}):\n  ${newToken}\n`,
-    );
+    // Not the token itself: the standard output of a service is a log.
+    context.stdout(`The token of the administrator admin@localhost is in ${resolve(dataDir, 'admin-token')}\n`);
   }
   return port;
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -82,6 +82,31 @@ describe('make run', () => {
     // The sixth order: a JavaScript number would lose its last digit.
     expect(text).toContain('9007199254740998');
     expect(text).toContain('9007199254741002');
+  });
+
+  it('writes the log to a file, and no token to it', async () => {
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const log = await readFile(join(dataDir, 'log/olap-warden.log'), 'utf8');
+    expect(log).toContain('health run completed');
+    for (const text of [log, program.output]) expect(text).not.toContain(token);
+    expect(program.output).not.toContain('"level"');
+    expect(program.output).toContain(join(dataDir, 'log/olap-warden.log'));
+  });
+
+  // Mounting requires root.
+  it.skipIf(process.getuid?.() !== 0)('says what to do when the folder has too little space', async () => {
+    const small = join(dataDir, 'small');
+    await mkdir(small);
+    await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', 'size=10m', 'tmpfs', small]);
+    try {
+      const [other, third] = (await freePorts(2)) as [number, number];
+      const full = makeRun({ DATA_DIR: small, PORT: String(other), METRICS_PORT: String(third) });
+      expect(await full.exited).not.toBe(0);
+      expect(full.output).toMatch(/small has \d+ MB of free space, but the sample cluster needs 1,000 MB/);
+      expect(full.output).toContain('make run DATA_DIR=');
+    } finally {
+      await promisify(execFile)('umount', [small]);
+    }
   });
 
   it('creates the administrator’s token with mode 0600', async () => {

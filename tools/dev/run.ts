@@ -1,9 +1,9 @@
 // `make run`: starts a sample Pinot cluster (unless OLAP_CONTROLLER is set) and `olap-warden standalone`, until Ctrl-C.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, statfs, type FileHandle } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCluster, type RunningCluster } from '../pinot/cluster.ts';
 import { loadSampleTables } from '../pinot/tables.ts';
@@ -12,6 +12,8 @@ import { welcome, type WelcomeOptions } from './welcome.ts';
 const READY_LIMIT_MS = 120_000;
 const REPORT_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 15_000;
+const LOG_LINES_SHOWN = 10;
+const MIN_FREE_BYTES = 1e9;
 const root = resolve(import.meta.dirname, '../..');
 const started = Date.now();
 
@@ -68,7 +70,19 @@ async function requireFree(name: string, port: number): Promise<void> {
   }
 }
 
+/** The sample and its logs take 200 MB; Pinot fails in unclear ways on a full disk. */
+async function requireSpace(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize >= MIN_FREE_BYTES) return;
+  const free = Math.floor((bavail * bsize) / 1e6);
+  throw new UsageError(
+    `${folder} has ${free} MB of free space, but the sample cluster needs 1,000 MB; free some, or choose another folder, for example \`make run DATA_DIR=/var/tmp/olap-warden\``,
+  );
+}
+
 async function startSample(settings: Settings, signal: AbortSignal): Promise<RunningCluster> {
+  await requireSpace(settings.dataDir);
   say('starting a sample Pinot cluster (one JVM with ZooKeeper, a controller, 2 brokers and 3 servers)');
   const directory = join(settings.dataDir, 'pinot');
   const cluster = await startCluster({ directory, brokers: 2, servers: 3, onProgress: say, signal });
@@ -81,7 +95,21 @@ async function startSample(settings: Settings, signal: AbortSignal): Promise<Run
   return cluster;
 }
 
-function startWarden(settings: Settings, controllerUrl: string): ChildProcess {
+/** The log of olap-warden of this start; that of the start before gets the suffix `.1`. */
+const logFileOf = ({ dataDir }: Settings): string => join(dataDir, 'log/olap-warden.log');
+
+async function openLog(file: string): Promise<FileHandle> {
+  await mkdir(dirname(file), { recursive: true });
+  try {
+    await rename(file, `${file}.1`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // the first start
+  }
+  return open(file, 'w');
+}
+
+async function startWarden(settings: Settings, controllerUrl: string): Promise<ChildProcess> {
+  await using log = await openLog(logFileOf(settings));
   return spawn(
     process.execPath,
     ['--import', join(import.meta.dirname, 'end-with-parent.ts'), join(root, 'src/main.ts'), 'standalone'],
@@ -94,7 +122,7 @@ function startWarden(settings: Settings, controllerUrl: string): ChildProcess {
         DATA_DIR: settings.dataDir,
         OLAP_CONTROLLER: controllerUrl,
       },
-      stdio: ['pipe', 'inherit', 'inherit'],
+      stdio: ['pipe', log.fd, log.fd],
       detached: true,
     },
   );
@@ -108,12 +136,25 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-async function awaitReady(warden: ChildProcess, metricsUrl: string, signal: AbortSignal): Promise<void> {
+/** The last lines of a log, and where it is. */
+async function logEnd(file: string): Promise<string> {
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  return [...lines.slice(-LOG_LINES_SHOWN), `(${shortest(file)})`].join('\n');
+}
+
+async function awaitReady(
+  warden: ChildProcess,
+  metricsUrl: string,
+  logFile: string,
+  signal: AbortSignal,
+): Promise<void> {
   const deadline = Date.now() + READY_LIMIT_MS;
   while (!(await answers(`${metricsUrl}/readyz`))) {
     signal.throwIfAborted();
     if (warden.exitCode !== null || warden.signalCode !== null) {
-      throw new Error(`olap-warden exited with ${warden.signalCode ?? `exit code ${warden.exitCode}`}`);
+      throw new Error(
+        `olap-warden exited with ${warden.signalCode ?? `exit code ${warden.exitCode}`}:\n${await logEnd(logFile)}`,
+      );
     }
     if (Date.now() > deadline) throw new Error(`${metricsUrl}/readyz did not respond with 200 within 120 s`);
     await delay(100);
@@ -184,19 +225,21 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 async function serve(settings: Settings, controllerUrl: string, signal: AbortSignal, gone: Promise<unknown>) {
   say('starting olap-warden');
-  const warden = startWarden(settings, controllerUrl);
+  const warden = await startWarden(settings, controllerUrl);
   const exited = once(warden, 'exit');
   try {
     const url = `http://localhost:${settings.port}`;
     const metricsUrl = `http://localhost:${settings.metricsPort}`;
-    await awaitReady(warden, metricsUrl, signal);
+    await awaitReady(warden, metricsUrl, logFileOf(settings), signal);
     const table = await tableToShow(settings, controllerUrl);
     await awaitFirstReport(url, join(settings.dataDir, 'admin-token'), signal);
     const tokenFile = shortest(join(settings.dataDir, 'admin-token'));
-    process.stdout.write(welcome({ url, metricsUrl, tokenFile, controllerUrl, table }));
+    process.stdout.write(
+      welcome({ url, metricsUrl, tokenFile, logFile: shortest(logFileOf(settings)), controllerUrl, table }),
+    );
     const first = await Promise.race([
       aborted(signal),
-      exited.then(() => 'olap-warden exited unexpectedly'),
+      exited.then(async () => `olap-warden exited unexpectedly:\n${await logEnd(logFileOf(settings))}`),
       gone.then(() => 'Pinot exited unexpectedly'),
     ]);
     if (typeof first === 'string') throw new Error(first);

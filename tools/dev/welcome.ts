@@ -2,6 +2,7 @@ export interface WelcomeOptions {
   readonly url: string;
   readonly metricsUrl: string;
   readonly tokenFile: string;
+  readonly logFile: string;
   readonly controllerUrl: string;
   /** A table for the pagination example, and a column to order by, if known. */
   readonly table: { readonly name: string; readonly orderBy?: string } | undefined;
@@ -42,6 +43,7 @@ olap-warden is ready
   metrics, probes  ${options.metricsUrl}/metrics, /livez, /readyz
   Pinot controller ${options.controllerUrl}
   admin token      ${options.tokenFile}
+  log              ${options.logFile}
 
 Create a role:
 ${role}

@@ -45,7 +45,7 @@ describe('the lines that `make run` prints', () => {
   async function paste(index: number): Promise<void> {
     const table = { name: 'orders', orderBy: 'orderId' };
     const tokenFile = join(folder, 'admin-token');
-    const lines = curlLines({ url, metricsUrl: url, tokenFile, controllerUrl: url, table });
+    const lines = curlLines({ url, metricsUrl: url, tokenFile, logFile: 'x.log', controllerUrl: url, table });
     await promisify(execFile)('sh', ['-c', lines[index] ?? ''], { timeout: WAIT_LIMIT_MS });
   }
 
@@ -80,7 +80,14 @@ describe('the lines that `make run` prints', () => {
   });
 
   it('omit the query if the cluster has no table', () => {
-    const text = welcome({ url, metricsUrl: url, tokenFile: 'x', controllerUrl: url, table: undefined });
+    const text = welcome({
+      url,
+      metricsUrl: url,
+      tokenFile: 'x',
+      logFile: 'x.log',
+      controllerUrl: url,
+      table: undefined,
+    });
     expect(text).toContain('/clusterHealth');
     expect(text).not.toContain('Page through');
   });
