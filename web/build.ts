@@ -33,10 +33,20 @@ const find = (pattern: RegExp): string => {
   if (name === undefined) throw new Error(`the build created no file that matches ${String(pattern)}`);
   return name;
 };
+const main = find(/^main-.*\.js$/);
+// Without these links the browser would request the parts of the first load one after the other.
+const preloads = Object.entries(result.metafile.outputs)
+  .filter(([path]) => basename(path) === main)
+  .flatMap(([, { imports }]) => imports)
+  .filter(({ kind }) => kind === 'import-statement')
+  .map(({ path }) => `<link rel="modulepreload" href="/ui/assets/${basename(path)}" />`);
 const page = await readFile(join(here, 'index.html'), 'utf8');
 await writeFile(
   join(out, 'index.html'),
-  page.replace('@STYLE@', find(/^styles-.*\.css$/)).replace('@SCRIPT@', find(/^main-.*\.js$/)),
+  page
+    .replace('@STYLE@', find(/^styles-.*\.css$/))
+    .replace('@SCRIPT@', main)
+    .replace('<!-- @PRELOADS@ -->', preloads.join('\n    ')),
 );
 await copyFile(join(here, 'icon.svg'), join(out, 'assets/icon.svg'));
 

@@ -181,6 +181,131 @@ describe('policies', () => {
   });
 });
 
+describe('a policy that is edited', () => {
+  const path = `${RBAC}/policies/srn2:policy%23read-orders`;
+  const article = () => page.getByRole('article');
+  const saved = async (): Promise<string> => (await gateway.call('GET', path)).text();
+  const open = async (): Promise<void> => {
+    await page.goto(`${gateway.url}/ui/access?tab=policies&name=read-orders`);
+    await article().locator('.cm-content').waitFor();
+  };
+
+  it('says what it means and which roles have it', async () => {
+    await open();
+    await page.getByText('Allows Query on the tables orders and customers.').waitFor();
+    await page.getByRole('region', { name: 'Used by' }).getByRole('link', { name: 'data-analysts' }).click();
+    await page.getByRole('heading', { level: 2, name: 'data-analysts' }).waitFor();
+    await page.getByText('Allows Query on the tables orders and customers.').waitFor();
+  });
+
+  it('shows the difference before it is saved', async () => {
+    await open();
+    const difference = page.getByRole('region', { name: 'What Save changes' });
+    expect(await difference.count()).toBe(0);
+    const document = {
+      version: 'v1',
+      statements: [{ effect: 'allow', actions: ['Query', 'GetSize'], resources: ['srn2:table#orders'] }],
+    };
+    await typeInto(article().locator('.cm-content'), JSON.stringify(document));
+    expect(await difference.locator('.diff-added').allInnerTexts()).toEqual([
+      expect.stringContaining('"GetSize"'),
+      expect.stringContaining('"resources": ["srn2:table#orders"]'),
+    ]);
+    expect(await difference.locator('.diff-removed').last().innerText()).toContain('customers');
+    await button('Save').click();
+    await difference.waitFor({ state: 'detached' });
+    expect(await saved()).toContain('GetSize');
+  });
+
+  it('shows both versions when somebody else saved it meanwhile, and overwrites only when told to', async () => {
+    await open();
+    await page.getByLabel('Description').fill('mine');
+    await gateway.call('PUT', path, { description: 'theirs' });
+    await button('Save').click();
+    const conflict = page.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('admin@localhost changed this policy').waitFor();
+    expect(await conflict.locator('.diff-removed').innerText()).toContain('theirs');
+    expect(await conflict.locator('.diff-added').innerText()).toContain('mine');
+    expect(await button('Save').isDisabled()).toBe(true);
+    expect(await saved()).toContain('theirs');
+    await button('Save mine instead').click();
+    await conflict.waitFor({ state: 'detached' });
+    expect(await saved()).toContain('"mine"');
+
+    await page.getByLabel('Description').fill('mine again');
+    await gateway.call('PUT', path, { description: 'theirs again' });
+    await button('Save').click();
+    await button('Discard mine').click();
+    await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('theirs again');
+    expect(await saved()).toContain('theirs again');
+  });
+
+  it('of a role shows both versions, too', async () => {
+    const role = `${RBAC}/roles/srn2:role%23data-analysts`;
+    await page.goto(`${gateway.url}/ui/access?tab=roles&name=data-analysts`);
+    await page.getByLabel('Description').fill('mine');
+    await gateway.call('PUT', role, { description: 'theirs' });
+    await button('Save').click();
+    const conflict = page.getByRole('alert', { name: 'Conflict' });
+    expect(await conflict.locator('.diff-removed').innerText()).toContain('theirs');
+    await button('Save mine instead').click();
+    await conflict.waitFor({ state: 'detached' });
+    expect(await (await gateway.call('GET', role)).text()).toContain('"mine"');
+  });
+
+  it('is copied as a call that creates it, and as a manifest', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (label: string): Promise<string> => {
+      await button(label).first().click();
+      await page.getByText('Copied').waitFor();
+      const text = await page.evaluate<string>('navigator.clipboard.readText()');
+      await page.getByText('Copied').waitFor({ state: 'detached' });
+      return text;
+    };
+    await open();
+    expect(await copied('Copy as manifest')).toContain('kind: Policy\nmetadata:\n  name: read-orders\n');
+    const curl = await copied('Copy as curl');
+    expect(curl).toContain(`'${gateway.url}${RBAC}/policies'`);
+    expect(curl).not.toContain(gateway.token);
+    await page.goto(`${gateway.url}/ui/access?tab=roles&name=data-analysts`);
+    await page.getByRole('region', { name: 'Policies' }).getByRole('link', { name: 'read-orders' }).waitFor();
+    await button('Copy as manifest').last().click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toContain('policies:\n    - read-orders');
+  });
+});
+
+describe('Back', () => {
+  it('undoes each choice, but not each character of a search', async () => {
+    const item = (name: string) => page.locator('.item', { has: page.getByText(name, { exact: true }) });
+    await page.goto(`${gateway.url}/ui/access`);
+    await item('data-analysts').click();
+    await page.getByRole('searchbox', { name: 'Search Roles' }).pressSequentially('reader');
+    await item('health-reader').click();
+    await page.getByRole('heading', { level: 2, name: 'health-reader' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 2, name: 'data-analysts' }).waitFor();
+    await page.goBack();
+    await page.getByText('Select a role or create one.').waitFor();
+  });
+
+  it('shows the earlier question of who can', async () => {
+    await page.goto(`${gateway.url}/ui/who-can`);
+    await page.getByLabel('Subject', { exact: true }).fill('ada@example.com');
+    await page.getByLabel('Action', { exact: true }).fill('GetHealth');
+    await page.getByLabel('Resource', { exact: true }).fill('srn2:cluster#*');
+    await button('Check').click();
+    await page.locator('.decision').waitFor();
+    await page.getByLabel('Action', { exact: true }).fill('DeleteTable');
+    await button('Check').click();
+    await page.waitForURL(/action=DeleteTable/);
+    await page.goBack();
+    await expect.poll(() => page.getByLabel('Action', { exact: true }).inputValue()).toBe('GetHealth');
+    await page.locator('.decision').waitFor();
+    await page.goto(`${gateway.url}/ui/access`);
+  });
+});
+
 /** The line with the error mark, from 1. */
 async function lineOf(where: Page): Promise<number> {
   const mark = await where.locator('.cm-lint-marker-error').first().boundingBox();

@@ -199,12 +199,23 @@ describe('the form that grants access', () => {
     await page.getByRole('textbox', { name: 'Tables' }).fill('sales*');
     await page.keyboard.press('Enter');
     await page.getByLabel(/^manage/).check();
+    await page.getByLabel(/^Also create a service token/).check();
     await page.route(/attach-policy$/, (route) => route.fulfill({ status: 503, json: { message: 'no contact' } }));
     await page.getByRole('button', { name: 'Grant', exact: true }).click();
     await page.getByText('no contact').waitFor();
-    await page.getByText(/The policy ada-manage-sales and the role exist already/).waitFor();
+    await page.getByText(/The policy ada-manage-sales and its role exist already/).waitFor();
     expect(await page.getByRole('textbox', { name: 'Tables' }).isDisabled()).toBe(true);
     await page.unroute(/attach-policy$/);
+    // The secret of the token is shown although the form is not finished: Start again would lose it.
+    await page.route(/create-assignment$/, (route) => route.fulfill({ status: 503, json: { message: 'no contact' } }));
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
+    const secret = page.getByRole('dialog', { name: 'New token' });
+    expect(await secret.locator('.secret').textContent()).toMatch(/^svc-/);
+    await secret.getByText('Assign a role to it before use.').waitFor();
+    await secret.getByRole('button', { name: 'I have saved it' }).click();
+    await page.getByText(/, and the token [A-Za-z0-9]{16}\./).waitFor();
+    await page.getByRole('button', { name: 'Start again' }).waitFor();
+    await page.unroute(/create-assignment$/);
     await page.getByRole('button', { name: 'Grant', exact: true }).click();
     await page.getByText('ada@example.com may manage sales*').waitFor();
     const held = await gateway.call('GET', `${RBAC}/roles/srn2:role%23ada-manage-sales/policies`);

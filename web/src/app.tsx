@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentType, JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ErrorNote, Link, Loading } from './components/basics.tsx';
 import { ApiError, messageOfError, onSessionExpired, notifySessionRenewed } from './lib/api.ts';
@@ -10,21 +10,37 @@ import { SIGN_IN_WINDOW } from './lib/sign-in-window.ts';
 import type { Session } from './lib/types.ts';
 import { Forbidden } from './components/forbidden.tsx';
 import { Shortcuts, ThemeSwitch, ZoneSwitch } from './components/header-controls.tsx';
-import { AccessPage } from './pages/access.tsx';
+import { LazyPage } from './components/lazy-page.tsx';
 import { HealthPage } from './pages/health.tsx';
-import { OverviewPage } from './pages/overview.tsx';
-import { QueriesPage } from './pages/queries.tsx';
 import { CenteredCard, SignedIn, SignInWindow } from './pages/sign-in-window.tsx';
 import { SignIn } from './pages/sign-in.tsx';
-import { WhoCanPage } from './pages/who-can.tsx';
 
-const PAGES = [
-  { path: '/health', label: 'Health', page: HealthPage, action: 'GetHealth' },
-  { path: '/access', label: 'Access', page: AccessPage, action: undefined },
-  { path: '/who-can', label: 'Who can', page: WhoCanPage, action: 'SimulateAccess' },
-  { path: '/queries', label: 'Queries', page: QueriesPage, action: undefined },
-  { path: '/overview', label: 'Gateway', page: OverviewPage, action: 'GetHealth' },
-] as const;
+interface PageEntry {
+  readonly path: string;
+  readonly label: string;
+  /** The action on the cluster without which the page is not shown. */
+  readonly action?: string;
+  readonly load: () => Promise<ComponentType>;
+}
+
+/** The first load contains the usual start page. The others are loaded when they are opened. */
+const PAGES: readonly PageEntry[] = [
+  { path: '/health', label: 'Health', load: () => Promise.resolve(HealthPage), action: 'GetHealth' },
+  { path: '/access', label: 'Access', load: async () => (await import('./pages/access.tsx')).AccessPage },
+  {
+    path: '/who-can',
+    label: 'Who can',
+    load: async () => (await import('./pages/who-can.tsx')).WhoCanPage,
+    action: 'SimulateAccess',
+  },
+  { path: '/queries', label: 'Queries', load: async () => (await import('./pages/queries.tsx')).QueriesPage },
+  {
+    path: '/overview',
+    label: 'Gateway',
+    load: async () => (await import('./pages/overview.tsx')).OverviewPage,
+    action: 'GetHealth',
+  },
+];
 
 type State =
   | { state: 'unknown' }
@@ -35,14 +51,13 @@ type State =
 function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element {
   const { path } = useLocation();
   const { me, clusterActions, environment, cluster, colour } = props.session;
-  const may = ({ action }: (typeof PAGES)[number]): boolean => action === undefined || clusterActions.includes(action);
+  const may = ({ action }: PageEntry): boolean => action === undefined || clusterActions.includes(action);
   const current = PAGES.find((page) => path === page.path || path.startsWith(`${page.path}/`));
   useEffect(() => {
     // The start page is the one for which most roles are made: health, or else queries.
     if (!current) navigate(clusterActions.includes('GetHealth') ? '/health' : '/queries', true);
     document.title = current ? `${current.label} · ${environment} · olap-warden` : 'olap-warden';
   }, [current]);
-  const Page = current?.page;
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -73,7 +88,12 @@ function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element 
         </button>
       </header>
       <main id="main" tabIndex={-1}>
-        {Page && (may(current) ? <Page /> : <Forbidden label={current.label} action={current.action ?? ''} />)}
+        {current &&
+          (may(current) ? (
+            <LazyPage key={current.path} {...current} />
+          ) : (
+            <Forbidden label={current.label} action={current.action ?? ''} />
+          ))}
       </main>
     </div>
   );

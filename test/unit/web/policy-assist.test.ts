@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CompletionContext } from '@codemirror/autocomplete';
 import { ACTIONS } from '../../../src/access/policy/actions.ts';
 import { prettyJson } from '../../../web/src/lib/format.ts';
-import { COMMON_ACTIONS, completePolicy, locate } from '../../../web/src/pages/access/policy-assist.ts';
+import { COMMON_ACTIONS, completePolicy, locate, unknownTables } from '../../../web/src/pages/access/policy-assist.ts';
 
 /** The completions after the text. */
 function offered(text: string): string[] {
@@ -22,6 +22,15 @@ describe('completion in a policy', () => {
     expect(offered('{"actions": ["Query"], "resources": ["')).toContain('srn2:table#');
     expect(offered('{"actions": ["Query"], "')).toContain('resources');
     expect(offered('{"effect": allow')).toEqual([]);
+  });
+
+  it('offers the known tables', () => {
+    const context = {
+      matchBefore: () => ({ from: 15, to: 16, text: '"' }),
+      state: { sliceDoc: () => '{"resources": [' },
+    };
+    const found = completePolicy(context as unknown as CompletionContext, new Set(['orders']));
+    expect(found?.options.map(({ label }) => label)).toContain('srn2:table#orders');
   });
 
   it('offers existing actions', () => {
@@ -66,4 +75,19 @@ describe('formatted JSON', () => {
     n: [1],
   };
   const text = (): string => prettyJson(VALUE);
+});
+
+describe('the warnings about tables', () => {
+  const text =
+    '{"resources": ["srn2:table#orders", "srn2:table#ordes", "srn2:table#x_*", "srn2:table#orders_OFFLINE"]}';
+
+  it('mark names that the caller cannot see, but no patterns', () => {
+    const found = unknownTables(text, new Set(['orders']));
+    expect(found.map(({ from, to }) => text.slice(from, to))).toEqual(['"srn2:table#ordes"']);
+    expect(found[0]).toMatchObject({ severity: 'warning', message: 'You can see no table `ordes`.' });
+  });
+
+  it('are absent while the tables are not known', () => {
+    expect(unknownTables(text, new Set())).toEqual([]);
+  });
 });

@@ -44,7 +44,7 @@ export function CodeEditor(props: {
         language: latest.current.language,
         onChange: (value) => latest.current.onChange(value),
         onRun: () => latest.current.onRun?.(),
-        completions: latest.current.completions,
+        completions: latest.current.completions && ((context) => latest.current.completions?.(context) ?? null),
         lint: (text) => latest.current.lint?.(text) ?? [],
         tables: latest.current.tables,
       });

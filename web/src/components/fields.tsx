@@ -181,11 +181,6 @@ export function UntilField(props: { value: string; onChange: (value: string) => 
   return <TextField label="Until" hint="Leave empty for no end" type="datetime-local" {...props} />;
 }
 
-/** The field `expiresAt` of a request. @param local value of a UntilField */
-export function expiryOf(local: string): { expiresAt?: string } {
-  return local === '' ? {} : { expiresAt: new Date(local).toISOString() };
-}
-
 /** A choice with a button for an action on the chosen option. */
 export function Picker(props: {
   label: string;

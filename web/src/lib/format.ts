@@ -73,3 +73,8 @@ export function prettyJson(value: unknown): string {
     },
   );
 }
+
+/** The field `expiresAt` of a request. @param local value of a UntilField */
+export function expiryOf(local: string): { expiresAt?: string } {
+  return local === '' ? {} : { expiresAt: new Date(local).toISOString() };
+}

@@ -38,15 +38,30 @@ export function useLocation(): Location {
   return state;
 }
 
-/** Sets or removes query parameters, and keeps the others. */
-export function setQuery(changes: Record<string, string | undefined>): void {
+/**
+ * Sets or removes query parameters, and keeps the others. Each choice is an entry of the history, so that Back undoes it.
+ * @param replace true to replace the current entry: while the user types, and for a consequence of the last choice
+ */
+export function setQuery(changes: Record<string, string | undefined>, replace = false): void {
   const { path, query } = current();
+  const before = query.toString();
   for (const [key, value] of Object.entries(changes)) {
     if (value === undefined || value === '') query.delete(key);
     else query.set(key, value);
   }
   const text = query.toString();
-  navigate(path + (text === '' ? '' : `?${text}`), true);
+  if (text !== before) navigate(path + (text === '' ? '' : `?${text}`), replace);
+}
+
+/** The number of times that the user went back or forward: a key for components whose fields must follow the address then. */
+export function useHistoryMoves(): number {
+  const [moves, setMoves] = useState(0);
+  useEffect(() => {
+    const listener = (): void => setMoves((count) => count + 1);
+    addEventListener('popstate', listener);
+    return () => removeEventListener('popstate', listener);
+  }, []);
+  return moves;
 }
 
 export const href = (to: string): string => BASE + to;

@@ -19,6 +19,7 @@ export type {
   Assignment,
   GatewayInfo,
   Policy,
+  PolicyDocument,
   PolicySummary,
   ResultStoreUsage,
   Role,

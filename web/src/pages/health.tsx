@@ -23,7 +23,11 @@ function FilterBar(props: { filters: Filters; counts: { all: number; fail: numbe
   const input = (key: keyof Filters, label: string): JSX.Element => (
     <label class="inline">
       <span>{label}</span>
-      <input type="search" value={filters[key]} onInput={(event) => setQuery({ [key]: event.currentTarget.value })} />
+      <input
+        type="search"
+        value={filters[key]}
+        onInput={(event) => setQuery({ [key]: event.currentTarget.value }, true)}
+      />
     </label>
   );
   const choice = (value: string, label: string, count: number): JSX.Element => (

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { BusyButton, ErrorNote } from '../components/basics.tsx';
 import { CodeEditor } from '../components/code-editor.tsx';
 import { ResultGrid, Statistics } from '../components/result-grid.tsx';
 import { StoredResults } from '../components/stored-results.tsx';
 import { call } from '../lib/api.ts';
 import { whole } from '../lib/format.ts';
-import { useLocation } from '../lib/router.ts';
+import { useHistoryMoves, useLocation } from '../lib/router.ts';
 import { useMay } from '../lib/session.ts';
 import { useData } from '../lib/use-data.ts';
 import { EngineError } from './queries/engine-error.tsx';
@@ -31,6 +31,14 @@ export function QueriesPage(): JSX.Element {
   const result = useResult(size);
   const { page, runningSince } = result;
   const run = (): Promise<void> => result.run(sql, size);
+  // After Back or Forward the address has another query. Text that is typed meanwhile stays otherwise.
+  const addressed = query.get('sql') ?? '';
+  const moves = useHistoryMoves();
+  useEffect(() => {
+    if (moves === 0 || addressed === sql) return;
+    setSql(addressed);
+    setRevision((count) => count + 1);
+  }, [moves]);
 
   return (
     <>

@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, BusyButton, ErrorNote, Form, Link, Until } from '../components/basics.tsx';
+import { CopyAs } from '../components/copy-as.tsx';
 import { NO_SUBJECT, optionsOf, SubjectFields, TextField, type Subject } from '../components/fields.tsx';
 import { Table } from '../components/table.tsx';
 import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
-import { setQuery, useLocation } from '../lib/router.ts';
+import type { RestCall } from '../lib/copy.ts';
+import { setQuery, useHistoryMoves, useLocation } from '../lib/router.ts';
 import type { Policy, SimulatedDecision, WhoCan } from '../lib/types.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
@@ -103,15 +105,20 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
   const [also, setAlso] = useState<readonly Subject[]>(() => subjectsOf(query.get('also')));
   const [action, setAction] = useState(query.get('action') ?? 'Query');
   const [resource, setResource] = useState(query.get('resource') ?? TABLE);
-  const [answer, setAnswer] = useState<{ decision: SimulatedDecision; policies: ReadonlyMap<string, Policy> }>();
+  const [answer, setAnswer] = useState<{
+    decision: SimulatedDecision;
+    policies: ReadonlyMap<string, Policy>;
+    asked: RestCall;
+  }>();
   const { error, attempt } = useChange();
   const ask = async (): Promise<void> => {
     setQuery({ type: subject.subjectType, subject: subject.subject, also: textOf(also), action, resource });
     const subjectTypeToSubject = bySubjectType([subject, ...also]);
     const body = { subjectTypeToSubject, resourceSrn2String: resource, action };
+    const asked = { method: 'POST', path: rbac('/simulate-access'), body } as const;
     await attempt(async () => {
-      const decision = await call<SimulatedDecision>(rbac('/simulate-access'), { method: 'POST', body });
-      setAnswer({ decision, policies: await loadPolicies(decision) });
+      const decision = await call<SimulatedDecision>(asked.path, asked);
+      setAnswer({ decision, policies: await loadPolicies(decision), asked });
     });
   };
   // A URL with a complete question shows the answer at once.
@@ -153,6 +160,7 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
             {REASONS[answer.decision.reason]}
           </p>
           <DecidingStatements decision={answer.decision} policies={answer.policies} />
+          <CopyAs call={answer.asked} />
         </div>
       )}
     </section>
@@ -213,14 +221,13 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
   const { query } = useLocation();
   const [action, setAction] = useState(query.get('whoAction') ?? 'Query');
   const [resource, setResource] = useState(query.get('whoResource') ?? TABLE);
-  const [found, setFound] = useState<WhoCan>();
+  const [found, setFound] = useState<WhoCan & { readonly path: string }>();
   const { error, attempt } = useChange();
   const ask = async (): Promise<void> => {
     setQuery({ whoAction: action, whoResource: resource });
     const question = new URLSearchParams({ action, resource });
-    if (!(await attempt(async () => setFound(await call<WhoCan>(rbac(`/who-can?${question.toString()}`)))))) {
-      setFound(undefined);
-    }
+    const path = rbac(`/who-can?${question.toString()}`);
+    if (!(await attempt(async () => setFound({ ...(await call<WhoCan>(path)), path })))) setFound(undefined);
   };
   useEffect(() => {
     if (query.has('whoResource')) void ask();
@@ -245,6 +252,7 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
         <>
           <AllowingRoles roles={found.roles} total={found.totalRoles} />
           <AllowedSubjects subjects={found.subjects} />
+          <CopyAs call={{ method: 'GET', path: found.path }} />
         </>
       )}
     </section>
@@ -255,11 +263,12 @@ export function WhoCanPage(): JSX.Element {
   // Suggestions only: a user who may not list the tables can type a name.
   const tables = useData('table-names', (signal) => call<{ tables: string[] }>('/tables', { signal }));
   const names = tables.value?.tables ?? [];
+  const moves = useHistoryMoves();
   return (
     <>
       <h1>Who can</h1>
-      <Ask tables={names} />
-      <Reverse tables={names} />
+      <Ask key={`ask ${moves}`} tables={names} />
+      <Reverse key={`reverse ${moves}`} tables={names} />
     </>
   );
 }

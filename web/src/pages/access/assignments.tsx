@@ -11,10 +11,10 @@ import {
   Until,
   When,
 } from '../../components/basics.tsx';
-import { expiryOf, NO_SUBJECT, SelectField, SubjectFields, UntilField } from '../../components/fields.tsx';
+import { NO_SUBJECT, SelectField, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
-import { nameOf } from '../../lib/format.ts';
+import { expiryOf, nameOf } from '../../lib/format.ts';
 import { useLocation } from '../../lib/router.ts';
 import type { Role, RoleAssignment } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';

@@ -1,7 +1,8 @@
-import { expiryOf, type Subject } from '../../components/fields.tsx';
+import type { Subject } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
-import { nameOf } from '../../lib/format.ts';
-import type { NewServiceToken, Policy } from '../../lib/types.ts';
+import { expiryOf, nameOf } from '../../lib/format.ts';
+import { assignmentManifest, policyManifest, roleManifest } from '../../lib/copy.ts';
+import type { Assignment, NewServiceToken, Policy, PolicyDocument } from '../../lib/types.ts';
 
 export type Level = 'read' | 'write' | 'manage';
 
@@ -24,13 +25,25 @@ export interface Grant {
   readonly withToken: boolean;
 }
 
-export function documentOf({ tables, level }: Grant): object {
+export function documentOf({ tables, level }: Grant): PolicyDocument {
   return {
     version: 'v1',
     statements: [
       { effect: 'allow', actions: LEVEL_ACTIONS[level], resources: tables.map((table) => `srn2:table#${table}`) },
     ],
   };
+}
+
+/** The policy, the role and the assignment as YAML for `kubectl apply`; without a service token, whose secret only a response has. */
+export function manifestOf(grant: Grant, name: string): string {
+  const { subject, subjectType } = grant.subject;
+  const assignment = { subject, subjectType: subjectType as Assignment['subjectType'], ...expiryOf(grant.until) };
+  const described = { name, description: descriptionOf(grant) };
+  return [
+    policyManifest({ ...described, policyDocument: documentOf(grant) }),
+    roleManifest(described, [described]),
+    assignmentManifest(name, [assignment]),
+  ].join('---\n');
 }
 
 const MAX_NAME = 60;

@@ -1,15 +1,16 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Form, Link, Prose, Until } from '../../components/basics.tsx';
-import { expiryOf, NO_SUBJECT, SubjectFields, TextField, UntilField } from '../../components/fields.tsx';
+import { BusyButton, CopyButton, ErrorNote, Form, Link, Prose, Until } from '../../components/basics.tsx';
+import { NO_SUBJECT, SubjectFields, TextField, UntilField } from '../../components/fields.tsx';
 import { TablePicker } from '../../components/table-picker.tsx';
 import { call } from '../../lib/api.ts';
-import { prettyJson } from '../../lib/format.ts';
+import { expiryOf, prettyJson } from '../../lib/format.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
 import {
   carryOut,
   documentOf,
+  manifestOf,
   suggestedName,
   untilPreset,
   type Created,
@@ -165,6 +166,7 @@ export function GrantTab(): JSX.Element {
               <pre class="secret" id="grant-policy">
                 {prettyJson(documentOf(grant))}
               </pre>
+              {complete && <CopyButton label="Copy as manifest" text={() => manifestOf(grant, name)} />}
             </>
           )}
           <ErrorNote message={error} />

@@ -24,7 +24,7 @@ export function Search(props: { what: string }): JSX.Element {
       aria-label={`Search ${props.what}`}
       placeholder="Search"
       value={query.get('search') ?? ''}
-      onInput={(event) => setQuery({ search: event.currentTarget.value })}
+      onInput={(event) => setQuery({ search: event.currentTarget.value }, true)}
     />
   );
 }

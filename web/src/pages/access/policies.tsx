@@ -1,50 +1,28 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { BusyButton, DangerButton, ErrorNote, Loaded, Prose } from '../../components/basics.tsx';
-import { CodeEditor } from '../../components/code-editor.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
+import { Difference } from '../../components/difference.tsx';
 import { TextField } from '../../components/fields.tsx';
-import { call, callTagged, encodeSrn, rbac, type Tagged } from '../../lib/api.ts';
+import { ApiError, call, callTagged, encodeSrn, rbac, type Tagged } from '../../lib/api.ts';
+import { policyManifest } from '../../lib/copy.ts';
 import { prettyJson } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
-import { useDraft } from '../../lib/use-draft.ts';
+import { Conflict } from './conflict.tsx';
+import { DocumentEditor } from './document-editor.tsx';
 import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
+import { meaningOf } from './meaning.ts';
 import { NewNamed } from './new-resource.tsx';
-import { completePolicy, locate } from './policy-assist.ts';
+import { PolicyRoles } from './policy-roles.tsx';
+import { usePolicyDraft } from './use-policy-draft.ts';
 
 const EXAMPLE = prettyJson({
   version: 'v1',
   statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'] }],
 });
-
-/** The editor of a policy document, with completion and markers for syntax errors and errors of the gateway. */
-function DocumentEditor(props: {
-  value: string;
-  revision?: string;
-  onChange: (value: string) => void;
-  serverError: string | undefined;
-}): JSX.Element {
-  const { serverError } = props;
-  return (
-    <div class="field">
-      <span class="label" aria-hidden="true">
-        Document
-      </span>
-      <CodeEditor
-        value={props.value}
-        revision={props.revision}
-        onChange={props.onChange}
-        label="Policy document"
-        language="json"
-        completions={completePolicy}
-        problem={serverError}
-        lint={(text) => (serverError === undefined ? [] : locate(text, serverError))}
-      />
-    </div>
-  );
-}
 
 function NewPolicy(props: { onDone: (name: string | undefined) => void }): JSX.Element {
   const [text, setText] = useState(EXAMPLE);
@@ -73,93 +51,103 @@ function pretty(text: string): string {
   }
 }
 
+function Warnings(props: { warnings: readonly string[] }): JSX.Element | null {
+  if (props.warnings.length === 0) return null;
+  return (
+    <ul class="note" role="status">
+      {props.warnings.map((warning) => (
+        <li key={warning}>
+          <Prose text={warning} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const path = rbac(`/policies/${encodeSrn(`srn2:policy#${props.name}`)}`);
   const data = useData(path, (signal) => callTagged<Policy>(path, { signal }));
-  const [text, setText, typedText] = useDraft(`policy/${props.name}/document`);
-  const [description, setDescription, typedDescription] = useDraft(`policy/${props.name}/description`);
-  /** The version on which the unsaved input is based. */
-  const [version, setVersion] = useDraft(`policy/${props.name}/version`);
+  const { text, description, version, ...draft } = usePolicyDraft(props.name);
   const [discards, setDiscards] = useState(0);
   /** The version that the editor shows. It stays while there is unsaved text. */
   const shownVersion = useRef<string | undefined>(undefined);
   const { error, attempt, send, clearError } = useChange(props.onChanged);
   const [warnings, setWarnings] = useState<readonly string[]>([]);
-  const save = async (policy: Tagged<Policy>): Promise<void> => {
+  const changed = text !== undefined || description !== undefined;
+  const save = async (policy: Tagged<Policy>, ifMatch: string): Promise<void> => {
     const body = {
-      description: description ?? policy.description ?? '',
+      description: description ?? policy.description,
       policyDocumentJson: text ?? policy.policyDocumentJson,
     };
-    const headers = { 'if-match': version ?? policy.etag };
+    const sent = { text, description };
     let saved: Tagged<Policy> | undefined;
     await attempt(async () => {
-      saved = await callTagged<Policy>(path, { method: 'PUT', body, headers });
+      try {
+        saved = await callTagged<Policy>(path, { method: 'PUT', body, headers: { 'if-match': ifMatch } });
+      } catch (failure) {
+        // The other version is shown beside the input.
+        if (failure instanceof ApiError && failure.status === 412) data.replace(await callTagged<Policy>(path));
+        throw failure;
+      }
     });
     if (!saved) return;
     setWarnings(saved.warnings ?? []);
-    // Input since the request was sent is unsaved, and based on the saved version.
-    if (typedText() === text) setText(undefined);
-    if (typedDescription() === description) setDescription(undefined);
-    setVersion(typedText() === undefined && typedDescription() === undefined ? undefined : saved.etag);
+    draft.saved(sent, saved.etag);
     data.replace(saved);
+  };
+  const discard = (): void => {
+    draft.discard();
+    setDiscards(discards + 1);
+    data.reload();
+    clearError();
   };
   return (
     <Loaded data={data} what="the policy">
       {(policy) => {
         const fixed = isPredefined(policy);
+        const stored = pretty(policy.policyDocumentJson);
+        const conflict = changed && version !== undefined && version !== policy.etag;
         if (text === undefined) shownVersion.current = policy.etag;
+        const body = { name: props.name, description: policy.description, policyDocument: policy.policyDocument };
         return (
           <article class="card">
             <h2>{props.name}</h2>
+            <p>{meaningOf(policy.policyDocument.statements)}</p>
             <Authorship resource={policy} />
             <TextField
               label="Description"
-              value={description ?? policy.description ?? ''}
-              onChange={(value) => {
-                setDescription(value);
-                setVersion(version ?? policy.etag);
-              }}
+              value={description ?? policy.description}
+              onChange={(value) => draft.setDescription(value, policy.etag)}
             />
             <DocumentEditor
-              value={text ?? pretty(policy.policyDocumentJson)}
+              value={text ?? stored}
               revision={`${shownVersion.current} ${discards}`}
               onChange={(value) => {
-                setText(value);
-                setVersion(version ?? policy.etag);
+                draft.setText(value, policy.etag);
                 clearError();
               }}
               serverError={error}
             />
-            <ErrorNote message={error} />
-            {warnings.length > 0 && (
-              <ul class="note" role="status">
-                {warnings.map((warning) => (
-                  <li key={warning}>
-                    <Prose text={warning} />
-                  </li>
-                ))}
-              </ul>
+            {conflict ? (
+              <Conflict what="policy" {...policy} onKeepMine={() => save(policy, policy.etag)} onTakeTheirs={discard}>
+                <Changes stored={stored} policy={policy} text={text} description={description} theirs />
+              </Conflict>
+            ) : (
+              changed && <Changes stored={stored} policy={policy} text={text} description={description} />
             )}
+            {!conflict && <ErrorNote message={error} />}
+            <Warnings warnings={warnings} />
+            <PolicyRoles path={path} />
             <footer class="row">
               <BusyButton
                 class="primary"
-                onPress={() => save(policy)}
-                disabled={fixed || (text === undefined && description === undefined)}
+                onPress={() => save(policy, version ?? policy.etag)}
+                disabled={fixed || !changed || conflict}
               >
                 Save
               </BusyButton>
-              {(text !== undefined || description !== undefined) && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    setText(undefined);
-                    setDescription(undefined);
-                    setVersion(undefined);
-                    setDiscards(discards + 1);
-                    data.reload();
-                    clearError();
-                  }}
-                >
+              {changed && !conflict && (
+                <button type="button" onClick={discard}>
                   Discard changes
                 </button>
               )}
@@ -170,11 +158,36 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
                   if (await send(path, 'DELETE')) setQuery({ name: undefined });
                 }}
               />
+              <CopyAs
+                call={{ method: 'POST', path: rbac('/policies'), body }}
+                manifest={() => policyManifest(policy)}
+              />
             </footer>
           </article>
         );
       }}
     </Loaded>
+  );
+}
+
+/** What the unsaved input changes, before it is saved. */
+function Changes(props: {
+  stored: string;
+  policy: Policy;
+  text: string | undefined;
+  description: string | undefined;
+  /** Whether somebody else saved the stored version meanwhile. */
+  theirs?: boolean;
+}): JSX.Element {
+  const { policy, stored, text, description } = props;
+  const before = `${policy.description}\n${stored}`;
+  const after = `${description ?? policy.description}\n${text === undefined ? stored : pretty(text)}`;
+  return (
+    <Difference
+      label={props.theirs === true ? 'The saved version, and what yours would change' : 'What Save changes'}
+      before={before}
+      after={after}
+    />
   );
 }
 

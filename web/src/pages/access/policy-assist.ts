@@ -55,8 +55,11 @@ export const RESOURCES = [
   '*',
 ];
 
-/** Completes a text in quotes, depending on the preceding field. */
-export function completePolicy(context: CompletionContext): CompletionResult | null {
+/** Completes a text in quotes, depending on the preceding field. @param tables known tables */
+export function completePolicy(
+  context: CompletionContext,
+  tables: ReadonlySet<string> = new Set(),
+): CompletionResult | null {
   const word = context.matchBefore(/"[^"\n]*/);
   if (!word) return null;
   const before = context.state.sliceDoc(Math.max(0, word.from - 2000), word.from);
@@ -74,11 +77,34 @@ export function completePolicy(context: CompletionContext): CompletionResult | n
       : field === 'actions'
         ? COMMON_ACTIONS
         : field === 'resources'
-          ? RESOURCES
+          ? [...RESOURCES, ...[...tables].map((name) => `srn2:table#${name}`)]
           : field === 'version'
             ? ['v1']
             : KEYS;
   return { from: word.from + 1, options: choices.map((label) => ({ label })), validFor: /^[^"\n]*$/ };
+}
+
+/** A table of the own cluster by its name, without a pattern. */
+const TABLE = /"srn2:table#([^"*?:#]+)"/g;
+/** Maximum warnings in a text. */
+const MAX_WARNINGS = 20;
+
+/**
+ * Warnings for names of tables that are not in `tables`. They are no errors: a statement matches as soon as the table exists.
+ * @param tables the tables that the caller may see; empty while they are not known: no warnings then
+ */
+export function unknownTables(text: string, tables: ReadonlySet<string>): Diagnostic[] {
+  if (tables.size === 0) return [];
+  const found: Diagnostic[] = [];
+  for (const match of text.matchAll(TABLE)) {
+    const [resource, name = ''] = match;
+    if (tables.has(name.replace(/_(?:OFFLINE|REALTIME)$/, ''))) continue;
+    const from = match.index;
+    const message = `You can see no table \`${name}\`.`;
+    found.push({ from, to: from + resource.length, severity: 'warning', message });
+    if (found.length === MAX_WARNINGS) break;
+  }
+  return found;
 }
 
 /**

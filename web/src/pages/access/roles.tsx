@@ -11,19 +11,24 @@ import {
   Until,
   When,
 } from '../../components/basics.tsx';
-import { expiryOf, NO_SUBJECT, Picker, SubjectFields, UntilField } from '../../components/fields.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
+import { Difference } from '../../components/difference.tsx';
+import { NO_SUBJECT, Picker, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { call, callTagged, encodeSrn, rbac } from '../../lib/api.ts';
+import { expiryOf } from '../../lib/format.ts';
+import { assignmentManifest, roleManifest } from '../../lib/copy.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
-import { useData } from '../../lib/use-data.ts';
+import { useData, type Data } from '../../lib/use-data.ts';
 import { useDraft } from '../../lib/use-draft.ts';
 import { Authorship, isPredefined, ManagedBadge, MasterDetail } from './master-detail.tsx';
+import { Conflict } from './conflict.tsx';
+import { RoleMeaning } from './role-meaning.tsx';
 import { NewNamed } from './new-resource.tsx';
 
-function RolePolicies(props: { base: string; fixed: boolean }): JSX.Element {
-  const { base, fixed } = props;
-  const held = useData(`${base}/policies`, (signal) => call<PolicySummary[]>(`${base}/policies`, { signal }));
+function RolePolicies(props: { base: string; fixed: boolean; held: Data<PolicySummary[]> }): JSX.Element {
+  const { base, fixed, held } = props;
   const all = useData('policies', (signal) => call<PolicySummary[]>(rbac('/policies'), { signal }));
   const { error, send } = useChange(held.reload);
   const names = new Set((held.value ?? []).map((policy) => policy.srn));
@@ -62,8 +67,8 @@ function RolePolicies(props: { base: string; fixed: boolean }): JSX.Element {
   );
 }
 
-function RoleSubjects(props: { base: string }): JSX.Element {
-  const { base } = props;
+function RoleSubjects(props: { base: string; role: string }): JSX.Element {
+  const { base, role } = props;
   const list = useData(`${base}/assignments`, (signal) => call<Assignment[]>(`${base}/assignments`, { signal }));
   const { error, send } = useChange(list.reload);
   const [subject, setSubject] = useState(NO_SUBJECT);
@@ -100,6 +105,22 @@ function RoleSubjects(props: { base: string }): JSX.Element {
         ))}
       </ul>
       {list.value?.length === 0 && <p class="muted">No subjects have this role.</p>}
+      {list.value !== undefined && list.value.length > 0 && (
+        <div class="row">
+          <CopyAs
+            call={{
+              method: 'PUT',
+              path: `${base}/assignments`,
+              body: list.value.map(({ subject: name, subjectType, expiresAt }) => ({
+                subject: name,
+                subjectType,
+                expiresAt,
+              })),
+            }}
+            manifest={() => assignmentManifest(role, list.value ?? [])}
+          />
+        </div>
+      )}
       <Form class="columns">
         <SubjectFields value={subject} onChange={setSubject} />
         <UntilField value={until} onChange={setUntil} />
@@ -114,26 +135,32 @@ function RoleSubjects(props: { base: string }): JSX.Element {
 function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const base = rbac(`/roles/${encodeSrn(`srn2:role#${props.name}`)}`);
   const data = useData(base, (signal) => callTagged<Role>(base, { signal }));
-  const { error, send } = useChange(() => {
+  const held = useData(`${base}/policies`, (signal) => call<PolicySummary[]>(`${base}/policies`, { signal }));
+  const { error, send, clearError } = useChange(() => {
     data.reload();
     props.onChanged();
   });
   const [description, setDescription] = useDraft(`role/${props.name}/description`);
   /** The version on which the unsaved input is based. */
   const [version, setVersion] = useDraft(`role/${props.name}/version`);
-  const save = async (): Promise<void> => {
-    const headers = { 'if-match': version ?? data.value?.etag ?? '*' };
-    if (!(await send(base, 'PUT', { description: description ?? '' }, headers))) return;
+  const discard = (): void => {
     setDescription(undefined);
     setVersion(undefined);
+    clearError();
+  };
+  // After a 412, `useChange` loads the other version, which is then shown beside the input.
+  const save = async (etag: string): Promise<void> => {
+    if (await send(base, 'PUT', { description: description ?? '' }, { 'if-match': etag })) discard();
   };
   return (
     <Loaded data={data} what="the role">
       {(role) => {
         const fixed = isPredefined(role);
+        const conflict = description !== undefined && version !== undefined && version !== role.etag;
         return (
           <article class="card">
             <h2>{props.name}</h2>
+            <RoleMeaning policies={held.value} />
             <Authorship resource={role} />
             {role.lastUsedAt !== undefined && (
               <p class="muted">
@@ -151,15 +178,18 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
                   }}
                 />
               </label>
-              <BusyButton type="submit" onPress={save} disabled={fixed || description === undefined}>
+              <BusyButton
+                type="submit"
+                onPress={() => save(version ?? role.etag)}
+                disabled={fixed || description === undefined || conflict}
+              >
                 Save
               </BusyButton>
-              {description !== undefined && (
+              {description !== undefined && !conflict && (
                 <button
                   type="button"
                   onClick={() => {
-                    setDescription(undefined);
-                    setVersion(undefined);
+                    discard();
                     data.reload();
                   }}
                 >
@@ -167,16 +197,34 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
                 </button>
               )}
             </Form>
-            <ErrorNote message={error} />
-            <RolePolicies base={base} fixed={fixed} />
-            <RoleSubjects base={base} />
-            <footer>
+            {conflict ? (
+              <Conflict what="role" {...role} onKeepMine={() => save(role.etag)} onTakeTheirs={discard}>
+                <Difference
+                  label="The saved description, and what yours would change"
+                  before={role.description}
+                  after={description}
+                />
+              </Conflict>
+            ) : (
+              <ErrorNote message={error} />
+            )}
+            <RolePolicies base={base} fixed={fixed} held={held} />
+            <RoleSubjects base={base} role={props.name} />
+            <footer class="row">
               <DangerButton
                 label="Delete the role"
                 disabled={fixed}
                 onConfirm={async () => {
                   if (await send(base, 'DELETE')) setQuery({ name: undefined });
                 }}
+              />
+              <CopyAs
+                call={{
+                  method: 'POST',
+                  path: rbac('/roles'),
+                  body: { name: role.name, description: role.description },
+                }}
+                manifest={held.value && (() => roleManifest(role, held.value ?? []))}
               />
             </footer>
           </article>

@@ -11,10 +11,12 @@ import {
   Loading,
   When,
 } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { expiryOf, Picker, TextField, UntilField } from '../../components/fields.tsx';
+import { Picker, TextField, UntilField } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
-import { nameOf } from '../../lib/format.ts';
+import { tokenManifest } from '../../lib/copy.ts';
+import { expiryOf, nameOf } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
@@ -163,12 +165,20 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
       <ManagedNote by={token.managedBy} />
       <TokenRoles token={token} onChanged={props.onChanged} />
       <ErrorNote message={error} />
-      <footer>
+      <footer class="row">
         <DangerButton
           label="Revoke token"
           onConfirm={async () => {
             if (await send(rbac(`/service-tokens/${encodeSrn(token.srn)}`), 'DELETE')) setQuery({ name: undefined });
           }}
+        />
+        <CopyAs
+          call={{
+            method: 'POST',
+            path: rbac('/service-tokens'),
+            body: { description: token.description, expiresAt: token.expiresAt },
+          }}
+          manifest={() => tokenManifest(token)}
         />
       </footer>
     </article>

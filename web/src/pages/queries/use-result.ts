@@ -26,6 +26,15 @@ export interface Result {
   readonly open: (requestId: string, numRows: number) => Promise<void>;
 }
 
+interface Rows {
+  readonly requestId: string;
+  readonly offset: number;
+  readonly numRows: number;
+  readonly headers?: Record<string, string> | undefined;
+}
+
+const rowsKey = (requestId: string, offset: number): string => `${requestId}/${offset}`;
+
 /** The offset, from 0, of the row in the address, which counts from 1. */
 function offsetOf(row: string | null): number {
   const number = Number(row ?? '1');
@@ -44,10 +53,11 @@ export function useResult(numRows: number): Result {
   const [runningSince, setRunningSince] = useState<number>();
   const [finished, setFinished] = useState(0);
   const current = useRef<AbortController | undefined>(undefined);
-  /** Id of the shown result. */
+  /** The shown rows: id of the result, and offset. */
   const shown = useRef<string | undefined>(undefined);
 
-  const attempt = async (load: (signal: AbortSignal) => Promise<string>): Promise<void> => {
+  /** @param replace whether the address of the rows replaces the current one, instead of being a new choice */
+  const attempt = async (load: (signal: AbortSignal) => Promise<string>, replace: boolean): Promise<void> => {
     current.current?.abort();
     const abort = new AbortController();
     current.current = abort;
@@ -56,9 +66,9 @@ export function useResult(numRows: number): Result {
     try {
       const read = parseExact(await load(abort.signal)) as CursorResponse;
       if (abort.signal.aborted) return;
-      shown.current = read.requestId;
+      shown.current = rowsKey(read.requestId, read.offset);
       setPage(read);
-      if (read.resultTable) setQuery({ result: read.requestId, row: String(read.offset + 1) });
+      if (read.resultTable) setQuery({ result: read.requestId, row: String(read.offset + 1) }, replace);
     } catch (failure) {
       if (!abort.signal.aborted) setError(messageOfError(failure));
     }
@@ -70,20 +80,29 @@ export function useResult(numRows: number): Result {
     setPage(undefined);
     setRunningSince(since);
     const path = `/query/sql?doPaginate=true&numRows=${rows}`;
-    await attempt((signal) => callText(path, { method: 'POST', body: { sql }, signal, timeoutMs: QUERY_TIMEOUT_MS }));
+    const options = { method: 'POST', body: { sql }, timeoutMs: QUERY_TIMEOUT_MS } as const;
+    await attempt((signal) => callText(path, { ...options, signal }), true);
     // Another query may run by now.
     setRunningSince((latest) => (latest === since ? undefined : latest));
     setFinished((count) => count + 1);
   };
-  const read = (requestId: string, offset: number, rows: number, headers: Record<string, string>): Promise<void> =>
-    attempt((signal) =>
-      callText(`/query/${encodeURIComponent(requestId)}/results?offset=${offset}&numRows=${rows}`, { signal, headers }),
-    );
+  const read = (from: Rows, replace: boolean): Promise<void> => {
+    const path = `/query/${encodeURIComponent(from.requestId)}/results?offset=${from.offset}&numRows=${from.numRows}`;
+    return attempt((signal) => callText(path, { signal, headers: from.headers ?? {} }), replace);
+  };
 
+  // The address is that of other rows after Back and Forward, and on the first visit.
   const wanted = query.get('result');
+  const offset = offsetOf(query.get('row'));
   useEffect(() => {
-    if (wanted !== null && wanted !== shown.current) void read(wanted, offsetOf(query.get('row')), numRows, {});
-  }, [wanted]);
+    if (wanted === null) {
+      shown.current = undefined;
+      if (runningSince !== undefined) return;
+      setPage(undefined);
+      setError(undefined);
+      setNotice(undefined);
+    } else if (rowsKey(wanted, offset) !== shown.current) void read({ requestId: wanted, offset, numRows }, true);
+  }, [wanted, offset]);
   useEffect(() => () => current.current?.abort(), []);
 
   return {
@@ -99,16 +118,16 @@ export function useResult(numRows: number): Result {
       setRunningSince(undefined);
       setNotice(`The query was cancelled after ${duration(Date.now() - runningSince)}.`);
     },
-    go: async (offset, rows) => {
+    go: async (first, rows) => {
       if (!page) return;
       // The gateway that stores the result: another one may receive the request.
       const { brokerHost: FORWARD_HOST, brokerPort } = page;
       const headers = FORWARD_HOST === undefined ? undefined : { FORWARD_HOST, FORWARD_PORT: String(brokerPort) };
-      await read(page.requestId, offset, rows, headers ?? {});
+      await read({ requestId: page.requestId, offset: first, numRows: rows, headers }, false);
     },
     open: (requestId, rows) => {
       setPage(undefined);
-      return read(requestId, 0, rows, {});
+      return read({ requestId, offset: 0, numRows: rows }, false);
     },
   };
 }

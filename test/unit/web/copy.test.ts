@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { assignmentManifest, curlOf, policyManifest, roleManifest, tokenManifest } from '../../../web/src/lib/copy.ts';
+import { toYaml } from '../../../web/src/lib/yaml.ts';
+import { manifestOf } from '../../../web/src/pages/access/grant-plan.ts';
+
+/** Texts that a careless writer of YAML or of a shell command changes. */
+const HOSTILE = [
+  'plain',
+  'two words',
+  'a: b',
+  'a #b',
+  '- x',
+  '*',
+  '&a',
+  'true',
+  'NO',
+  'null',
+  '1e3',
+  '0x1f',
+  '2026-01-01',
+  '',
+  ' lead',
+  'trail ',
+  "it's",
+  '"quoted"',
+  '$(id) `id` $HOME',
+  'line\nbreak',
+  '\u2028',
+  'srn2:table#sales_*',
+  '@at',
+  '!tag',
+  'ä',
+];
+
+describe('YAML', () => {
+  it.each(HOSTILE)('keeps the text %j as value, key and item', (text) => {
+    for (const version of ['1.1', '1.2'] as const) {
+      const value = { spec: { [text]: text, list: [text, { inner: text, also: [text] }], none: [], empty: {} } };
+      expect(parse(toYaml(value), { version })).toEqual(value);
+    }
+  });
+
+  it('is written as a person would', () => {
+    expect(toYaml({ kind: 'Role', spec: { policies: ['read-orders'], none: undefined, count: 3 } })).toBe(
+      'kind: Role\nspec:\n  policies:\n    - read-orders\n  count: 3\n',
+    );
+  });
+});
+
+const ROLE = { name: 'analysts', description: '' };
+const POLICY = {
+  name: 'read',
+  description: 'Reads: orders',
+  policyDocument: {
+    version: 'v1',
+    statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] }],
+  },
+} as const;
+
+describe('a manifest', () => {
+  it('has what kubectl apply needs', () => {
+    const head = { apiVersion: 'olapwarden.io/v1alpha1' };
+    expect(parse(policyManifest(POLICY))).toEqual({
+      ...head,
+      kind: 'Policy',
+      metadata: { name: 'read' },
+      spec: { description: 'Reads: orders', statements: POLICY.policyDocument.statements },
+    });
+    expect(parse(roleManifest(ROLE, [{ name: 'read' }]))).toEqual({
+      ...head,
+      kind: 'Role',
+      metadata: { name: 'analysts' },
+      spec: { policies: ['read'] },
+    });
+    const subject = { subject: 'ada@example.com', subjectType: 'user-email', expiresAt: null } as const;
+    expect(parse(assignmentManifest('analysts', [subject]))).toEqual({
+      ...head,
+      kind: 'RoleAssignment',
+      metadata: { name: 'analysts' },
+      spec: { role: 'analysts', subjects: [{ type: 'user-email', name: 'ada@example.com' }] },
+    });
+    const token = { srn: 'srn2:service-token#job', description: 'a job', expiresAt: '2040-01-01T00:00:00Z' };
+    expect(parse(tokenManifest({ ...token, createdAt: '', createdBy: '', roles: [], status: 'ACTIVE' }))).toEqual({
+      ...head,
+      kind: 'ServiceToken',
+      metadata: { name: 'job' },
+      spec: { description: 'a job', expiresAt: '2040-01-01T00:00:00Z' },
+    });
+  });
+
+  it('of a grant has the policy, the role and the assignment', () => {
+    const subject = { subjectType: 'group', subject: 'analysts' };
+    const grant = { subject, tables: ['orders'], level: 'read', until: '2040-01-31T12:30', withToken: true } as const;
+    const parts = parseAllDocuments(manifestOf(grant, 'analysts-read')).map((part) => part.toJSON());
+    expect(parts.map(({ kind }) => kind)).toEqual(['Policy', 'Role', 'RoleAssignment']);
+    expect(parts[2].spec.subjects).toEqual([
+      { type: 'group', name: 'analysts', expiresAt: new Date('2040-01-31T12:30').toISOString() },
+    ]);
+  });
+});
+
+describe('the call for a shell', () => {
+  it('is the same call, whatever the body and the path contain', async () => {
+    const path = `/query/sql?sql=${encodeURIComponent(HOSTILE.join())}&quote='`;
+    const command = curlOf({ method: 'POST', path, body: HOSTILE }, 'https://olap.example.com');
+    // The shell itself splits the command; `curl` prints its arguments.
+    const script = `curl() { printf '%s\\0' "$@"; }\n${command}`;
+    const { stdout } = await promisify(execFile)('sh', ['-c', script], { env: { OLAP_WARDEN_TOKEN: 'svc-1' } });
+    const words = stdout.split('\0');
+    expect(words).toContain('Authorization: Bearer svc-1');
+    expect(words.at(-2)).toBe(`https://olap.example.com${path}`);
+    expect(JSON.parse(words[words.indexOf('--data-raw') + 1] ?? '')).toEqual(HOSTILE);
+    expect(words[words.indexOf('--request') + 1]).toBe('POST');
+  });
+});

@@ -1,0 +1,61 @@
+// Texts that do outside the dashboard what it shows: calls of the REST API, and manifests for kubectl.
+import type { Assignment, Policy, PolicySummary, Role, ServiceToken } from './types.ts';
+import { nameOf } from './format.ts';
+import { toYaml } from './yaml.ts';
+
+export interface RestCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path and query, beginning with `/`. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * The call for a POSIX shell. It reads the token from the environment, so that no credential is copied.
+ * @param origin such as `https://olap.example.com`
+ */
+export function curlOf({ method, path, body }: RestCall, origin: string): string {
+  const parts = ['curl --fail-with-body --show-error --silent'];
+  if (method !== 'GET') parts.push(`--request ${method}`);
+  parts.push('--header "Authorization: Bearer $OLAP_WARDEN_TOKEN"');
+  if (body !== undefined)
+    parts.push("--header 'content-type: application/json'", `--data-raw ${quoted(JSON.stringify(body))}`);
+  return `${[...parts, quoted(origin + path)].join(' \\\n  ')}\n`;
+}
+
+function manifest(kind: string, name: string, spec: object): string {
+  return toYaml({ apiVersion: 'olapwarden.io/v1alpha1', kind, metadata: { name }, spec });
+}
+
+const described = (description: string): { description?: string } => (description === '' ? {} : { description });
+
+export function policyManifest({
+  name,
+  description,
+  policyDocument,
+}: Pick<Policy, 'name' | 'description' | 'policyDocument'>): string {
+  return manifest('Policy', name, { ...described(description), statements: policyDocument.statements });
+}
+
+export function roleManifest(
+  { name, description }: Pick<Role, 'name' | 'description'>,
+  policies: readonly Pick<PolicySummary, 'name'>[],
+): string {
+  return manifest('Role', name, { ...described(description), policies: policies.map((policy) => policy.name) });
+}
+
+export function assignmentManifest(role: string, assignments: readonly Assignment[]): string {
+  const subjects = assignments.map(({ subject, subjectType, expiresAt }) => ({
+    type: subjectType,
+    name: subject,
+    expiresAt: expiresAt ?? undefined,
+  }));
+  return manifest('RoleAssignment', role, { role, subjects });
+}
+
+/** Without its secret, which the operator generates for each ServiceToken. */
+export function tokenManifest({ srn, description, expiresAt }: ServiceToken): string {
+  return manifest('ServiceToken', nameOf(srn), { ...described(description), expiresAt: expiresAt ?? undefined });
+}
