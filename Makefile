@@ -88,7 +88,7 @@ web: deps ## build the dashboard into web/dist
 screenshots: deps parts-pinot web ## update the images of the dashboard in docs/images
 	@$(NODE) && SCREENSHOTS=docs/images $(BIN)/vitest run --project e2e test/e2e/dashboard-quality.test.ts
 
-lint-chart: deps ## run helm lint, kubeconform and helm-unittest on all tested combinations of values
+lint-chart: deps ## run helm lint, kubeconform and helm-unittest on all tested combinations of values, and kube-score
 	@$(NODE) node tools/helm/lint.ts
 
 bench: deps ## run the benchmarks, also of comparable programs (ONLY=decisions,…)

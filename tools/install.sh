@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #
 # An older minor version of Kubernetes has kube-apiserver, kube-controller-manager and kubectl, and the etcd of the newest one.
@@ -164,6 +164,12 @@ build_helm() {
   go_build helm/unittest "$1/" '' github.com/helm-unittest/helm-unittest/cmd/helm-unittest
 }
 
+build_kube_score() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  say 'building kube-score (less than a minute)'
+  go_build helm/kube-score "$1/" '' github.com/zegl/kube-score/cmd/kube-score
+}
+
 build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
 build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
 
@@ -274,6 +280,7 @@ case ${1:-} in
     ensure "$cache/kind-$(pins "$here"/kubernetes/kind/go.{mod,sum})" build_kind
     ;;
   helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;
+  kube-score) ensure "$cache/kube-score-$(pins "$here"/helm/kube-score/go.{mod,sum})" build_kube_score ;;
   pinot) ensure "$cache/pinot-$pinot_version-$(pins "$here/pinot/pom.xml")" build_pinot ;;
   pinot-parsers) ensure "$cache/pinot-parsers-${pinot_parser_versions// /-}-$(pins "$here/pinot/parsers/pom.xml")" build_pinot_parsers ;;
   pinot-tools) ensure "$cache/pinot-tools-$(pins "$here"/pinot/{pom.xml,*.java})" build_pinot_tools ;;
@@ -283,5 +290,5 @@ case ${1:-} in
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm pinot pinot-parsers pinot-tools sample s3 gcs prometheus browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs prometheus browser" ;;
 esac

@@ -204,17 +204,39 @@ const operationAlerts = [
       runbook_url: operationsRunbook('definitions-are-outdated'),
     },
   },
+  {
+    alert: 'OlapWardenMetricsAbsent',
+    // Without metrics no other alert fires.
+    expr: 'absent(olap_warden_info)',
+    for: '15m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'Prometheus has no metrics of this release of olap-warden',
+      description:
+        'No other alert of the release can fire. Check whether its pods run, whether Prometheus reads their metrics, and whether the metrics have the labels that the alerts select (`metrics.alerts.selector` of the chart).',
+      runbook_url: operationsRunbook('metrics-are-absent'),
+    },
+  },
 ];
+
+/** Selects every namespace, also an absent one. The chart replaces it by the labels of the release. */
+const ALL_NAMESPACES = 'namespace=~".*"';
+const METRICS = /\b((?:olap_warden|olapwarden|leader_election)_\w+)(?:\{([^}]*)\})?/g;
+
+/** The expression with a matcher for the release in each selector. */
+function scoped(expr: string): string {
+  return expr.replaceAll(METRICS, (_, metric: string, matchers = '') => {
+    return `${metric}{${matchers === '' ? '' : `${matchers},`}${ALL_NAMESPACES}}`;
+  });
+}
 
 /** The alerts as a file of Prometheus rules, from which the chart renders a PrometheusRule. */
 export function generateAlerts(): GeneratedFiles {
-  const rules = {
-    groups: [
-      { name: 'olap-warden-health', rules: checkAlerts },
-      { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
-      { name: 'olap-warden-access', rules: accessAlerts },
-      { name: 'olap-warden-operations', rules: operationAlerts },
-    ],
-  };
-  return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify(rules, { lineWidth: 0 })]]);
+  const groups = [
+    { name: 'olap-warden-health', rules: checkAlerts },
+    { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
+    { name: 'olap-warden-access', rules: accessAlerts },
+    { name: 'olap-warden-operations', rules: operationAlerts },
+  ].map(({ name, rules }) => ({ name, rules: rules.map((rule) => ({ ...rule, expr: scoped(rule.expr) })) }));
+  return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify({ groups }, { lineWidth: 0 })]]);
 }

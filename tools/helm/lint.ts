@@ -1,7 +1,8 @@
-// `make lint-chart`: runs helm lint, kubeconform and helm-unittest for all tested combinations. Requires neither network nor cluster.
+// `make lint-chart`: runs helm lint, kubeconform and helm-unittest for all tested combinations, and kube-score. Requires neither network nor cluster.
 import { join } from 'node:path';
 import { COMBINATIONS, FOREIGN_KINDS, REQUIRED } from './combinations.ts';
 import { CHART, CRDS_CHART, helmTools, output, render } from './render.ts';
+import { score } from './score.ts';
 
 /** Schemas of Kubernetes' own kinds, written by schemas.ts. */
 const SCHEMAS = join(import.meta.dirname, 'schemas/{{ .ResourceKind }}.json');
@@ -19,6 +20,7 @@ async function lint(): Promise<void> {
   }
   await output(helm, ['lint', '--strict', '--quiet', CRDS_CHART]);
   await output(join(tools, 'kubeconform'), conform, await output(helm, ['template', 'crds', CRDS_CHART]));
+  process.stdout.write(await score(helm));
   process.stdout.write(await output(join(tools, 'helm-unittest'), ['--strict', CHART]));
 }
 

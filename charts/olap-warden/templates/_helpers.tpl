@@ -276,3 +276,30 @@ each other.
 {{- end }}
 {{- end }}
 {{- end -}}
+
+{{/*
+The label `namespace` of the metrics: the namespace of the release where the ServiceMonitor sets it. Empty where nothing is known about the label:
+without the ServiceMonitor, or with relabelings that set or drop labels of that name.
+*/}}
+{{- define "olap-warden.metricsNamespace" -}}
+{{- $known := .Values.metrics.serviceMonitor.enabled -}}
+{{- range concat .Values.metrics.serviceMonitor.relabelings .Values.metrics.serviceMonitor.metricRelabelings -}}
+{{- $drops := and (eq "labeldrop" (lower (.action | default ""))) (regexMatch (printf "^(?:%s)$" (.regex | default "")) "namespace") -}}
+{{- $keeps := and (eq "labelkeep" (lower (.action | default ""))) (not (regexMatch (printf "^(?:%s)$" (.regex | default "")) "namespace")) -}}
+{{- if or (eq "namespace" (.targetLabel | default "")) (eq "labelmap" (lower (.action | default ""))) $drops $keeps }}{{ $known = false }}{{ end -}}
+{{- end -}}
+{{- if $known }}{{ .Release.Namespace }}{{ end -}}
+{{- end -}}
+
+{{/* The matchers by which the alerts select the metrics of the release; empty: all metrics. */}}
+{{- define "olap-warden.metricsSelector" -}}
+{{- $namespace := include "olap-warden.metricsNamespace" . -}}
+{{- $selector := .Values.metrics.alerts.selector -}}
+{{- if $selector }}
+{{- if not (regexMatch "^ *[a-zA-Z_][a-zA-Z0-9_]* *(=|!=|=~|!~) *\"[^\"{}]*\" *(, *[a-zA-Z_][a-zA-Z0-9_]* *(=|!=|=~|!~) *\"[^\"{}]*\" *)*$" $selector) }}
+{{- fail (printf "metrics.alerts.selector must be label matchers such as cluster=\"main\",namespace=\"olap\", not `%s`" $selector) }}
+{{- end }}
+{{- $selector }}
+{{- else if $namespace }}{{ printf "namespace=%q" $namespace }}
+{{- end -}}
+{{- end -}}

@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import type { Program } from '../../support/processes.ts';
 import { startProduct, type RunningProduct } from '../../support/product-process.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 
-const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
 const ROLES = '/api/v1/rbac-manager/roles';
 const SLOW = { interval: 100 };
@@ -33,7 +32,7 @@ beforeAll(async () => {
   api = await startControlPlane();
   await api.applyCrds();
   await api.mustKubectl(['create', 'namespace', NAMESPACE]);
-  await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
+  await applyManifests(api);
   admin = await api.serviceAccountToken(NAMESPACE, 'admin', { audience: 'olap-warden' });
   operator = await start('operator', { 'admin-subject': `user-email:system:serviceaccount:${NAMESPACE}:admin` });
   gateway = await start('gateway');
@@ -176,7 +175,7 @@ describe('operator and gateway as two processes, each with its rights of the man
     expect(await (await write()).text()).toContain('the Kubernetes API refuses the account of this process');
     // What it read before still holds.
     expect((await call('GET', ROLES)).status).toBe(200);
-    await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
+    await applyManifests(api);
     await expect.poll(async () => (await write()).status, SLOW).toBe(200);
     await expect.poll(async () => (await ask(admin)).status, SLOW).toBe(200);
   });

@@ -1,12 +1,11 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { eventually } from '../../support/operator.ts';
 import { rawRequests, type RawAnswer, type RawRequests } from '../../support/kubernetes/raw-requests.ts';
 
 // Attempts of somebody who may write every kind, also its status, but has none of the verbs bind, assign and escalate.
-const MANIFESTS = join(import.meta.dirname, '../../../manifests');
 const NAMESPACE = 'olap';
 const BASE = `/apis/olapwarden.io/v1alpha1/namespaces/${NAMESPACE}`;
 const MERGE = 'application/merge-patch+json';
@@ -53,7 +52,7 @@ beforeAll(async () => {
   api = await startControlPlane();
   await api.applyCrds();
   await api.mustKubectl(['create', 'namespace', NAMESPACE]);
-  await api.mustKubectl(['apply', '--server-side', '-k', MANIFESTS]);
+  await applyManifests(api);
   await api.mustKubectl(['create', 'clusterrole', 'status', '--verb=update,patch', '--resource', statuses()]);
   for (const clusterRole of [`olap-warden-admin.${NAMESPACE}`, 'status'])
     await api.mustKubectl([

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { CUSTOM_KINDS, KINDS, type CustomKind } from '../../../src/resources/kinds.ts';
 import { role } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { rawRequests, type RawAnswer, type RawRequests } from '../../support/kubernetes/raw-requests.ts';
 import { eventually } from '../../support/operator.ts';
 
@@ -32,7 +33,7 @@ beforeAll(async () => {
   api = await startControlPlane({ controllerManager: true });
   await api.applyCrds();
   await api.mustKubectl(['create', 'namespace', NAMESPACE]);
-  await api.mustKubectl(['apply', '--server-side', '-k', MANIFESTS]);
+  await applyManifests(api);
   const bind = async (user: string, clusterRole: string): Promise<unknown> =>
     api.mustKubectl([
       ...['-n', NAMESPACE, 'create', 'rolebinding', `${user}-${clusterRole}`],

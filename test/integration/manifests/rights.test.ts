@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { roleAssignment } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { exerciseGateway, exerciseOperator } from '../../support/kubernetes/exercise.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
 import { Rights } from '../../support/kubernetes/rights.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
   for (const name of ['operator', 'gateway'] as const) {
     kubeconfigs[name] = await api.serviceAccountKubeconfig(namespace, `olap-warden-${name}`);
   }
-  await api.mustKubectl(['apply', '--server-side', '-k', join(ROOT, 'manifests')]);
+  await applyManifests(api);
 });
 afterAll(async () => {
   for (const program of programs) program.signalGroup('SIGKILL');

@@ -8,6 +8,7 @@ import { buildTokenSecret } from '../../../src/operator/token-secret.ts';
 import type { ServiceToken } from '../../../src/resources/kinds.ts';
 import { role, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type CommandResult, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { accountRights, documentedRights } from '../../support/kubernetes/rights-table.ts';
 import { eventually } from '../../support/operator.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -30,7 +31,7 @@ beforeAll(async () => {
   for (const name of ACCOUNTS) {
     kubeconfigs[name] = await api.serviceAccountKubeconfig(namespace, `olap-warden-${name}`);
   }
-  await api.mustKubectl(['apply', '--server-side', '-k', join(ROOT, 'manifests')]);
+  await applyManifests(api);
   await api.mustKubectl(['-n', namespace, 'apply', '-f', join(ROOT, 'manifests/sidecar/rbac.yaml')]);
   await asAdmin('create', 'secret', 'generic', 'pinot-admin', '--from-literal=password=top-secret');
   await asAdmin('create', 'secret', 'generic', 'labelled', '--from-literal=password=top-secret');

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { startPinot, type Pinot } from '../../support/pinot.ts';
 import type { Program } from '../../support/processes.ts';
 import { startProduct, type RunningProduct } from '../../support/product-process.ts';
@@ -36,7 +37,7 @@ beforeAll(async () => {
   [api, pinot] = await Promise.all([startControlPlane(), startPinot({ servers: 2, tables: ['types'] })]);
   await api.applyCrds();
   await api.mustKubectl(['create', 'namespace', NAMESPACE]);
-  await api.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
+  await applyManifests(api);
   token = await api.serviceAccountToken(NAMESPACE, 'admin', { audience: 'olap-warden' });
   leader = await start('operator', { 'admin-subject': `user-email:system:serviceaccount:${NAMESPACE}:admin` });
   await vi.waitFor(async () => {

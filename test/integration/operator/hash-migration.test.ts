@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import type { Secret, ServiceToken } from '../../../src/resources/kinds.ts';
 import { legacyHashSecret, roleAssignment, serviceToken, withMeta } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { connect, eventually, runOperator, type Connection, type RunningOperator } from '../../support/operator.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
@@ -36,7 +37,7 @@ beforeAll(async () => {
   await api.applyCrds();
   const operatorKubeconfig = await api.serviceAccountKubeconfig(namespace, 'olap-warden-operator');
   const gatewayKubeconfig = await api.serviceAccountKubeconfig(namespace, 'olap-warden-gateway');
-  await api.mustKubectl(['apply', '--server-side', '-k', join(ROOT, 'manifests')]);
+  await applyManifests(api);
   operator = runOperator(operatorKubeconfig, namespace);
   gateway = connect(gatewayKubeconfig, namespace);
   directory = new Directory(gateway.store, { environment: 'olap', cluster: 'pinot' });
