@@ -25,7 +25,12 @@ export default defineConfig({
         test: {
           name: 'unit',
           setupFiles: ['src/platform/fetch.ts', 'test/support/property-seed.ts'],
-          include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/contract/**/*.unit.test.ts'],
+          include: [
+            'test/unit/**/*.test.ts',
+            'test/golden/**/*.test.ts',
+            'test/contract/**/*.unit.test.ts',
+            'test/security/**/*.unit.test.ts',
+          ],
           // The files of a worker share its modules: to load them again for each file would take a third of the time.
           isolate: false,
           ...limits,
@@ -38,7 +43,11 @@ export default defineConfig({
         test: {
           ...parts,
           name: 'integration',
-          include: ['test/integration/**/*.test.ts', 'test/contract/**/*.integration.test.ts'],
+          include: [
+            'test/integration/**/*.test.ts',
+            'test/contract/**/*.integration.test.ts',
+            'test/security/**/*.integration.test.ts',
+          ],
           ...limits,
           sequence: { groupOrder: 1 },
         },

@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isListing } from '../support/fake-engine.ts';
+import { engineCalls } from './support/engine-calls.ts';
+import { type Caller, RoledGateway } from './support/gateway.ts';
+import { createObjects, ownCalls } from './support/own-calls.ts';
+
+// Writes docs/access-by-role.md with `vitest -u`: each row is a decision that a review of a change sees.
+const PAGE = join(import.meta.dirname, '../../docs/access-by-role.md');
+const INTRODUCTION = `# Access by role
+
+Which calls each predefined role may make. The test \`test/security/routes.unit.test.ts\` makes each call as each caller on a whole gateway and compares this page with
+the responses; \`make test-security UPDATE=1\` writes it. The callers: none (no credential, or the token of a caller without a role), one whose role has no policies, and one
+for each predefined role. The table of the calls is \`orders\`; stored results, roles, policies and tokens belong to another caller.
+
+- \`401\`, \`403\`: rejected with this status. A status below 400: served. A higher one: allowed, but impossible, such as 404 for a cluster health report that does not exist.
+- \`visible\`: the response contains only what the caller may see.
+- A role of your own with a narrower grant than these can do less, never more.
+`;
+
+let gateway: RoledGateway;
+let callers: readonly Caller[];
+beforeAll(async () => {
+  gateway = await RoledGateway.start();
+  callers = gateway.callers;
+});
+afterAll(() => gateway.stop());
+
+/** Statuses by route, in the order of the callers. */
+async function statusesOfOwnCalls(): Promise<Map<string, string[]>> {
+  const rows = new Map<string, string[]>();
+  for (const [turn, caller] of callers.entries()) {
+    const objects = await createObjects(gateway, turn);
+    for (const { route, path, body, filtered } of ownCalls(objects, turn)) {
+      const answer = await gateway.send(caller, route.split(' ')[0]!, path, body);
+      const text = await answer.text();
+      expect(answer.status, `${caller.name}: ${route}: ${text}`).not.toBe(500);
+      if (answer.status >= 400) expect(JSON.parse(text), `${caller.name}: ${route}`).toHaveProperty('message');
+      const hidden = ['without-policies', 'table-reader', 'health-reader'].includes(caller.name);
+      if (filtered && hidden)
+        expect(text, `${caller.name}: ${route}`).not.toMatch(
+          new RegExp(`secret-|${objects.token}|${objects.requestId}`),
+        );
+      const status = filtered && answer.status === 200 ? 'visible' : String(answer.status);
+      rows.set(route, [...(rows.get(route) ?? []), status]);
+    }
+  }
+  return rows;
+}
+
+/** Statuses of the engine's calls. What is rejected must not have reached the engine; what is allowed must have. */
+async function statusesOfEngineCalls(): Promise<Map<string, string[]>> {
+  const rows = new Map<string, string[]>();
+  const problems: string[] = [];
+  for (const { method, pattern, path, body } of engineCalls()) {
+    for (const caller of callers) {
+      gateway.forwarded();
+      const answer = await gateway.send(caller, method, path, body);
+      const text = await answer.text();
+      const what = `${caller.name}: ${method} ${path}: ${answer.status} ${text.slice(0, 300)}`;
+      if (![200, 401, 403, 405].includes(answer.status)) problems.push(what);
+      const forwarded = gateway.forwarded() > 0;
+      // The gateway requests some lists also for itself.
+      if (!isListing({ method, url: path }) && forwarded !== (answer.status === 200))
+        problems.push(`forwarded: ${forwarded}: ${what}`);
+      const key = `${method} ${pattern}`;
+      rows.set(key, [...(rows.get(key) ?? []), String(answer.status)]);
+    }
+  }
+  expect(problems).toEqual([]);
+  return rows;
+}
+
+function tableOf(rows: ReadonlyMap<string, readonly string[]>): string {
+  // The two callers without access have one column; the test holds them equal.
+  const names = [
+    'none',
+    ...callers.slice(2).map(({ name }) => (name === 'without-policies' ? 'no policies' : `\`${name}\``)),
+  ];
+  const lines = [...rows].map(([route, [, ...statuses]]) => `| \`${route}\` | ${statuses.join(' | ')} |`);
+  return [`| call | ${names.join(' | ')} |`, `|---|${names.map(() => '---|').join('')}`, ...lines].join('\n');
+}
+
+/** Routes in the form of the OpenAPI document. */
+function registered(): string[] {
+  const written = gateway.routes.map(({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`);
+  return [...new Set(written)];
+}
+
+describe('every route of both planes', () => {
+  it('is served to exactly the callers of docs/access-by-role.md', async () => {
+    const own = await statusesOfOwnCalls();
+    const engine = await statusesOfEngineCalls();
+    for (const [route, statuses] of [...own, ...engine])
+      expect(statuses[0], `${route} without a credential`).toBe(statuses[1]);
+    const sections = [
+      INTRODUCTION,
+      `## Calls of the gateway\n\n${tableOf(own)}\n`,
+      `## Calls of Pinot\n\nEach row is a line of \`src/pinot/call-list.ts\`; \`*\` is any part of a path. Lists of tables contain the tables that the caller may see.\n\n${tableOf(engine)}\n`,
+    ];
+    await expect(sections.join('\n')).toMatchFileSnapshot(PAGE);
+  });
+
+  it('is in the table, answers 405 to other methods, or forwards to Pinot', async () => {
+    const objects = { role: 'r', policy: 'p', spare: 's', token: 't', requestId: 'i' };
+    const known = new Set(ownCalls(objects, 0).map(({ route }) => route));
+    const others = registered().filter((route) => !known.has(route));
+    expect(registered().length).toBeGreaterThan(known.size);
+    const anonymous = callers[0] as Caller;
+    for (const route of others) {
+      const [method = '', url = ''] = route.split(' ');
+      if (method === 'HEAD' || url === '/*' || ['TRACE', 'CONNECT'].includes(method)) continue;
+      const wildcard = url === '/api/v1/*' || url === '/docs/*';
+      const { status } = await gateway.send(
+        anonymous,
+        method,
+        url.replaceAll(/\{\w+\}/g, 'x').replace('*', 'no-such-path'),
+      );
+      expect(status, `${route} is not in the table`).toBe(wildcard ? 404 : 405);
+    }
+  });
+
+  it('answers HEAD like GET, or with 405', async () => {
+    const anonymous = callers[0] as Caller;
+    for (const route of registered().filter((one) => one.startsWith('GET ') && !one.includes('*'))) {
+      const url = (route.split(' ')[1] ?? '').replaceAll(/\{\w+\}/g, 'x');
+      const [get, head] = await Promise.all(['GET', 'HEAD'].map((method) => gateway.send(anonymous, method, url)));
+      expect([405, get?.status], route).toContain(head?.status);
+    }
+  });
+});

@@ -1,0 +1,28 @@
+// Runs the tests that a page of the documentation names in backticks, and those of the folders given: `node tools/dev/suite.ts SECURITY.md test/security`.
+// The page is the list of the suite: what it claims is what runs. UPDATE=1 writes the pages that the tests compare.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Paths of test files that a page names; a path may have `*`. */
+export function testsOf(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8');
+  const named = [...text.matchAll(/`(test\/[^\s`]+\.test\.ts)`/g)].map(([, path]) => path as string);
+  return [...new Set(named.flatMap((path) => globSync(path, { cwd: root })))].toSorted();
+}
+
+async function main([page, ...folders]: readonly string[]): Promise<number> {
+  if (page === undefined) throw new Error('usage: node tools/dev/suite.ts PAGE [FOLDER…]');
+  const inFolders = folders.flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }));
+  const files = [...new Set([...testsOf(page), ...inFolders])].toSorted();
+  process.stdout.write(`${files.length} test files of ${page}\n`);
+  const update = process.env['UPDATE'] === '1' ? ['-u'] : [];
+  const child = spawn(join(root, 'node_modules/.bin/vitest'), ['run', ...update, ...files], { cwd: root, stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
+
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2));
