@@ -114,7 +114,7 @@ describe.skipIf(!hasJq)('backup and restore', () => {
   });
 
   it('names the user who restored as the author', async () => {
-    const [analysts] = (await items()).filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'analysts');
+    const analysts = (await items()).find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'analysts');
     expect(analysts?.metadata.annotations?.['olapwarden.io/created-by']).toContain('ada');
   });
 });
