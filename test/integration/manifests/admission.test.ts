@@ -599,6 +599,34 @@ describe('the last administrator', () => {
     expect((await kubectl(alice, ...annotate)).code).toBe(0);
     expect(await kubectl(alice, ...removal)).toMatchObject({ code: 0, stderr: '' });
   });
+
+  it('is not an expired subject, once the operator has counted', async () => {
+    const expired = ['x', 'y', 'z'].map((name) => ({ ...ada, name, expiresAt: '2020-01-01T00:00:00Z' }));
+    await admitted(alice, admin('former', ...expired));
+    await admitted(alice, admin('mixed', ada, ...expired));
+    await admitted(alice, admin('stays', { ...ada, name: 'grace' }));
+    await count(2);
+    const removal = (name: string) =>
+      kubectl(alice, 'delete', 'roleassignments.olapwarden.io', name, '--dry-run=server');
+    const counted = async (name: string, subjectCount: number, observedGeneration: number): Promise<void> => {
+      const patch = JSON.stringify({ status: { subjectCount, observedGeneration } });
+      const where = ['-n', namespace, 'patch', 'roleassignments.olapwarden.io', name];
+      await api.mustKubectl([...where, '--subresource=status', '--type=merge', '-p', patch]);
+    };
+    // A count of earlier subjects is not used.
+    await counted('former', 0, 0);
+    await counted('mixed', 0, 0);
+    for (const name of ['former', 'mixed']) expect((await removal(name)).stderr, name).toContain(refusal);
+    await counted('former', 0, 1);
+    await counted('mixed', 1, 1);
+    for (const name of ['former', 'mixed']) expect((await removal(name)).stderr, name).toBe('');
+    await count(1);
+    await eventually(
+      () => removal('mixed'),
+      ({ stderr }) => stderr.includes(refusal),
+    );
+    expect((await removal('former')).stderr).toBe('');
+  });
 });
 
 // Last, because it deletes the namespace of the rules.
