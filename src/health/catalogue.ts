@@ -25,6 +25,7 @@ import { segmentRetention } from './checks/segment-retention.ts';
 import { segmentSize } from './checks/segment-size.ts';
 import { segmentSkewHealth } from './checks/segment-skew-health.ts';
 import { segmentsTimePartition } from './checks/segments-time-partition.ts';
+import { segmentsWithoutOnlineReplica } from './checks/segments-without-online-replica.ts';
 import { tableColumnCount } from './checks/table-column-count.ts';
 import { tableSegmentAssignment } from './checks/table-segment-assignment.ts';
 import { tableSegmentsReload } from './checks/table-segments-reload.ts';
@@ -69,6 +70,7 @@ export const CATALOGUE: readonly CheckDefinition[] = [
   brokerResource,
   queryHealth,
   segmentsTimePartition,
+  segmentsWithoutOnlineReplica,
 ];
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));

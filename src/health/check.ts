@@ -56,8 +56,10 @@ export interface CheckOutcome {
   readonly message: string;
   /** The exact count, even if `findings` was cut. */
   readonly findingCount: number;
-  /** At most MAX_FINDINGS, in the order in which they were found. */
+  /** At most MAX_FINDINGS: faults first, the worst ones first, then in the order in which they were found. */
   readonly findings: readonly Finding[];
+  /** The findings after those, so that both are at most MAX_INDEXED_FINDINGS. */
+  readonly moreFindings?: readonly Finding[];
   /** True if the check fails only because data that it needs could not be read. */
   readonly couldNotEvaluate: boolean;
 }
@@ -93,3 +95,6 @@ export const PREBUILT_SNAPSHOT_PROPERTY = 'pinot.upsert.prebuilt.snapshot.enable
 
 /** The highest value of `spec.maxFindings`. */
 export const MAX_FINDINGS = 200;
+
+/** Findings of a check that a run keeps, for the index by table and instance: 10,000 take about 5 MB. */
+export const MAX_INDEXED_FINDINGS = 10_000;

@@ -134,6 +134,20 @@ export interface ViewDifference {
   /** True if the table has no external view. */
   readonly viewMissing: boolean;
   readonly segments: Sample;
+  /** Those of the segments that no server has in the state ONLINE or CONSUMING. */
+  readonly unserved: Sample;
+  /** The replicas that differ, by server and state; the groups with the most segments, largest first. */
+  readonly replicas: readonly ReplicaFault[];
+  /** Number of groups that are not in `replicas`. */
+  readonly moreReplicaGroups: number;
+}
+
+/** Replicas on one server that are in the same state in the external view, and should be in another one. */
+export interface ReplicaFault {
+  readonly server: string;
+  /** The state in the external view; `missing`: none; `unexpected`: the ideal state has no such replica. */
+  readonly state: string;
+  readonly segments: Sample;
 }
 
 /** Summary of the segment metadata in ZooKeeper, over completed segments. */

@@ -10,6 +10,7 @@ import {
   type SizeSummary,
   type TableConfig,
   type TableSnapshot,
+  type ViewDifference,
 } from '../../src/health/snapshot.ts';
 
 /** Builders of snapshots without faults: a test sets only the parts that it needs. */
@@ -99,6 +100,15 @@ export function sizes(small: number, measured: number, more: Partial<SizeSummary
   return { small: { count: small, names: [] }, measured, bytes: new Map(), incomplete: undefined, ...more };
 }
 
+/** @param segments number of segments that differ */
+export function viewDifference(segments = 0, more: Partial<ViewDifference> = {}): ViewDifference {
+  const sample = { count: segments, names: segments === 0 ? [] : ['t_0'] };
+  const replicas =
+    segments === 0 || more.viewMissing === true ? [] : [{ server: 'Server_a_8098', state: 'ERROR', segments: sample }];
+  const unserved = more.viewMissing === true ? sample : { count: 0, names: [] };
+  return { viewMissing: false, segments: sample, unserved, replicas, moreReplicaGroups: 0, ...more };
+}
+
 type TableParts = Omit<Partial<TableSnapshot>, 'config'> & { config?: Partial<TableConfig> };
 
 /** @param name with type suffix */
@@ -116,7 +126,7 @@ export function table(name: string, { config, ...more }: TableParts = {}): Table
     }),
     enabled: true,
     assignment: readOk(assignment({})),
-    difference: readOk({ viewMissing: false, segments: { count: 0, names: [] } }),
+    difference: readOk(viewDifference()),
     segments: readOk(segmentSummary()),
     size: readOk(sizes(0, 0)),
     reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [] }),

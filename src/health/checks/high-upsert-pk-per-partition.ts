@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { rounded } from '../numbers.ts';
 import { counted, entityFinding, Findings, have } from './shared/findings.ts';
 import { NO_KEYED_TABLES, visitPrimaryKeys } from './shared/primary-keys.ts';
 
@@ -19,13 +20,13 @@ export const highUpsertPkPerPartition = defineCheck({
         for (const [server, count] of servers) {
           if (count <= maxPrimaryKeys) continue;
           const message = `partition ${partition} of \`${table.name}\` has ${counted(count, 'primary key')} on the server`;
-          findings.add(entityFinding('server', server, message, String(count), `at most ${maxPrimaryKeys}`));
+          findings.add(entityFinding('server', server, message, rounded(count), `at most ${rounded(maxPrimaryKeys)}`));
         }
       }
     });
     return findings.outcome({
-      pass: `no partition on a server has more than ${maxPrimaryKeys} primary keys${note}`,
-      fail: (count) => have(count, 'partition', `more than ${maxPrimaryKeys} primary keys on a server${note}`),
+      pass: `no partition on a server has more than ${rounded(maxPrimaryKeys)} primary keys${note}`,
+      fail: (count) => have(count, 'partition', `more than ${rounded(maxPrimaryKeys)} primary keys on a server${note}`),
       notApplicable: NO_KEYED_TABLES,
     });
   },

@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { rounded } from '../numbers.ts';
 import { counted, entityFinding, Findings, have } from './shared/findings.ts';
 import { addKeysByServer, NO_KEYED_TABLES, visitPrimaryKeys } from './shared/primary-keys.ts';
 
@@ -21,11 +22,11 @@ export const highUpsertPrimaryKeys = defineCheck({
     for (const [server, count] of totals) {
       if (count <= maxPrimaryKeys) continue;
       const message = `the server has ${counted(count, 'primary key')} over all tables`;
-      findings.add(entityFinding('server', server, message, String(count), `at most ${maxPrimaryKeys}`));
+      findings.add(entityFinding('server', server, message, rounded(count), `at most ${rounded(maxPrimaryKeys)}`));
     }
     return findings.outcome({
-      pass: `no server has more than ${maxPrimaryKeys} primary keys${note}`,
-      fail: (count) => have(count, 'server', `more than ${maxPrimaryKeys} primary keys${note}`),
+      pass: `no server has more than ${rounded(maxPrimaryKeys)} primary keys${note}`,
+      fail: (count) => have(count, 'server', `more than ${rounded(maxPrimaryKeys)} primary keys${note}`),
       notApplicable: NO_KEYED_TABLES,
     });
   },

@@ -1,5 +1,7 @@
 import { defineCheck } from '../check.ts';
-import { counted, enabledTables, examples, Findings, have, tableFinding } from './shared/findings.ts';
+import type { ReplicaFault, TableSnapshot, ViewDifference } from '../snapshot.ts';
+import { counted, enabledTables, examples, Findings, have, tableFinding, withSeverity } from './shared/findings.ts';
+import { unservedMessage } from './shared/unserved-segments.ts';
 
 export const idealStateEvMismatch = defineCheck({
   name: 'IDEAL_STATE_EV_MISMATCH_CHECK',
@@ -13,21 +15,59 @@ export const idealStateEvMismatch = defineCheck({
   needs: ['tables', 'enabled', 'assignment', 'externalView'],
   evaluate({ snapshot }) {
     const findings = new Findings();
+    let tables = 0;
+    let unserved = 0;
     for (const table of enabledTables(snapshot, findings)) {
       findings.examined();
       const difference = findings.value(table.difference, 'table', table.name, 'its ideal state and external view');
       if (difference === undefined || difference.segments.count === 0) continue;
-      const { segments, viewMissing } = difference;
-      const observed = counted(segments.count, 'segment');
-      const message = viewMissing
-        ? `the table has no external view, so none of its ${observed} is served`
-        : `${have(segments.count, 'segment', 'a different state in the external view than in the ideal state')}${examples(segments)}`;
-      findings.add(tableFinding(table, message, observed, '0 segments'));
+      tables += 1;
+      unserved += difference.unserved.count;
+      addFindings(table, difference, findings);
     }
+    const note = unserved === 0 ? '' : `; ${have(unserved, 'segment', 'no online replica')}`;
     return findings.outcome({
       pass: 'the external view of every enabled table equals its ideal state',
-      fail: (count) => have(count, 'table', 'segments whose external view differs from the ideal state'),
+      fail: () => `${have(tables, 'table', 'segments whose external view differs from the ideal state')}${note}`,
       notApplicable: 'not applicable: the cluster has no enabled table',
     });
   },
 });
+
+/** First the segments without an online replica, which cannot be queried; then the replicas by server and state. */
+function addFindings(table: TableSnapshot, difference: ViewDifference, findings: Findings): void {
+  const { unserved, replicas, moreReplicaGroups, viewMissing } = difference;
+  if (unserved.count > 0) {
+    const observed = counted(unserved.count, 'segment');
+    const finding = tableFinding(table, unservedMessage(difference), observed, '0 segments');
+    findings.add(withSeverity('critical', finding));
+  }
+  if (viewMissing) return;
+  for (const replica of replicas) {
+    const observed = `${counted(replica.segments.count, 'segment')} ${stateText(replica)}`;
+    findings.add(withSeverity('warning', tableFinding(table, replicaMessage(replica), observed, '0 segments')));
+  }
+  if (moreReplicaGroups > 0) {
+    const groups = counted(moreReplicaGroups, 'more group');
+    const message = `${groups} of segments by server and state differ from the ideal state`;
+    findings.add(withSeverity('warning', tableFinding(table, message, groups, '0 segments')));
+  }
+}
+
+function stateText({ state }: ReplicaFault): string {
+  return state === 'unexpected' ? 'not in the ideal state' : state;
+}
+
+function replicaMessage({ server, state, segments }: ReplicaFault): string {
+  const subject = counted(segments.count, 'segment');
+  const verb = segments.count === 1 ? 'is' : 'are';
+  const names = examples(segments);
+  switch (state) {
+    case 'missing':
+      return `${subject} on \`${server}\` ${verb} missing from the external view${names}`;
+    case 'unexpected':
+      return `${subject} ${verb} on \`${server}\`, which the ideal state does not have for ${segments.count === 1 ? 'it' : 'them'}${names}`;
+    default:
+      return `${subject} on \`${server}\` ${verb} in the state ${state}${names}`;
+  }
+}

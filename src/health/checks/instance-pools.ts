@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { rounded } from '../numbers.ts';
 import { counted, entityFinding, Findings, instancesOf, notApplicable } from './shared/findings.ts';
 
 export const instancePools = defineCheck({
@@ -16,7 +17,7 @@ export const instancePools = defineCheck({
     const servers = (instances ?? []).filter(({ type }) => type === 'server');
     if (instances !== undefined && servers.length <= limit) {
       const found = counted(servers.length, 'server');
-      return notApplicable(`not applicable: the cluster has ${found}; pools are required above ${limit}`);
+      return notApplicable(`not applicable: the cluster has ${found}; pools are required above ${rounded(limit)}`);
     }
     for (const server of servers) {
       findings.examined();

@@ -1,5 +1,6 @@
 import { defineCheck, type Thresholds } from '../check.ts';
 import type { ClusterSnapshot, TableSnapshot } from '../snapshot.ts';
+import { rounded } from '../numbers.ts';
 import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
 
 const THRESHOLD_PROPERTY = 'controller.replication.threshold';
@@ -28,8 +29,8 @@ export const replication = defineCheck({
       examineTable(table, minReplication, findings);
     }
     return findings.outcome({
-      pass: `every table has a replication of at least ${minReplication}`,
-      fail: (count) => have(count, 'table', `a replication below ${minReplication}`),
+      pass: `every table has a replication of at least ${rounded(minReplication)}`,
+      fail: (count) => have(count, 'table', `a replication below ${rounded(minReplication)}`),
       notApplicable: 'not applicable: the cluster has no table',
     });
   },
@@ -40,9 +41,11 @@ function examineTable(table: TableSnapshot, minimum: number, findings: Findings)
   const factor = Number(configured);
   if (Number.isNaN(factor) || configured === '') {
     const message = `the replication ${configured === undefined ? 'is not set' : `is \`${configured}\``}`;
-    findings.add(tableFinding(table, message, configured ?? 'not set', `at least ${minimum}`));
+    findings.add(tableFinding(table, message, configured ?? 'not set', `at least ${rounded(minimum)}`));
   } else if (factor < minimum) {
-    findings.add(tableFinding(table, `the replication is ${factor}`, String(factor), `at least ${minimum}`));
+    findings.add(
+      tableFinding(table, `the replication is ${rounded(factor)}`, rounded(factor), `at least ${rounded(minimum)}`),
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { rounded } from '../numbers.ts';
 import { counted, enabledTables, Findings, have, tableFinding } from './shared/findings.ts';
 
 export const segmentCount = defineCheck({
@@ -17,11 +18,11 @@ export const segmentCount = defineCheck({
       const assignment = findings.value(table.assignment, 'table', table.name, 'its ideal state');
       if (assignment === undefined || assignment.segments <= maxSegments) continue;
       const observed = counted(assignment.segments, 'segment');
-      findings.add(tableFinding(table, `the table has ${observed}`, observed, `at most ${maxSegments}`));
+      findings.add(tableFinding(table, `the table has ${observed}`, observed, `at most ${rounded(maxSegments)}`));
     }
     return findings.outcome({
-      pass: `no table has more than ${maxSegments} segments`,
-      fail: (count) => have(count, 'table', `more than ${maxSegments} segments`),
+      pass: `no table has more than ${rounded(maxSegments)} segments`,
+      fail: (count) => have(count, 'table', `more than ${rounded(maxSegments)} segments`),
       notApplicable: 'not applicable: the cluster has no enabled table',
     });
   },

@@ -1,6 +1,7 @@
 import { defineCheck } from '../check.ts';
 import type { SizeSummary, TableSnapshot } from '../snapshot.ts';
-import { enabledTables, examples, Findings, have, rounded, tableFinding } from './shared/findings.ts';
+import { rounded } from '../numbers.ts';
+import { enabledTables, examples, Findings, have, tableFinding } from './shared/findings.ts';
 
 const DEFAULT_THRESHOLDS = { minSizeMB: 5, maxSmallFraction: 0.25 };
 
@@ -22,7 +23,7 @@ export const segmentSize = defineCheck({
     }
     const { minSizeMB, maxSmallFraction } = thresholds;
     return findings.outcome({
-      pass: `no table has more than ${rounded(maxSmallFraction * 100)} % of its segments below ${minSizeMB} MB`,
+      pass: `no table has more than ${rounded(maxSmallFraction * 100)} % of its segments below ${rounded(minSizeMB)} MB`,
       fail: (count) => have(count, 'table', 'too many small segments'),
       notApplicable: 'not applicable: no enabled table has a completed segment',
     });
@@ -51,9 +52,9 @@ function examineTable(
     }
     return;
   }
-  const observed = `${size.small.count} of ${size.measured} (${rounded((100 * size.small.count) / size.measured)} %)`;
+  const observed = `${rounded(size.small.count)} of ${rounded(size.measured)} (${rounded((100 * size.small.count) / size.measured)} %)`;
   const note = size.incomplete === undefined ? '' : `; ${size.incomplete}`;
-  const message = `${observed} completed segments are smaller than ${minSizeMB} MB${examples(size.small)}${note}`;
-  const expected = `at most ${rounded(maxSmallFraction * 100)} % below ${minSizeMB} MB`;
+  const message = `${observed} completed segments are smaller than ${rounded(minSizeMB)} MB${examples(size.small)}${note}`;
+  const expected = `at most ${rounded(maxSmallFraction * 100)} % below ${rounded(minSizeMB)} MB`;
   findings.add(tableFinding(table, message, observed, expected));
 }

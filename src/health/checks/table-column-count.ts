@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { rounded } from '../numbers.ts';
 import { counted, entityFinding, Findings, have } from './shared/findings.ts';
 
 export const tableColumnCount = defineCheck({
@@ -17,11 +18,13 @@ export const tableColumnCount = defineCheck({
       findings.examined();
       if (columns <= maxColumns) continue;
       const observed = counted(columns, 'column');
-      findings.add(entityFinding('schema', name, `the schema has ${observed}`, observed, `at most ${maxColumns}`));
+      findings.add(
+        entityFinding('schema', name, `the schema has ${observed}`, observed, `at most ${rounded(maxColumns)}`),
+      );
     }
     return findings.outcome({
-      pass: `no schema has more than ${maxColumns} columns`,
-      fail: (count) => have(count, 'schema', `more than ${maxColumns} columns`),
+      pass: `no schema has more than ${rounded(maxColumns)} columns`,
+      fail: (count) => have(count, 'schema', `more than ${rounded(maxColumns)} columns`),
       notApplicable: 'not applicable: the cluster has no schema',
     });
   },

@@ -1,5 +1,6 @@
 import { defineCheck } from '../check.ts';
 import type { Assignment, ClusterSnapshot, InstancePartitions, TableSnapshot } from '../snapshot.ts';
+import { rounded } from '../numbers.ts';
 import { counted, enabledTables, Findings, have, tableFinding } from './shared/findings.ts';
 
 export const upsertTableSegmentAssignment = defineCheck({
@@ -73,7 +74,7 @@ function groupFault(groups: InstancePartitions, servers: readonly string[]): str
   }
   for (const [group, members] of membersByGroup) {
     const hosting = servers.filter((server) => members.has(server));
-    if (hosting.length > 1) return `the segments of replica group ${group} are on ${hosting.length} servers`;
+    if (hosting.length > 1) return `the segments of replica group ${group} are on ${rounded(hosting.length)} servers`;
   }
   const outside = servers.find((server) => [...membersByGroup.values()].every((members) => !members.has(server)));
   return outside && `\`${outside}\` hosts its segments but is in no replica group of the table`;

@@ -1,8 +1,10 @@
 import { tableNameOf } from '../../pinot/table-name.ts';
 import type { Engine } from '../../pinot/types.ts';
 import type { Assignment, PrimaryKeys, QueryOutcome, RebalanceSummary, ReloadSummary } from '../snapshot.ts';
+import { rounded } from '../numbers.ts';
 import type { ClusterCalls } from './cluster.ts';
 import { HangingError } from './endpoint-guards.ts';
+import { exceptionText } from './exception-text.ts';
 import { objectOf, type SchemaEntry, type TableEntry } from './configs.ts';
 import { tokenIs, tokenText, type JsonVisitor } from './json-scanner.ts';
 import { partitionOf, sampleOf } from './layout.ts';
@@ -95,7 +97,7 @@ export class TableCalls {
     if (completed === 0) return { needed: sampleOf([]), unit: 'segment', silent: [] };
     if (completed > MAX_SEGMENTS_BY_METADATA) {
       throw new Error(
-        `this engine version reports it only in the metadata of each segment, which is read for at most ${MAX_SEGMENTS_BY_METADATA} segments; the table has ${completed}`,
+        `this engine version reports it only in the metadata of each segment, which is read for at most ${rounded(MAX_SEGMENTS_BY_METADATA)} segments; the table has ${rounded(completed)}`,
       );
     }
     const path = `/segments/${encodeURIComponent(table.name)}/metadata?columns=*`;
@@ -103,7 +105,9 @@ export class TableCalls {
     const call = this.#fanOut('segments_metadata', path, PRIORITY.reload);
     const visitor = await this.#reader.stream(call, () => new IndexVisitor(expected));
     if (visitor.segments < completed) {
-      throw new Error(`the servers returned the metadata of ${visitor.segments} of ${completed} segments`);
+      throw new Error(
+        `the servers returned the metadata of ${rounded(visitor.segments)} of ${rounded(completed)} segments`,
+      );
     }
     if (visitor.unreported.length > 0) {
       throw new Error(`this engine version does not report whether segments have ${visitor.unreported.join(', ')}`);
@@ -233,7 +237,7 @@ function exceptionIn(answer: Readonly<Record<string, unknown>>): string | undefi
   if (!Array.isArray(exceptions)) return 'the response has no `exceptions`';
   if (exceptions.length === 0) return undefined;
   const { errorCode, message } = objectOf(exceptions[0]);
-  const text = typeof message === 'string' ? message.split('\n')[0]?.slice(0, 300) : '';
+  const text = typeof message === 'string' ? exceptionText(message) : '';
   const hint = errorCode === TABLE_NOT_FOUND ? ' (the broker does not know the table)' : '';
   return `error ${String(errorCode)}${text === '' ? '' : `: ${text}`}${hint}`;
 }

@@ -46,15 +46,6 @@ export class Layout {
     return this.placements.all[this.#placementOf[segment] as number] as Placement;
   }
 
-  /** Names of the segments that have a replica in the ideal state. */
-  expected(): string[] {
-    const names: string[] = [];
-    for (let segment = 0; segment < this.size; segment += 1) {
-      if (this.placed(segment).weight !== 0) names.push(this.segments.name(segment));
-    }
-    return names;
-  }
-
   /** Converts amounts by placement to amounts by server. */
   byServer(amountByPlacement: ArrayLike<number>): Map<string, number> {
     const result = new Map<string, number>();

@@ -6,14 +6,22 @@ const ONLINE = Buffer.from('ONLINE');
 const CONSUMING = Buffer.from('CONSUMING');
 /** The id of `ONLINE`, the state of nearly all replicas; other states have ids from 1. */
 const ONLINE_STATE = 0;
+/** The id of `OFFLINE` in weights only: it is not in a placement's states. */
+const OFFLINE_STATE = 1023;
 const LOW_BITS = 2 ** 16;
 
 /** The servers of a segment's replicas. */
 export interface Placement {
-  /** Ids of the servers in `Names`. */
+  /** Ids of the servers in `Names`, without those whose replica is OFFLINE. */
   readonly servers: readonly number[];
+  /** The state of each of the servers; see `Placements.stateName`. */
+  readonly states: readonly number[];
+  /** Ids of the servers whose replica is OFFLINE. */
+  readonly offline: readonly number[];
   /** A sum over the replicas: equal for the same servers in the same states, in any order. */
   readonly weight: number;
+  /** Whether a replica is ONLINE. */
+  readonly online: boolean;
   readonly consuming: boolean;
 }
 
@@ -36,7 +44,10 @@ export class Placements {
   readonly #byObject: number[] = [];
   readonly #weights: number[][] = [];
   #servers: number[] = [];
+  #states: number[] = [];
+  #offline: number[] = [];
   #weight = 0;
+  #offlineWeight = 0;
   #consuming = false;
   #server = 0;
 
@@ -60,7 +71,10 @@ export class Placements {
   /** Starts an object whose members come in several calls. */
   begin(): void {
     this.#servers = [];
+    this.#states = [];
+    this.#offline = [];
     this.#weight = 0;
+    this.#offlineWeight = 0;
     this.#consuming = false;
   }
 
@@ -79,22 +93,40 @@ export class Placements {
     let state = ONLINE_STATE;
     if (!tokenIs(bytes, start, end, ONLINE)) {
       // OFFLINE in the ideal state is equal to absence from the external view.
-      if (tokenIs(bytes, start, end, OFFLINE)) return;
+      if (tokenIs(bytes, start, end, OFFLINE)) {
+        this.#offline.push(this.#server);
+        this.#offlineWeight += this.#replicaWeight(this.#server, OFFLINE_STATE);
+        return;
+      }
       if (tokenIs(bytes, start, end, CONSUMING)) this.#consuming = true;
       state = 1 + this.#names.states.intern(bytes, start, end);
     }
     this.#servers.push(this.#server);
+    this.#states.push(state);
     this.#weight += this.#replicaWeight(this.#server, state);
   }
 
   /** Ends the object and returns its placement. */
   end(): number {
-    const known = this.#byWeight.get(this.#weight);
+    const key = this.#weight + this.#offlineWeight;
+    const known = this.#byWeight.get(key);
     if (known !== undefined) return known;
     const id = this.all.length;
-    this.all.push({ servers: this.#servers, weight: this.#weight, consuming: this.#consuming });
-    this.#byWeight.set(this.#weight, id);
+    this.all.push({
+      servers: this.#servers,
+      states: this.#states,
+      offline: this.#offline,
+      weight: this.#weight,
+      online: this.#states.includes(ONLINE_STATE),
+      consuming: this.#consuming,
+    });
+    this.#byWeight.set(key, id);
     return id;
+  }
+
+  /** The name of a state of a placement. */
+  stateName(state: number): string {
+    return state === ONLINE_STATE ? 'ONLINE' : this.#names.states.name(state - 1);
   }
 
   /** A pseudo-random 42-bit number for a replica: sums over 2,000 replicas are exact, and two different sums are equal with probability 2⁻⁴². */

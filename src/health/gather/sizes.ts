@@ -1,4 +1,5 @@
 import type { SegmentSummary, SizeSummary } from '../snapshot.ts';
+import { rounded } from '../numbers.ts';
 import { tokenIs, tokenNumber, type JsonVisitor } from './json-scanner.ts';
 import { sampleOf, type Layout } from './layout.ts';
 import type { Call } from './call.ts';
@@ -108,7 +109,10 @@ class SizeVisitor implements JsonVisitor {
       },
       measured: this.#measured,
       bytes: this.#layout.byServer(this.#bytes),
-      incomplete: missing <= 0 ? undefined : `no server reported the size of ${missing} of ${completed} segments`,
+      incomplete:
+        missing <= 0
+          ? undefined
+          : `no server reported the size of ${rounded(missing)} of ${rounded(completed)} segments`,
     };
   }
 }

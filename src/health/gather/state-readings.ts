@@ -1,4 +1,5 @@
 import { JsonScanner } from './json-scanner.ts';
+import { Differences } from './differences.ts';
 import { Layout } from './layout.ts';
 import type { PieceConsumer } from './pieces.ts';
 import { ExternalViewVisitor, IdealStateVisitor } from './state-visitors.ts';
@@ -35,10 +36,17 @@ export class IdealStateReading implements PieceConsumer<Layout> {
 }
 
 export interface ViewComparison {
-  /** Names of all segments that differ. */
-  readonly names: string[];
+  /** All segments that differ. */
+  readonly differences: Differences;
   /** True if there is no external view. */
   readonly missing: boolean;
+}
+
+/** The comparison for a table that has no external view. */
+export function withoutView(layout: Layout): ViewComparison {
+  const differences = new Differences(layout, layout.placements);
+  differences.addMissing(new Set());
+  return { differences, missing: true };
 }
 
 /**
@@ -64,9 +72,11 @@ export class ExternalViewReading implements PieceConsumer<ViewComparison> {
   }
 
   end(): ViewComparison {
-    if (this.#scanner === undefined && this.#chunk === this.#layout.raw.length) return { names: [], missing: false };
+    if (this.#scanner === undefined && this.#chunk === this.#layout.raw.length) {
+      return { differences: new Differences(this.#layout, this.#layout.placements), missing: false };
+    }
     this.#scanning().end();
-    return { names: this.#visitor.differing(), missing: !this.#visitor.found };
+    return { differences: this.#visitor.differences(), missing: !this.#visitor.found };
   }
 
   /** Whether the document continues with these bytes; if so, advances the position. */

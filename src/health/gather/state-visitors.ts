@@ -1,4 +1,5 @@
 import { tokenIs, tokenText, type JsonVisitor } from './json-scanner.ts';
+import { Differences } from './differences.ts';
 import type { Layout } from './layout.ts';
 import { Placements } from './placements.ts';
 
@@ -94,7 +95,7 @@ export class ExternalViewVisitor extends StateVisitor {
   readonly #layout: Layout;
   readonly #viewPlacements: Placements;
   readonly #seen = new Set<number>();
-  readonly #differing: string[] = [];
+  readonly #differences: Differences;
   #segment = ABSENT;
   #unknown = '';
 
@@ -104,6 +105,7 @@ export class ExternalViewVisitor extends StateVisitor {
     super(type, placements);
     this.#layout = layout;
     this.#viewPlacements = placements;
+    this.#differences = new Differences(layout, placements);
   }
 
   protected override segment(bytes: Buffer, start: number, end: number): void {
@@ -115,22 +117,19 @@ export class ExternalViewVisitor extends StateVisitor {
     const weight = this.#viewPlacements.all[placement]?.weight;
     if (this.#segment === ABSENT) {
       // Removed from the ideal state. It differs as long as a replica is still served.
-      if (weight !== 0) this.#differing.push(this.#unknown);
+      if (weight !== 0) this.#differences.add(this.#unknown, ABSENT, placement);
       return;
     }
     this.#seen.add(this.#segment);
     if (weight !== this.#layout.placed(this.#segment).weight) {
-      this.#differing.push(this.#layout.segments.name(this.#segment));
+      const ideal = this.#layout.placementOf(this.#segment);
+      this.#differences.add(this.#layout.segments.name(this.#segment), ideal, placement);
     }
   }
 
-  /** Names of all segments that differ. */
-  differing(): string[] {
-    const layout = this.#layout;
-    const missing: string[] = [];
-    for (let segment = 0; segment < layout.size; segment += 1) {
-      if (layout.placed(segment).weight !== 0 && !this.#seen.has(segment)) missing.push(layout.segments.name(segment));
-    }
-    return [...this.#differing, ...missing];
+  /** All segments that differ; call it once, at the end. */
+  differences(): Differences {
+    this.#differences.addMissing(this.#seen);
+    return this.#differences;
   }
 }

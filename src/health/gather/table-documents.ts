@@ -1,5 +1,6 @@
 import type { Need } from '../check.ts';
 import type { GatherRequest } from '../run.ts';
+import { rounded } from '../numbers.ts';
 import {
   NOT_READ,
   readOk,
@@ -15,13 +16,13 @@ import {
 } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
 import type { TableEntry } from './configs.ts';
-import { sampleOf, type Layout } from './layout.ts';
+import type { Layout } from './layout.ts';
 import { StatusError, type Call } from './call.ts';
 import { Layouts } from './layouts.ts';
 import type { Reader } from './reader.ts';
 import { SegmentMetadataVisitor, type MetadataShape } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
-import { ExternalViewReading, IdealStateReading, type ViewComparison } from './state-readings.ts';
+import { ExternalViewReading, IdealStateReading, withoutView, type ViewComparison } from './state-readings.ts';
 
 const DOCUMENT_TIMEOUT_MS = 20_000;
 /** The controller requests the sizes from the servers and waits up to 30 s by default. */
@@ -115,8 +116,9 @@ export class TableDocuments {
       state.difference = view;
       return;
     }
-    state.differing = new Set(view.value.names);
-    state.difference = readOk({ viewMissing: view.value.missing, segments: sampleOf(view.value.names) });
+    const { differences, missing } = view.value;
+    state.differing = new Set(differences.names);
+    state.difference = readOk(differences.summary(missing));
   }
 
   /** Reads both states again. Only segments that differ in both reads remain. */
@@ -129,8 +131,7 @@ export class TableDocuments {
       state.difference = again;
       return;
     }
-    const persistent = again.value.names.filter((name) => state.differing.has(name));
-    state.difference = readOk({ viewMissing: again.value.missing, segments: sampleOf(persistent) });
+    state.difference = readOk(again.value.differences.summary(again.value.missing, state.differing));
   }
 
   /** Frees what is kept of a table until its documents are read. */
@@ -162,7 +163,7 @@ export class TableDocuments {
     } catch (error) {
       // The response of some engine versions for a table without an external view.
       if (!(error instanceof StatusError && error.status === 404)) throw error;
-      return { names: layout.expected(), missing: true };
+      return withoutView(layout);
     }
   }
 
@@ -227,5 +228,5 @@ export class TableDocuments {
 function plausible(summary: SegmentSummary, { segments, consumingSegments }: Assignment): SegmentSummary {
   const expected = segments - consumingSegments;
   if (summary.completed > 0 || expected === 0) return summary;
-  throw new Error(`the response has no metadata of completed segments, but the ideal state has ${expected}`);
+  throw new Error(`the response has no metadata of completed segments, but the ideal state has ${rounded(expected)}`);
 }

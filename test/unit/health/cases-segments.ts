@@ -1,9 +1,9 @@
 import { readFailed, readOk } from '../../../src/health/snapshot.ts';
-import { assignment, segmentSummary, sizes, snapshot, table } from '../../builders/snapshot.ts';
+import { assignment, segmentSummary, sizes, snapshot, table, viewDifference } from '../../builders/snapshot.ts';
 import { cases } from './check-cases.ts';
 
-const difference = (count: number, viewMissing = false) =>
-  readOk({ viewMissing, segments: { count, names: count === 0 ? [] : ['t_0'] } });
+const difference = (count: number, viewMissing = false) => readOk(viewDifference(count, { viewMissing }));
+const sample = (count: number, name: string) => ({ count, names: [name] });
 
 cases('IDEAL_STATE_EV_MISMATCH_CHECK', [
   { name: 'no difference', snapshot: snapshot([table('t_OFFLINE', { difference: difference(0) })]) },
@@ -11,7 +11,31 @@ cases('IDEAL_STATE_EV_MISMATCH_CHECK', [
     name: 'one segment that differs',
     snapshot: snapshot([table('t_OFFLINE', { difference: difference(1) })]),
     entities: ['t_OFFLINE'],
-    finding: '1 segment has a different state',
+    finding: '1 segment on `Server_a_8098` is in the state ERROR (`t_0`)',
+  },
+  {
+    name: 'segments without an online replica first, of all tables, then by server and state',
+    snapshot: snapshot([
+      table('a_OFFLINE', { difference: difference(1) }),
+      table('b_OFFLINE', {
+        difference: readOk(
+          viewDifference(1_300, {
+            unserved: sample(1_200, 's'),
+            replicas: [
+              { server: 'Server_a_8098', state: 'missing', segments: sample(1_300, 's') },
+              { server: 'Server_b_8098', state: 'OFFLINE', segments: sample(2, 'q') },
+              { server: 'Server_c_8098', state: 'unexpected', segments: sample(1, 'r') },
+            ],
+            moreReplicaGroups: 4,
+          }),
+        ),
+      }),
+    ]),
+    entities: ['b_OFFLINE', 'a_OFFLINE', 'b_OFFLINE', 'b_OFFLINE', 'b_OFFLINE', 'b_OFFLINE'],
+    severities: ['critical', 'warning', 'warning', 'warning', 'warning', 'warning'],
+    finding: '1,200 segments have no online replica',
+    message:
+      '2 tables have segments whose external view differs from the ideal state; 1,200 segments have no online replica',
   },
   {
     name: 'no external view and segments',
@@ -42,6 +66,34 @@ cases('IDEAL_STATE_EV_MISMATCH_CHECK', [
     entities: ['pinot'],
     couldNotEvaluate: true,
     finding: 'the controller is away',
+  },
+]);
+
+const unserved = (count: number) =>
+  snapshot([table('t_OFFLINE', { difference: readOk(viewDifference(9, { unserved: sample(count, 't_0') })) })]);
+
+cases('SEGMENTS_WITHOUT_ONLINE_REPLICA_CHECK', [
+  { name: 'other differences', snapshot: unserved(0) },
+  { name: 'one', snapshot: unserved(1), entities: ['t_OFFLINE'], finding: '1 segment has no online replica (`t_0`)' },
+  { name: 'as many as allowed', snapshot: unserved(2), thresholds: { maxSegments: 2 } },
+  { name: 'one more than allowed', snapshot: unserved(3), thresholds: { maxSegments: 2 }, entities: ['t_OFFLINE'] },
+  {
+    name: 'no external view',
+    snapshot: snapshot([table('t_OFFLINE', { difference: difference(4, true) })]),
+    entities: ['t_OFFLINE'],
+    finding: 'no external view',
+  },
+  {
+    name: 'a disabled table',
+    snapshot: snapshot([table('t_OFFLINE', { enabled: false, difference: difference(4, true) })]),
+    message: 'not applicable',
+  },
+  {
+    name: 'a view that could not be read',
+    snapshot: snapshot([table('t_OFFLINE', { difference: readFailed('timed out') })]),
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
+    finding: 'timed out',
   },
 ]);
 
@@ -83,7 +135,7 @@ const withSegments = (count: number, enabled = true) =>
 cases('SEGMENT_COUNT_CHECK', [
   { name: '49,999', snapshot: withSegments(49_999) },
   { name: '50,000', snapshot: withSegments(50_000) },
-  { name: '50,001', snapshot: withSegments(50_001), entities: ['t_OFFLINE'], finding: '50001' },
+  { name: '50,001', snapshot: withSegments(50_001), entities: ['t_OFFLINE'], finding: '50,001' },
   {
     name: '11 above a threshold of 10',
     snapshot: withSegments(11),

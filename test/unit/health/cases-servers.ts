@@ -66,7 +66,7 @@ const holding = (segments: number, consuming = 0, enabled = true) =>
 cases('HIGH_NUMBER_OF_SEGMENTS_CHECK', [
   { name: '9,999', snapshot: holding(9_999) },
   { name: '10,000', snapshot: holding(10_000) },
-  { name: '10,001', snapshot: holding(10_001), entities: [A], finding: '10001 segments' },
+  { name: '10,001', snapshot: holding(10_001), entities: [A], finding: '10,001 segments' },
   {
     name: '10,001 over two tables',
     snapshot: snapshot([
@@ -107,7 +107,7 @@ cases('HIGH_NUMBER_OF_DOCUMENTS_CHECK', [
     name: 'the one in a consuming segment',
     snapshot: documents(1_000_000_000, 1),
     entities: [A],
-    finding: '1000000001',
+    finding: '1,000,000,001',
   },
   {
     name: 'consuming rows that could not be read',

@@ -100,7 +100,7 @@ cases('HIGH_UPSERT_PK_PER_PARTITION_CHECK', [
 cases('HIGH_UPSERT_PRIMARY_KEYS_CHECK', [
   { name: '799,999,999', snapshot: keys([400_000_000, 399_999_999]) },
   { name: '800 million', snapshot: keys([400_000_000, 400_000_000]) },
-  { name: '800,000,001', snapshot: keys([400_000_000, 400_000_001]), entities: [A], finding: '800000001' },
+  { name: '800,000,001', snapshot: keys([400_000_000, 400_000_001]), entities: [A], finding: '800,000,001' },
   {
     name: 'over two tables',
     snapshot: snapshot(

@@ -11,6 +11,8 @@ export interface Case {
   readonly prebuiltSnapshotProperty?: string;
   /** Entities of the findings; none means PASS. */
   readonly entities?: readonly string[];
+  /** Severities of the findings; undefined for that of the check. */
+  readonly severities?: readonly (string | undefined)[];
   readonly couldNotEvaluate?: boolean;
   /** Part of the outcome's message. */
   readonly message?: string;

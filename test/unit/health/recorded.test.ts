@@ -96,13 +96,20 @@ describe('a recorded cluster of 1.5.1', () => {
       clock: systemClock,
     });
     // up: 4897 + 5125 + 4996, dd: 2435 + 2565.
-    expect(run.results[0]?.outcome.findings).toMatchObject([{ entity: 'Server_127.0.0.1_18200', observed: '20018' }]);
+    expect(run.results[0]?.outcome.findings).toMatchObject([{ entity: 'Server_127.0.0.1_18200', observed: '20,018' }]);
   });
 
   it('finds segments of a server whose session has ended', async () => {
     engine.record('1.5.1', 'scen/down2_ev');
     const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
-    expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '6 segments' }]);
+    expect(outcome.findings).toMatchObject([
+      {
+        entity: 'orders_OFFLINE',
+        observed: '6 segments missing',
+        severity: 'warning',
+        message: expect.stringContaining('6 segments on `Server_127.0.0.1_18202` are missing from the external view'),
+      },
+    ]);
   });
 
   it('skips a disabled table', async () => {
@@ -131,7 +138,13 @@ describe('a recorded cluster of 1.5.1', () => {
     let looks = 0;
     engine.on('GET', 'controller', path, () => without(++looks));
     const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
-    expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '1 segment' }]);
+    expect(outcome.findings).toMatchObject([
+      { entity: 'orders_OFFLINE', observed: '1 segment', severity: 'critical' },
+      { entity: 'orders_OFFLINE', observed: '1 segment missing', severity: 'warning' },
+      { entity: 'orders_OFFLINE', observed: '1 segment missing', severity: 'warning' },
+    ]);
+    const unserved = await outcomeOf(engine, 'SEGMENTS_WITHOUT_ONLINE_REPLICA_CHECK');
+    expect(unserved.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '1 segment' }]);
   });
 
   it('reports a missing external view if it is missing twice', async () => {

@@ -1,6 +1,7 @@
 import type { CheckOutcome } from '../../check.ts';
 import type { ClusterSnapshot, Instance, TableSnapshot } from '../../snapshot.ts';
-import { counted, entityFinding, Findings, have, instancesOf, rounded } from './findings.ts';
+import { rounded } from '../../numbers.ts';
+import { counted, entityFinding, Findings, have, instancesOf } from './findings.ts';
 import { groupNote, serverGroups, type ServerGroups } from './server-groups.ts';
 import { loadByServer, serversWithTag, type ServerLoads } from './server-loads.ts';
 import { exceedsAverage, type ExcessLimits } from './statistics.ts';
@@ -37,8 +38,8 @@ export function clusterSkewOutcome(
     }
   }
   return findings.outcome({
-    pass: `no server exceeds the average of ${means.join(', ')} by more than ${limits.maxExcessPercent} %`,
-    fail: (count) => have(count, 'server', `over ${limits.maxExcessPercent} % more ${noun}s than the average`),
+    pass: `no server exceeds the average of ${means.join(', ')} by more than ${rounded(limits.maxExcessPercent)} %`,
+    fail: (count) => have(count, 'server', `over ${rounded(limits.maxExcessPercent)} % more ${noun}s than the average`),
     notApplicable: 'not applicable: fewer than two comparable servers are eligible for tables',
   });
 }

@@ -1,5 +1,6 @@
-import type { Finding } from '../../../resources/cluster-health-report.ts';
-import { MAX_FINDINGS, type CheckOutcome } from '../../check.ts';
+import { SEVERITIES, type Finding, type Severity } from '../../../resources/cluster-health-report.ts';
+import { MAX_FINDINGS, MAX_INDEXED_FINDINGS, type CheckOutcome } from '../../check.ts';
+import { rounded } from '../../numbers.ts';
 import type { ClusterSnapshot, Instance, Read, Sample, TableSnapshot } from '../../snapshot.ts';
 
 /** The messages of an outcome, one sentence each. */
@@ -11,9 +12,10 @@ export interface OutcomeTexts {
   readonly notApplicable?: string;
 }
 
-/** Collects the findings of one check: counts all of them and keeps the first MAX_FINDINGS. */
+/** Collects the findings of one check: counts all of them and keeps the first MAX_INDEXED_FINDINGS, the worst ones first. */
 export class Findings {
-  readonly #faults: Finding[] = [];
+  /** By severity; those without one have that of the check, and are among the worst. */
+  readonly #faults: Readonly<Record<Severity, Finding[]>> = { critical: [], warning: [], advice: [] };
   readonly #readFailures: Finding[] = [];
   #faultCount = 0;
   #readFailureCount = 0;
@@ -26,13 +28,14 @@ export class Findings {
 
   add(finding: Finding): void {
     this.#faultCount += 1;
-    if (this.#faults.length < MAX_FINDINGS) this.#faults.push(finding);
+    const faults = this.#faults[finding.severity ?? 'critical'];
+    if (faults.length < MAX_INDEXED_FINDINGS) faults.push(finding);
   }
 
   /** Records that data which the check needs could not be read. */
   couldNotRead(entityType: string, entity: string, what: string, error: string): void {
     this.#readFailureCount += 1;
-    if (this.#readFailures.length < MAX_FINDINGS) {
+    if (this.#readFailures.length < MAX_INDEXED_FINDINGS) {
       this.#readFailures.push({ entityType, entity, message: `could not read ${what}: ${error}`, couldNotRead: true });
     }
   }
@@ -46,7 +49,9 @@ export class Findings {
 
   /** PASS without findings, else FAIL; a FAIL with read failures only is marked `couldNotEvaluate`. */
   outcome(texts: OutcomeTexts): CheckOutcome {
-    const findings = [...this.#faults, ...this.#readFailures].slice(0, MAX_FINDINGS);
+    const all = [...SEVERITIES.flatMap((severity) => this.#faults[severity]), ...this.#readFailures];
+    const findings = all.slice(0, MAX_FINDINGS);
+    const moreFindings = all.slice(MAX_FINDINGS, MAX_INDEXED_FINDINGS);
     const findingCount = this.#faultCount + this.#readFailureCount;
     if (findingCount === 0) {
       const message = this.#examinedCount === 0 ? (texts.notApplicable ?? texts.pass) : texts.pass;
@@ -57,6 +62,7 @@ export class Findings {
       message: this.#failMessage(texts),
       findingCount,
       findings,
+      ...(moreFindings.length === 0 ? {} : { moreFindings }),
       couldNotEvaluate: this.#faultCount === 0,
     };
   }
@@ -84,6 +90,11 @@ export function entityFinding(
   return { entityType, entity, message, observed, threshold };
 }
 
+/** The finding with a severity that differs from that of the check. */
+export function withSeverity(severity: Severity, finding: Finding): Finding {
+  return { ...finding, severity };
+}
+
 export function tableFinding(table: TableSnapshot, message: string, observed: string, threshold: string): Finding {
   return entityFinding('table', table.name, message, observed, threshold);
 }
@@ -103,9 +114,9 @@ export function instancesOf(snapshot: ClusterSnapshot, findings: Findings): read
   return findings.value(snapshot.instances, 'cluster', snapshot.clusterName, 'the instances');
 }
 
-/** `1 table`, `2 tables`. */
+/** `1 table`, `1,234 tables`. */
 export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${rounded(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** `1 table has …`, `2 tables have …`. */
@@ -118,9 +129,4 @@ export function examples({ count, names }: Sample): string {
   if (names.length === 0) return '';
   const shown = names.slice(0, 3).map((name) => `\`${name}\``);
   return ` (${count > shown.length ? 'such as ' : ''}${shown.join(', ')})`;
-}
-
-/** A number with at most `digits` decimals, without trailing zeros. */
-export function rounded(value: number, digits = 2): string {
-  return String(Number(value.toFixed(digits)));
 }

@@ -1,4 +1,5 @@
 import type { CheckOutcome } from '../../check.ts';
+import { rounded } from '../../numbers.ts';
 import { counted, entityFinding, type Findings } from './findings.ts';
 
 export interface ServerLimit {
@@ -17,11 +18,14 @@ export function serverLimitOutcome(
     findings.examined();
     if (count <= limit) continue;
     const observed = counted(count, noun);
-    findings.add(entityFinding('server', server, `the server hosts ${observed}`, observed, `at most ${limit}`));
+    findings.add(
+      entityFinding('server', server, `the server hosts ${observed}`, observed, `at most ${rounded(limit)}`),
+    );
   }
   return findings.outcome({
-    pass: `no server hosts more than ${limit} ${noun}s`,
-    fail: (count) => `${counted(count, 'server')} ${count === 1 ? 'hosts' : 'host'} more than ${limit} ${noun}s`,
+    pass: `no server hosts more than ${rounded(limit)} ${noun}s`,
+    fail: (count) =>
+      `${counted(count, 'server')} ${count === 1 ? 'hosts' : 'host'} more than ${rounded(limit)} ${noun}s`,
     notApplicable: 'not applicable: no server hosts a segment',
   });
 }

@@ -1,5 +1,6 @@
 import type { CheckOutcome } from '../../check.ts';
-import { counted, entityFinding, rounded, type Findings } from './findings.ts';
+import { rounded } from '../../numbers.ts';
+import { counted, entityFinding, type Findings } from './findings.ts';
 import { farFromMedian, skewness } from './statistics.ts';
 
 /** The range of skewness that the specification allows. */
@@ -72,8 +73,8 @@ function whyUndefined(
 ): string {
   const [counts = new Map<string, number>()] = groups.values();
   if (groups.size > 1) return `skew needs at least 3 ${noun}s of a group with different ${what}`;
-  if (counts.size < 3) return `skew needs at least 3 ${noun}s, the cluster has ${counts.size}`;
-  return `${what} is the same on all ${counts.size} ${noun}s`;
+  if (counts.size < 3) return `skew needs at least 3 ${noun}s, the cluster has ${rounded(counts.size)}`;
+  return `${what} is the same on all ${rounded(counts.size)} ${noun}s`;
 }
 
 /** Entities far from the median that a message names. */
@@ -83,7 +84,7 @@ const MAX_NAMED = 3;
 export function describeMedian(counts: ReadonlyMap<string, number>): string {
   const { median, deviation, far } = farFromMedian(counts);
   const named = far.slice(0, MAX_NAMED).map(({ name, count }) => `\`${name}\` (${rounded(count)})`);
-  const more = far.length > MAX_NAMED ? ` and ${far.length - MAX_NAMED} more` : '';
+  const more = far.length > MAX_NAMED ? ` and ${rounded(far.length - MAX_NAMED)} more` : '';
   const names = far.length === 0 ? 'none' : `${named.join(', ')}${more}`;
   return `the median is ${rounded(median)}, the median absolute deviation ${rounded(deviation)}; far from the median: ${names}`;
 }

@@ -7,7 +7,8 @@ import type {
   ServerLoad,
   TableSnapshot,
 } from '../../snapshot.ts';
-import { counted, enabledTables, entityFinding, Findings, instancesOf, rounded } from './findings.ts';
+import { rounded } from '../../numbers.ts';
+import { counted, enabledTables, entityFinding, Findings, instancesOf } from './findings.ts';
 import { groupNote, serverGroups, type ServerGroups } from './server-groups.ts';
 import { serversWithTag } from './server-loads.ts';
 import { exceedsAverage, type ExcessLimits } from './statistics.ts';
@@ -33,9 +34,9 @@ export function tableSkewOutcome(snapshot: ClusterSnapshot, measure: TableSkewMe
   }
   const { noun, minimum, limits } = measure;
   return findings.outcome({
-    pass: `no server exceeds the average ${noun} count of a table by more than ${limits.maxExcessPercent} %`,
+    pass: `no server exceeds the average ${noun} count of a table by more than ${rounded(limits.maxExcessPercent)} %`,
     fail: (count) => `${counted(count, 'table')} ${count === 1 ? 'is' : 'are'} unevenly distributed over servers`,
-    notApplicable: `not applicable: no enabled table has more than ${minimum} ${noun}s`,
+    notApplicable: `not applicable: no enabled table has more than ${rounded(minimum)} ${noun}s`,
   });
 }
 

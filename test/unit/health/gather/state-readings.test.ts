@@ -63,6 +63,18 @@ describe('an ideal state', () => {
   });
 });
 
+/** `<server> <state>` of each replica that differs, as the finding has it. */
+function faultsOf(ideal: Record<string, string>, view: Record<string, string>): string[] {
+  const faults: string[] = [];
+  for (const server of new Set([...Object.keys(ideal), ...Object.keys(view)])) {
+    const [expected = 'OFFLINE', found] = [ideal[server], view[server]];
+    if (expected === (found ?? 'OFFLINE')) continue;
+    if (expected === 'OFFLINE') faults.push(`${server} unexpected`);
+    else faults.push(`${server} ${found ?? 'missing'}`);
+  }
+  return faults;
+}
+
 describe('an external view', () => {
   it('differs in segments with other replicas or states for any chunks', () => {
     const sorted = (replicas: Record<string, string> | undefined) => JSON.stringify(held(replicas).toSorted());
@@ -82,9 +94,22 @@ describe('an external view', () => {
           const expected = [...new Set([...Object.keys(ideal), ...Object.keys(view)])].filter(
             (segment) => sorted(ideal[segment]) !== sorted(view[segment]),
           );
-          const { names, missing } = reading.end();
-          expect(names.toSorted()).toEqual(expected.toSorted());
+          const { differences, missing } = reading.end();
+          expect(differences.names.toSorted()).toEqual(expected.toSorted());
           expect(missing).toBe(false);
+          const served = (segment: string) =>
+            Object.values(view[segment] ?? {}).some((state) => state === 'ONLINE' || state === 'CONSUMING');
+          const unserved = expected.filter((segment) => held(ideal[segment]).length > 0 && !served(segment));
+          const { replicas, segments, ...summary } = differences.summary(false);
+          expect(segments.count).toBe(expected.length);
+          expect(summary.unserved.count).toBe(unserved.length);
+          const faults = expected.flatMap((segment) => faultsOf(ideal[segment] ?? {}, view[segment] ?? {}));
+          const groups = replicas.flatMap((group) =>
+            Array.from({ length: group.segments.count }, () => `${group.server} ${group.state}`),
+          );
+          expect(groups.toSorted()).toEqual(faults.toSorted());
+          const some = new Set(expected.slice(0, 1));
+          expect(differences.summary(false, some).segments.count).toBe(some.size);
         },
       ),
       { numRuns: 500 },
