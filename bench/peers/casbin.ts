@@ -1,5 +1,5 @@
 import { newEnforcer, newModelFromString, type Enforcer } from 'casbin';
-import { compileGlob, globMatches } from '../../src/access/policy/glob.ts';
+import { compileGlob, globMatches } from '../../src/platform/glob.ts';
 import type { PolicySpec } from '../../src/resources/policy.ts';
 import type { Srn } from '../../src/access/policy/srn.ts';
 

@@ -139,8 +139,8 @@ async function rendered(
       return registry.metrics();
     }
     case 'json':
-      return `${JSON.stringify(clusterHealth(status(), {}), undefined, 2)}\n`;
+      return `${JSON.stringify(clusterHealth(status(), {}, clock.now()), undefined, 2)}\n`;
     case 'yaml':
-      return stringify(clusterHealth(status(), {}));
+      return stringify(clusterHealth(status(), {}, clock.now()));
   }
 }

@@ -6,6 +6,8 @@ import {
   type ClusterHealthReportStatus,
 } from '../resources/cluster-health-report.ts';
 import { CATALOGUE } from './catalogue.ts';
+import { lastCompleteTime } from './history.ts';
+import { isMuted } from './mutes.ts';
 import { evaluatedResult, unevaluatedRuns, unreadRuns } from './report.ts';
 import { nextRunAt, unreadRetryAt } from './schedule.ts';
 
@@ -141,6 +143,19 @@ function checkGauges(registers: Registry[], getReports: ReportSource): void {
       }
     },
   );
+  gauge('muted_findings', 'Number of muted findings of the check.', ({ checks = [] }, set) => {
+    for (const { name, mutedCount = 0 } of checks) set(name, mutedCount);
+  });
+  gauge(
+    'muted',
+    '1 if all faults of the latest run that could evaluate the check are muted, else 0; absent if no run could.',
+    ({ checks = [] }, set) => {
+      for (const check of checks) {
+        const evaluated = evaluatedResult(check, undefined);
+        if (evaluated !== undefined) set(check.name, isMuted(evaluated) ? 1 : 0);
+      }
+    },
+  );
   gauge(
     'unevaluated_runs',
     'Number of runs in a row that could not evaluate the check; 0 if the latest could.',
@@ -213,10 +228,24 @@ function runGauges(registers: Registry[], getReports: ReportSource): void {
   );
   gauge('checks_passed', 'Number of checks that passed in the latest run.', ({ pass }) => pass);
   gauge('checks_failed', 'Number of checks that failed in the latest run.', ({ fail }) => fail);
+  gauge(
+    'checks_failed_muted',
+    'Number of checks that failed in the latest run and whose faults are all muted.',
+    ({ fail, failMuted = 0 }) => (fail === undefined ? undefined : failMuted),
+  );
+  gauge('mutes', 'Number of mutes in effect.', ({ mutes }) => mutes?.length ?? 0);
+  gauge(
+    'last_complete_timestamp_seconds',
+    'Start of the last run that could be evaluated, seconds since the epoch.',
+    (status) => {
+      const time = lastCompleteTime(status);
+      return time === undefined ? undefined : Date.parse(time) / 1000;
+    },
+  );
   for (const severity of SEVERITIES) {
     gauge(
       `checks_failed_${severity}`,
-      `Number of checks of the severity ${severity} that failed in the latest run.`,
+      `Number of checks of the severity ${severity} that failed in the latest run, except for muted ones.`,
       ({ failBySeverity }) => failBySeverity?.[severity],
     );
   }

@@ -46,6 +46,7 @@ function cutFinding(finding: Finding): Finding {
     ...(finding.severity === undefined ? {} : { severity: finding.severity }),
     ...(finding.since === undefined ? {} : { since: finding.since }),
     ...(finding.couldNotRead === true ? { couldNotRead: true } : {}),
+    ...(finding.mutedBy === undefined ? {} : { mutedBy: finding.mutedBy }),
   };
 }
 

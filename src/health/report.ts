@@ -2,19 +2,20 @@ import {
   MAX_NAMED_ENTITIES,
   type CheckStatus,
   type ClusterHealthReportStatus,
-  type FailBySeverity,
   type Finding,
   type LastEvaluated,
+  type Mute,
   type RunningRun,
 } from '../resources/cluster-health-report.ts';
-import { updateConditions, type NewCondition } from '../resources/conditions.ts';
-import type { Condition } from '../resources/meta.ts';
 import type { Clock } from '../platform/clock.ts';
 import { originOf } from './catalogue.ts';
 import type { CheckResult } from './evaluation.ts';
+import { historyAfter, lastCompleteAfter } from './history.ts';
+import { activeMutes, muteFindings, type ActiveMute } from './mutes.ts';
 import { cut, reportedFindings } from './report-findings.ts';
 import type { RunResult } from './run.ts';
-import { countBySeverity, describeSeverities, severityOf } from './severity.ts';
+import { severityOf } from './severity.ts';
+import { withSummary } from './summary.ts';
 
 /** Findings are dropped until the status fits. Kubernetes limits a whole object to about 1.5 MiB. */
 export const MAX_STATUS_BYTES = 512 * 1024;
@@ -27,6 +28,9 @@ export interface ReportInput {
   /** Value of the run-at annotation that requested this run. */
   readonly runAt: string | undefined;
   readonly maxFindings: number;
+  /** Id of the run, for the history. */
+  readonly runId?: string | undefined;
+  readonly mutes?: readonly Mute[] | undefined;
   /** Time of the write, milliseconds since the epoch. */
   readonly now: number;
 }
@@ -36,40 +40,52 @@ export interface ReportInput {
  * conditions about the settings.
  */
 export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
-  const { result, previous, runAt } = input;
+  const { result, previous, runAt, generation, mutes = [], now } = input;
   const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
-  const failing = result.results.filter(({ outcome }) => outcome.status === 'FAIL');
-  const failed = failing.length;
-  const bySeverity = countBySeverity(failing.map(({ name, outcome }) => severityOf(name, outcome)));
+  const active = activeMutes(mutes, now);
+  const unreachable =
+    result.unreachable === undefined ? undefined : cut(`the cluster could not be read: ${result.unreachable}`, 1024);
   for (let limit = input.maxFindings; ; limit = Math.floor(limit / 2)) {
+    const checks = result.results.map((check) =>
+      checkStatus(check, known.get(check.name), { previous, at: result.startedAt, limit, active }),
+    );
+    const lastComplete = lastCompleteAfter(previous, checks);
     const status: ClusterHealthReportStatus = {
       ...(previous?.srn === undefined ? {} : { srn: previous.srn }),
       ...(previous?.observedGeneration === undefined ? {} : { observedGeneration: previous.observedGeneration }),
-      conditions: conditionsAfter(input, failed, bySeverity),
+      ...(previous?.conditions === undefined ? {} : { conditions: previous.conditions }),
       lastRunTime: result.startedAt.toISOString(),
       durationMs: Math.round(result.durationMs),
-      pass: result.results.length - failed,
-      fail: failed,
-      failBySeverity: bySeverity,
       ...(runAt === undefined ? {} : { observedRunAt: runAt.slice(0, 128) }),
-      checks: result.results.map((check) =>
-        checkStatus(check, known.get(check.name), { previous, at: result.startedAt, limit }),
-      ),
+      checks,
+      ...(lastComplete === undefined ? {} : { lastComplete }),
+      history: historyAfter(previous, checks, { startedAt: result.startedAt, id: input.runId }),
     };
-    if (limit === 0 || Buffer.byteLength(JSON.stringify(status)) <= MAX_STATUS_BYTES) return status;
+    const complete = withSummary(status, active, { generation, now, unreachable });
+    if (limit === 0 || Buffer.byteLength(JSON.stringify(complete)) <= MAX_STATUS_BYTES) return complete;
   }
+}
+
+interface CheckStatusInput {
+  readonly previous: ClusterHealthReportStatus | undefined;
+  readonly at: Date;
+  /** Limit of findings. */
+  readonly limit: number;
+  readonly active: readonly ActiveMute[];
 }
 
 function checkStatus(
   result: CheckResult,
   before: CheckStatus | undefined,
-  { previous, at, limit }: { previous: ClusterHealthReportStatus | undefined; at: Date; limit: number },
+  { previous, at, limit, active }: CheckStatusInput,
 ): CheckStatus {
   const { outcome } = result;
   const evaluatedBefore = before === undefined ? undefined : evaluatedResult(before, previous?.lastRunTime);
   // A run that could not evaluate the check does not end what the last evaluation found.
   const kept = outcome.couldNotEvaluate ? before : (evaluatedBefore ?? before);
-  const findings = reportedFindings(result, limit, { before, timeBefore: previous?.lastRunTime, at });
+  const muted = muteFindings(active, result.name, outcome);
+  const sorted = { ...result, outcome: { ...outcome, findings: muted.findings } };
+  const findings = reportedFindings(sorted, limit, { before, timeBefore: previous?.lastRunTime, at });
   return {
     name: result.name,
     status: outcome.status,
@@ -81,6 +97,7 @@ function checkStatus(
     since: (kept?.status === outcome.status ? kept.since : undefined) ?? at.toISOString(),
     message: cut(outcome.message, 1024),
     findingCount: outcome.findingCount,
+    ...muted.counts,
     ...(findings.length === 0 ? {} : { findings }),
     durationMs: Math.round(result.durationMs),
   };
@@ -109,6 +126,9 @@ export function evaluatedResult(check: CheckStatus, time: string | undefined): L
     ...(time === undefined ? {} : { time }),
     ...(check.since === undefined ? {} : { since: check.since }),
     findingCount: check.findingCount,
+    ...(check.unreadCount === undefined ? {} : { unreadCount: check.unreadCount }),
+    ...(check.mutedCount === undefined ? {} : { mutedCount: check.mutedCount }),
+    ...(check.mutes === undefined ? {} : { mutes: check.mutes }),
     ...(entities.length === 0 ? {} : { entities }),
   };
 }
@@ -121,42 +141,6 @@ function namedEntities(findings: readonly Finding[]): NonNullable<LastEvaluated[
     if (couldNotRead !== true) named.set(`${entityType} ${entity}`, { entityType, entity });
   }
   return [...named.values()];
-}
-
-const RUN_CONDITIONS: ReadonlySet<string> = new Set(['Healthy']);
-
-function conditionsAfter(
-  { result, previous, generation, now }: ReportInput,
-  failed: number,
-  bySeverity: FailBySeverity,
-): Condition[] {
-  return updateConditions(previous?.conditions, {
-    conditions: [healthyCondition(result, failed, bySeverity)],
-    owned: RUN_CONDITIONS,
-    generation,
-    now,
-  });
-}
-
-/** Whether the cluster is healthy. It does not affect `Ready`: a deployment of the report must not wait for the cluster. */
-function healthyCondition(
-  { unreachable, results }: RunResult,
-  failed: number,
-  bySeverity: FailBySeverity,
-): NewCondition {
-  const total = results.length;
-  if (unreachable !== undefined) {
-    const message = cut(`the cluster could not be read: ${unreachable}`, 1024);
-    return { type: 'Healthy', status: 'False', reason: 'EngineUnreachable', message };
-  }
-  return failed === 0
-    ? { type: 'Healthy', status: 'True', reason: 'AllChecksPassed', message: `all ${total} checks passed` }
-    : {
-        type: 'Healthy',
-        status: 'False',
-        reason: 'ChecksFailed',
-        message: `${failed} of ${total} checks failed: ${describeSeverities(bySeverity)}`,
-      };
 }
 
 /** The status during a run: the latest report and the progress of the run. */
@@ -182,30 +166,4 @@ export function newRunId(origin: 'run' | 'api', clock: Pick<Clock, 'random'>): s
 /** The id of the current run, if any. */
 export function runningId(status: ClusterHealthReportStatus | undefined): string | undefined {
   return status?.running?.id;
-}
-
-/** State of a check after a run. */
-export type CheckState = 'passed' | 'failed' | 'not-evaluated';
-
-/** A check whose state changed between two reports. */
-export interface StatusChange {
-  readonly name: string;
-  readonly state: CheckState;
-  readonly message: string;
-}
-
-/** Checks whose state differs from the previous report. A check without a previous state counts as passed. */
-export function changedChecks(
-  previous: ClusterHealthReportStatus | undefined,
-  current: ClusterHealthReportStatus,
-): StatusChange[] {
-  const before = new Map((previous?.checks ?? []).map((check) => [check.name, stateOf(check)]));
-  return (current.checks ?? [])
-    .map((check) => ({ name: check.name, state: stateOf(check), message: check.message }))
-    .filter(({ name, state }) => state !== (before.get(name) ?? 'passed'));
-}
-
-function stateOf({ status, couldNotEvaluate }: CheckStatus): CheckState {
-  if (couldNotEvaluate === true) return 'not-evaluated';
-  return status === 'PASS' ? 'passed' : 'failed';
 }

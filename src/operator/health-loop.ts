@@ -2,11 +2,11 @@ import type { Logger } from 'pino';
 import { createGather, type HealthEngine } from '../health/gather/gather.ts';
 import { KeptReadings } from '../health/gather/kept-readings.ts';
 import { NO_METRICS, type HealthMetrics } from '../health/metrics.ts';
-import type { StatusChange } from '../health/report.ts';
+import type { StatusChange } from '../health/history.ts';
 import type { Gather } from '../health/run.ts';
 import type { ConfiguredSettings } from '../health/settings.ts';
 import type { Clock } from '../platform/clock.ts';
-import { REPORT_NAME } from '../resources/cluster-health-report.ts';
+import { REPORT_NAME, type Mute } from '../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import { activeReports } from './health-reports.ts';
@@ -24,6 +24,8 @@ export interface HealthLoopOptions {
   readonly configured?: () => ConfiguredSettings;
   /** Called for each check whose status changed. */
   readonly onStatusChange?: (report: ClusterHealthReport, change: StatusChange) => void;
+  /** Called when a mute has expired. @param findingCount number of findings to which it applied */
+  readonly onMuteExpired?: (report: ClusterHealthReport, mute: Mute, findingCount: number) => void;
   /** Milliseconds between the start of the loop and the first run. */
   readonly firstRunDelayMs?: number;
   /** Milliseconds after which a run stops reading and reports what it has, in place of `spec.deadline`. */
@@ -96,7 +98,8 @@ class Loops implements HealthLoop {
   }
 
   #add(name: string): void {
-    const { store, clock, log, isLeader, configured, onStatusChange, firstRunDelayMs, deadlineMs } = this.#options;
+    const { store, clock, log, isLeader, configured, firstRunDelayMs, deadlineMs } = this.#options;
+    const { onStatusChange, onMuteExpired } = this.#options;
     const loop = new ReportLoop({
       name,
       store,
@@ -105,6 +108,7 @@ class Loops implements HealthLoop {
       isLeader,
       configured: configured ?? (() => ({})),
       onStatusChange: onStatusChange ?? (() => undefined),
+      onMuteExpired: onMuteExpired ?? (() => undefined),
       firstRunDelayMs: firstRunDelayMs ?? FIRST_RUN_DELAY_MS,
       deadlineMs,
       gather: this.#gather,

@@ -1,23 +1,22 @@
 import type { Logger } from 'pino';
 import type { HealthMetrics, RunOutcome } from '../health/metrics.ts';
-import {
-  buildStatus,
-  changedChecks,
-  newRunId,
-  runningId,
-  unreadRuns,
-  withoutRunning,
-  withRunning,
-  type StatusChange,
-} from '../health/report.ts';
+import { changedChecks, type StatusChange } from '../health/history.ts';
+import { nextMuteChange } from '../health/mutes.ts';
+import { buildStatus, newRunId, runningId, unreadRuns, withoutRunning, withRunning } from '../health/report.ts';
 import { runChecks, type Gather, type RunResult } from '../health/run.ts';
 import { nextRunAt, unreadRetryAt } from '../health/schedule.ts';
 import { resolveSettings, type ConfiguredSettings } from '../health/settings.ts';
+import { withMutes } from '../health/summary.ts';
 import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import { retry } from '../platform/retry.ts';
-import { REPORT_NAME, type ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
+import {
+  REPORT_NAME,
+  type ClusterHealthReportSpec,
+  type ClusterHealthReportStatus,
+  type Mute,
+} from '../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
 import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../store/resource-store.ts';
@@ -34,6 +33,8 @@ export interface ReportLoopOptions {
   readonly isLeader: () => boolean;
   readonly configured: () => ConfiguredSettings;
   readonly onStatusChange: (report: ClusterHealthReport, change: StatusChange) => void;
+  /** Called when a mute has expired. @param findingCount number of findings to which it applied */
+  readonly onMuteExpired: (report: ClusterHealthReport, mute: Mute, findingCount: number) => void;
   readonly firstRunDelayMs: number;
   /** Replaces that of the report's spec. */
   readonly deadlineMs: number | undefined;
@@ -141,7 +142,18 @@ export class ReportLoop {
     }
     // The run of a process that has ended.
     if (runningId(report.status) !== undefined) await this.#writeStatus(withoutRunning);
-    return this.#waitMs(report);
+    else if (this.#mutesChanged(report)) await this.#writeStatus((status) => status ?? {});
+    const { clock } = this.#options;
+    return Math.min(this.#waitMs(report), nextMuteChange(report.spec.mutes, clock.now()) - clock.now());
+  }
+
+  /** Whether mutes were added or removed, began or expired since the status was written. */
+  #mutesChanged(report: ClusterHealthReport): boolean {
+    return report.status !== undefined && this.#withMutes(report, report.status) !== report.status;
+  }
+
+  #withMutes({ spec, metadata }: ClusterHealthReport, status: ClusterHealthReportStatus): ClusterHealthReportStatus {
+    return withMutes(status, spec.mutes, { generation: metadata.generation, now: this.#options.clock.now() });
   }
 
   #current(): ClusterHealthReport | undefined {
@@ -219,8 +231,9 @@ export class ReportLoop {
     const before = report.status;
     let written: ClusterHealthReport;
     try {
-      written = await this.#writeStatus((previous) =>
-        buildStatus({ result, previous, generation, runAt: request.runAt, maxFindings, now: clock.now() }),
+      const { id: runId, runAt } = request;
+      written = await this.#writeStatus((previous, { mutes }) =>
+        buildStatus({ result, previous, generation, runAt, runId, maxFindings, mutes, now: clock.now() }),
       );
       this.#unreadRuns = unreadRuns(written.status ?? {});
     } catch (error) {
@@ -239,6 +252,17 @@ export class ReportLoop {
     for (const change of changedChecks(before, written.status ?? {})) this.#options.onStatusChange(written, change);
   }
 
+  /** Reports the mutes that a write has ended, unless they were removed. */
+  #reportExpired(before: ClusterHealthReport, written: ClusterHealthReport): void {
+    const now = this.#options.clock.now();
+    const active = new Set(written.status?.mutes?.map(({ id }) => id));
+    for (const { id, findingCount } of before.status?.mutes ?? []) {
+      const mute = before.spec.mutes?.find((candidate) => candidate.id === id);
+      if (mute === undefined || active.has(id) || Date.parse(mute.until) > now) continue;
+      this.#options.onMuteExpired(written, mute, findingCount);
+    }
+  }
+
   #progressWriter(id: string): ProgressWriter {
     const { clock, isLeader, log } = this.#options;
     return new ProgressWriter({
@@ -251,17 +275,22 @@ export class ReportLoop {
     });
   }
 
-  /** Computes the status from the current object and writes it; again if the object was changed concurrently. */
+  /** Computes the status from the current object, applies the current mutes and writes it; again if the object was changed concurrently. */
   async #writeStatus(
-    compute: (status: ClusterHealthReportStatus | undefined) => ClusterHealthReportStatus,
+    compute: (
+      status: ClusterHealthReportStatus | undefined,
+      spec: ClusterHealthReportSpec,
+    ) => ClusterHealthReportStatus,
   ): Promise<ClusterHealthReport> {
     const { name, store, clock } = this.#options;
     const { signal } = this.#stopping;
     const write = async (): Promise<ClusterHealthReport> => {
       const current = this.#current();
       if (current === undefined) throw new StoreError('not-found', `the ClusterHealthReport \`${name}\` was deleted`);
-      const status = compute(current.status);
-      return store.updateStatus('ClusterHealthReport', { ...current, status }, { signal });
+      const status = this.#withMutes(current, compute(current.status, current.spec));
+      const written = await store.updateStatus('ClusterHealthReport', { ...current, status }, { signal });
+      this.#reportExpired(current, written);
+      return written;
     };
     return retry(write, {
       attempts: MAX_WRITE_ATTEMPTS,

@@ -18,6 +18,53 @@ export const MAX_REPORTS = 16;
  */
 export const SCHEDULE_PATTERN = '^\\s*([0-9]+\\s+)?[0-9A-Za-z*,/?#-]+(\\s+[0-9A-Za-z*,/?#-]+){4}\\s*$';
 
+/** Limit of mutes in a report. */
+export const MAX_MUTES = 100;
+
+/** Ids of mutes: a DNS label. */
+export const MUTE_ID_PATTERN = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
+/** `*`, or a name of a check in which `*` stands for any characters. */
+export const CHECK_GLOB_PATTERN = '^([*]|[*]*[A-Z0-9_][A-Z0-9_*]*)$';
+/** `*`, or one line with another character than `*`. */
+export const ENTITY_GLOB_PATTERN = '^([*]|[*]*[^*\\r\\n][^\\r\\n]*)$';
+
+export const Mute = Type.Object(
+  {
+    id: Type.String({ maxLength: 63, pattern: MUTE_ID_PATTERN, description: 'Unique name of the mute.' }),
+    check: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        pattern: CHECK_GLOB_PATTERN,
+        description: 'Name of the check; * matches any characters. Every check by default.',
+      }),
+    ),
+    entity: Type.String({
+      maxLength: 512,
+      pattern: ENTITY_GLOB_PATTERN,
+      description: 'Name of the entity, as in findings; * matches any characters, such as events_*.',
+    }),
+    reason: Type.String({ minLength: 1, maxLength: 1024, description: 'Why these findings are accepted until then.' }),
+    author: Type.Optional(
+      Type.String({
+        maxLength: 512,
+        description: 'Who created the mute. The REST interface sets the caller; kubectl does not verify it.',
+      }),
+    ),
+    until: Type.String({ format: 'date-time', description: 'End of the mute, RFC 3339, at most 90 days ahead.' }),
+  },
+  { description: 'Findings that are accepted for a time. They stay in the report and are counted apart.' },
+);
+export type Mute = Static<typeof Mute>;
+
+const MuteCount = Type.Object(
+  {
+    id: Type.String({ maxLength: 63, description: 'Id of the mute.' }),
+    findingCount: Type.Integer({ description: 'Number of findings to which it applies.' }),
+  },
+  { description: 'Findings of one mute.' },
+);
+export type MuteCount = Static<typeof MuteCount>;
+
 export const ClusterHealthReportSpec = Type.Object(
   {
     interval: Type.Optional(
@@ -75,6 +122,14 @@ export const ClusterHealthReportSpec = Type.Object(
       Type.Boolean({
         description:
           'Whether the checks beyond the specification run, too. Default: controller.cluster.health.extensionChecks, which is true.',
+      }),
+    ),
+    mutes: Type.Optional(
+      Type.Array(Mute, {
+        maxItems: MAX_MUTES,
+        description: 'Findings that are accepted until a time, by check and entity.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['id'],
       }),
     ),
     prebuiltSnapshotProperty: Type.Optional(
@@ -138,6 +193,7 @@ export const Finding = Type.Object(
     couldNotRead: Type.Optional(
       Type.Boolean({ description: 'True when the finding is no fault, but data that could not be read.' }),
     ),
+    mutedBy: Type.Optional(Type.String({ maxLength: 63, description: 'Id of the mute that applies to the finding.' })),
   },
   { description: 'A problem that a check found.' },
 );
@@ -145,6 +201,21 @@ export type Finding = Static<typeof Finding>;
 
 /** Entities of a check that its metrics and alerts name. */
 export const MAX_NAMED_ENTITIES = 3;
+
+/** How many findings are muted, and how many are no faults. */
+const countedApart = {
+  unreadCount: Type.Optional(
+    Type.Integer({ description: 'Number of findings that are data that could not be read; absent without any.' }),
+  ),
+  mutedCount: Type.Optional(Type.Integer({ description: 'Number of muted findings; absent without any.' })),
+  mutes: Type.Optional(
+    Type.Array(MuteCount, {
+      maxItems: MAX_MUTES,
+      description: 'The mutes that apply to findings. A finding counts for the one that ends last.',
+      'x-kubernetes-list-type': 'atomic',
+    }),
+  ),
+};
 
 export const LastEvaluated = Type.Object(
   {
@@ -154,6 +225,7 @@ export const LastEvaluated = Type.Object(
       Type.String({ format: 'date-time', description: 'Time since which the check had that status.' }),
     ),
     findingCount: Type.Integer({ description: 'Number of findings of that run.' }),
+    ...countedApart,
     entities: Type.Optional(
       Type.Array(
         Type.Object({
@@ -192,6 +264,7 @@ export const CheckStatus = Type.Object(
     ),
     message: Type.String({ maxLength: 1024, description: 'Result in one sentence.' }),
     findingCount: Type.Integer({ description: 'Exact number of findings.' }),
+    ...countedApart,
     findings: Type.Optional(
       Type.Array(Finding, {
         maxItems: 200,
@@ -237,9 +310,58 @@ export const FailBySeverity = Type.Object(
     warning: Type.Integer({ description: 'Number of failed checks with the severity warning.' }),
     advice: Type.Integer({ description: 'Number of failed checks with the severity advice.' }),
   },
-  { description: 'Number of failed checks by severity.' },
+  { description: 'Number of failed checks by severity, without those whose faults are all muted.' },
 );
 export type FailBySeverity = Static<typeof FailBySeverity>;
+
+/** Limit of transitions in the history of a report. */
+export const MAX_TRANSITIONS = 100;
+
+export const CHECK_STATES = ['PASS', 'FAIL', 'NOT_EVALUATED'] as const;
+
+export const Transition = Type.Object(
+  {
+    check: Type.String({ maxLength: 128, description: 'Name of the check.' }),
+    from: StringEnum([...CHECK_STATES], {
+      description: 'State before: PASS, FAIL or NOT_EVALUATED. PASS before the first run.',
+    }),
+    to: StringEnum([...CHECK_STATES], { description: 'State after: PASS, FAIL or NOT_EVALUATED.' }),
+    time: Type.String({ format: 'date-time', description: 'Start of the run that found the new state.' }),
+    run: Type.Optional(Type.String({ maxLength: 128, description: 'Id of the run.' })),
+    findingCount: Type.Integer({ description: 'Number of findings after.' }),
+  },
+  { description: 'Change of the state of a check between two runs.' },
+);
+export type Transition = Static<typeof Transition>;
+
+export const LastComplete = Type.Object(
+  {
+    time: Type.String({ format: 'date-time', description: 'Start of the run.' }),
+    pass: Type.Integer({ description: 'Number of passed checks.' }),
+    fail: Type.Integer({ description: 'Number of failed checks.' }),
+    failMuted: Type.Optional(Type.Integer({ description: 'Number of failed checks whose faults are all muted.' })),
+    failBySeverity: Type.Optional(FailBySeverity),
+    checks: Type.Array(
+      Type.Object({
+        name: Type.String({ maxLength: 128, description: 'Name of the check.' }),
+        status: StringEnum(['PASS', 'FAIL'], { description: 'PASS or FAIL.' }),
+        severity: Type.Optional(StringEnum([...SEVERITIES], { description: 'Severity of a FAIL.' })),
+        findingCount: Type.Integer({ description: 'Number of findings.' }),
+        mutedCount: Type.Optional(Type.Integer({ description: 'Number of muted findings.' })),
+      }),
+      {
+        maxItems: MAX_CHECKS,
+        description: 'Results of its checks, in catalogue order.',
+        'x-kubernetes-list-type': 'atomic',
+      },
+    ),
+  },
+  {
+    description:
+      'The last report that could be evaluated, while the latest one could not be. A report counts as evaluated if no check lacks a result that an earlier run had.',
+  },
+);
+export type LastComplete = Static<typeof LastComplete>;
 
 export const ClusterHealthReportStatus = Type.Object(
   {
@@ -248,6 +370,7 @@ export const ClusterHealthReportStatus = Type.Object(
     durationMs: Type.Optional(Type.Integer({ description: 'Duration of the last run in milliseconds.' })),
     pass: Type.Optional(Type.Integer({ description: 'Number of passed checks.' })),
     fail: Type.Optional(Type.Integer({ description: 'Number of failed checks.' })),
+    failMuted: Type.Optional(Type.Integer({ description: 'Number of failed checks whose faults are all muted.' })),
     failBySeverity: Type.Optional(FailBySeverity),
     observedRunAt: Type.Optional(
       Type.String({
@@ -264,8 +387,24 @@ export const ClusterHealthReportStatus = Type.Object(
         'x-kubernetes-list-map-keys': ['name'],
       }),
     ),
+    mutes: Type.Optional(
+      Type.Array(MuteCount, {
+        maxItems: MAX_MUTES,
+        description: 'The mutes of the spec that are in effect.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['id'],
+      }),
+    ),
+    lastComplete: Type.Optional(LastComplete),
+    history: Type.Optional(
+      Type.Array(Transition, {
+        maxItems: MAX_TRANSITIONS,
+        description: 'The last changes of the state of a check, newest first.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
   },
-  { description: 'The latest report. Each run replaces it.' },
+  { description: 'The latest report. Each run replaces it, except for the history.' },
 );
 export type ClusterHealthReportStatus = Static<typeof ClusterHealthReportStatus>;
 
@@ -293,6 +432,11 @@ export const clusterHealthReportKind = {
         /[1-9][0-9]*[dw]/.test(interval) ||
         (!/[dw]/.test(interval) && (parseDuration(interval) ?? 0) >= 60_000),
     },
+    {
+      cel: "!has(self.mutes) || self.mutes.all(mute, mute.entity != '*' || (has(mute.check) && mute.check != '*'))",
+      message: 'spec.mutes: a mute must name a check or an entity: `*` for both would also mute faults of the future',
+      holds: ({ mutes = [] }) => mutes.every(({ check = '*', entity }) => entity !== '*' || check !== '*'),
+    },
   ],
   printerColumns: [
     {
@@ -315,12 +459,19 @@ export const clusterHealthReportKind = {
       jsonPath: '.status.failBySeverity.critical',
       description: 'Number of failed checks that are critical.',
     },
+    {
+      name: 'Muted',
+      type: 'integer',
+      jsonPath: '.status.failMuted',
+      description: 'Number of failed checks whose faults are all muted.',
+      priority: 1,
+    },
     { name: 'Last Run', type: 'date', jsonPath: '.status.lastRunTime', description: 'Start of the last run.' },
     {
       name: 'Healthy',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Healthy")].status',
-      description: 'Whether every check passed.',
+      description: 'Whether every check passed, except for muted faults.',
       priority: 1,
     },
     {

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { DURATION_EXAMPLE, DURATION_PATTERN } from '../platform/duration.ts';
-import { SCHEDULE_PATTERN } from './cluster-health-report.ts';
+import { CHECK_GLOB_PATTERN, ENTITY_GLOB_PATTERN, MUTE_ID_PATTERN, SCHEDULE_PATTERN } from './cluster-health-report.ts';
 import { NAME_PATTERN } from './meta.ts';
 import { nearest } from './nearest.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from './policy.ts';
@@ -25,6 +25,9 @@ const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [SCHEDULE_PATTERN]:
     'must be a cron expression of five fields, such as `*/20 * * * *`, or of six with a number of seconds first',
   [DURATION_PATTERN]: `must be ${DURATION_EXAMPLE}`,
+  [MUTE_ID_PATTERN]: 'must consist of lower-case letters, digits and `-`, and begin and end with a letter or digit',
+  [CHECK_GLOB_PATTERN]: 'must be the name of a check, such as `SEGMENT_COUNT_CHECK`; `*` matches any characters',
+  [ENTITY_GLOB_PATTERN]: 'must be the name of an entity in one line, such as `events_OFFLINE` or `events_*`',
   '^[A-Z0-9_]+$': 'must be the name of a check, such as `SEGMENT_COUNT_CHECK`',
 };
 

@@ -1,6 +1,6 @@
 import { ANY_ACTION } from '../../pinot/action-names.ts';
 import { ACTIONS, actionsMatching, isDelegationRight } from './actions.ts';
-import { compileGlob, globMatches, type Glob } from './glob.ts';
+import { compileGlob, globMatches, type Glob } from '../../platform/glob.ts';
 
 /** Known actions by number: 0 is `*`, matched only by patterns of stars; then ACTIONS in order. */
 const NUMBER_BY_NAME: ReadonlyMap<string, number> = new Map(

@@ -1,6 +1,6 @@
 import { CLUSTER_ACTIONS, TABLE_ACTIONS } from '../../pinot/action-names.ts';
 import { nearest } from '../../resources/nearest.ts';
-import { compileGlob, globMatches } from './glob.ts';
+import { compileGlob, globMatches } from '../../platform/glob.ts';
 
 /** Each of these actions on a table makes it visible in lists. */
 export const TABLE_VISIBILITY_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
@@ -30,6 +30,9 @@ export const RBAC_ACTIONS = [
   'EscalatePolicy',
 ] as const;
 
+/** Actions on the cluster that only the gateway has: `UpdateHealth` mutes findings of the health checks. */
+export const HEALTH_ACTIONS = ['UpdateHealth'] as const;
+
 /**
  * Delegation rights, each with the kind of its resources: their holder can grant more than it holds. An allow grants them only by their full
  * names, or by all actions on all resources. Otherwise `*Policy` on a team's own policies would allow the team to write any grant into them.
@@ -45,7 +48,7 @@ export type RbacAction = (typeof RBAC_ACTIONS)[number];
 
 /** All action names without duplicates, sorted. */
 export const ACTIONS: readonly string[] = [
-  ...new Set<string>([...CLUSTER_ACTIONS, ...TABLE_ACTIONS, ...RBAC_ACTIONS]),
+  ...new Set<string>([...CLUSTER_ACTIONS, ...TABLE_ACTIONS, ...RBAC_ACTIONS, ...HEALTH_ACTIONS]),
 ].sort();
 
 const LOWER: readonly string[] = ACTIONS.map((action) => action.toLowerCase());

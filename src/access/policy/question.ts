@@ -1,6 +1,6 @@
 import type { AskedAction } from './action-set.ts';
 import type { CompiledStatement } from './compiled-policy.ts';
-import { globMatches } from './glob.ts';
+import { globMatches } from '../../platform/glob.ts';
 import {
   completeSrn,
   MAX_SRN_ID_LENGTH,

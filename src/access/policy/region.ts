@@ -1,4 +1,4 @@
-import { compileGlob, globIncludes, globMatches, globsIntersect, type Glob } from './glob.ts';
+import { compileGlob, globIncludes, globMatches, globsIntersect, type Glob } from '../../platform/glob.ts';
 import { OUTER_KINDS, SRN_KINDS, type SrnKind, type SrnPattern } from './srn.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { TableName } from '../../pinot/table-name.ts';
 import { nearest } from '../../resources/nearest.ts';
-import { compileGlob, globMatches, type Glob } from './glob.ts';
+import { compileGlob, globMatches, type Glob } from '../../platform/glob.ts';
 
 /** One level of a resource name. */
 export interface SrnLevel {

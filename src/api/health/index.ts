@@ -11,7 +11,16 @@ import { requireAllowed } from '../server/context.ts';
 import { credentialRefused, ErrorBody, HttpError } from '../server/errors.ts';
 import { engineTaskNames, runEngineTask } from './engine-tasks.ts';
 import { clusterHealth } from './report.ts';
-import { ClusterHealth, HealthCheckType, HealthQuery, RunQuery, StateQuery, TaskRun } from './schemas.ts';
+import { muteRoutes } from './mutes.ts';
+import {
+  ClusterHealth,
+  HealthCheckType,
+  HealthQuery,
+  HealthTransition,
+  RunQuery,
+  StateQuery,
+  TaskRun,
+} from './schemas.ts';
 import { awaitRun, requestRun, setSuspend, TASK_NAME, type TaskPorts } from './task.ts';
 
 export interface ClusterHealthOptions extends TaskPorts {
@@ -43,7 +52,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
       if (check !== undefined && findCheck(check.toUpperCase()) === undefined) {
         throw new HttpError(400, `\`check\` in the query string: ${unknownCheck(check)}`);
       }
-      return clusterHealth(store.get('ClusterHealthReport', REPORT_NAME)?.status, request.query);
+      return clusterHealth(store.get('ClusterHealthReport', REPORT_NAME)?.status, request.query, options.clock.now());
     },
   );
 
@@ -89,6 +98,21 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     },
   );
 
+  app.get(
+    '/clusterHealth/history',
+    {
+      schema: {
+        ...route('getClusterHealthHistory', 'The last changes of the state of a check, newest first.'),
+        response: { 200: Type.Array(HealthTransition), ...errors },
+      },
+    },
+    async (request) => {
+      requireAllowed(request, 'GetHealth', clusterResource);
+      return store.get('ClusterHealthReport', REPORT_NAME)?.status?.history ?? [];
+    },
+  );
+
+  muteRoutes(app, options);
   taskRoutes(app, options);
 }
 

@@ -1,5 +1,6 @@
 import { CATALOGUE, originOf } from '../../health/catalogue.ts';
 import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
+import { isMuted } from '../../health/mutes.ts';
 import { countBySeverity, isAtLeast } from '../../health/severity.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
 
@@ -9,14 +10,22 @@ const EMPTY: ClusterHealth = {
   runTimestamp: null,
   durationMs: null,
   status: null,
-  summary: { pass: 0, fail: 0, failBySeverity: countBySeverity([]) },
+  summary: { pass: 0, fail: 0, failMuted: 0, failBySeverity: countBySeverity([]) },
   checks: [],
   healthCheckResult: {},
   running: null,
+  lastComplete: null,
 };
 
-/** The API response: the stored status, with titles and remediation from the catalogue. */
-export function clusterHealth(status: ClusterHealthReportStatus | undefined, query: HealthQuery): ClusterHealth {
+/**
+ * The API response: the stored status, with titles and remediation from the catalogue.
+ * @param now milliseconds since the epoch
+ */
+export function clusterHealth(
+  status: ClusterHealthReportStatus | undefined,
+  query: HealthQuery,
+  now: number,
+): ClusterHealth {
   const running = runningPart(status);
   if (status?.lastRunTime === undefined || status.checks === undefined) return { ...EMPTY, running };
   const checks = CATALOGUE.flatMap(({ name, title, category, severity, remediation }): HealthCheckEntry[] => {
@@ -28,6 +37,7 @@ export function clusterHealth(status: ClusterHealthReportStatus | undefined, que
   const selected = checks.filter((check) => matches(check, query)).map((check) => filterFindings(check, query));
   const failing = checks.filter((check) => check.status === 'FAIL');
   const fail = failing.length;
+  const counted = failing.filter(({ muted }) => muted !== true);
   return {
     runTimestamp: Date.parse(status.lastRunTime),
     durationMs: status.durationMs ?? null,
@@ -35,12 +45,21 @@ export function clusterHealth(status: ClusterHealthReportStatus | undefined, que
     summary: {
       pass: checks.length - fail,
       fail,
-      failBySeverity: countBySeverity(failing.map(({ severity }) => severity)),
+      failMuted: fail - counted.length,
+      failBySeverity: countBySeverity(counted.map(({ severity }) => severity)),
     },
     checks: selected,
     healthCheckResult: byEntity(selected),
     running,
+    lastComplete: lastCompletePart(status, now),
   };
+}
+
+function lastCompletePart({ lastComplete }: ClusterHealthReportStatus, now: number): ClusterHealth['lastComplete'] {
+  if (lastComplete === undefined) return null;
+  const { time, ...report } = lastComplete;
+  const runTimestamp = Date.parse(time);
+  return { runTimestamp, ageMs: Math.max(0, now - runTimestamp), ...report };
 }
 
 function runningPart(status: ClusterHealthReportStatus | undefined): ClusterHealth['running'] {
@@ -63,6 +82,10 @@ function entry(check: CheckStatus): Omit<HealthCheckEntry, Described> & Pick<Che
     message: check.message,
     findings: [...(check.findings ?? [])],
     findingCount: check.findingCount,
+    ...(check.unreadCount === undefined ? {} : { unreadCount: check.unreadCount }),
+    ...(check.mutedCount === undefined ? {} : { mutedCount: check.mutedCount }),
+    ...(check.mutes === undefined ? {} : { mutes: check.mutes }),
+    ...(isMuted(check) ? { muted: true } : {}),
     durationMs: check.durationMs ?? 0,
   };
 }

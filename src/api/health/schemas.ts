@@ -4,10 +4,13 @@ import {
   CheckStatus,
   FailBySeverity,
   Finding,
+  LastComplete,
+  Mute,
   ORIGIN_MEANING,
   RunningRun,
   SEVERITIES,
   SEVERITY_MEANING,
+  Transition,
 } from '../../resources/cluster-health-report.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
@@ -40,6 +43,10 @@ export const HealthCheckEntry = Type.Object(
     message: Type.String({ description: 'Result in one sentence.' }),
     findings: Type.Array(Finding, { description: 'The first findings.' }),
     findingCount: Type.Integer({ description: 'Exact number of findings.' }),
+    unreadCount: CheckStatus.properties.unreadCount,
+    mutedCount: CheckStatus.properties.mutedCount,
+    mutes: CheckStatus.properties.mutes,
+    muted: Type.Optional(Type.Boolean({ description: 'True when the check fails only with muted faults.' })),
     remediation: Type.String({ description: 'How to fix a FAIL.' }),
     durationMs: Type.Integer({ description: 'Duration of the check in milliseconds.' }),
   },
@@ -60,6 +67,13 @@ const Running = Type.Object(
   { description: 'The run in progress.' },
 );
 
+const { time: _, ...completeFields } = LastComplete.properties;
+const LastCompleteReport = Type.Object({
+  runTimestamp: Type.Integer({ description: 'Start of its run, epoch milliseconds.' }),
+  ageMs: Type.Integer({ description: 'Time since the start of its run in milliseconds.' }),
+  ...completeFields,
+});
+
 export const ClusterHealth = Type.Object(
   {
     runTimestamp: Type.Union([Type.Integer(), Type.Null()], {
@@ -69,7 +83,12 @@ export const ClusterHealth = Type.Object(
     status: Type.Union([Status, Type.Null()], {
       description: 'PASS when every check passed; null before the first run.',
     }),
-    summary: Type.Object({ pass: Type.Integer(), fail: Type.Integer(), failBySeverity: FailBySeverity }),
+    summary: Type.Object({
+      pass: Type.Integer(),
+      fail: Type.Integer(),
+      failMuted: Type.Integer({ description: 'Number of failed checks whose faults are all muted; part of `fail`.' }),
+      failBySeverity: FailBySeverity,
+    }),
     checks: Type.Array(HealthCheckEntry),
     healthCheckResult: Type.Record(
       Type.String(),
@@ -79,6 +98,10 @@ export const ClusterHealth = Type.Object(
       },
     ),
     running: Type.Union([Running, Type.Null()], { description: 'The run in progress; null when there is none.' }),
+    lastComplete: Type.Union([LastCompleteReport, Type.Null()], {
+      description:
+        'The last report that could be evaluated, while the latest one could not be; null when the latest one could be, or none.',
+    }),
   },
   { $id: 'ClusterHealth' },
 );
@@ -135,3 +158,41 @@ export const RunQuery = Type.Object({
   wait: Type.Optional(Type.Boolean({ description: 'True: responds when the run has finished.' })),
 });
 export type RunQuery = Static<typeof RunQuery>;
+
+const { id: muteId, check: muteCheck, entity: muteEntity, reason, author, until } = Mute.properties;
+
+/** The body that creates a mute. The gateway sets its id and its author. */
+export const MuteRequest = Type.Object(
+  {
+    check: muteCheck,
+    entity: muteEntity,
+    reason,
+    until: Type.String({
+      maxLength: 64,
+      format: 'date-time',
+      description: 'End of the mute, RFC 3339, in the future and at most 90 days ahead.',
+    }),
+  },
+  { $id: 'HealthMuteRequest', additionalProperties: false },
+);
+export type MuteRequest = Static<typeof MuteRequest>;
+
+export const HealthMute = Type.Object(
+  {
+    id: muteId,
+    check: Type.String({ description: 'Name of the check; `*` matches any characters.' }),
+    entity: muteEntity,
+    reason,
+    author,
+    until,
+    active: Type.Boolean({ description: 'False when the mute has expired, or ends more than 90 days ahead.' }),
+    findingCount: Type.Integer({ description: 'Number of findings of the latest report to which it applies.' }),
+  },
+  { $id: 'HealthMute' },
+);
+export type HealthMute = Static<typeof HealthMute>;
+
+export const HealthTransition = Type.Object(Transition.properties, {
+  $id: 'HealthTransition',
+  description: 'Change of the state of a check between two runs.',
+});

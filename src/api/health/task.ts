@@ -14,7 +14,7 @@ const BACKOFF = { baseMs: 50, maxMs: 400, jitter: 'half' } as const;
 
 export interface TaskPorts {
   readonly store: ResourceStore;
-  readonly clock: Pick<Clock, 'random' | 'schedule'>;
+  readonly clock: Pick<Clock, 'now' | 'random' | 'schedule'>;
 }
 
 export interface StartedRun {
@@ -48,7 +48,7 @@ export async function setSuspend(ports: TaskPorts, suspend: boolean, signal: Abo
 }
 
 /** Applies `change` to the current report, and again after a conflict. */
-async function withReport<T>(
+export async function withReport<T>(
   { store, clock }: TaskPorts,
   signal: AbortSignal,
   change: (report: ClusterHealthReport) => Promise<T>,

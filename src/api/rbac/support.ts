@@ -5,6 +5,7 @@ import { parseSrnOf, srnText } from '../../access/policy/srn.ts';
 import { type Change, collectChanges } from '../../access/manager/changes.ts';
 import { knownError } from '../server/app-errors.ts';
 import type { About, WriteOutcome } from '../server/logs/audit.ts';
+import type { Called } from '../server/pending-writes.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import type { AssignmentRequest } from './schemas/assignments.ts';
@@ -56,12 +57,14 @@ export function requireSameSrn(kind: 'role' | 'policy', name: string, sent: stri
 /**
  * Authorizes and runs a write, and records its outcome. Denials by the manager itself, such as an attempt to grant more than the caller has, are
  * outcomes, too.
+ * @param called the call, if its route alone does not identify the change
  */
 export async function write<T>(
   request: FastifyRequest,
   action: string,
   resource: Srn,
   work: () => Promise<T>,
+  called?: Called,
 ): Promise<T> {
   requireAllowed(request, action, resource);
   const { authorizer, audit } = request.server;
@@ -72,6 +75,7 @@ export async function write<T>(
       action,
       resource,
       decision,
+      ...(called === undefined ? {} : { called }),
       about: aboutOf(resource, request.body),
       ...(request.body === undefined ? {} : { asked: request.body }),
       changes,

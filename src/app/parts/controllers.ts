@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import type { Properties } from '../../config/properties.ts';
 import { healthMetrics, type ReportedHealth } from '../../health/metrics.ts';
-import type { CheckState } from '../../health/report.ts';
+import type { CheckState } from '../../health/history.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
 import { observeExpiries, type Expiring } from '../../operator/expiry-metrics.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
@@ -12,6 +12,7 @@ import { prometheusMetrics } from '../../operator/metrics.ts';
 import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { KubernetesTransport } from '../../kubernetes/transport.ts';
+import type { Mute } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';
@@ -63,9 +64,9 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
 
 /** Reasons of the Events about a check. */
 const CHECK_EVENTS = {
-  passed: 'CheckPassed',
-  failed: 'CheckFailed',
-  'not-evaluated': 'CheckNotEvaluated',
+  PASS: 'CheckPassed',
+  FAIL: 'CheckFailed',
+  NOT_EVALUATED: 'CheckNotEvaluated',
 } as const satisfies Record<CheckState, string>;
 
 interface HealthTaskParts {
@@ -96,9 +97,16 @@ function healthTask({ engine, log, registry, store, isLeader, configured }: Heal
         onStatusChange: (report, { name, state, message }) =>
           ports.recorder.record(
             report,
-            state === 'passed' ? 'Normal' : 'Warning',
+            state === 'PASS' ? 'Normal' : 'Warning',
             CHECK_EVENTS[state],
             `${name}: ${message}`,
+          ),
+        onMuteExpired: (report, mute, findingCount) =>
+          ports.recorder.record(
+            report,
+            findingCount > 0 ? 'Warning' : 'Normal',
+            'MuteExpired',
+            expiredMute(mute, findingCount),
           ),
       });
       loop.start();
@@ -109,6 +117,11 @@ function healthTask({ engine, log, registry, store, isLeader, configured }: Heal
       await loop.stop();
     },
   };
+}
+
+function expiredMute({ id, check = '*', entity, reason, author }: Mute, findingCount: number): string {
+  const by = author === undefined ? '' : ` by ${author}`;
+  return `the mute \`${id}\`${by} of \`${entity}\` in \`${check}\` expired; ${findingCount} findings count again. Its reason: ${reason}`;
 }
 
 function reported({ metadata, status, spec }: ClusterHealthReport): ReportedHealth {

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  buildStatus,
-  MAX_STATUS_BYTES,
-  runningId,
-  changedChecks,
-  withoutRunning,
-  withRunning,
-} from '../../../src/health/report.ts';
+import { buildStatus, MAX_STATUS_BYTES, runningId, withoutRunning, withRunning } from '../../../src/health/report.ts';
+import { changedChecks } from '../../../src/health/history.ts';
 import type { CheckResult } from '../../../src/health/evaluation.ts';
 import type { RunResult } from '../../../src/health/run.ts';
 import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
@@ -83,8 +77,8 @@ describe('the status of a report', () => {
     expect(since('REPLICATION_CHECK')).toBe('2026-11-21T10:00:00.000Z');
     expect(since('SEGMENT_COUNT_CHECK')).toBe('2026-11-21T11:00:00.000Z');
     expect(condition(later, 'Healthy')?.lastTransitionTime).toBe(condition(first, 'Healthy')?.lastTransitionTime);
-    expect(changedChecks(first, later)).toMatchObject([{ name: 'SEGMENT_COUNT_CHECK', state: 'failed' }]);
-    expect(changedChecks(undefined, first)).toMatchObject([{ name: 'REPLICATION_CHECK', state: 'failed' }]);
+    expect(changedChecks(first, later)).toMatchObject([{ name: 'SEGMENT_COUNT_CHECK', state: 'FAIL' }]);
+    expect(changedChecks(undefined, first)).toMatchObject([{ name: 'REPLICATION_CHECK', state: 'FAIL' }]);
   });
 
   it('carries the last evaluated result over runs that could not evaluate the check', () => {
@@ -111,7 +105,7 @@ describe('the status of a report', () => {
     expect(again).not.toHaveProperty('unevaluatedRuns');
     expect(again).not.toHaveProperty('lastEvaluated');
     expect(at('11:00', checkResult(name), twice).checks?.[0]?.since).toBe('2026-11-21T11:00:00.000Z');
-    expect(changedChecks(failed, once)).toMatchObject([{ name, state: 'not-evaluated' }]);
+    expect(changedChecks(failed, once)).toMatchObject([{ name, state: 'NOT_EVALUATED' }]);
     expect(changedChecks(once, twice)).toEqual([]);
 
     const passed = at('10:00', checkResult(name));

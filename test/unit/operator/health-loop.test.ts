@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
-import type { StatusChange } from '../../../src/health/report.ts';
+import type { StatusChange } from '../../../src/health/history.ts';
 import { createGather } from '../../../src/health/gather/gather.ts';
 import { runningId } from '../../../src/health/report.ts';
 import type { Gather, GatherRequest } from '../../../src/health/run.ts';
@@ -315,11 +315,11 @@ describe('the health task', () => {
       cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
     await annotate('1');
     await pass(100);
-    expect(changes).toMatchObject([{ name: 'REPLICATION_CHECK', state: 'failed' }]);
+    expect(changes).toMatchObject([{ name: 'REPLICATION_CHECK', state: 'FAIL' }]);
     gather = async () => cluster();
     await annotate('2');
     await pass(100);
-    expect(changes).toMatchObject([{ state: 'failed' }, { name: 'REPLICATION_CHECK', state: 'passed' }]);
+    expect(changes).toMatchObject([{ state: 'FAIL' }, { name: 'REPLICATION_CHECK', state: 'PASS' }]);
   });
 
   it('passes thresholds to the checks', async () => {

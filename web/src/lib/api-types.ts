@@ -304,6 +304,12 @@ export type HealthCheckEntry = {
     readonly time?: string;
     readonly since?: string;
     readonly findingCount: number;
+    readonly unreadCount?: number;
+    readonly mutedCount?: number;
+    readonly mutes?: ReadonlyArray<{
+      readonly id: string;
+      readonly findingCount: number;
+    }>;
     readonly entities?: ReadonlyArray<{
       readonly entityType: string;
       readonly entity: string;
@@ -320,8 +326,16 @@ export type HealthCheckEntry = {
     readonly severity?: 'critical' | 'warning' | 'advice';
     readonly since?: string;
     readonly couldNotRead?: boolean;
+    readonly mutedBy?: string;
   }>;
   readonly findingCount: number;
+  readonly unreadCount?: number;
+  readonly mutedCount?: number;
+  readonly mutes?: ReadonlyArray<{
+    readonly id: string;
+    readonly findingCount: number;
+  }>;
+  readonly muted?: boolean;
   readonly remediation: string;
   readonly durationMs: number;
 };
@@ -333,6 +347,7 @@ export type ClusterHealth = {
   readonly summary: {
     readonly pass: number;
     readonly fail: number;
+    readonly failMuted: number;
     readonly failBySeverity: {
       readonly critical: number;
       readonly warning: number;
@@ -354,6 +369,25 @@ export type ClusterHealth = {
     }>;
     readonly checksTotal: number;
   } | null;
+  readonly lastComplete: {
+    readonly runTimestamp: number;
+    readonly ageMs: number;
+    readonly pass: number;
+    readonly fail: number;
+    readonly failMuted?: number;
+    readonly failBySeverity?: {
+      readonly critical: number;
+      readonly warning: number;
+      readonly advice: number;
+    };
+    readonly checks: ReadonlyArray<{
+      readonly name: string;
+      readonly status: 'PASS' | 'FAIL';
+      readonly severity?: 'critical' | 'warning' | 'advice';
+      readonly findingCount: number;
+      readonly mutedCount?: number;
+    }>;
+  } | null;
 };
 
 export type HealthCheckType = {
@@ -364,6 +398,33 @@ export type HealthCheckType = {
   readonly category: 'segments' | 'tables' | 'servers' | 'skew' | 'upsert' | 'placement' | 'queries' | 'ingestion' | 'tasks';
   readonly severity: 'critical' | 'warning' | 'advice';
   readonly defaultThresholds: Readonly<Record<string, number>>;
+};
+
+export type HealthTransition = {
+  readonly check: string;
+  readonly from: 'PASS' | 'FAIL' | 'NOT_EVALUATED';
+  readonly to: 'PASS' | 'FAIL' | 'NOT_EVALUATED';
+  readonly time: string;
+  readonly run?: string;
+  readonly findingCount: number;
+};
+
+export type HealthMute = {
+  readonly id: string;
+  readonly check: string;
+  readonly entity: string;
+  readonly reason: string;
+  readonly author?: string;
+  readonly until: string;
+  readonly active: boolean;
+  readonly findingCount: number;
+};
+
+export type HealthMuteRequest = {
+  readonly check?: string;
+  readonly entity: string;
+  readonly reason: string;
+  readonly until: string;
 };
 
 export type TaskRun = {

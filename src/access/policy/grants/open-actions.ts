@@ -1,6 +1,6 @@
 import { actionName, actionNumber, type ActionSet } from '../action-set.ts';
 import { DELEGATION_RIGHTS } from '../actions.ts';
-import { globIncludes, globsIntersect, type Glob } from '../glob.ts';
+import { globIncludes, globsIntersect, type Glob } from '../../../platform/glob.ts';
 import type { SrnKind } from '../srn.ts';
 
 /** Counts work against a limit. */

@@ -1,6 +1,6 @@
 import { ACTION_WORDS, includesAction, type AskedAction } from '../action-set.ts';
 import type { CompiledStatement } from '../compiled-policy.ts';
-import type { Glob } from '../glob.ts';
+import type { Glob } from '../../../platform/glob.ts';
 import {
   isEnough,
   matchesQuestion,

@@ -1,3 +1,4 @@
+import { MUTE_ID_PATTERN } from '../../../resources/cluster-health-report.ts';
 import { NAME_PATTERN } from '../../../resources/meta.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from '../../../resources/policy.ts';
 import type { DocsByOperation, OperationDocs } from './operation-docs.ts';
@@ -18,6 +19,7 @@ const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly 
   roleSrn: { pattern: `^srn2:role#${NAME}$`, example: 'srn2:role#analysts' },
   policySrn: { pattern: `^srn2:policy#${NAME}$`, example: 'srn2:policy#read-events' },
   tokenSrn: { pattern: `^srn2:service-token#${NAME}$`, example: 'srn2:service-token#a1b2c3d4e5f6g7h8' },
+  muteId: { pattern: MUTE_ID_PATTERN, example: 'mute-0a1b2c3d' },
   requestId: { pattern: '^[0-9a-f]{8}-n?[0-9a-f]{30}$', example: '0a1b2c3d-00112233445566778899aabbccddee' },
   continue: { pattern: '^[A-Za-z0-9_-]+$', example: 'YWZ0ZXI6YW5hbHlzdHM' },
   action: { pattern: '^[A-Za-z]{1,128}$', example: 'Query' },

@@ -18,6 +18,17 @@ const PAGE = {
   exceptions: [],
 };
 
+const MUTE = {
+  id: 'mute-0a1b2c3d',
+  check: 'REPLICATION_CHECK',
+  entity: 'staging_*',
+  reason: 'one replica until the new servers arrive',
+  author: 'srn2:user#ada@example.com',
+  until: '2026-03-01T00:00:00Z',
+  active: true,
+  findingCount: 2,
+};
+
 const ofResult = (operationId: string, description: string): Link => ({
   operationId,
   description,
@@ -45,12 +56,38 @@ export const OTHER_DOCS: DocsByOperation = {
       runTimestamp: 1_769_846_400_000,
       durationMs: 4200,
       status: 'PASS',
-      summary: { pass: 33, fail: 0, failBySeverity: { critical: 0, warning: 0, advice: 0 } },
+      summary: { pass: 33, fail: 0, failMuted: 0, failBySeverity: { critical: 0, warning: 0, advice: 0 } },
       checks: [],
       healthCheckResult: { TABLE: { events_OFFLINE: { REPLICATION_CHECK: { pass: true } } } },
       running: null,
+      lastComplete: null,
     },
   },
+  getClusterHealthHistory: {
+    ok: 'Up to 100 changes.',
+    response: [
+      {
+        check: 'INSTANCE_HEALTH_API_CHECK',
+        from: 'PASS',
+        to: 'FAIL',
+        time: '2026-01-31T08:00:00.000Z',
+        run: 'run-0a1b2c3d',
+        findingCount: 1,
+      },
+    ],
+  },
+  listHealthMutes: { ok: 'All mutes, including expired ones.', response: [MUTE] },
+  createHealthMute: {
+    ok: 'The mute. The operator applies it to the report within seconds.',
+    request: {
+      check: 'REPLICATION_CHECK',
+      entity: 'staging_*',
+      reason: 'one replica until the new servers arrive',
+      until: '2026-03-01T00:00:00Z',
+    },
+    response: { ...MUTE, findingCount: 0 },
+  },
+  deleteHealthMute: { ok: 'The deleted mute.', response: { ...MUTE, findingCount: 0 } },
   setClusterHealthState: {
     ok: 'The state of the periodic task.',
     response: { state: 'ENABLE', message: 'the cluster health task is enabled' },

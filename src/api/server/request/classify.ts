@@ -58,6 +58,8 @@ const EXACT: Readonly<Record<string, RequestKind>> = {
   'openapi.json': 'docs',
   clusterHealth: 'health',
   'clusterHealth/list': 'health',
+  'clusterHealth/history': 'health',
+  'clusterHealth/mutes': 'health',
   'periodictask/run': 'task',
   'periodictask/names': 'task',
   'timeseries/languages': 'controller',
@@ -90,6 +92,7 @@ function kindOf(method: string, { segments }: Target, path: string): RequestKind
   if (Object.hasOwn(EXACT, path)) return EXACT[path] as RequestKind;
   const [first = '', second] = segments;
   if (first === 'query') return storedResultKind(method, segments);
+  if (first === 'clusterHealth' && second === 'mutes' && segments.length === 3) return 'health';
   if (first === 'api' && second === 'v1') return segments[2] === 'rbac-manager' ? 'rbac' : 'unknown';
   return Object.hasOwn(PREFIXES, first) ? (PREFIXES[first] as RequestKind) : 'controller';
 }

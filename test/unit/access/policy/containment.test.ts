@@ -5,7 +5,7 @@ import { compilePolicy, type CompiledStatement } from '../../../../src/access/po
 import { TooManyComparisons } from '../../../../src/access/policy/gain.ts';
 import { isDelegationRight } from '../../../../src/access/policy/actions.ts';
 import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
-import { compileGlob, globIncludes, globMatches, globsIntersect } from '../../../../src/access/policy/glob.ts';
+import { compileGlob, globIncludes, globMatches, globsIntersect } from '../../../../src/platform/glob.ts';
 import { GrantSet } from '../../../../src/access/policy/grants/grant-set.ts';
 import { parseSrn } from '../../../../src/access/policy/srn.ts';
 import type { Statement } from '../../../../src/resources/policy.ts';

@@ -10,6 +10,7 @@ const REPORT: ClusterHealthReportStatus = {
   conditions: [],
 };
 const STARTED = { id: 'api-1', checks: [], checksTotal: 33 };
+const NOW = 0;
 const IN_PROGRESS = {
   ...STARTED,
   done: 12,
@@ -23,13 +24,13 @@ const IN_PROGRESS = {
 describe('a run in progress', () => {
   it('is in the response with the latest report, which does not change', () => {
     const started = withRunning(REPORT, STARTED);
-    expect(clusterHealth(started, {})).toEqual({
-      ...clusterHealth(REPORT, {}),
+    expect(clusterHealth(started, {}, NOW)).toEqual({
+      ...clusterHealth(REPORT, {}, NOW),
       running: { taskId: 'api-1', step: 'begins', checks: [], checksTotal: 33 },
     });
     const inProgress = withRunning(started, { ...IN_PROGRESS, checks: [...IN_PROGRESS.checks] });
-    expect(clusterHealth(inProgress, {})).toEqual({
-      ...clusterHealth(REPORT, {}),
+    expect(clusterHealth(inProgress, {}, NOW)).toEqual({
+      ...clusterHealth(REPORT, {}, NOW),
       running: {
         taskId: 'api-1',
         step: 'reads the cluster',
@@ -48,18 +49,18 @@ describe('a run in progress', () => {
   });
 
   it('is in the response before the first report, too', () => {
-    expect(clusterHealth(withRunning(undefined, STARTED), {})).toMatchObject({
+    expect(clusterHealth(withRunning(undefined, STARTED), {}, NOW)).toMatchObject({
       runTimestamp: null,
       checks: [],
       running: { taskId: 'api-1', step: 'begins' },
     });
-    expect(clusterHealth(undefined, {}).running).toBeNull();
+    expect(clusterHealth(undefined, {}, NOW).running).toBeNull();
   });
 
   it('is found by its id in every state', () => {
     const status = withRunning(REPORT, { ...IN_PROGRESS, checks: [...IN_PROGRESS.checks] });
     expect(runningId(status)).toBe('api-1');
     expect(withoutRunning(status)).toEqual(REPORT);
-    expect(clusterHealth(withoutRunning(status), {}).running).toBeNull();
+    expect(clusterHealth(withoutRunning(status), {}, NOW).running).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileGlob, globMatches, type Glob } from '../../../../src/access/policy/glob.ts';
+import { compileGlob, globMatches, type Glob } from '../../../src/platform/glob.ts';
 
 /** A text that counts how many of its characters are read. */
 class CountedText extends String {
