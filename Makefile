@@ -47,6 +47,10 @@ fuzz-sql: deps ## random SQL texts through the SQL check and the parsers of five
 test-races: deps parts ## 1,000 races of each kind between deletions and references, and 150 gateways killed during writes
 	@$(NODE) && RACES=1000 KILLS=100 $(BIN)/vitest run --project integration test/integration/rbac/races.test.ts test/integration/rbac/kill.test.ts
 
+.PHONY: test-security
+test-security: deps parts ## the tests that SECURITY.md names, npm audit, and the list of shipped packages (UPDATE=1 writes docs/access-by-role.md)
+	@$(NODE) && node tools/dev/supply-chain.ts && UPDATE=$(UPDATE) exec node tools/dev/suite.ts SECURITY.md test/security
+
 .PHONY: fuzz-http
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)
 	@$(NODE) && exec node test/fuzz/http/main.ts

@@ -1,9 +1,15 @@
 /** Service tokens: the access key is public, the rest is secret. */
 const SERVICE_TOKEN = /svc-([a-z0-9]{16})-[a-z0-9]{32}/g;
-/** JSON Web Tokens. They begin where no longer one can, so that the search is linear. */
-const JSON_WEB_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{2,}\.[\w-]*/g;
+/** JSON Web Tokens, also after a percent-encoded character of a path. They begin where no longer one can, so that the search is linear. */
+const JSON_WEB_TOKEN = /(?:(?<![\w-])|(?<=%[0-9A-Fa-f]{2}))eyJ[\w-]{8,}\.[\w-]{2,}\.[\w-]*/g;
 
-/** The text without the service tokens and JSON Web Tokens in it, such as one that was sent in place of a name. Linear in its length. */
+/** Tokens of the first administrator of standalone: 32 random bytes. */
+const ADMINISTRATOR_TOKEN = /adm-[\w-]{43}/g;
+
+/** The text without the service tokens, tokens of the first administrator and JSON Web Tokens in it, such as one that was sent in place of a name. Linear in its length. */
 export function withoutCredentials(text: string): string {
-  return text.replace(SERVICE_TOKEN, 'svc-$1-[redacted]').replace(JSON_WEB_TOKEN, '[redacted]');
+  return text
+    .replace(SERVICE_TOKEN, 'svc-$1-[redacted]')
+    .replace(ADMINISTRATOR_TOKEN, 'adm-[redacted]')
+    .replace(JSON_WEB_TOKEN, '[redacted]');
 }

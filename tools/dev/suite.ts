@@ -20,7 +20,10 @@ async function main([page, ...folders]: readonly string[]): Promise<number> {
   const files = [...new Set([...testsOf(page), ...inFolders])].toSorted();
   process.stdout.write(`${files.length} test files of ${page}\n`);
   const update = process.env['UPDATE'] === '1' ? ['-u'] : [];
-  const child = spawn(join(root, 'node_modules/.bin/vitest'), ['run', ...update, ...files], { cwd: root, stdio: 'inherit' });
+  const child = spawn(join(root, 'node_modules/.bin/vitest'), ['run', ...update, ...files], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { formatBearerToken, generateTokenKeys } from '../../../src/access/service-token.ts';
@@ -14,6 +15,15 @@ it('a service token keeps only its access key', () => {
 
 it('a JSON Web Token is removed', () => {
   expect(withoutCredentials(`{"subject":"${JWT}"}`)).toBe('{"subject":"[redacted]"}');
+});
+
+it('a JSON Web Token after a percent-encoded character of a path is removed', () => {
+  expect(withoutCredentials(`GET /roles/srn2:role%23${JWT}`)).toBe('GET /roles/srn2:role%23[redacted]');
+});
+
+it('the token of the first administrator of standalone is removed', () => {
+  const token = `adm-${randomBytes(32).toString('base64url')}`;
+  expect(withoutCredentials(`GET /query/${token}/results`)).toBe('GET /query/adm-[redacted]/results');
 });
 
 it('log records contain neither', () => {
