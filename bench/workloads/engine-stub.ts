@@ -106,6 +106,37 @@ const servers = Array.from({ length: SERVERS }, (_, i) => serverName(i));
 const broker = 'Broker_127.0.0.1_8099';
 const controllers = ['Controller_127.0.0.1_9000'];
 
+/** Nothing in ZooKeeper changes. */
+function statLists(): [string, object][] {
+  const stat = {
+    pzxid: 12_884_901_999,
+    ctime: 1_760_000_000_000,
+    mtime: 1_760_000_000_500,
+    version: 7,
+    cversion: 2_000,
+  };
+  const owner = { aversion: 0, ephemeralOwner: 0, dataLength: 4_096, numChildren: 2_000 };
+  const listed = (path: string, names: readonly string[]): [string, object] => [
+    `/zk/lsl?path=/${CLUSTER}${path}`,
+    Object.fromEntries(names.map((name, i) => [name, { czxid: i, mzxid: 12_884_901_888 + i, ...stat, ...owner }])),
+  ];
+  const names = Array.from({ length: TABLES }, (_, table) => fullName(table));
+  const schemaNames = Array.from({ length: TABLES }, (_, table) => rawName(table));
+  const instances = [...servers, broker, ...controllers];
+  return [
+    listed('', ['IDEALSTATES', 'EXTERNALVIEW', 'CONFIGS', 'PROPERTYSTORE', 'LIVEINSTANCES']),
+    listed('/IDEALSTATES', names),
+    listed('/EXTERNALVIEW', names),
+    listed('/PROPERTYSTORE/CONFIGS/TABLE', names),
+    listed('/PROPERTYSTORE/SCHEMAS', schemaNames),
+    listed('/PROPERTYSTORE/SEGMENTS', names),
+    listed('/PROPERTYSTORE/INSTANCE_PARTITIONS', []),
+    listed('/CONFIGS/PARTICIPANT', instances),
+    listed('/CONFIGS/CLUSTER', [CLUSTER]),
+    listed('/LIVEINSTANCES', instances),
+  ];
+}
+
 function fixed(): Map<string, object> {
   const root = `/zk/getChildren?path=/${CLUSTER}`;
   const tables = Array.from({ length: TABLES }, (_, table) => table);
@@ -129,10 +160,7 @@ function fixed(): Map<string, object> {
       ],
     ],
     [`/zk/ls?path=/${CLUSTER}/LIVEINSTANCES`, [...servers, broker, ...controllers]],
-    [
-      `/zk/lsl?path=/${CLUSTER}/PROPERTYSTORE/CONFIGS/TABLE`,
-      Object.fromEntries(tables.map((t) => [fullName(t), { czxid: t }])),
-    ],
+    ...statLists(),
     [
       `/zk/get?path=/${CLUSTER}/EXTERNALVIEW/brokerResource`,
       {

@@ -2,24 +2,27 @@ import { createEngine } from '../../src/pinot/connection.ts';
 import { deliver } from '../../src/pinot/delivery.ts';
 import type { Engine, EngineEndpoint } from '../../src/pinot/types.ts';
 import { createGather } from '../../src/health/gather/gather.ts';
+import { KeptReadings } from '../../src/health/gather/kept-readings.ts';
 import { runChecks } from '../../src/health/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 
 /**
- * One health run in a separate process, to measure its CPU and memory: `node bench/workloads/health-run.ts <controller URL>`; prints
- * its figures as JSON.
+ * A health run in a separate process and a second one on the unchanged cluster, to measure their CPU and memory:
+ * `node bench/workloads/health-run.ts <controller URL>`; prints their figures as JSON.
  */
 const url = process.argv[2] ?? '';
 const engine = createEngine({ controllerUrls: [url], brokerUrls: [url] });
 let calls = 0;
 let bytes = 0;
+let queries = 0;
 
 function counting(endpoint: EngineEndpoint): EngineEndpoint {
   return {
     url: endpoint.url,
     async request(request) {
       calls += 1;
+      if (request.path === '/query/sql') queries += 1;
       const answer = await endpoint.request(request);
       bytes += Number(answer.headers['content-length'] ?? 0);
       return answer;
@@ -48,27 +51,36 @@ const counted: Engine = {
   close: () => engine.close(),
 };
 
-const cpuBefore = process.cpuUsage();
-const wallBefore = performance.now();
-const run = await runChecks({
-  gather: createGather({ engine: counted, clock: systemClock }),
-  settings: resolveSettings({}),
-  signal: AbortSignal.timeout(600_000),
-  clock: systemClock,
-});
-const cpu = process.cpuUsage(cpuBefore);
-const unread = run.results
-  .filter(({ outcome }) => outcome.couldNotEvaluate)
-  .map(({ name, outcome }) => `${name}: ${outcome.findings[0]?.message}`);
-const figures = {
-  calls,
-  bytes,
-  cpuMs: (cpu.user + cpu.system) / 1_000,
-  wallMs: performance.now() - wallBefore,
-  checksMs: run.results.reduce((sum, { durationMs }) => sum + durationMs, 0),
-  maxRssBytes: process.resourceUsage().maxRSS * 1_024,
-  failed: run.results.filter(({ outcome }) => outcome.status === 'FAIL').map(({ name }) => name),
-  unread,
-};
-process.stdout.write(`${JSON.stringify(figures)}\n`);
+const gather = createGather({ engine: counted, clock: systemClock, kept: new KeptReadings() });
+
+/** The figures of one run. `queries` of the calls are queries: each run sends one for each table. */
+async function measured(): Promise<object> {
+  [calls, bytes, queries] = [0, 0, 0];
+  const cpuBefore = process.cpuUsage();
+  const wallBefore = performance.now();
+  const run = await runChecks({
+    gather,
+    settings: resolveSettings({}),
+    signal: AbortSignal.timeout(600_000),
+    clock: systemClock,
+  });
+  const cpu = process.cpuUsage(cpuBefore);
+  return {
+    calls,
+    queries,
+    bytes,
+    cpuMs: (cpu.user + cpu.system) / 1_000,
+    wallMs: performance.now() - wallBefore,
+    checksMs: run.results.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    maxRssBytes: process.resourceUsage().maxRSS * 1_024,
+    failed: run.results.filter(({ outcome }) => outcome.status === 'FAIL').map(({ name }) => name),
+    unread: run.results
+      .filter(({ outcome }) => outcome.couldNotEvaluate)
+      .map(({ name, outcome }) => `${name}: ${outcome.findings[0]?.message}`),
+  };
+}
+
+const first = await measured();
+const second = await measured();
+process.stdout.write(`${JSON.stringify({ first, second })}\n`);
 await engine.close();

@@ -3,7 +3,13 @@ import { check, CHECK_EXIT, CHECK_FORMATS, type CheckContext, type CheckRequest 
 import { CATALOGUE, findCheck } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
 import { SEVERITIES } from '../resources/cluster-health-report.ts';
-import { parseInterval, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
+import {
+  parseInterval,
+  resolveSettings,
+  thresholdProblem,
+  unknownCheck,
+  type CheckSettings,
+} from '../health/settings.ts';
 
 /** Maximum findings per check in a report. */
 const MAX_FINDINGS = 200;
@@ -122,5 +128,7 @@ function settingsFrom(
     overrides[check.name] = { ...overrides[check.name], [key]: Number(value) };
   }
   const checks = names.size === 0 ? CATALOGUE : CATALOGUE.filter(({ name }) => names.has(name));
-  return { checks, overrides, maxFindings: MAX_FINDINGS, problems: [] };
+  // One run in this process: nothing is kept, and its deadline is --timeout.
+  const { fullReadMs, deadlineMs } = resolveSettings({});
+  return { checks, overrides, maxFindings: MAX_FINDINGS, fullReadMs, deadlineMs, problems: [] };
 }

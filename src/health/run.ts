@@ -13,6 +13,10 @@ export interface GatherRequest {
   readonly smallSegmentBytes: number;
   /** Allowed fraction of small segments; sizes of tables that are surely below it are not read in detail. */
   readonly smallSegmentFraction: number;
+  /** Age in milliseconds from which an unchanged reading of an earlier run is read again; see `KeptReadings`. */
+  readonly fullReadMs?: number;
+  /** True to read everything, also what is unchanged since an earlier run. */
+  readonly fresh?: boolean;
   /** Aborts all reads. Parts that were not read by then are failed reads. */
   readonly signal: AbortSignal;
   /** Called after each read. @param total number of reads known so far; grows while tables are found */
@@ -45,6 +49,8 @@ export interface RunOptions {
   readonly settings: CheckSettings;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** See `GatherRequest`. */
+  readonly fresh?: boolean;
   readonly onProgress?: (progress: RunProgress) => void;
 }
 
@@ -64,6 +70,8 @@ export async function runChecks(options: RunOptions): Promise<RunResult> {
   const snapshot = await gather({
     needs: needsOf(settings.checks),
     ...smallSegmentLimits(settings.overrides),
+    fullReadMs: settings.fullReadMs,
+    fresh: options.fresh ?? false,
     signal,
     onProgress: (done, total) => update({ done, total }),
     onComplete: (partial, complete) => {

@@ -1,4 +1,4 @@
-import { parseDuration } from '../platform/duration.ts';
+import { formatDuration, parseDuration } from '../platform/duration.ts';
 import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
 import { CATALOGUE, findCheck, originOf } from './catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY, type CheckDefinition, type Need, type Thresholds } from './check.ts';
@@ -9,6 +9,10 @@ const MIN_INTERVAL_MS = 60_000;
 /** Timers take a signed 32-bit number of milliseconds. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 export const DEFAULT_MAX_FINDINGS = 20;
+export const DEFAULT_FULL_READ_MS = 6 * 3_600_000;
+/** What is cheap to read is read within seconds; this bounds the wait for what is not. */
+export const DEFAULT_DEADLINE_MS = 5 * 60_000;
+const MIN_DEADLINE_MS = 10_000;
 
 /** The property with the thresholds of the process's configuration. */
 export const CONFIGURED_THRESHOLDS = 'controller.cluster.health.thresholds';
@@ -21,6 +25,10 @@ export interface CheckSettings {
   readonly checks: readonly CheckDefinition[];
   readonly overrides: ThresholdOverrides;
   readonly maxFindings: number;
+  /** Milliseconds after which what seems unchanged is read again. */
+  readonly fullReadMs: number;
+  /** Milliseconds after which a run ends and reports what it has read. */
+  readonly deadlineMs: number;
   /** See `CheckInput`. */
   readonly prebuiltSnapshotProperty: string;
   /** Messages about invalid settings; the default replaces each of them. */
@@ -29,7 +37,13 @@ export interface CheckSettings {
 
 type SettingsSource = Pick<
   ClusterHealthReportSpec,
-  'thresholds' | 'disabledChecks' | 'maxFindings' | 'prebuiltSnapshotProperty' | 'extensionChecks'
+  | 'thresholds'
+  | 'disabledChecks'
+  | 'maxFindings'
+  | 'prebuiltSnapshotProperty'
+  | 'extensionChecks'
+  | 'fullReadInterval'
+  | 'deadline'
 >;
 
 /** Settings from the process's configuration; the report's spec overrides them. */
@@ -65,6 +79,8 @@ export function resolveSettings(spec: SettingsSource, configured: ConfiguredSett
     checks: CATALOGUE.filter(({ name }) => !disabled.has(name) && (extensions || originOf(name) === 'specification')),
     overrides,
     maxFindings: spec.maxFindings ?? DEFAULT_MAX_FINDINGS,
+    fullReadMs: duration(spec, 'fullReadInterval', { minMs: MIN_INTERVAL_MS, ms: DEFAULT_FULL_READ_MS }, problems),
+    deadlineMs: duration(spec, 'deadline', { minMs: MIN_DEADLINE_MS, ms: DEFAULT_DEADLINE_MS }, problems),
     prebuiltSnapshotProperty:
       spec.prebuiltSnapshotProperty ?? configured.prebuiltSnapshotProperty ?? PREBUILT_SNAPSHOT_PROPERTY,
     problems,
@@ -78,6 +94,22 @@ function disabledChecks(spec: SettingsSource, problems: string[]): ReadonlySet<s
     else disabled.add(name);
   }
   return disabled;
+}
+
+/** A duration of the spec; its default `ms` if it is absent or invalid. */
+function duration(
+  spec: SettingsSource,
+  field: 'fullReadInterval' | 'deadline',
+  { minMs, ms }: { readonly minMs: number; readonly ms: number },
+  problems: string[],
+): number {
+  const text = spec[field];
+  if (text === undefined) return ms;
+  const parsed = parseInterval(text, minMs);
+  if (parsed !== undefined) return parsed;
+  const [least, byDefault] = [formatDuration(minMs), formatDuration(ms)];
+  problems.push(`spec.${field}: \`${text}\` is not a duration between ${least} and 24d, such as \`${byDefault}\``);
+  return ms;
 }
 
 function validThresholds(check: CheckDefinition, values: Thresholds, source: string, problems: string[]): Thresholds {

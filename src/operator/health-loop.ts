@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { createGather, type HealthEngine } from '../health/gather/gather.ts';
+import { KeptReadings } from '../health/gather/kept-readings.ts';
 import { NO_METRICS, type HealthMetrics } from '../health/metrics.ts';
 import type { StatusChange } from '../health/report.ts';
 import type { Gather } from '../health/run.ts';
@@ -25,7 +26,7 @@ export interface HealthLoopOptions {
   readonly onStatusChange?: (report: ClusterHealthReport, change: StatusChange) => void;
   /** Milliseconds between the start of the loop and the first run. */
   readonly firstRunDelayMs?: number;
-  /** Milliseconds after which a run stops reading and reports what it has. */
+  /** Milliseconds after which a run stops reading and reports what it has, in place of `spec.deadline`. */
   readonly deadlineMs?: number;
   /** Reads the cluster; by default through the engine's REST interface. */
   readonly gather?: Gather;
@@ -38,7 +39,6 @@ export interface HealthLoop {
 }
 
 const FIRST_RUN_DELAY_MS = 5_000;
-const DEADLINE_MS = 10 * 60_000;
 
 /**
  * The health task: a loop for each report in the store, on the leading operator or in the standalone process. Runs of several reports follow
@@ -63,7 +63,9 @@ class Loops implements HealthLoop {
     this.#metrics = options.metrics ?? NO_METRICS;
     const { engine, clock } = options;
     const instanceScheme = () => options.configured?.().instanceScheme ?? 'http';
-    this.#gather = options.gather ?? createGather({ engine, clock, metrics: this.#metrics, instanceScheme });
+    this.#gather =
+      options.gather ??
+      createGather({ engine, clock, metrics: this.#metrics, kept: new KeptReadings(), instanceScheme });
   }
 
   start(): void {
@@ -104,7 +106,7 @@ class Loops implements HealthLoop {
       configured: configured ?? (() => ({})),
       onStatusChange: onStatusChange ?? (() => undefined),
       firstRunDelayMs: firstRunDelayMs ?? FIRST_RUN_DELAY_MS,
-      deadlineMs: deadlineMs ?? DEADLINE_MS,
+      deadlineMs,
       gather: this.#gather,
       metrics: this.#metrics,
       oneAtATime: (run) => this.#oneAtATime(run),

@@ -35,7 +35,8 @@ export interface ReportLoopOptions {
   readonly configured: () => ConfiguredSettings;
   readonly onStatusChange: (report: ClusterHealthReport, change: StatusChange) => void;
   readonly firstRunDelayMs: number;
-  readonly deadlineMs: number;
+  /** Replaces that of the report's spec. */
+  readonly deadlineMs: number | undefined;
   readonly gather: Gather;
   /** Calls its argument when no other report runs, and resolves or rejects as that does. */
   readonly oneAtATime: (run: () => Promise<void>) => Promise<void>;
@@ -53,6 +54,8 @@ const WRITE_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 400, jitter: 'half' }
 interface RunRequest {
   readonly id: string;
   readonly runAt: string | undefined;
+  /** True for a run on demand: it reads everything, so that its report does not depend on earlier runs. */
+  readonly fresh: boolean;
 }
 
 /**
@@ -168,7 +171,8 @@ export class ReportLoop {
     const report = this.#current();
     if (report === undefined || !this.#options.isLeader() || !this.#isDue(report)) return;
     const requested = requestedRun(report);
-    await this.#run(report, requested ?? { id: newRunId('run', this.#options.clock), runAt: observedRunAt(report) });
+    const id = newRunId('run', this.#options.clock);
+    await this.#run(report, requested ?? { id, runAt: observedRunAt(report), fresh: false });
   }
 
   async #createReport(): Promise<ClusterHealthReport | undefined> {
@@ -194,11 +198,12 @@ export class ReportLoop {
     // Only now: a run whose start could not be written is still due.
     this.#lastRunAt = startedAt;
     const progress = this.#progressWriter(request.id);
-    const deadline = new Deadline(clock, this.#options.deadlineMs, this.#stopping.signal);
+    const deadline = new Deadline(clock, this.#options.deadlineMs ?? settings.deadlineMs, this.#stopping.signal);
     let result: RunResult;
     try {
       const { signal } = deadline;
-      result = await runChecks({ gather, settings, signal, clock, onProgress: progress.report });
+      const { fresh } = request;
+      result = await runChecks({ gather, settings, signal, clock, fresh, onProgress: progress.report });
     } catch (error) {
       metrics.run('error', name);
       throw error;
@@ -285,5 +290,5 @@ function observedRunAt(report: ClusterHealthReport): string | undefined {
 /** The run that the run-at annotation requests, unless it was made already. */
 function requestedRun(report: ClusterHealthReport): RunRequest | undefined {
   const runAt = runAtOf(report);
-  return runAt === undefined || runAt === observedRunAt(report) ? undefined : { id: runAt, runAt };
+  return runAt === undefined || runAt === observedRunAt(report) ? undefined : { id: runAt, runAt, fresh: true };
 }

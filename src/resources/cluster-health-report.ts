@@ -36,6 +36,22 @@ export const ClusterHealthReportSpec = Type.Object(
           'Cron expression in UTC with five fields, or six with a number of seconds first. Excludes interval.',
       }),
     ),
+    deadline: Type.Optional(
+      Type.String({
+        maxLength: 32,
+        pattern: DURATION_PATTERN,
+        description:
+          'Time after which a run ends and reports what it has read, at least 10s, such as 5m (the default). Checks whose data was not read by then could not be evaluated.',
+      }),
+    ),
+    fullReadInterval: Type.Optional(
+      Type.String({
+        maxLength: 32,
+        pattern: DURATION_PATTERN,
+        description:
+          'Longest age of what a periodic run takes from earlier runs because ZooKeeper shows no change of it, at least 1m, such as 6h (the default). One shorter than the interval makes each run read everything. Runs on demand always do.',
+      }),
+    ),
     suspend: Type.Optional(Type.Boolean({ description: 'Suspends the periodic runs. Runs on demand still work.' })),
     thresholds: Type.Optional(
       Type.Record(

@@ -12,7 +12,9 @@ import {
   type TableEntry,
 } from './configs.ts';
 import { StatusError, type Call } from './call.ts';
+import type { StatLists } from './cluster-stamps.ts';
 import { HangingError } from './endpoint-guards.ts';
+import { parseStats } from './node-stats.ts';
 import type { Reader } from './reader.ts';
 
 /** Two attempts end within 10 s. */
@@ -22,6 +24,19 @@ const CHILDREN_TIMEOUT_MS = 20_000;
 /** For the metadata of all segments of a table: the controller reads all of it before it responds. */
 const METADATA_TIMEOUT_MS = 60_000;
 const METADATA_PRIORITY = 7;
+
+const STAT_PATHS: Readonly<Record<keyof StatLists, string>> = {
+  root: '',
+  idealStates: 'IDEALSTATES',
+  externalViews: 'EXTERNALVIEW',
+  tableConfigs: 'PROPERTYSTORE/CONFIGS/TABLE',
+  schemas: 'PROPERTYSTORE/SCHEMAS',
+  segments: 'PROPERTYSTORE/SEGMENTS',
+  instances: 'CONFIGS/PARTICIPANT',
+  liveInstances: 'LIVEINSTANCES',
+  instancePartitions: 'PROPERTYSTORE/INSTANCE_PARTITIONS',
+  clusterConfigs: 'CONFIGS/CLUSTER',
+};
 
 /** The calls about the whole cluster. */
 export class ClusterCalls {
@@ -80,6 +95,17 @@ export class ClusterCalls {
   async tableOrigins(): Promise<Map<string, string>> {
     const stats = objectOf(await this.#reader.json(this.#zk('lsl', 'PROPERTYSTORE/CONFIGS/TABLE', 'table_names')));
     return new Map(Object.keys(stats).map((name) => [name, String(objectOf(stats[name]).czxid)]));
+  }
+
+  /** The lists of nodes that show what has changed since an earlier run. */
+  async stats(): Promise<StatLists> {
+    const entries = await Promise.all(
+      Object.entries(STAT_PATHS).map(async ([list, path]) => {
+        const body = await this.#nodeOrNone(this.#zk('lsl', path, 'node_stats'));
+        return [list, parseStats(body)] as const;
+      }),
+    );
+    return Object.fromEntries(entries) as unknown as StatLists;
   }
 
   async schemas(): Promise<Map<string, SchemaEntry>> {
@@ -147,7 +173,7 @@ export class ClusterCalls {
   }
 
   #zk(operation: 'get' | 'getChildren' | 'ls' | 'lsl', path: string, name: string): Call {
-    const full = `${this.#root}/${path}`.split('/').map(encodeURIComponent).join('/');
+    const full = (path === '' ? this.#root : `${this.#root}/${path}`).split('/').map(encodeURIComponent).join('/');
     return this.call(name, `/zk/${operation}?path=${full}`, { timeoutMs: CHILDREN_TIMEOUT_MS });
   }
 

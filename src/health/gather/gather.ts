@@ -1,9 +1,11 @@
 import type { Engine } from '../../pinot/types.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
 import { ClusterCalls } from './cluster.ts';
+import { ClusterStamps, KEPT_PARTS } from './cluster-stamps.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
 import { InstanceHealthReader } from './instance-health.ts';
+import type { KeptReadings } from './kept-readings.ts';
 import { Reader } from './reader.ts';
 import { TablesGatherer, type TablesGathererOptions } from './tables.ts';
 import { NO_METRICS, type HealthMetrics } from '../metrics.ts';
@@ -24,6 +26,8 @@ export interface GatherOptions {
   readonly attempts?: number;
   /** Milliseconds before possibly transient states are read again. */
   readonly settleMs?: number;
+  /** Readings of earlier runs, so that only what has changed is read; undefined to read everything in each run. */
+  readonly kept?: KeptReadings;
   /** Scheme of the instances' `/health` endpoints, called at each run; `http` by default. */
   readonly instanceScheme?: () => InstanceScheme;
 }
@@ -31,6 +35,8 @@ export interface GatherOptions {
 const CONCURRENCY = 12;
 const ATTEMPTS = 3;
 const SETTLE_MS = 3_000;
+/** Tables wait for the stamps at most this time; then everything is read. */
+const MAX_STAMPS_WAIT_MS = 5_000;
 
 /** A `Gather` that reads the cluster through the engine's REST interface. */
 export function createGather(options: GatherOptions): Gather {
@@ -87,7 +93,7 @@ class Gatherer {
     const schemas = this.#readIfNeeded(['schemas', 'reload'], () => this.#calls.schemas());
     // Each of them is put into the snapshot as soon as it is read: none waits for another.
     await Promise.all([
-      this.#tables(snapshot, schemas, engineVersion),
+      this.#tables(snapshot, schemas, cluster.value),
       schemas.then((read) => snapshot.put({ schemas: read }, 'schemas')),
       this.#readIfNeeded(['clusterConfig'], () => this.#calls.clusterConfig()).then((clusterConfig) =>
         snapshot.put({ clusterConfig }, 'clusterConfig'),
@@ -114,8 +120,9 @@ class Gatherer {
   async #tables(
     snapshot: GrowingSnapshot,
     schemas: TablesGathererOptions['schemas'],
-    version: string | undefined,
+    { name, version }: { readonly name: string; readonly version: string | undefined },
   ): Promise<void> {
+    const stamps = this.#stamps(`${name} ${version}`);
     const entries = await this.#reader.read(() => this.#calls.tables());
     if (!entries.ok) {
       snapshot.put({ tables: entries }, 'tables');
@@ -133,9 +140,30 @@ class Gatherer {
       settleMs: this.#options.settleMs ?? SETTLE_MS,
       snapshot,
       ending: this.#ending.signal,
+      kept: await stamps,
       progress: (count, more) => this.#step(count, more),
     });
     await tables.gather(entries.value);
+  }
+
+  /**
+   * The readings of earlier runs, and the stamps of this one. The stamps must be read before what they stand for. Undefined if readings are not kept, or if
+   * the stamps could not be read in time.
+   */
+  async #stamps(cluster: string): Promise<TablesGathererOptions['kept']> {
+    const { kept: readings, clock } = this.#options;
+    const { needs, fullReadMs: maxAgeMs } = this.#request;
+    if (readings === undefined || maxAgeMs === undefined || !KEPT_PARTS.some((part) => needs.has(part)))
+      return undefined;
+    const [now, wallClock] = [clock.monotonic(), clock.now()];
+    const read = this.#reader.read(async () => {
+      return new ClusterStamps(await this.#calls.stats(), cluster, wallClock, this.#request);
+    });
+    const late = sleep(clock, MAX_STAMPS_WAIT_MS, this.#ending.signal).catch(() => undefined);
+    const stamps = await Promise.race([read, late]);
+    if (stamps?.ok !== true) return undefined;
+    readings.begin(stamps.value);
+    return { readings, run: { stamps: stamps.value, now, maxAgeMs } };
   }
 
   async #readIfNeeded<T>(needs: readonly Need[], work: () => Promise<T>): Promise<Read<T>> {

@@ -15,6 +15,7 @@ import {
   type ViewDifference,
 } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
+import type { KeptPart } from './cluster-stamps.ts';
 import type { TableEntry } from './configs.ts';
 import type { Layout } from './layout.ts';
 import { StatusError, type Call } from './call.ts';
@@ -36,6 +37,8 @@ const SIZE_PRIORITY = 8;
 /** The parts of a table that have been read so far. */
 export interface TableState {
   readonly entry: TableEntry;
+  /** Parts that are unchanged since an earlier run, whose readings the state has. They are not read. */
+  kept: ReadonlySet<KeptPart>;
   enabled: boolean;
   assignment: Read<Assignment>;
   difference: Read<ViewDifference>;
@@ -53,6 +56,7 @@ export interface TableState {
 export function newState(entry: TableEntry): TableState {
   return {
     entry,
+    kept: new Set(),
     enabled: true,
     assignment: NOT_READ,
     difference: NOT_READ,
@@ -69,7 +73,7 @@ export function newState(entry: TableEntry): TableState {
 
 /** A snapshot of the state; later changes of the state do not change it. */
 export function snapshotOf(state: TableState): TableSnapshot {
-  const { entry, differing: _names, consumingOffsets: _offsets, ...parts } = state;
+  const { entry, kept: _kept, differing: _names, consumingOffsets: _offsets, ...parts } = state;
   return { name: entry.name, rawName: entry.rawName, type: entry.type, config: entry.config, ...parts };
 }
 
@@ -96,7 +100,7 @@ export class TableDocuments {
 
   /** Reads the ideal state. Without it, no other document can be read. */
   async assignment(state: TableState): Promise<void> {
-    if (!this.#needs('assignment')) return;
+    if (!this.#needs('assignment') || state.kept.has('assignment')) return;
     const { entry } = state;
     const layout = await this.#reader.read(() => this.#idealState(entry));
     if (!layout.ok) {
@@ -109,7 +113,7 @@ export class TableDocuments {
 
   /** Compares the external view with the ideal state. */
   async externalView(state: TableState): Promise<void> {
-    if (!this.#needs('externalView') || !state.assignment.ok) return;
+    if (!this.#needs('externalView') || state.kept.has('externalView') || !state.assignment.ok) return;
     const view = await this.#reader.read(async () => this.#differing(state.entry, await this.#layout(state)));
     this.#layouts.releaseDocument(state);
     if (!view.ok) {
@@ -175,7 +179,7 @@ export class TableDocuments {
 
   async segmentMetadata(state: TableState): Promise<void> {
     const { entry, assignment } = state;
-    if (!this.#needs('segmentMetadata', 'consumingRows') || !assignment.ok) return;
+    if (!this.#needs('segmentMetadata', 'consumingRows') || state.kept.has('segmentMetadata') || !assignment.ok) return;
     const metadata = await this.#reader.read(async () => {
       const visitor = await this.#segmentMetadata(entry, await this.#layout(state));
       return { summary: plausible(visitor.summary(), assignment.value), offsets: visitor.consumingOffsets };

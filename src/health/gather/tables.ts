@@ -4,9 +4,11 @@ import type { Need } from '../check.ts';
 import type { GatherRequest } from '../run.ts';
 import { NOT_READ, readOk, type ClusterSnapshot, type QueryOutcome, type Read } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
+import type { KeptPart } from './cluster-stamps.ts';
 import type { TableEntry } from './configs.ts';
 import { TableCalls } from './fan-outs.ts';
 import type { GrowingSnapshot } from './growing-snapshot.ts';
+import type { KeptReadings, RunStamps } from './kept-readings.ts';
 import type { Reader } from './reader.ts';
 import { SERVER_PARTS, ServerParts, type ServerPart, type ServerPartsOptions } from './server-parts.ts';
 import { Lane } from './slots.ts';
@@ -31,6 +33,8 @@ export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls'>
   readonly snapshot: GrowingSnapshot;
   /** Aborts when the run ends. */
   readonly ending: AbortSignal;
+  /** Readings of earlier runs; undefined if all tables are read. */
+  readonly kept: { readonly readings: KeptReadings; readonly run: RunStamps } | undefined;
   /** @param done steps done @param more additional steps that are now known */
   readonly progress: (done: number, more?: number) => void;
 }
@@ -76,9 +80,11 @@ export class TablesGatherer {
     this.#stall = new Stall(clock, STALL_MS, ending);
   }
 
-  /** Reads all needed parts of the tables into the snapshot. */
+  /** Reads all needed parts of the tables into the snapshot, except those that are unchanged since an earlier run. */
   async gather(entries: readonly TableEntry[]): Promise<void> {
+    const { kept, request } = this.#options;
     this.#states = entries.map(newState);
+    if (request.fresh !== true) kept?.readings.recall(this.#states, request.needs, kept.run);
     this.#complete('tables');
     const origins = this.#origins();
     const tables = this.#states.map((state) => this.#start(state));
@@ -111,6 +117,7 @@ export class TablesGatherer {
       ),
     ]);
     await this.#dropDeleted(await origins);
+    kept?.readings.keep(this.#states, kept.run);
   }
 
   #complete(...needs: readonly Need[]): void {
@@ -199,7 +206,7 @@ export class TablesGatherer {
 
   async #size({ state, assignment, externalView, segmentMetadata }: TableReads): Promise<void> {
     await Promise.all([assignment, segmentMetadata]);
-    if (this.#needs('size') && state.enabled && state.segments.ok) {
+    if (this.#needs('size') && !state.kept.has('size') && state.enabled && state.segments.ok) {
       const read = async (): Promise<void> => {
         const hanging = await this.#serverParts.hanging(state);
         if (hanging === undefined) await this.#lanes.size.run(() => this.#documents.size(state));
@@ -212,7 +219,7 @@ export class TablesGatherer {
 
   async #serverPart(part: ServerPart, { state, assignment, enabled, segmentMetadata }: TableReads): Promise<void> {
     await Promise.all([assignment, enabled, part === 'consumingRows' ? segmentMetadata : undefined]);
-    if (!this.#needs(part) || !state.enabled) return;
+    if (!this.#needs(part) || !state.enabled || state.kept.has(part as KeptPart)) return;
     const read = async (): Promise<void> => {
       Object.assign(state, { [part]: await this.#serverParts.read(part, state) });
     };

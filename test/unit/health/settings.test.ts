@@ -46,6 +46,27 @@ describe('settings of a report', () => {
     expect(of({ prebuiltSnapshotProperty: 'theirs' }, { prebuiltSnapshotProperty: 'ours' })).toBe('theirs');
   });
 
+  it('have a deadline of 5 minutes and read everything every 6 hours, unless the report has other durations', () => {
+    const MINUTE_MS = 60_000;
+    expect(resolveSettings({})).toMatchObject({ deadlineMs: 5 * MINUTE_MS, fullReadMs: 360 * MINUTE_MS });
+    expect(resolveSettings({ deadline: '90s', fullReadInterval: '1h' })).toMatchObject({
+      deadlineMs: 90_000,
+      fullReadMs: 60 * MINUTE_MS,
+      problems: [],
+    });
+  });
+
+  it('report durations that are too short, in place of which the defaults are used', () => {
+    expect(resolveSettings({ deadline: '9s', fullReadInterval: '59s' })).toMatchObject({
+      deadlineMs: 300_000,
+      fullReadMs: 21_600_000,
+      problems: [
+        'spec.fullReadInterval: `59s` is not a duration between 1m and 24d, such as `6h`',
+        'spec.deadline: `9s` is not a duration between 10s and 24d, such as `5m`',
+      ],
+    });
+  });
+
   it('exclude disabled checks', () => {
     const { checks, problems } = resolveSettings({ disabledChecks: ['REPLICATION_CHECK'] });
     expect(checks).toHaveLength(CATALOGUE.length - 1);

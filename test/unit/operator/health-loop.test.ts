@@ -103,6 +103,34 @@ describe('the health task', () => {
     expect(ends).toEqual(['success']);
   });
 
+  it('reads only what has changed in periodic runs, and everything in runs on demand', async () => {
+    start();
+    await pass(5_100);
+    await annotate('now');
+    await settle();
+    await pass(20 * 60_000);
+    expect(runs.map(({ fresh, fullReadMs }) => [fresh, fullReadMs])).toEqual([
+      [false, 6 * 3_600_000],
+      [true, 6 * 3_600_000],
+      [false, 6 * 3_600_000],
+    ]);
+  });
+
+  it('reports what it has read after the deadline of the report', async () => {
+    gather = ({ signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve(cluster()), { once: true });
+      });
+    start();
+    await settle();
+    await setSpec({ deadline: '2m' });
+    await pass(5_100 + 119_000);
+    expect(ends).toEqual([]);
+    await pass(1_000);
+    expect(ends).toEqual(['deadline']);
+    expect(report()?.status?.checks).toHaveLength(CATALOGUE.length);
+  });
+
   it('runs every 20 minutes', async () => {
     start();
     await pass(5_100);
