@@ -37,11 +37,13 @@ export interface CheckSettings {
 
 type SettingsSource = Pick<
   ClusterHealthReportSpec,
-<<<<<<< HEAD
-  'thresholds' | 'disabledChecks' | 'maxFindings' | 'prebuiltSnapshotProperty' | 'extensionChecks'
-=======
-  'thresholds' | 'disabledChecks' | 'maxFindings' | 'prebuiltSnapshotProperty' | 'fullReadInterval' | 'deadline'
->>>>>>> 2cad7ef9 (Read only what changed between two health runs)
+  | 'thresholds'
+  | 'disabledChecks'
+  | 'maxFindings'
+  | 'prebuiltSnapshotProperty'
+  | 'extensionChecks'
+  | 'fullReadInterval'
+  | 'deadline'
 >;
 
 /** Settings from the process's configuration; the report's spec overrides them. */
@@ -85,7 +87,6 @@ export function resolveSettings(spec: SettingsSource, configured: ConfiguredSett
   };
 }
 
-<<<<<<< HEAD
 function disabledChecks(spec: SettingsSource, problems: string[]): ReadonlySet<string> {
   const disabled = new Set<string>();
   for (const name of spec.disabledChecks ?? []) {
@@ -93,7 +94,8 @@ function disabledChecks(spec: SettingsSource, problems: string[]): ReadonlySet<s
     else disabled.add(name);
   }
   return disabled;
-=======
+}
+
 /** A duration of the spec; its default `ms` if it is absent or invalid. */
 function duration(
   spec: SettingsSource,
@@ -108,7 +110,6 @@ function duration(
   const [least, byDefault] = [formatDuration(minMs), formatDuration(ms)];
   problems.push(`spec.${field}: \`${text}\` is not a duration between ${least} and 24d, such as \`${byDefault}\``);
   return ms;
->>>>>>> 2cad7ef9 (Read only what changed between two health runs)
 }
 
 function validThresholds(check: CheckDefinition, values: Thresholds, source: string, problems: string[]): Thresholds {
