@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policy, role } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { recordsAuthors } from '../../support/kubernetes/manifests.ts';
 import { runCommand } from '../../support/node/command.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
 import { eventually } from '../../support/operator.ts';
@@ -14,23 +15,20 @@ import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 /** The first use on a machine builds helm. */
 const BUILD_TIMEOUT_MS = 600_000;
 const NAME = 'olap-warden';
-const CLUSTER_SCOPED = [
-  'clusterroles',
-  'clusterrolebindings',
-  'validatingadmissionpolicies',
-  'validatingadmissionpolicybindings',
-  'mutatingadmissionpolicies',
-  'mutatingadmissionpolicybindings',
-].join(',');
+const RULES = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'];
+const AUTHORS = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'];
 
 // Its own control plane, because the definitions belong to the releases of this test.
 let api: ControlPlane;
 let helmPath: string;
+let clusterScopedKinds: string;
 const operators: Program[] = [];
 
 beforeAll(async () => {
   helmPath = join(await helmTools(), 'helm');
   api = await startControlPlane({ controllerManager: true });
+  const kinds = ['clusterroles', 'clusterrolebindings', ...RULES, ...((await recordsAuthors(api)) ? AUTHORS : [])];
+  clusterScopedKinds = kinds.join(',');
 }, BUILD_TIMEOUT_MS);
 afterAll(async () => {
   for (const operator of operators) operator.signalGroup('SIGKILL');
@@ -67,7 +65,7 @@ const WITHOUT_DEFINITIONS = { crds: { enabled: false } };
 /** Cluster-scoped objects of olap-warden: version by kind and name. */
 async function clusterScoped(): Promise<Map<string, string>> {
   const part = 'app.kubernetes.io/part-of=olap-warden';
-  const { stdout } = await api.mustKubectl(['get', CLUSTER_SCOPED, '-l', part, '-o', 'json']);
+  const { stdout } = await api.mustKubectl(['get', clusterScopedKinds, '-l', part, '-o', 'json']);
   const { items } = JSON.parse(stdout) as {
     items: { kind: string; metadata: { name: string; uid: string; resourceVersion: string } }[];
   };
