@@ -2,6 +2,7 @@ import type { Engine } from '../../pinot/types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
 import { ClusterCalls } from './cluster.ts';
+import { ConsumptionMemory } from './consumption.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
 import { InstanceHealthReader } from './instance-health.ts';
 import { Reader } from './reader.ts';
@@ -34,11 +35,13 @@ const SETTLE_MS = 3_000;
 
 /** A `Gather` that reads the cluster through the engine's REST interface. */
 export function createGather(options: GatherOptions): Gather {
-  return (request) => new Gatherer(options, request).gather();
+  const memory = new ConsumptionMemory(options.clock);
+  return (request) => new Gatherer(options, request, memory).gather();
 }
 
 class Gatherer {
   readonly #options: GatherOptions;
+  readonly #memory: ConsumptionMemory;
   readonly #request: GatherRequest;
   readonly #reader: Reader;
   readonly #calls: ClusterCalls;
@@ -47,9 +50,10 @@ class Gatherer {
   #done = 0;
   #total = 1;
 
-  constructor(options: GatherOptions, request: GatherRequest) {
+  constructor(options: GatherOptions, request: GatherRequest, memory: ConsumptionMemory) {
     const { clock } = options;
     this.#options = options;
+    this.#memory = memory;
     this.#request = request;
     this.#reader = new Reader({
       metrics: options.metrics ?? NO_METRICS,
@@ -131,6 +135,7 @@ class Gatherer {
       hanging: (servers) => this.#health.hanging(servers),
       version,
       settleMs: this.#options.settleMs ?? SETTLE_MS,
+      memory: this.#memory,
       snapshot,
       ending: this.#ending.signal,
       progress: (count, more) => this.#step(count, more),
