@@ -133,12 +133,12 @@ export function evaluatedResult(check: CheckStatus, time: string | undefined): L
   };
 }
 
-/** The first entities with a fault, each once. */
+/** The first entities with a fault that is not muted, each once. */
 function namedEntities(findings: readonly Finding[]): NonNullable<LastEvaluated['entities']> {
   const named = new Map<string, { entityType: string; entity: string }>();
-  for (const { entityType, entity, couldNotRead } of findings) {
+  for (const { entityType, entity, couldNotRead, mutedBy } of findings) {
     if (named.size === MAX_NAMED_ENTITIES) break;
-    if (couldNotRead !== true) named.set(`${entityType} ${entity}`, { entityType, entity });
+    if (couldNotRead !== true && mutedBy === undefined) named.set(`${entityType} ${entity}`, { entityType, entity });
   }
   return [...named.values()];
 }

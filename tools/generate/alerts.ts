@@ -38,7 +38,8 @@ const checkAlerts = CATALOGUE.map((check) => ({
   alert: alertName(check.name),
   // One stable series per check and report, from the leader. Critical alerts do not wait for a second run, because runs are 20 minutes apart.
   // A run that could not evaluate the check keeps the alert as it is: nothing is known about the fault.
-  expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_failing{check="${check.name}"}[5m])) == 1`,
+  // Without faults that are not muted there is nothing to do. When a mute expires, the operator updates the metric.
+  expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_failing{check="${check.name}"}[5m])) == 1 unless max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_muted{check="${check.name}"}[5m])) == 1`,
   for: check.severity === 'critical' ? '1m' : '25m',
   labels: { severity: check.severity, category: check.category },
   annotations: {

@@ -1,4 +1,5 @@
 import { describeTiming, timingProblems } from '../../health/schedule.ts';
+import { muteProblems } from '../../health/mutes.ts';
 import { resolveSettings, type ConfiguredSettings } from '../../health/settings.ts';
 import { MAX_REPORTS } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
@@ -63,7 +64,11 @@ function reportOutcome(
       message: `the checks of this report do not run: there are more than ${MAX_REPORTS} reports, and others are older; delete one of them`,
     };
   }
-  const problems = [...resolveSettings(spec, configured).problems, ...timingProblems(spec, now)];
+  const problems = [
+    ...resolveSettings(spec, configured).problems,
+    ...timingProblems(spec, now),
+    ...muteProblems(spec.mutes, now),
+  ];
   if (problems.length > 0) {
     const message = `${problems.join('; ').slice(0, 4096)}; the defaults are used instead`;
     return { class: 'stalled', reason: 'InvalidSettings', message };

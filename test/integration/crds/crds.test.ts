@@ -85,6 +85,15 @@ const subject = (name: unknown, type = 'group'): object => ({ role: 'r', subject
  * Specs that both the kube-apiserver and validateResource() validate. Third: undefined if it is valid, otherwise a part of the
  * kube-apiserver's error.
  */
+/** A valid mute with changes. */
+const muted = (changes: object = {}) => ({
+  id: 'm',
+  entity: 'events_*',
+  reason: 'planned',
+  until: '2026-12-01T00:00:00Z',
+  ...changes,
+});
+
 const TABLE: [CustomKind, object, string | undefined][] = [
   ['Policy', table('*'), undefined],
   ['Policy', table('srn2:table#events'), undefined],
@@ -178,6 +187,17 @@ const TABLE: [CustomKind, object, string | undefined][] = [
   ['ClusterHealthReport', { thresholds: { SEGMENT_COUNT_CHECK: { maxSegments: 5.5 } } }, undefined],
   ['ClusterHealthReport', { thresholds: { SEGMENT_COUNT_CHECK: { maxSegments: 'many' } } }, 'must be of type number'],
   ['ClusterHealthReport', { disabledChecks: ['lower'] }, 'should match'],
+  ['ClusterHealthReport', { mutes: [muted()] }, undefined],
+  ['ClusterHealthReport', { mutes: [muted({ check: 'SEGMENT_*', entity: '*' })] }, undefined],
+  ['ClusterHealthReport', { mutes: [muted({ entity: '*' })] }, 'a mute must name a check or an entity'],
+  ['ClusterHealthReport', { mutes: [muted({ check: '*', entity: '*' })] }, 'a mute must name a check or an entity'],
+  ['ClusterHealthReport', { mutes: [muted({ check: '**', entity: '*' })] }, 'should match'],
+  ['ClusterHealthReport', { mutes: [muted({ entity: '**' })] }, 'should match'],
+  ['ClusterHealthReport', { mutes: [muted({ entity: 'a\nb' })] }, 'should match'],
+  ['ClusterHealthReport', { mutes: [muted({ until: 'tomorrow' })] }, 'must be of type date-time'],
+  ['ClusterHealthReport', { mutes: [muted({ until: undefined })] }, 'Required value'],
+  ['ClusterHealthReport', { mutes: [muted(), muted()] }, 'Duplicate value'],
+  ['ClusterHealthReport', { mutes: Array.from({ length: 101 }, (_, i) => muted({ id: `m-${i}` })) }, 'Too many'],
 ];
 
 describe('the kube-apiserver and validateResource() agree on', () => {

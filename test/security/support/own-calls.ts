@@ -69,6 +69,7 @@ export function ownCalls({ role, policy, spare, token, requestId }: Objects, tur
     ...(body !== undefined && { body }),
   });
   const filtered = (call: OwnCall): OwnCall => ({ ...call, filtered: true });
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
   const document = { version: 'v1', statements: STATEMENTS };
   return [
     of('GET', '/'),
@@ -95,6 +96,10 @@ export function ownCalls({ role, policy, spare, token, requestId }: Objects, tur
     of('GET', '/clusterHealth'),
     of('PUT', '/clusterHealth', '/clusterHealth?state=ENABLE'),
     of('GET', '/clusterHealth/list'),
+    of('GET', '/clusterHealth/history'),
+    of('GET', '/clusterHealth/mutes'),
+    of('POST', '/clusterHealth/mutes', undefined, { entity: 'orders', reason: 'Made.', until: tomorrow }),
+    of('DELETE', '/clusterHealth/mutes/{muteId}', '/clusterHealth/mutes/no-such-mute'),
     of('GET', '/periodictask/names'),
     of('GET', '/periodictask/run', '/periodictask/run?taskName=ClusterHealthCheckTask'),
     of('GET', '/docs/checks/', '/docs/checks/'),

@@ -33,6 +33,25 @@ describe('metrics of the health checks', () => {
     expect(lines).toContain('olap_warden_health_last_run_duration_seconds{report="cluster"} 1.234');
   });
 
+  it('count muted findings apart', async () => {
+    const until = new Date(now + 60_000).toISOString();
+    const mutes = [{ id: 'm', check: 'REPLICATION_CHECK', entity: '*', reason: 'planned', until }];
+    const result = runResult({ REPLICATION_CHECK: 7, QUERY_HEALTH_CHECK: 1 });
+    const input = { result, previous: undefined, generation: 1, runAt: undefined, maxFindings: 20, now };
+    const lines = await series(cluster(buildStatus({ ...input, mutes })));
+    const of = (check: string) => `{check="${check}",report="cluster"}`;
+    expect(lines).toContain(`olap_warden_health_check_failing${of('REPLICATION_CHECK')} 1`);
+    expect(lines).toContain(`olap_warden_health_check_muted${of('REPLICATION_CHECK')} 1`);
+    expect(lines).toContain(`olap_warden_health_check_muted_findings${of('REPLICATION_CHECK')} 7`);
+    expect(lines).toContain(`olap_warden_health_check_muted${of('QUERY_HEALTH_CHECK')} 0`);
+    expect(lines).toContain('olap_warden_health_checks_failed{report="cluster"} 2');
+    expect(lines).toContain('olap_warden_health_checks_failed_muted{report="cluster"} 1');
+    expect(lines).toContain('olap_warden_health_checks_failed_warning{report="cluster"} 0');
+    expect(lines).toContain('olap_warden_health_mutes{report="cluster"} 1');
+    expect(lines).toContain('olap_warden_health_last_complete_timestamp_seconds{report="cluster"} 1795255200');
+    expect(lines.filter((line) => line.startsWith('olap_warden_health_check_entity_info'))).toHaveLength(1);
+  });
+
   it('count failed checks by severity', async () => {
     const lines = await series(cluster(statusOf(runResult({ REPLICATION_CHECK: 7, QUERY_HEALTH_CHECK: 1 }))));
     for (const [severity, count] of Object.entries({ critical: 1, warning: 1, advice: 0 })) {

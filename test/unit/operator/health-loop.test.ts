@@ -11,6 +11,7 @@ import {
   MAX_REPORTS,
   REPORT_NAME,
   type ClusterHealthReportSpec,
+  type Mute,
 } from '../../../src/resources/cluster-health-report.ts';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
 import { readFailed, readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
@@ -428,6 +429,76 @@ describe('the health task', () => {
     start();
     await pass(5_100);
     expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: CATALOGUE.length } });
+  });
+});
+
+describe('mutes', () => {
+  const NAME = 'REPLICATION_CHECK';
+  const mute = (seconds: number, more: Partial<Mute> = {}): Mute => ({
+    id: 'm',
+    check: NAME,
+    entity: 't_*',
+    reason: 'planned',
+    until: new Date(Date.now() + seconds * 1000).toISOString(),
+    ...more,
+  });
+  const unreplicated = () =>
+  const unreplicated = () => cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
+  const check = () => report()?.status?.checks?.find(({ name }) => name === NAME);
+  let expired: string[];
+
+  beforeEach(async () => {
+    expired = [];
+    gather = async () => unreplicated();
+    start({ onMuteExpired: (_, { id }, findings) => void expired.push(`${id} ${findings}`) });
+    await pass(5_100);
+    expect(check()).toMatchObject({ status: 'FAIL', findingCount: 1 });
+  });
+
+  it('apply at once, and end at their time with a notice, without a run', async () => {
+    await setSpec({ mutes: [mute(60)] });
+    await settle();
+    expect(check()).toMatchObject({ status: 'FAIL', mutedCount: 1, findings: [{ mutedBy: 'm' }] });
+    await pass(59_000);
+    expect(check()).toMatchObject({ mutedCount: 1 });
+    expect(expired).toEqual([]);
+    await pass(2_000);
+    expect(check()).not.toHaveProperty('mutedCount');
+    expect(expired).toEqual(['m 1']);
+    expect(runs).toHaveLength(1);
+    await pass(60_000);
+    expect(expired).toHaveLength(1);
+  });
+
+  it('end without a notice when they are deleted', async () => {
+    await setSpec({ mutes: [mute(60)] });
+    await settle();
+    await setSpec({});
+    await settle();
+    expect(check()).not.toHaveProperty('mutedCount');
+    expect(expired).toEqual([]);
+  });
+
+  it('apply to the next run, also while the report is suspended', async () => {
+    await setSpec({ suspend: true, mutes: [mute(3_600)] });
+    await settle();
+    await annotate('now');
+    await settle();
+    expect(runs).toHaveLength(2);
+    expect(check()).toMatchObject({ mutedCount: 1 });
+    await pass(3_600_000);
+    expect(check()).not.toHaveProperty('mutedCount');
+    expect(expired).toEqual(['m 1']);
+  });
+
+  it('that expired while no operator led are reported by the next leader', async () => {
+    await setSpec({ mutes: [mute(60)] });
+    await settle();
+    await loop?.stop();
+    await pass(120_000);
+    start({ onMuteExpired: (_, { id }, findings) => void expired.push(`next ${id} ${findings}`) });
+    await settle();
+    expect(expired).toEqual(['next m 1']);
   });
 });
 

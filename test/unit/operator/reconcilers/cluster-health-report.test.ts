@@ -43,6 +43,8 @@ async function change(spec: ClusterHealthReportSpec): Promise<void> {
   await clock.advance(0);
 }
 
+const MUTE = { id: 'm', entity: 't', reason: 'planned', until: '2199-01-01T00:00:00Z' };
+
 it('observes a change of the settings at once', async () => {
   start(clusterHealthReport());
   await clock.advance(0);
@@ -63,6 +65,8 @@ it.each<[string, ClusterHealthReportSpec]>([
   ['not a duration between 1m and 24d', { interval: '30s' }],
   ['unknown check `NO_SUCH_CHECK`', { disabledChecks: ['NO_SUCH_CHECK'] }],
   ['unknown check `SEGMENTS`; did you mean', { thresholds: { SEGMENTS: { max: 1 } } }],
+  ['spec.mutes[m].check: `NONE_*` matches no check', { mutes: [{ ...MUTE, check: 'NONE_*' }] }],
+  ['spec.mutes[m].until: `2199-01-01T00:00:00Z` is more than 90 days ahead', { mutes: [MUTE] }],
   ['unknown threshold `most`', { thresholds: { SEGMENT_COUNT_CHECK: { most: 1 } } }],
 ])('is stalled: %s', async (message, spec) => {
   start(clusterHealthReport('cluster', { suspend: true, ...spec }));
