@@ -36,6 +36,42 @@ const QuerySchema = Type.Object({
     maximum: 10_000,
     live: true,
   }),
+  'olap.broker.pagination.async.max.running': integer({
+    description: 'Asynchronous queries that a gateway runs at once. Further ones wait.',
+    default: 16,
+    minimum: 1,
+    maximum: 1000,
+    live: true,
+  }),
+  'olap.broker.pagination.async.max.per.caller': integer({
+    description: 'Asynchronous queries of one caller that run or wait on a gateway. Further ones get 429.',
+    default: 16,
+    minimum: 1,
+    maximum: 10_000,
+    live: true,
+  }),
+  'olap.broker.pagination.async.max.in.all': integer({
+    description: 'Asynchronous queries of all callers that run or wait on a gateway. Further ones get 429.',
+    default: 256,
+    minimum: 1,
+    maximum: 10_000,
+    live: true,
+  }),
+  'olap.broker.pagination.async.max.time': duration({
+    description:
+      'Time after its submission at which an asynchronous query that still waits or runs is ended. It fails.',
+    default: HOUR_MS,
+    minimum: 1000,
+    maximum: 24 * HOUR_MS,
+    live: true,
+  }),
+  'olap.broker.query.default.limit': integer({
+    description:
+      'Rows that Pinot returns for a query without `LIMIT` in the single-stage engine: its `pinot.broker.default.query.limit`. A paginated result without `LIMIT` with so many rows has a warning. 0 for no warnings.',
+    default: 10,
+    minimum: 0,
+    live: true,
+  }),
   'olap.broker.pagination.file.enableStorageCleaner': flag({
     description:
       'Deletes results when usage exceeds the critical threshold of the quota: expired ones first, then the largest.',

@@ -15,6 +15,8 @@ export type QueryErrorCode =
   | 'no-cursors'
   /** Too many concurrent submissions. */
   | 'busy'
+  /** Too many asynchronous queries. */
+  | 'too-many'
   /** The caller aborted. */
   | 'aborted';
 

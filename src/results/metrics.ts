@@ -28,6 +28,10 @@ export interface QueryMetrics {
   /** Current number and size of stored results. */
   holds(results: number, bytes: number): void;
   storeCall(operation: StoreOperation, seconds: number, failed: boolean): void;
+  /** Asynchronous queries that wait and run now. */
+  asyncActive(waiting: number, running: number): void;
+  /** An asynchronous query ended: `done`, `failed` or `cancelled`. */
+  asyncEnded(state: string): void;
 }
 
 export const NO_METRICS: QueryMetrics = {
@@ -37,6 +41,8 @@ export const NO_METRICS: QueryMetrics = {
   deleted: () => undefined,
   holds: () => undefined,
   storeCall: () => undefined,
+  asyncActive: () => undefined,
+  asyncEnded: () => undefined,
 };
 
 const SECONDS = [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5, 30];
@@ -57,6 +63,12 @@ export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
   const results = gauge('stored_results', 'Results of this gateway in the store.');
   const bytes = gauge('stored_bytes', 'Bytes of the results of this gateway in the store.');
   const errors = counter('store_errors_total', 'Failed calls of the result store, by operation.', ['operation']);
+  const asyncEnded = counter('async_queries_total', 'Asynchronous queries that have ended, by state.', ['state']);
+  const asyncWaiting = gauge(
+    'async_queries_waiting',
+    'Asynchronous queries of this gateway that wait for a free place.',
+  );
+  const asyncRunning = gauge('async_queries_running', 'Asynchronous queries that this gateway runs.');
   const operations = new Map<StoreOperation, Series>();
   const about = {
     name: 'olap_warden_pagination_store_duration_seconds',
@@ -77,6 +89,11 @@ export function prometheusQueryMetrics(registry: Registry): QueryMetrics {
       results.set(count);
       bytes.set(size);
     },
+    asyncActive(waiting, running) {
+      asyncWaiting.set(waiting);
+      asyncRunning.set(running);
+    },
+    asyncEnded: (state) => asyncEnded.inc({ state }),
     storeCall(operation, seconds, failed) {
       let series = operations.get(operation);
       if (series === undefined) operations.set(operation, (series = latency.add({ operation })));

@@ -116,8 +116,9 @@ function frameOf(record: ResultRecord, holder: HolderAddress | undefined): Frame
   if (known !== undefined && known.holder === holder) return known;
   const table = record.tableFields.map((field) => `,${printField(field)}`).join('');
   const at = holder === undefined ? '' : `,"brokerHost":${JSON.stringify(holder.host)},"brokerPort":${holder.port}`;
+  const warnings = record.warnings === undefined ? '' : `,"warnings":${JSON.stringify(record.warnings)}`;
   const statistics = record.fields
-    .filter((field) => !OWN_FIELDS.has(field.name))
+    .filter(({ name }) => !OWN_FIELDS.has(name) && (name !== 'warnings' || warnings === ''))
     .map((field) => `,${printField(field)}`)
     .join('');
   const frame = {
@@ -126,7 +127,7 @@ function frameOf(record: ResultRecord, holder: HolderAddress | undefined): Frame
       `]${table}},"requestId":${JSON.stringify(record.requestId)},"brokerId":${JSON.stringify(record.brokerId)},` +
         `"numRowsResultSet":${record.rowCount}`,
     ),
-    statistics: Buffer.from(`${at}${statistics}}`),
+    statistics: Buffer.from(`${at}${warnings}${statistics}}`),
     holder,
   };
   frames.set(record, frame);

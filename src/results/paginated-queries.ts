@@ -16,7 +16,13 @@ import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
 import { Readers, TrackedReader } from './readers.ts';
 import type { PaginationSettings } from './settings.ts';
-import { type InspectAnswer, type Submission, storeAnswer, type SubmitOutcome } from './submit.ts';
+import {
+  type RecordAdditions,
+  type Submission,
+  type SubmissionHooks,
+  storeAnswer,
+  type SubmitOutcome,
+} from './submit.ts';
 import { type StoreUsage, usageOf } from './usage.ts';
 
 /** How this gateway identifies itself in responses (`broker…` fields of the specification). */
@@ -64,6 +70,12 @@ export interface QueryOrigin {
   readonly tables: readonly TableName[];
   /** Rows of the first page. */
   readonly numRows: number;
+  /** The text of the query, to be recorded. */
+  readonly sql?: string | undefined;
+  /** Whether the engine's default limits the rows: the text has no `LIMIT`, and the engine is the single-stage one. */
+  readonly hasDefaultLimit?: boolean;
+  /** Set for an asynchronous query: the id that the caller knows already, and the time of its submission. */
+  readonly accepted?: { readonly requestId: string; readonly submissionTimeMs: number };
 }
 
 /** A result to be deleted. */
@@ -121,32 +133,35 @@ export class PaginatedQueries {
   }
 
   /**
-   * Runs a query with `run` and stores its response. `inspect` rejects the response by throwing.
+   * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
    * @throws {QueryError} busy, bad-answer, no-cursors, store-full, store-unavailable, aborted; and whatever `run` throws
    */
   async submit(
     run: RunQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
-    inspect: InspectAnswer = () => [],
+    hooks: SubmissionHooks = {},
   ): Promise<Submitted> {
     const { maxSubmissions } = this.#settings();
-    if (this.#submissions >= maxSubmissions) {
+    // Asynchronous queries have limits of their own.
+    const isCounted = origin.accepted === undefined;
+    if (isCounted && this.#submissions >= maxSubmissions) {
       throw new QueryError(
         'busy',
         `concurrent paginated query limit (${maxSubmissions}) of this gateway exceeded; try again later`,
       );
     }
-    this.#submissions++;
+    if (isCounted) this.#submissions++;
+    const all = { ...hooks, complete: (rowCount: number) => this.#additions(origin, rowCount) };
     let outcome: SubmissionOutcome = 'failed';
     try {
-      const kept = this.#cursors?.native === true ? await this.#submitCursor(run, origin, signal, inspect) : undefined;
-      const submitted = kept ?? (await repeatBroken(() => this.#submitStored(run, origin, signal, inspect)));
+      const kept = this.#cursors?.native === true ? await this.#submitCursor(run, origin, signal, all) : undefined;
+      const submitted = kept ?? (await repeatBroken(() => this.#submitStored(run, origin, signal, all)));
       outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
       return submitted;
     } finally {
       this.#metrics.submitted(outcome);
-      this.#submissions--;
+      if (isCounted) this.#submissions--;
     }
   }
 
@@ -154,12 +169,15 @@ export class PaginatedQueries {
     run: RunQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
-    inspect: InspectAnswer,
+    hooks: SubmissionHooks,
   ): Promise<Submitted> {
-    const submission = this.#submission(origin, newRequestId(this.#identity.id, this.#random));
+    const submission = this.#submission(
+      origin,
+      origin.accepted?.requestId ?? newRequestId(this.#identity.id, this.#random),
+    );
     const response = await run(signal);
     if (response.status !== 200) return { kind: 'refused', response };
-    const answer = await storeAnswer(response, this.#store, submission, signal, inspect);
+    const answer = await storeAnswer(response, this.#store, submission, signal, hooks);
     if (answer.kind !== 'stored') return answer;
     this.#metrics.scanned(answer.reader.record.rowBytes);
     return { kind: 'stored', reader: this.#readers.tracked(answer.reader) };
@@ -170,10 +188,13 @@ export class PaginatedQueries {
     run: RunQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
-    inspect: InspectAnswer,
+    hooks: SubmissionHooks,
   ): Promise<Submitted | undefined> {
     const { numRows } = origin;
-    const submission = this.#submission(origin, newCursorId(this.#identity.id, this.#random));
+    const submission = this.#submission(
+      origin,
+      origin.accepted?.requestId ?? newCursorId(this.#identity.id, this.#random),
+    );
     const response = await run(signal, numRows);
     if (response.status !== 200) return { kind: 'refused', response };
     const { brokers } = this.#cursors as { brokers: CursorBrokers };
@@ -181,7 +202,7 @@ export class PaginatedQueries {
     let used = false;
     try {
       const parts = { store: this.#store, brokers, spool, submission, numRows, holder: this.holder };
-      const answer = await storeCursor(response, parts, inspect, signal);
+      const answer = await storeCursor(response, parts, hooks, signal);
       if (answer.kind === 'no-rows') return undefined;
       used = true;
       if (answer.kind !== 'stored') return answer;
@@ -195,10 +216,30 @@ export class PaginatedQueries {
     }
   }
 
-  #submission({ owner, tables }: QueryOrigin, requestId: string): Submission {
-    const submissionTimeMs = this.#clock.now();
-    const expirationTimeMs = submissionTimeMs + this.#settings().expirationMs;
-    return { owner, tables, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };
+  #submission({ owner, tables, sql, accepted }: QueryOrigin, requestId: string): Submission {
+    const now = this.#clock.now();
+    const submissionTimeMs = accepted?.submissionTimeMs ?? now;
+    const expirationTimeMs = now + this.#settings().expirationMs;
+    const recorded = sql === undefined ? {} : { sql: shortened(sql, MAX_RECORDED_SQL) };
+    return { owner, tables, ...recorded, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };
+  }
+
+  #additions({ hasDefaultLimit, accepted }: QueryOrigin, rowCount: number): RecordAdditions {
+    const { defaultLimit, expirationMs } = this.#settings();
+    const now = this.#clock.now();
+    const isCut = hasDefaultLimit === true && defaultLimit > 0 && rowCount === defaultLimit;
+    return {
+      storedTimeMs: now,
+      // Nobody can read an asynchronous result before it is complete, which may be long after its submission.
+      ...(accepted !== undefined && { expirationTimeMs: now + expirationMs }),
+      ...(isCut && { warnings: [defaultLimitWarning(defaultLimit)] }),
+    };
+  }
+
+  /** The id of a result that is submitted later. */
+  newId(): string {
+    const { native } = this.#cursors ?? { native: false };
+    return (native ? newCursorId : newRequestId)(this.#identity.id, this.#random);
   }
 
   /** @throws {QueryError} not-found, also for an expired result that is not deleted yet */
@@ -345,6 +386,8 @@ export class PaginatedQueries {
 
 /** Results whose damage was found while they were read. */
 const MAX_DAMAGED = 1_000;
+/** Characters of a query's text that its record has. */
+export const MAX_RECORDED_SQL = 4_096;
 /** How often a query is run whose response breaks off while it is stored. */
 const MAX_RESPONSES = 3;
 
@@ -357,6 +400,18 @@ async function repeatBroken<T>(run: () => Promise<T>): Promise<T> {
       if (count >= MAX_RESPONSES || !(error instanceof QueryError) || !isConnectionLost(error.cause)) throw error;
     }
   }
+}
+
+/** @param length at least 1 */
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+}
+
+function defaultLimitWarning(limit: number): string {
+  return (
+    `the query has no LIMIT, so the engine returned at most its default of ${limit} rows, and the result has exactly so many: ` +
+    'it may be incomplete. End the query with the LIMIT that you need'
+  );
 }
 
 function isDamaged(error: unknown): error is QueryError {

@@ -75,9 +75,23 @@ function isRecord(value: unknown): value is ResultRecord {
     NUMBERS.every((name) => Number.isSafeInteger(record[name])) &&
     STRINGS.every((name) => typeof record[name] === 'string') &&
     ARRAYS.every((name) => Array.isArray(record[name])) &&
+    areAdditions(record) &&
     (record['checksums'] === undefined || areChecksums(record['checksums'])) &&
     (record['cursor'] === undefined || isCursor(record['cursor']))
   );
+}
+
+/** Fields that records of earlier releases do not have. */
+function areAdditions({ sql, storedTimeMs, warnings }: Record<string, unknown>): boolean {
+  return (
+    (sql === undefined || typeof sql === 'string') &&
+    (storedTimeMs === undefined || Number.isSafeInteger(storedTimeMs)) &&
+    (warnings === undefined || areTexts(warnings))
+  );
+}
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
 function areChecksums(value: unknown): boolean {

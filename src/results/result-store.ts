@@ -1,4 +1,5 @@
 import type { TableName } from '../pinot/table-name.ts';
+import type { ResultNotes } from './notes.ts';
 import type { RawField } from './scanner/fields.ts';
 import type { RecordedIndex, RowIndex } from './row-index.ts';
 
@@ -33,6 +34,12 @@ export interface ResultRecord extends RecordedIndex {
   readonly dataSchema: string;
   readonly tableFields: readonly RawField[];
   readonly fields: readonly RawField[];
+  /** The text of the query as it was sent to the engine, shortened to at most 4,096 characters. Records of earlier releases have none. */
+  readonly sql?: string;
+  /** Time at which the result was complete, epoch milliseconds. Records of earlier releases have none. */
+  readonly storedTimeMs?: number;
+  /** What the reader of the result should know; every page has it. */
+  readonly warnings?: readonly string[];
   /** Set if the engine keeps the rows: `rowBytes` and `checkpoints` are then 0, and `fields` are requested from the engine. */
   readonly cursor?: EngineCursor;
 }
@@ -84,6 +91,8 @@ export interface ResultReader {
 export interface ResultStore {
   /** Whether only the gateway that stored a result can read it. */
   readonly local: boolean;
+  /** Texts about queries that have no result yet. */
+  readonly notes: ResultNotes;
   /** Capacity in bytes, independent of the quota; undefined if the store has no limit of its own. */
   readonly capacityBytes?: number;
   /** Removes leftovers of an earlier process. */

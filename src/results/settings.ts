@@ -16,7 +16,23 @@ export interface PaginationSettings {
   readonly expirationMs: number;
   /** Maximum concurrent submissions on this gateway; further ones get 503: `olap.broker.pagination.max.submissions`. */
   readonly maxSubmissions: number;
+  /** Asynchronous queries: `olap.broker.pagination.async.*`. */
+  readonly async: AsyncSettings;
+  /** `pinot.broker.default.query.limit` of the engine: `olap.broker.query.default.limit`. */
+  readonly defaultLimit: number;
   readonly storageCleaner: StorageCleanerSettings;
+}
+
+/** Limits of asynchronous queries on this gateway. */
+export interface AsyncSettings {
+  /** Queries that run at once; further ones wait. */
+  readonly maxRunning: number;
+  /** Queries of one caller that run or wait; further ones get 429. */
+  readonly maxPerCaller: number;
+  /** Queries of all callers that run or wait; further ones get 429. */
+  readonly maxInAll: number;
+  /** Milliseconds after which a query that still waits or runs fails. */
+  readonly maxTimeMs: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -26,5 +42,7 @@ export const DEFAULT_PAGINATION_SETTINGS: PaginationSettings = {
   maxPageSize: 100_000,
   expirationMs: HOUR_MS,
   maxSubmissions: 64,
+  async: { maxRunning: 16, maxPerCaller: 16, maxInAll: 256, maxTimeMs: HOUR_MS },
+  defaultLimit: 10,
   storageCleaner: { enabled: false, maxStorageMb: 1024, criticalPercent: 90, targetPercent: 60 },
 };

@@ -16,7 +16,7 @@ const WRITE_BYTES = 512 * 1024;
 /** Fields of a record that are not in the engine's response. */
 export type Submission = Pick<
   ResultRecord,
-  'requestId' | 'brokerId' | 'owner' | 'tables' | 'submissionTimeMs' | 'expirationTimeMs'
+  'requestId' | 'brokerId' | 'owner' | 'tables' | 'submissionTimeMs' | 'expirationTimeMs' | 'sql'
 >;
 
 export type SubmitOutcome =
@@ -38,6 +38,18 @@ export interface EngineAnswer {
  */
 export type InspectAnswer = (fields: readonly RawField[]) => readonly TableName[];
 
+/** Fields of a record that are known when its rows are complete. */
+export type RecordAdditions = Partial<Pick<ResultRecord, 'storedTimeMs' | 'expirationTimeMs' | 'warnings'>>;
+
+/** What the caller of a submission takes part in. */
+export interface SubmissionHooks {
+  readonly inspect?: InspectAnswer;
+  /** Called while rows arrive, with the number of rows and their bytes so far. */
+  readonly onRows?: (rows: number, bytes: number) => void;
+  /** Called with the number of rows before the result becomes visible. */
+  readonly complete?: (rowCount: number) => RecordAdditions;
+}
+
 /**
  * Stores the engine's response while it arrives: scan, index, write. A slow store slows the engine by backpressure. A response with
  * exceptions or without rows is not stored but returned.
@@ -49,7 +61,7 @@ export async function storeAnswer(
   store: ResultStore,
   submission: Submission,
   signal: AbortSignal,
-  inspect: InspectAnswer = () => [],
+  hooks: SubmissionHooks = {},
 ): Promise<SubmitOutcome> {
   const body = decoded(response);
   const writer = await store.begin(submission.requestId, signal).catch((error: unknown) => {
@@ -58,9 +70,9 @@ export async function storeAnswer(
   });
   let kept = false;
   try {
-    const rows = new Gathered(writer);
+    const rows = new Gathered(writer, hooks.onRows);
     const answer = await scanInto(rows, body, signal);
-    const tables = [...submission.tables, ...inspect(answer.fields)];
+    const tables = [...submission.tables, ...(hooks.inspect?.(answer.fields) ?? [])];
     const index = { ...answer.index, checksums: rows.checksums() };
     await writer.seal(index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
@@ -68,7 +80,10 @@ export async function storeAnswer(
       return engineAnswer(answer, writer.read(0, answer.rowBytes, signal), () => writer.discard());
     }
     const reader = await writer.commit(
-      recordOf(answer, answer.dataSchema, { submission: { ...submission, tables }, index }),
+      recordOf(answer, answer.dataSchema, {
+        submission: { ...submission, tables, ...hooks.complete?.(answer.rowCount) },
+        index,
+      }),
     );
     kept = true;
     return { kind: 'stored', reader };
@@ -82,6 +97,8 @@ export async function storeAnswer(
 export interface RowsSink {
   /** Resolves when more is accepted; the piece may be overwritten from then on. */
   push(rows: Uint8Array): Promise<void>;
+  /** Called after `push` with the number of complete rows so far. */
+  counted?(rows: number): void;
   /** Ends the rows. */
   flush(): Promise<void>;
 }
@@ -102,7 +119,9 @@ export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: Abort
   try {
     for await (const chunk of body) {
       const piece = scanner.push(chunk);
-      if (piece.length > 0) await rows.push(piece);
+      if (piece.length === 0) continue;
+      await rows.push(piece);
+      rows.counted?.(scanner.rows);
     }
     throwIfAborted(signal);
     await rows.flush();
@@ -126,11 +145,20 @@ export class Gathered implements RowsSink {
   #size = 0;
   readonly #checksums = new BlockChecksumBuilder();
 
-  constructor(writer: ResultWriter) {
+  readonly #onRows: SubmissionHooks['onRows'];
+  #bytes = 0;
+
+  constructor(writer: ResultWriter, onRows?: SubmissionHooks['onRows']) {
     this.#writer = writer;
+    this.#onRows = onRows;
+  }
+
+  counted(rows: number): void {
+    this.#onRows?.(rows, this.#bytes);
   }
 
   async push(bytes: Uint8Array): Promise<void> {
+    this.#bytes += bytes.length;
     for (let from = 0; from < bytes.length;) {
       const take = Math.min(bytes.length - from, WRITE_BYTES - this.#size);
       this.#filling.set(bytes.subarray(from, from + take), this.#size);
@@ -190,7 +218,7 @@ export function engineAnswer(
 function recordOf(
   answer: ScannedAnswer,
   dataSchema: string,
-  { submission, index }: { readonly submission: Submission; readonly index: RowIndex },
+  { submission, index }: { readonly submission: Submission & RecordAdditions; readonly index: RowIndex },
 ): ResultRecord {
   return {
     version: 1,

@@ -187,6 +187,38 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       await restarted.close();
     });
 
+    it('keeps notes apart from results', async () => {
+      const { store } = await make();
+      const { notes } = store;
+      const [one, two] = [newId(), newId()];
+      const reader = await stored(store, rowTexts(3), two);
+      await reader.close();
+      expect(await notes.get(one, 'run', signal())).toBeUndefined();
+      await notes.put(one, 'run', '{"first":"Zürich"}', signal());
+      await Promise.all([
+        notes.put(one, 'run', '{"second":"Zürich"}', signal()),
+        notes.put(one, 'cancel', '{}', signal()),
+      ]);
+      await notes.put(two, 'run', '{}', signal());
+      expect(await notes.get(one, 'run', signal())).toBe('{"second":"Zürich"}');
+      const idsOf = async (kind: 'run' | 'cancel' | 'alive'): Promise<string[]> => {
+        const ids: string[] = [];
+        for await (const id of notes.list(kind, signal())) ids.push(id);
+        return ids.sort();
+      };
+      expect(await idsOf('run')).toEqual([one, two].sort());
+      expect([await idsOf('cancel'), await idsOf('alive')]).toEqual([[one], []]);
+      // Neither is the other: a note is no result, and the end of a result does not touch a note.
+      expect((await listed(store)).map(({ record }) => record.requestId)).toEqual([two]);
+      expect(await store.open(one, signal())).toBeUndefined();
+      await store.delete(two, signal());
+      expect(await notes.get(two, 'run', signal())).toBe('{}');
+      for (const id of [one, two]) await notes.delete(id, 'run', signal());
+      await notes.delete(one, 'run', signal());
+      await notes.delete(one, 'cancel', signal());
+      expect([await idsOf('run'), await idsOf('cancel')]).toEqual([[], []]);
+    });
+
     it('leaves nothing of a submission aborted by the client', async () => {
       const { store } = await make();
       const controller = new AbortController();

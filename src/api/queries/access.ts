@@ -25,6 +25,11 @@ export function requireRead(request: RequestContext, record: ResultRecord): void
   requireQuery(request, record.tables);
 }
 
+/** Allows the owner of a query, and callers with `GetResponseStore` on the cluster, to see its state. @throws {HttpError} 403 */
+export function requireStatus(request: RequestContext, owner: string): void {
+  if (owner !== request.principal.srn) requireAllowed(request, 'GetResponseStore', clusterResource);
+}
+
 /**
  * Allows the owner of a stored result, and callers with `DeleteResponseStore` on the cluster. The deletion has an audit record in both cases.
  * @param owner undefined if it is unknown. @throws {HttpError} 403

@@ -10,11 +10,15 @@ import { READ_ERRORS } from './data-plane/operations.ts';
 import { classOf } from '../server/request/classify.ts';
 import type { PaginatedQueries } from '../../results/paginated-queries.ts';
 import { requireDelete, requireRead } from './access.ts';
+import { openResult } from './open-result.ts';
+import { queryRuns, type QueryRunRoutes } from './runs.ts';
 import { gatewayIdentity, holderOf, type PeerRouting } from './peer-routing.ts';
 import { ForwardHeaders, QueryMetadata, RequestIdParams, ResultStoreUsage, StoredResultListing } from './schemas.ts';
 
 export interface PaginatedQueriesOptions {
   readonly queries: PaginatedQueries;
+  /** Asynchronous queries and `/query/mine`; their routes do not exist where absent. */
+  readonly runs?: Omit<QueryRunRoutes, 'queries' | 'peers'> | undefined;
   /** The other gateways; absent for a single gateway. */
   readonly peers?: PeerRouting | undefined;
 }
@@ -25,6 +29,8 @@ export async function paginatedQueries(app: FastifyInstance, options: PaginatedQ
   gatewayIdentity(app, options.queries.brokerId);
   reading(app, options);
   administration(app, options);
+  const { runs, queries, peers } = options;
+  if (runs !== undefined) queryRuns(app, { ...runs, queries, peers });
 }
 
 function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
@@ -46,7 +52,8 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
       const signal = clientSignal(reply);
       const holder = await holderOf(request, request.params.requestId, peers);
       if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
-      const reader = await queries.open(request.params.requestId, signal);
+      const parts = { queries, runs: options.runs?.runs };
+      const reader = await openResult(request.params.requestId, request.principal.srn, parts, signal);
       try {
         requireRead(request, reader.record);
         return await reply.type('application/json').send(metadataJson(await queries.described(reader, signal)));

@@ -11,6 +11,7 @@ const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   // Caused by the configuration, so a retry does not help.
   'no-cursors': 501,
   busy: 503,
+  'too-many': 429,
   // The client has disconnected; the access log must not count it as a server error.
   aborted: 499,
 };
@@ -20,6 +21,7 @@ const RETRY_AFTER_SECONDS = '2';
 /** Maps an error of a paginated query to a response. */
 export function queryHttpError(error: QueryError): HttpError {
   const status = STATUS[error.code];
-  const headers: Record<string, string> = status === 503 ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
+  const headers: Record<string, string> =
+    status === 503 || status === 429 ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
   return new HttpError(status, error.message, { headers, cause: error.cause ?? error });
 }

@@ -6,6 +6,7 @@ import { CursorBrokers } from '../../results/cursors/brokers.ts';
 import { cursorStore } from '../../results/cursors/store.ts';
 import { prometheusQueryMetrics } from '../../results/metrics.ts';
 import { type GatewayIdentity, PaginatedQueries } from '../../results/paginated-queries.ts';
+import { QueryRuns } from '../../results/runs/runs.ts';
 import { type GatewayAddress, type Peer, PeerDirectory } from '../../results/peers/peers.ts';
 import { Retention } from '../../results/retention/retention.ts';
 import { startRetention } from '../../results/retention/retention-loop.ts';
@@ -49,6 +50,7 @@ export interface QueryService {
 
 /** Time-out of the first listing of an object store. A slower store could not serve queries either. */
 const STORE_START_MS = 30_000;
+const INSTANCE_BYTES = 12;
 /** Time-out of looking up a result in a local store. */
 const LOOKUP_MS = 5_000;
 
@@ -66,6 +68,16 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   const store = cursorStore({ store: measuredStore(plain, metrics, clock), brokers, native, clock, onProblem });
   const cursors = { brokers, native };
   const queries = new PaginatedQueries({ store, settings, identity, clock, random: options.random, metrics, cursors });
+  const runs = new QueryRuns({
+    store,
+    settings,
+    gatewayId: identity.id,
+    clock,
+    newId: () => queries.newId(),
+    instance: Buffer.from(options.random(INSTANCE_BYTES)).toString('hex'),
+    metrics,
+    onProblem,
+  });
   const retention = new Retention({
     store,
     gatewayId: identity.id,
@@ -95,16 +107,18 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     directory,
     client,
     isStoredHere: async (requestId: string) => {
-      const reader = await store.open(requestId, AbortSignal.timeout(LOOKUP_MS));
+      const signal = AbortSignal.timeout(LOOKUP_MS);
+      const reader = await store.open(requestId, signal);
       await reader?.close();
-      return reader !== undefined;
+      return reader !== undefined || runs.isKnown(requestId, signal);
     },
   };
   return {
-    register: (app) => paginatedQueries(app, { queries, peers }),
-    data: { engine, queries, settings, peers },
+    register: (app) => paginatedQueries(app, { queries, peers, runs: { runs, store, settings, clock } }),
+    data: { engine, queries, runs, settings, peers },
     peers: () => directory?.peers ?? [],
     async close() {
+      await runs.close();
       await stopRetention();
       await client.close();
       await store.close();

@@ -8,6 +8,13 @@ export function paginationSettings(properties: Properties): PaginationSettings {
     maxPageSize: properties['olap.broker.query.max.page.size'],
     expirationMs: properties['olap.broker.pagination.expiration'],
     maxSubmissions: properties['olap.broker.pagination.max.submissions'],
+    async: {
+      maxRunning: properties['olap.broker.pagination.async.max.running'],
+      maxPerCaller: properties['olap.broker.pagination.async.max.per.caller'],
+      maxInAll: properties['olap.broker.pagination.async.max.in.all'],
+      maxTimeMs: properties['olap.broker.pagination.async.max.time'],
+    },
+    defaultLimit: properties['olap.broker.query.default.limit'],
     storageCleaner: {
       enabled: properties['olap.broker.pagination.file.enableStorageCleaner'],
       maxStorageMb: properties['olap.broker.pagination.file.maxStoragePerBrokerMB'],

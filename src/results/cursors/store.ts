@@ -20,6 +20,7 @@ export interface CursorStoreOptions {
 export function cursorStore({ store, brokers, native, clock, onProblem }: CursorStoreOptions): ResultStore {
   return {
     local: store.local,
+    notes: store.notes,
     ...(store.capacityBytes !== undefined && !native && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),
     ...(store.tidy && { tidy: (signal: AbortSignal) => store.tidy?.(signal) ?? Promise.resolve() }),

@@ -1,9 +1,10 @@
+import type { TableName } from '../../pinot/table-name.ts';
 import type { EngineResponse } from '../../pinot/types.ts';
 import { QueryError } from '../errors.ts';
 import type { HolderAddress, Page } from '../page.ts';
 import type { ResultReader, ResultStore } from '../result-store.ts';
 import type { ScannedAnswer } from '../scanner/answer-scanner.ts';
-import { type EngineAnswer, engineAnswer, type InspectAnswer, type Submission } from '../submit.ts';
+import { type EngineAnswer, engineAnswer, type Submission, type SubmissionHooks } from '../submit.ts';
 import { cursorIn, noCursors, requireRows, type ReportedCursor } from './answer.ts';
 import type { CursorBrokers, CursorRecord } from './brokers.ts';
 import { cursorPage, spooled } from './page.ts';
@@ -31,12 +32,12 @@ const NO_ROWS = { stride: 1, checkpoints: new Float64Array(0) };
 
 /**
  * Takes the first response to a query whose result the engine keeps, and stores a record without rows.
- * @throws {QueryError} no-cursors, bad-answer, store-full, store-unavailable, aborted; and whatever `inspect` throws. On error nothing stays stored
+ * @throws {QueryError} no-cursors, bad-answer, store-full, store-unavailable, aborted; and whatever `hooks.inspect` throws. On error nothing stays stored
  */
 export async function storeCursor(
   response: EngineResponse,
   parts: CursorSubmission,
-  inspect: InspectAnswer,
+  hooks: SubmissionHooks,
   signal: AbortSignal,
 ): Promise<CursorOutcome> {
   const { spool, brokers, holder } = parts;
@@ -46,14 +47,15 @@ export async function storeCursor(
   const record = reported && recordOf(answer, reported, parts.submission);
   let kept = false;
   try {
-    const others = inspect(answer.fields);
+    const others = inspected(answer, hooks);
     if (answer.hasExceptions) return engineAnswer(answer, spool.rows(signal), () => spool.discard());
     if (reported === undefined || record === undefined) throw notStored(url);
     if (reported.rowCount === 0) return { kind: 'no-rows' };
     if (answer.dataSchema === undefined)
       throw new QueryError('bad-answer', 'the engine returned rows without their columns');
     requireRows(answer, reported, { offset: 0, numRows: parts.numRows });
-    const stored = { ...record, tables: [...record.tables, ...others] };
+    const stored = { ...completed(record, hooks), tables: [...record.tables, ...others] };
+    hooks.onRows?.(record.rowCount, reported.cursor.bytes);
     const reader = await putRecord(parts.store, stored, signal);
     kept = true;
     return { kind: 'stored', reader, page: cursorPage({ record: stored, answer, spool, offset: 0, holder }, signal) };
@@ -78,6 +80,16 @@ function recordOf(answer: ScannedAnswer, reported: ReportedCursor, submission: S
     fields: [],
     cursor: reported.cursor,
   };
+}
+
+function inspected({ fields }: ScannedAnswer, { inspect }: SubmissionHooks): readonly TableName[] {
+  return inspect?.(fields) ?? [];
+}
+
+function completed(record: CursorRecord, { complete }: SubmissionHooks): CursorRecord {
+  const { expirationTimeMs = record.expirationTimeMs, ...additions } = complete?.(record.rowCount) ?? {};
+  // The engine deletes its rows at the time of the record, whatever this gateway prefers.
+  return { ...record, ...additions, expirationTimeMs: Math.min(record.expirationTimeMs, expirationTimeMs) };
 }
 
 async function putRecord(store: ResultStore, record: CursorRecord, signal: AbortSignal): Promise<ResultReader> {

@@ -81,6 +81,13 @@ export class PeerDirectory {
     return named.kind === 'refused' ? ABSENT : named;
   }
 
+  /** The other gateways, refreshed if they were looked up some time ago. */
+  async current(): Promise<readonly Peer[]> {
+    const age = this.#options.clock.monotonic() - this.#readAt;
+    if (age >= (this.#options.refreshMs ?? REFRESH_MS)) await this.refresh();
+    return this.#peers;
+  }
+
   /** Refreshes the addresses and identifies new gateways. Concurrent calls share one run; a failure keeps the known peers. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {

@@ -53,6 +53,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
   });
   return {
     local: store.local,
+    notes: store.notes,
     ...(store.capacityBytes !== undefined && { capacityBytes: store.capacityBytes }),
     start: (signal) => store.start(signal),
     ...(store.tidy !== undefined && { tidy: store.tidy.bind(store) }),

@@ -25,5 +25,11 @@ export function bytesOf({ record }: CachedResult): number {
 
 function textBytes(record: ResultRecord): number {
   const fields = [...record.fields, ...record.tableFields];
-  return 2 * fields.reduce((sum, field) => sum + field.name.length + field.value.length, record.dataSchema.length);
+  return (
+    2 *
+    fields.reduce(
+      (sum, field) => sum + field.name.length + field.value.length,
+      record.dataSchema.length + (record.sql?.length ?? 0),
+    )
+  );
 }

@@ -502,6 +502,37 @@ export type ResultStoreUsage = {
   readonly targetPercent: number;
 };
 
+export type QueryStatus = {
+  readonly requestId: string;
+  readonly brokerId: string;
+  readonly owner: string;
+  readonly state: 'queued' | 'running' | 'storing' | 'done' | 'failed' | 'cancelled';
+  readonly sql?: string;
+  readonly tables: ReadonlyArray<string>;
+  readonly submissionTimeMs: number;
+  readonly startTimeMs?: number;
+  readonly endTimeMs?: number;
+  readonly elapsedMs?: number;
+  readonly numRowsResultSet: number;
+  readonly bytes: number;
+  readonly expirationTimeMs?: number;
+  readonly nextOffsetParams?: string;
+  readonly cancelRequested?: boolean;
+  readonly error?: {
+    readonly status: number;
+    readonly message: string;
+  };
+  readonly warnings?: ReadonlyArray<string>;
+  readonly brokerHost?: string;
+  readonly brokerPort?: number;
+};
+
+export type MyQueries = {
+  readonly queries: ReadonlyArray<QueryStatus>;
+  readonly nextParams?: string;
+  readonly incomplete?: boolean;
+};
+
 export type GatewayInfo = {
   readonly version: string;
   readonly brokerId: string;
@@ -553,6 +584,7 @@ export type CursorResponse = {
   readonly exceptions: ReadonlyArray<unknown>;
   readonly brokerHost?: string;
   readonly brokerPort?: number;
+  readonly warnings?: ReadonlyArray<string>;
 };
 
 export type QueryResponse = {

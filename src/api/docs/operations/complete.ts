@@ -30,6 +30,8 @@ const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly 
   format: { example: 'json' },
   sql: { example: 'SELECT count(*) FROM orders' },
   doPaginate: { example: true },
+  async: { example: false },
+  before: { example: '1769846400000.0a1b2c3d-00112233445566778899aabbccddee' },
   taskName: { example: 'ClusterHealthCheckTask' },
   state: { example: 'ENABLE' },
   unusedDays: { example: 90 },
@@ -125,7 +127,14 @@ export function documentOperation(operation: Json): void {
   ok['description'] = docs.ok;
   if (docs.response !== undefined) addExample(ok, docs.response);
   if (docs.links !== undefined) ok['links'] = docs.links;
+  if (docs.accepted !== undefined) documentAccepted(responses['202'], docs.accepted);
   documentVersions(operation, ok, docs);
+}
+
+function documentAccepted(response: Json | undefined, accepted: NonNullable<OperationDocs['accepted']>): void {
+  if (response === undefined) return;
+  response['description'] = accepted.ok;
+  addExample(response, accepted.response);
 }
 
 function documentVersions(operation: Json, ok: Json, { versions }: OperationDocs): void {

@@ -6,6 +6,8 @@ export interface OperationDocs {
   readonly request?: unknown;
   /** Example of the response body; required where the response has one. */
   readonly response?: unknown;
+  /** Description and example of the response 202, where the operation has another 2xx response, too. */
+  readonly accepted?: { readonly ok: string; readonly response: unknown };
   /**
    * `tag`: sends `ETag`. `read`: also honours `If-None-Match`. `write`: also honours `If-Match`. `remove`: honours `If-Match` and sends none.
    */

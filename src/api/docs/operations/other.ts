@@ -42,7 +42,36 @@ const RESULT_LINKS = {
   getQueryMetadata: ofResult('getQueryMetadata', 'Reads the metadata of the result.'),
   deleteStoredResult: ofResult('deleteStoredResult', 'Deletes the result.'),
 };
+const STATUS = {
+  requestId: REQUEST_ID,
+  brokerId: 'olap-warden-gateway-0',
+  owner: 'srn2:user#ada@example.com',
+  state: 'done',
+  sql: 'SELECT "city", COUNT (*) AS "orders" FROM "orders" GROUP BY "city" LIMIT 10',
+  tables: ['orders'],
+  submissionTimeMs: 1_769_846_400_000,
+  endTimeMs: 1_769_846_403_000,
+  elapsedMs: 3000,
+  numRowsResultSet: 2,
+  bytes: 24,
+  expirationTimeMs: 1_769_850_003_000,
+  nextOffsetParams: 'offset=0&numRows=10000',
+};
+const RUNNING = {
+  requestId: REQUEST_ID,
+  brokerId: STATUS.brokerId,
+  owner: STATUS.owner,
+  state: 'running',
+  sql: STATUS.sql,
+  tables: STATUS.tables,
+  submissionTimeMs: STATUS.submissionTimeMs,
+  startTimeMs: STATUS.submissionTimeMs,
+  elapsedMs: 0,
+  numRowsResultSet: 0,
+  bytes: 0,
+};
 const SUBMIT = {
+  accepted: { ok: 'With `async=true`: the query is accepted, and its state.', response: RUNNING },
   ok: 'With pagination the first page of the stored result; otherwise the response of the engine, unchanged.',
   response: PAGE,
   links: RESULT_LINKS,
@@ -115,6 +144,16 @@ export const OTHER_DOCS: DocsByOperation = {
   submitQueryByGet: SUBMIT,
   getQueryResults: { ok: 'One page of the result.', response: PAGE },
   getQueryMetadata: { ok: 'The metadata of the result.', response: [{ ...METADATA, requestId: REQUEST_ID }] },
+  getQueryStatus: { ok: 'The state of the query.', response: STATUS, links: RESULT_LINKS },
+  cancelQuery: {
+    ok: 'The state of the query afterwards.',
+    response: { ...RUNNING, state: 'cancelled', error: { status: 499, message: 'the query was cancelled' } },
+    accepted: {
+      ok: 'Another gateway runs the query and was asked to cancel it.',
+      response: { ...RUNNING, cancelRequested: true },
+    },
+  },
+  listMyQueries: { ok: 'The queries of the caller.', response: { queries: [STATUS] } },
   listStoredResults: {
     ok: 'The stored results that the caller may read.',
     response: {

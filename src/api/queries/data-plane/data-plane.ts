@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authentication } from '../../server/authentication.ts';
 import type { RequestClass, RequestKind, SqlPath } from '../../server/request/classify.ts';
 import type { JsonLimits } from '../../server/request/json-bodies.ts';
+import { acceptQuery } from './accept.ts';
 import { countRequest, type Limits } from '../../server/bounds/limits.ts';
 import { Exchange, type ExchangeParts } from './exchange.ts';
 import { JudgedTexts } from './judged-texts.ts';
@@ -68,12 +69,13 @@ export class DataPlane {
     const { authentication, limits, refuseOverload } = this.#checks;
     refuseOverload();
     await authentication.authenticate(exchange);
-    if (limits !== undefined) countRequest(limits, exchange, requestClass.kind, (call) => exchange.onClose(call));
+    if (limits !== undefined) countRequest(limits, exchange, requestClass.kind, (call) => exchange.onQueryEnded(call));
     const { sql } = requestClass;
     if (sql === undefined) return sendResultPage(exchange, requestClass, this.#parts);
     const query = await this.#read(exchange, { ...requestClass, sql });
-    return requestClass.kind === 'submit'
-      ? submitQuery(exchange, query, this.#parts)
-      : passQuery(exchange, query, this.#parts);
+    if (requestClass.kind !== 'submit') return passQuery(exchange, query, this.#parts);
+    return query.paging.async === true
+      ? acceptQuery(exchange, query, this.#parts)
+      : submitQuery(exchange, query, this.#parts);
   }
 }

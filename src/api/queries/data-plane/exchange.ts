@@ -36,6 +36,7 @@ export class Exchange implements RequestContext, AnswerTarget {
   maxRows: number | undefined;
   readonly #parts: ExchangeParts;
   readonly #closers: (() => void)[] = [];
+  #queryClosers: (() => void)[] | undefined = [];
   #closed = false;
   #abortController: AbortController | undefined;
 
@@ -55,6 +56,7 @@ export class Exchange implements RequestContext, AnswerTarget {
       parts.record({ id, method, url, route, principal, clientAddress, startedAt }, response);
       this.#closed = true;
       for (const call of this.#closers) call();
+      this.#endQuery();
     });
   }
 
@@ -62,6 +64,29 @@ export class Exchange implements RequestContext, AnswerTarget {
   onClose(call: () => void): void {
     if (this.#closed) call();
     else this.#closers.push(call);
+  }
+
+  /** Calls back when the query of this request has ended: with the response, unless `detachQuery` was called. */
+  onQueryEnded(call: () => void): void {
+    if (this.#closed || this.#queryClosers === undefined) call();
+    else this.#queryClosers.push(call);
+  }
+
+  /**
+   * The query continues after the response.
+   * @returns ends it; must be called once
+   */
+  detachQuery(): () => void {
+    const calls = this.#queryClosers ?? [];
+    this.#queryClosers = undefined;
+    return () => {
+      for (const call of calls) call();
+    };
+  }
+
+  #endQuery(): void {
+    for (const call of this.#queryClosers ?? []) call();
+    this.#queryClosers = undefined;
   }
 
   onAnswered(call: (status: number | undefined) => void): boolean {
@@ -92,6 +117,11 @@ export class Exchange implements RequestContext, AnswerTarget {
 
   get headers(): IncomingHttpHeaders {
     return this.request.headers;
+  }
+
+  /** Epoch milliseconds. */
+  now(): number {
+    return this.#parts.clock.now();
   }
 
   get server(): RequestContext['server'] {

@@ -9,6 +9,7 @@ import {
   NoQuerystring,
   PageQuerystring,
   QueryResponse,
+  QueryStatus,
   RequestIdParams,
   ResultsQuerystring,
   SqlBody,
@@ -41,6 +42,7 @@ export const READ_ERRORS = {
   401: ErrorBody,
   403: ErrorBody,
   404: ErrorBody,
+  409: ErrorBody,
   410: ErrorBody,
   501: ErrorBody,
   502: ErrorBody,
@@ -50,9 +52,11 @@ export const READ_ERRORS = {
 
 const SUBMIT_RESPONSES = {
   200: Type.Union([CursorResponse, QueryResponse]),
+  202: QueryStatus,
   400: ErrorBody,
   401: ErrorBody,
   403: ErrorBody,
+  429: ErrorBody,
   501: ErrorBody,
   502: ErrorBody,
   503: ErrorBody,
@@ -137,6 +141,7 @@ export interface Paging {
   readonly doPaginate?: boolean;
   readonly getCursor?: boolean;
   readonly numRows?: number;
+  readonly async?: boolean;
 }
 
 /** A query as sent by the caller. */

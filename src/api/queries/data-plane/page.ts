@@ -3,6 +3,7 @@ import type { ResultReader, ResultRecord } from '../../../results/result-store.t
 import type { RequestClass } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
 import { requireRead } from '../access.ts';
+import { openResult } from '../open-result.ts';
 import { holderOf } from '../peer-routing.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
@@ -24,7 +25,7 @@ export async function sendResultPage(
   if (exchange.method !== 'GET') {
     throw new HttpError(405, `\`${exchange.method}\` is not allowed here: use GET`, { headers: { allow: 'GET' } });
   }
-  const { queries, peers } = parts;
+  const { peers } = parts;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
   const { offset, numRows, format: named } = readResultsParameters(requestClass.parameters);
   const format = exportFormat(exchange, named);
@@ -33,7 +34,7 @@ export async function sendResultPage(
   const { signal } = exchange;
   const holder = await holderOf(exchange, requestId, peers);
   if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
-  const reader = await queries.open(requestId, signal);
+  const reader = await openResult(requestId, exchange.principal.srn, parts, signal);
   let sent = false;
   try {
     requireRead(exchange, reader.record);

@@ -1,6 +1,7 @@
 import type { SqlLimits } from '../../../access/sql/limits.ts';
 import type { Engine, KnownTables } from '../../../pinot/types.ts';
 import type { PaginatedQueries } from '../../../results/paginated-queries.ts';
+import type { QueryRuns } from '../../../results/runs/runs.ts';
 import type { PaginationSettings } from '../../../results/settings.ts';
 import type { ByteBudget } from '../../server/bounds/byte-budget.ts';
 import type { PeerRouting } from '../peer-routing.ts';
@@ -9,6 +10,8 @@ import type { PeerRouting } from '../peer-routing.ts';
 export interface DataPlaneParts {
   readonly engine: Engine & KnownTables;
   readonly queries: PaginatedQueries;
+  /** Asynchronous queries; 501 where absent. */
+  readonly runs?: QueryRuns | undefined;
   readonly settings: () => PaginationSettings;
   /** The other gateways; absent for a single gateway. */
   readonly peers?: PeerRouting | undefined;

@@ -29,6 +29,8 @@ export interface JudgedQuery {
   readonly paging: Paging;
   /** In the engine's spelling. */
   readonly tables: readonly TableName[];
+  /** Whether the engine's default limits the rows: the text has no `LIMIT`, and no option selects the multi-stage engine. */
+  readonly hasDefaultLimit: boolean;
   /** Fields of the JSON body for the engine. */
   readonly fields: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -54,6 +56,9 @@ export async function readQuery(
 ): Promise<JudgedQuery> {
   requireMethod(exchange, requestClass.sql);
   const { query, paging } = await readWrittenQuery(exchange, requestClass, reading);
+  if (paging.async === true && requestClass.kind !== 'submit') {
+    throw new HttpError(400, '`async=true` requires `doPaginate=true`: only a stored result can be read later');
+  }
   const multistage = MULTISTAGE_PATHS.has(requestClass.sql.path);
   const judged = judgeTexts(exchange, query, multistage, reading.texts);
   const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
@@ -61,7 +66,8 @@ export async function readQuery(
   const tables = named.length === 0 ? [] : await reading.engine.actualTables(named, signal, principal.srn);
   requireQuery(exchange, tables);
   const headers = engineHeaders(exchange, judged.database);
-  return { path: requestClass.sql, paging, tables, fields: bodyFields(query, judged), headers };
+  const hasDefaultLimit = judged.sql !== undefined && judged.sql.limit === undefined && !judged.sql.multistage;
+  return { path: requestClass.sql, paging, tables, hasDefaultLimit, fields: bodyFields(query, judged), headers };
 }
 
 /** These always run the multi-stage engine. */
@@ -110,7 +116,7 @@ function commonDatabase(all: readonly JudgedSql[]): string | undefined {
  */
 export function engineRequest(
   { path: { path }, fields, headers }: JudgedQuery,
-  { queryTimeoutMs }: Exchange,
+  { queryTimeoutMs }: Pick<Exchange, 'queryTimeoutMs'>,
   cursorRows?: number,
 ): EngineRequest {
   return {

@@ -41,6 +41,18 @@ export function writePage(raw: ServerResponse, page: WholePage, stallMs = STALL_
   return promise;
 }
 
+/** Sends a value as JSON. */
+export function sendJson(
+  { raw, ownHeaders }: Exchange,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  value: unknown,
+): void {
+  const body = Buffer.from(JSON.stringify(value));
+  raw.writeHead(status, { ...ownHeaders, ...headers, 'content-type': JSON_TYPE, 'content-length': body.length });
+  raw.end(body);
+}
+
 /** Streams a response of known length, with back-pressure. */
 export async function sendStream(exchange: Exchange, length: number, body: AsyncIterable<Uint8Array>): Promise<void> {
   begin(exchange, length);

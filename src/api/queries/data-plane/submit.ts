@@ -1,8 +1,10 @@
 import { requestPieces } from '../../../pinot/pieces.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
+import type { QueryOrigin, Submitted } from '../../../results/paginated-queries.ts';
 import type { ResultRecord } from '../../../results/result-store.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
+import type { SubmissionHooks } from '../../../results/submit.ts';
 import { respelledTables, UnexpectedTables, unexpectedTables } from '../../proxy/tables-guard.ts';
 import { authorizedTables } from '../access.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
@@ -18,25 +20,11 @@ const DELETE_TIMEOUT_MS = 10_000;
 
 /** Runs a query, stores its result, and responds with the first page. */
 export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
-  const { engine, queries } = parts;
-  const { tables, paging } = query;
-  const { signal } = exchange;
-  const endpoint = await engine.brokerFor(await tableHints(exchange, tables, engine), signal);
-  const { pageSize, maxPageSize } = parts.settings();
-  const numRows = Math.min(paging.numRows ?? pageSize, maxPageSize);
-  const outcome = await queries.submit(
-    (_, cursorRows) => requestQuery(endpoint, query, exchange, signal, cursorRows),
-    { owner: exchange.principal.srn, tables, numRows },
-    signal,
-    (fields) => requireExpected(exchange, fields, tables),
-  );
-  if (outcome.kind === 'refused') {
-    if (outcome.response.status === 401) {
-      outcome.response.body.destroy();
-      throw credentialRefused();
-    }
-    return sendAnswer(exchange, outcome.response);
-  }
+  const { signal, queryTimeoutMs } = exchange;
+  const served = await tableHints(exchange, query.tables, parts.engine);
+  const numRows = firstPageRows(query, parts);
+  const outcome = await runSubmission(exchange, query, parts, { served, signal, queryTimeoutMs });
+  if (outcome.kind === 'refused') return sendAnswer(exchange, outcome.response);
   if (outcome.kind === 'engine-answer') {
     try {
       return await sendStream(exchange, outcome.length, outcome.body);
@@ -47,7 +35,6 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
   const { reader, page } = outcome;
   let sent = false;
   try {
-    await requireRows(exchange, reader.record, parts);
     if (page === undefined) sent = await readAndSend(exchange, reader, { offset: 0, numRows }, parts, signal);
     else {
       const lease = await parts.budget.acquire(exchange.principal.srn, memoryOf(page), signal);
@@ -59,22 +46,92 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
   }
 }
 
+/** Rows of the first page. */
+export function firstPageRows({ paging }: JudgedQuery, { settings }: Pick<DataPlaneParts, 'settings'>): number {
+  const { pageSize, maxPageSize } = settings();
+  return Math.min(paging.numRows ?? pageSize, maxPageSize);
+}
+
+/** How a submission runs: for a caller that waits, or without one. */
+export interface SubmissionRun {
+  /** Tables that the broker must serve, from `tableHints`. */
+  readonly served: readonly TableName[];
+  readonly signal: AbortSignal;
+  /** Milliseconds until the response headers of the engine must arrive; undefined for the default of the connection. */
+  readonly queryTimeoutMs: number | undefined;
+  readonly accepted?: QueryOrigin['accepted'];
+  readonly onRows?: SubmissionHooks['onRows'];
+  /** Called with the broker before it is asked, and when it has begun to respond. */
+  readonly onBroker?: (broker: EngineEndpoint) => void;
+  readonly onResponse?: () => void;
+}
+
+/**
+ * Runs an authorized query and stores its result. The caller closes the reader or the answer of the outcome.
+ * @throws {HttpError} 400 for a result with more rows than the caller's limit, 502; and as `PaginatedQueries.submit`
+ */
+export async function runSubmission(
+  exchange: Exchange,
+  query: JudgedQuery,
+  parts: DataPlaneParts,
+  run: SubmissionRun,
+): Promise<Submitted> {
+  const { tables, hasDefaultLimit } = query;
+  const { signal, accepted, onRows } = run;
+  const endpoint = await parts.engine.brokerFor(run.served, signal);
+  run.onBroker?.(endpoint);
+  const outcome = await parts.queries.submit(
+    (_, cursorRows) => requestQuery(endpoint, query, run, cursorRows),
+    {
+      owner: exchange.principal.srn,
+      tables,
+      numRows: firstPageRows(query, parts),
+      sql: sqlOf(query),
+      hasDefaultLimit,
+      ...(accepted !== undefined && { accepted }),
+    },
+    signal,
+    {
+      inspect: (fields) => requireExpected(exchange, fields, tables),
+      ...(onRows !== undefined && { onRows }),
+    },
+  );
+  if (outcome.kind === 'refused' && outcome.response.status === 401) {
+    outcome.response.body.destroy();
+    throw credentialRefused();
+  }
+  if (outcome.kind === 'stored') {
+    try {
+      await requireRows(exchange, outcome.reader.record, parts);
+    } catch (error) {
+      await outcome.reader.close();
+      throw error;
+    }
+  }
+  return outcome;
+}
+
+/** The text that the engine gets. */
+export function sqlOf({ fields }: JudgedQuery): string | undefined {
+  return typeof fields['sql'] === 'string' ? fields['sql'] : undefined;
+}
+
 /** Sends the query. The response includes the broker URL, because only that broker has a result that the engine stores. */
 async function requestQuery(
   endpoint: EngineEndpoint,
   query: JudgedQuery,
-  exchange: Exchange,
-  signal: AbortSignal,
+  { signal, queryTimeoutMs, onResponse }: SubmissionRun,
   cursorRows: number | undefined,
 ): Promise<EngineResponse> {
   try {
-    const request = engineRequest(query, exchange, cursorRows);
+    const request = engineRequest(query, { queryTimeoutMs }, cursorRows);
     // Compression costs more CPU than it saves on the network to the engine.
     const uncompressed = { ...request, headers: { ...request.headers, 'accept-encoding': 'identity' }, signal };
     // The URL matters only where the broker stores the result; such a response is small.
     const response = await (cursorRows === undefined
       ? requestPieces(endpoint, uncompressed)
       : endpoint.request(uncompressed));
+    onResponse?.();
     return { ...response, url: response.url ?? endpoint.url };
   } catch (error) {
     throw signal.aborted ? new HttpError(499, 'the client disconnected', { cause: error }) : error;

@@ -14,7 +14,13 @@ interface CallsOfCaller {
  * must not occupy all of them. Bounded by the number of open requests.
  */
 export class CallSlots {
+  readonly #calls: string;
   readonly #callers = new Map<string, CallsOfCaller>();
+
+  /** @param calls what is limited, for the message */
+  constructor(calls = 'calls to the controller') {
+    this.#calls = calls;
+  }
 
   /**
    * Resolves when the call may start; never, if it closes before.
@@ -26,7 +32,7 @@ export class CallSlots {
     if (max === 0) return;
     const calls = this.#callers.get(caller) ?? { running: 0, waiting: new Set() };
     if (calls.running >= max && calls.waiting.size >= MAX_WAITING) {
-      const message = `limit of concurrent calls to the controller (${max}) exceeded, and ${MAX_WAITING} calls wait: try again in 1 s`;
+      const message = `limit of concurrent ${this.#calls} (${max}) exceeded, and ${MAX_WAITING} calls wait: try again in 1 s`;
       throw new HttpError(429, message, { headers: { 'retry-after': '1' } });
     }
     this.#callers.set(caller, calls);

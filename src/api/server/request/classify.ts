@@ -11,6 +11,10 @@ export type RequestKind =
   | 'metadata'
   | 'result-list'
   | 'result-delete'
+  /** The state of one query, or its cancellation. */
+  | 'query-state'
+  /** The caller's own queries. */
+  | 'query-list'
   | 'identity'
   | 'rbac'
   | 'health'
@@ -52,6 +56,7 @@ const SQL_PATHS: Readonly<Record<string, SqlPath>> = {
 const EXACT: Readonly<Record<string, RequestKind>> = {
   '': 'ui',
   'query/gateway': 'identity',
+  'query/mine': 'query-list',
   'query/resultStore': 'result-list',
   'query/resultStore/usage': 'result-list',
   'api/v1/gateway': 'info',
@@ -105,6 +110,7 @@ function storedResultKind(method: string, segments: readonly string[]): RequestK
     if (third === 'results') return 'page';
     if (third === 'metadata') return 'metadata';
   }
+  if (segments.length === 2 && (method === 'GET' || method === 'DELETE')) return 'query-state';
   return method === 'POST' ? 'other-query' : 'controller';
 }
 

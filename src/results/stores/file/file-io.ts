@@ -46,6 +46,17 @@ export async function writeAll(descriptor: number, bytes: Uint8Array, at: number
   }
 }
 
+/** Creates a file with the text and syncs it. @throws if it exists */
+export async function writeDurably(path: string, text: string): Promise<void> {
+  const descriptor = await openFile(path, 'wx', 0o600);
+  try {
+    await writeAll(descriptor, Buffer.from(text), 0);
+    await syncFile(descriptor);
+  } finally {
+    await closeFile(descriptor);
+  }
+}
+
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(String((error as { code?: unknown } | null)?.code));
 }

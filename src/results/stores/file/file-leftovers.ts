@@ -67,13 +67,14 @@ export class FileLeftovers {
     }
   }
 
-  /** Like `remove`, at most once an hour. Never throws. */
-  async removeHourly(folders: Folders): Promise<void> {
-    if (this.#options.clock.monotonic() - this.#removedAt < PERIOD_MS) return;
+  /** Like `remove`, at most once an hour. Never throws. @returns whether it ran */
+  async removeHourly(folders: Folders): Promise<boolean> {
+    if (this.#options.clock.monotonic() - this.#removedAt < PERIOD_MS) return false;
     await this.remove(folders).catch((error: unknown) => {
       const { code = 'unknown error' } = error as { code?: string };
       this.#options.onProblem(`failed to remove files of incomplete results (${code}); retrying`);
     });
+    return true;
   }
 
   /** @param isOwn whether the file name allows this gateway as the owner; the tag in the id must match as well */

@@ -7,7 +7,8 @@ import { recordFromJson, recordToJson, unreadableResult } from '../../record-jso
 import { isRequestId } from '../../request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
 import { BufferPool } from './buffer-pool.ts';
-import { asStoreError, closeFile, hasCode, openFile, syncFile, syncFolder, writeAll } from './file-io.ts';
+import { asStoreError, hasCode, openFile, syncFolder, writeDurably } from './file-io.ts';
+import { FileNotes } from './file-notes.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
 import { OpenFiles } from './open-files.ts';
@@ -31,6 +32,7 @@ export interface FileStoreOptions {
  */
 export class FileStore implements ResultStore {
   readonly local = true;
+  readonly notes: FileNotes;
   readonly #options: FileStoreOptions;
   /** Recently read records and indexes; their files stay open. */
   readonly #cache = createResultCache();
@@ -43,6 +45,10 @@ export class FileStore implements ResultStore {
     this.#options = options;
     this.#incoming = options.tempDir;
     this.#leftovers = new FileLeftovers(options);
+    this.notes = new FileNotes({
+      dataDir: options.dataDir,
+      partOf: (name) => join(this.#incoming, name + this.#leftovers.ending),
+    });
     const pool = new BufferPool();
     this.#files = new OpenFiles(pool, options.clock);
     this.#parts = { pool, release: (file) => this.#files.release(file) };
@@ -61,7 +67,7 @@ export class FileStore implements ResultStore {
   }
 
   async tidy(): Promise<void> {
-    await this.#leftovers.removeHourly(this.#folders());
+    if (await this.#leftovers.removeHourly(this.#folders())) await this.#removeOldNotes();
   }
 
   async begin(requestId: string): Promise<ResultWriter> {
@@ -110,6 +116,13 @@ export class FileStore implements ResultStore {
   async close(): Promise<void> {
     this.#cache.clear();
     this.#files.close();
+  }
+
+  async #removeOldNotes(): Promise<void> {
+    const { clock, onProblem } = this.#options;
+    await this.notes.removeOld(clock.now()).catch((error: unknown) => {
+      onProblem(`failed to remove old states of queries (${(error as { code?: string }).code}); retrying`);
+    });
   }
 
   #path(requestId: string, suffix: string): string {
@@ -193,15 +206,5 @@ export class FileStore implements ResultStore {
   #folders(): { readonly data: string; readonly incoming: readonly string[] } {
     const { dataDir, tempDir } = this.#options;
     return { data: dataDir, incoming: [...new Set([tempDir, this.#incoming])] };
-  }
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const descriptor = await openFile(path, 'wx', 0o600);
-  try {
-    await writeAll(descriptor, Buffer.from(text), 0);
-    await syncFile(descriptor);
-  } finally {
-    await closeFile(descriptor);
   }
 }

@@ -1,6 +1,7 @@
 import { QueryError } from '../../errors.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
 import type { RowIndex } from '../../row-index.ts';
+import { MemoryNotes } from './memory-notes.ts';
 
 /** Small chunks are copied into blocks of this size, so that a result does not consist of thousands of views. */
 const BLOCK_BYTES = 256 * 1024;
@@ -17,6 +18,7 @@ interface Stored {
 /** Results in process memory, up to a limit. For evaluation: a restart loses them. */
 export class MemoryStore implements ResultStore {
   readonly local = true;
+  readonly notes = new MemoryNotes();
   readonly capacityBytes: number;
   readonly #results = new Map<string, Stored>();
   #usedBytes = 0;

@@ -7,6 +7,7 @@ import { holderTag } from '../../request-id.ts';
 import type { StoreContext } from '../definition.ts';
 import type { ObjectClient } from './object-client.ts';
 import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
+import { ObjectNotes } from './object-notes.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
 import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
 import { bytesOf, type CachedResult, createResultCache } from '../result-cache.ts';
@@ -25,6 +26,7 @@ const TIDY_TIMEOUT_MS = 60_000;
  */
 export class ObjectResultStore implements ResultStore {
   readonly local = false;
+  readonly notes: ObjectNotes;
   readonly #clock: Clock;
   readonly #onProblem: (message: string) => void;
   /** `holderTag` of this gateway: its own leftovers are removed at start. */
@@ -40,6 +42,7 @@ export class ObjectResultStore implements ResultStore {
 
   constructor(client: ObjectClient, { gatewayId, clock, onProblem }: StoreContext) {
     this.#client = client;
+    this.notes = new ObjectNotes(client);
     this.#clock = clock;
     this.#onProblem = onProblem;
     this.#tag = holderTag(gatewayId);
@@ -62,6 +65,7 @@ export class ObjectResultStore implements ResultStore {
     this.#tidiedAt = now;
     for (const [requestId, since] of this.#writing) if (now - since > LEFTOVER_MS) this.#writing.delete(requestId);
     await this.#removeLeftovers('', TIDY_TIMEOUT_MS, signal);
+    await this.#removeOldNotes(signal);
   }
 
   async begin(requestId: string, signal: AbortSignal): Promise<ResultWriter> {
@@ -123,6 +127,18 @@ export class ObjectResultStore implements ResultStore {
     const deadline = new Deadline(this.#clock, timeoutMs, signal);
     try {
       await this.#leftovers.remove(start, deadline.signal);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async #removeOldNotes(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const deadline = new Deadline(this.#clock, TIDY_TIMEOUT_MS, signal);
+    try {
+      await this.notes.removeOld(this.#clock, deadline.signal);
+    } catch (error) {
+      this.#onProblem(`failed to remove old states of queries (${reasonOf(error)}); retrying in an hour`);
     } finally {
       deadline.clear();
     }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { PropertyValues } from '../../../../src/platform/setting-schema.ts';
 import { RETENTION_PERIOD_MS } from '../../../../src/results/retention/retention-loop.ts';
+import { BEAT_MS } from '../../../../src/results/runs/runs.ts';
 import { type Clock, systemClock } from '../../../../src/platform/clock.ts';
 import type { Authenticator } from '../../../../src/access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../../../src/access/authorizer.ts';
@@ -53,6 +54,8 @@ export interface GatewaysOptions {
   readonly settings?: () => PaginationSettings;
   /** Receives the periodic retention callback, which is otherwise never called. */
   readonly every?: (call: () => void) => void;
+  /** Receives the periodic check of asynchronous queries, which otherwise runs every 5 s. */
+  readonly beat?: (call: () => void) => void;
   readonly budget?: ByteBudget;
   /** Overrides other parts of the app. */
   readonly parts?: Partial<AppParts>;
@@ -97,11 +100,15 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
 }
 
 /** The system clock, with the wall clock and the retention timer of the test. */
-function clockOf({ now, every }: GatewaysOptions): Clock {
+function clockOf({ now, every, beat }: GatewaysOptions): Clock {
   return {
     ...systemClock,
     ...(now && { now }),
     schedule(callback, ms) {
+      if (ms === BEAT_MS && beat !== undefined) {
+        beat(callback);
+        return () => undefined;
+      }
       if (ms !== RETENTION_PERIOD_MS) return systemClock.schedule(callback, ms);
       every?.(callback);
       return () => undefined;

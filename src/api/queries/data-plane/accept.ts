@@ -1,0 +1,173 @@
+import { tableResource } from '../../../access/policy/srn.ts';
+import type { TableName } from '../../../pinot/table-name.ts';
+import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
+import type { Submitted } from '../../../results/paginated-queries.ts';
+import type { AsyncQuery, RunEnd, RunHandle } from '../../../results/runs/run.ts';
+import { decoded, type EngineAnswer } from '../../../results/submit.ts';
+import { knownError } from '../../server/app-errors.ts';
+import { HttpError } from '../../server/errors.ts';
+import { queryStatus } from '../query-status.ts';
+import { cancellable, cancelQuery } from './cancel.ts';
+import type { DataPlaneParts } from './parts.ts';
+import type { Exchange } from './exchange.ts';
+import type { JudgedQuery } from './query.ts';
+import { sendJson } from './send.ts';
+import { runSubmission, sqlOf } from './submit.ts';
+import { tableHints } from './table-hints.ts';
+
+/** Bytes of an engine response that are read for the message of a failed query. */
+const MAX_FAILURE_BYTES = 64 * 1024;
+const MAX_MESSAGE_LENGTH = 4_096;
+const RETRY_AFTER_SECONDS = '1';
+
+/** Accepts an authorized query that then runs without its caller: 202 with its status. */
+export async function acceptQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
+  const { runs } = parts;
+  if (runs === undefined) throw new HttpError(501, 'this gateway does not run asynchronous queries');
+  const served = await tableHints(exchange, query.tables, parts.engine);
+  // Without a caller the limits of its requests would no longer count the query.
+  if (exchange.signal.aborted) throw new HttpError(499, 'the client disconnected');
+  const endQuery = exchange.detachQuery();
+  const status = await runs
+    .submit(new AcceptedQuery(exchange, { query, served, endQuery }, parts))
+    .catch((error: unknown) => {
+      endQuery();
+      throw error;
+    });
+  const { requestId } = status;
+  const headers = { location: `/query/${requestId}`, 'retry-after': RETRY_AFTER_SECONDS };
+  sendJson(exchange, 202, headers, queryStatus(status, parts, exchange.now()));
+}
+
+/** A query of a request that is answered already. */
+class AcceptedQuery implements AsyncQuery {
+  readonly owner: string;
+  readonly sql: string | undefined;
+  readonly tables: readonly TableName[];
+  readonly heldBytes: number;
+  readonly #exchange: Exchange;
+  readonly #parts: DataPlaneParts;
+  readonly #query: JudgedQuery;
+  readonly #served: readonly TableName[];
+  readonly #endQuery: () => void;
+  #broker: EngineEndpoint | undefined;
+  #hasEnded = false;
+
+  constructor(
+    exchange: Exchange,
+    accepted: { readonly query: JudgedQuery; readonly served: readonly TableName[]; readonly endQuery: () => void },
+    parts: DataPlaneParts,
+  ) {
+    const { query, served, endQuery } = accepted;
+    this.owner = exchange.principal.srn;
+    this.sql = sqlOf(query);
+    this.tables = query.tables;
+    this.heldBytes = JSON.stringify(query.fields).length;
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#query = query;
+    this.#served = served;
+    this.#endQuery = endQuery;
+  }
+
+  isAllowed(): boolean {
+    const { principal, server } = this.#exchange;
+    // As for a read of the result: `FORWARD_TABLE` only selects the broker.
+    return this.tables.every((table) => server.authorizer.isAllowed(principal, 'Query', tableResource(table)));
+  }
+
+  async execute(run: RunHandle): Promise<RunEnd> {
+    const { requestId, submissionTimeMs, signal, remainingMs } = run;
+    const { queryTimeoutMs } = this.#exchange;
+    try {
+      const outcome = await runSubmission(this.#exchange, cancellable(this.#query, requestId), this.#parts, {
+        served: this.#served,
+        signal,
+        // The caller does not wait, so only its limit and that of asynchronous queries apply.
+        queryTimeoutMs: Math.min(queryTimeoutMs ?? remainingMs, remainingMs),
+        accepted: { requestId, submissionTimeMs },
+        onRows: (rows, bytes) => run.onRows(rows, bytes),
+        onBroker: (broker) => {
+          this.#broker = broker;
+        },
+        onResponse: () => run.onResponse(),
+      });
+      return await endOf(outcome);
+    } catch (error) {
+      const { statusCode: status, message, cause } = knownError(error);
+      if (status >= 500 && !signal.aborted)
+        this.#exchange.log.error({ err: cause ?? error, requestId }, 'an asynchronous query failed');
+      return { kind: 'failed', status, message: message.slice(0, MAX_MESSAGE_LENGTH) };
+    }
+  }
+
+  async cancelAtEngine(requestId: string): Promise<void> {
+    if (this.#broker !== undefined) await cancelQuery(this.#broker, this.#query, requestId);
+  }
+
+  onEnd(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#endQuery();
+  }
+}
+
+async function endOf(outcome: Submitted): Promise<RunEnd> {
+  if (outcome.kind === 'stored') {
+    const { rowCount, rowBytes, cursor, expirationTimeMs, warnings } = outcome.reader.record;
+    await outcome.reader.close();
+    return { kind: 'stored', rowCount, bytes: cursor?.bytes ?? rowBytes, expirationTimeMs, warnings };
+  }
+  return outcome.kind === 'refused' ? refusal(outcome.response) : failure(outcome);
+}
+
+/** A response with another status than 200. */
+async function refusal(response: EngineResponse): Promise<RunEnd> {
+  const body = decoded(response);
+  try {
+    const text = await beginning(body);
+    return {
+      kind: 'failed',
+      status: response.status,
+      message: `the engine responded with ${response.status}: ${text}`,
+    };
+  } finally {
+    body.destroy();
+  }
+}
+
+/** A response with exceptions, or without a table. A synchronous query gets it with 200. */
+async function failure(answer: EngineAnswer): Promise<RunEnd> {
+  try {
+    const text = await beginning(answer.body, MAX_FAILURE_BYTES);
+    const messages = exceptionMessages(text);
+    const message =
+      messages === undefined
+        ? `the engine responded without rows: ${text}`
+        : `the engine responded with exceptions: ${messages}`;
+    return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH) };
+  } finally {
+    await answer.close();
+  }
+}
+
+function exceptionMessages(text: string): string | undefined {
+  try {
+    const { exceptions } = JSON.parse(text) as { exceptions?: readonly { message?: unknown }[] };
+    const messages = exceptions?.map(({ message }) => String(message)) ?? [];
+    return messages.length === 0 ? undefined : messages.join('; ');
+  } catch {
+    return undefined;
+  }
+}
+
+async function beginning(body: AsyncIterable<Uint8Array>, maxBytes = MAX_MESSAGE_LENGTH): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    pieces.push(Buffer.from(piece));
+    size += piece.length;
+    if (size >= maxBytes) break;
+  }
+  return Buffer.concat(pieces).subarray(0, maxBytes).toString('utf8');
+}

@@ -1,0 +1,48 @@
+import { QueryError } from '../../results/errors.ts';
+import type { PaginatedQueries } from '../../results/paginated-queries.ts';
+import type { ResultReader } from '../../results/result-store.ts';
+import type { QueryRuns } from '../../results/runs/runs.ts';
+import { isActive } from '../../results/runs/status.ts';
+import { HttpError } from '../server/errors.ts';
+
+export interface ResultParts {
+  readonly queries: PaginatedQueries;
+  readonly runs?: QueryRuns | undefined;
+}
+
+const RETRY_AFTER_SECONDS = '1';
+
+/**
+ * Opens a stored result.
+ * @param caller SRN. Only the owner learns why there is no result yet, or none at all
+ * @throws {HttpError} 409 while the query runs, 410 where it failed or was cancelled; {QueryError} not-found, damaged, store-unavailable
+ */
+export async function openResult(
+  requestId: string,
+  caller: string,
+  { queries, runs }: ResultParts,
+  signal: AbortSignal,
+): Promise<ResultReader> {
+  try {
+    return await queries.open(requestId, signal);
+  } catch (error) {
+    if (!(error instanceof QueryError) || error.code !== 'not-found') throw error;
+    const status = await runs?.find(requestId, signal);
+    if (status?.owner !== caller) throw error;
+    if (status.state === 'done') return queries.open(requestId, signal);
+    if (isActive(status)) {
+      throw new HttpError(
+        409,
+        `the query is ${status.state}: wait until \`GET /query/${requestId}\` has the state \`done\``,
+        {
+          headers: { 'retry-after': RETRY_AFTER_SECONDS },
+        },
+      );
+    }
+    const reason = status.error === undefined ? '' : `: ${status.error.message}`;
+    throw new HttpError(
+      410,
+      `the query has no result, because it ${status.state === 'failed' ? 'failed' : 'was cancelled'}${reason}`,
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import type { FastifyRequest } from 'fastify';
+import { FORWARDED_HEADER, type Peer } from '../../results/peers/peers.ts';
+import { classOf } from '../server/request/classify.ts';
+import type { PeerRouting } from './peer-routing.ts';
+import type { MyQueries, QueryStatus } from './schemas.ts';
+
+/** Bytes of a response of another gateway: 1,001 queries with the longest texts that are recorded. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+export interface QueriesOfPeers {
+  readonly lists: readonly (readonly QueryStatus[])[];
+  /** Whether a gateway did not respond. */
+  readonly isIncomplete: boolean;
+}
+
+/** The caller's queries on the other gateways, which check its credential themselves. */
+export async function queriesOfPeers(
+  request: FastifyRequest,
+  peers: PeerRouting | undefined,
+  signal: AbortSignal,
+): Promise<QueriesOfPeers> {
+  if (peers === undefined || request.headers[FORWARDED_HEADER] !== undefined) return { lists: [], isIncomplete: false };
+  const others = await peers.directory.current();
+  const answers = await Promise.all(others.map((peer) => queriesOfPeer(request, peer, peers, signal)));
+  const lists = answers.filter((queries) => queries !== undefined);
+  return { lists, isIncomplete: lists.length < answers.length };
+}
+
+async function queriesOfPeer(
+  request: FastifyRequest,
+  peer: Peer,
+  { client }: PeerRouting,
+  signal: AbortSignal,
+): Promise<readonly QueryStatus[] | undefined> {
+  try {
+    const { status, body } = await client.forward(request, classOf(request.raw), peer, signal);
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of body as AsyncIterable<Uint8Array>) {
+      bytes += piece.length;
+      if (status !== 200 || bytes > MAX_BYTES) return undefined;
+      pieces.push(piece);
+    }
+    const { queries } = JSON.parse(Buffer.concat(pieces).toString('utf8')) as Partial<MyQueries>;
+    return Array.isArray(queries) ? queries : undefined;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,28 @@
+import type { PaginatedQueries } from '../../results/paginated-queries.ts';
+import { isActive, type RunStatus } from '../../results/runs/status.ts';
+import type { PaginationSettings } from '../../results/settings.ts';
+import type { QueryStatus } from './schemas.ts';
+
+/** Parts that the status of a query needs. */
+export interface StatusParts {
+  readonly queries: Pick<PaginatedQueries, 'holder'>;
+  readonly settings: () => PaginationSettings;
+}
+
+/** The status as responses have it. @param now epoch milliseconds */
+export function queryStatus(status: RunStatus, { queries, settings }: StatusParts, now: number): QueryStatus {
+  const { rowCount, tables, warnings, ...shared } = status;
+  const { holder } = queries;
+  const { pageSize, maxPageSize } = settings();
+  const isReadable = status.state === 'done' && rowCount > 0;
+  const until = isActive(status) ? now : status.endTimeMs;
+  return {
+    ...shared,
+    ...(warnings !== undefined && { warnings: [...warnings] }),
+    tables: tables.map(String),
+    numRowsResultSet: rowCount,
+    ...(until !== undefined && { elapsedMs: Math.max(0, until - status.submissionTimeMs) }),
+    ...(isReadable && { nextOffsetParams: `offset=0&numRows=${Math.min(pageSize, maxPageSize)}` }),
+    ...(holder !== undefined && { brokerHost: holder.host, brokerPort: holder.port }),
+  };
+}

@@ -1,0 +1,134 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { QueryRuns } from '../../results/runs/runs.ts';
+import type { RunStatus } from '../../results/runs/status.ts';
+import { queriesOf, positionOf, mergedQueries } from '../../results/runs/listing.ts';
+import type { ResultStore } from '../../results/result-store.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { CallSlots } from '../server/bounds/call-slots.ts';
+import { ErrorBody, HttpError } from '../server/errors.ts';
+import { classOf } from '../server/request/classify.ts';
+import { clientSignal, sendAnswer } from '../proxy/forward.ts';
+import { requireDelete, requireStatus } from './access.ts';
+import { READ_ERRORS } from './data-plane/operations.ts';
+import { queriesOfPeers } from './peer-queries.ts';
+import { holderOf, type PeerRouting } from './peer-routing.ts';
+import { queryStatus, type StatusParts } from './query-status.ts';
+import { ForwardHeaders, MineQuerystring, MyQueries, QueryStatus, RequestIdParams } from './schemas.ts';
+
+export interface QueryRunRoutes extends StatusParts {
+  readonly runs: QueryRuns;
+  readonly store: Pick<ResultStore, 'list'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** The other gateways; absent for a single gateway and for a shared store. */
+  readonly peers?: PeerRouting | undefined;
+}
+
+const TAGS = ['paginated queries'];
+const DEFAULT_LIMIT = 100;
+/** Listings at once: of one caller, and of all. Each may read the whole store. */
+const LISTINGS_OF_CALLER = 1;
+const LISTINGS_IN_ALL = 4;
+
+/** `/query/{requestId}` and `/query/mine`: the states of queries whose results are stored. */
+export function queryRuns(app: FastifyInstance, options: QueryRunRoutes): void {
+  mine(app, options);
+  oneQuery(app, options);
+}
+
+function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
+  const { runs, peers, clock } = options;
+  const schema = { tags: TAGS, params: RequestIdParams, headers: ForwardHeaders };
+  const response = { 200: QueryStatus, ...READ_ERRORS };
+  app.get<{ Params: RequestIdParams }>(
+    '/query/:requestId',
+    {
+      exposeHeadRoute: false,
+      // The engine has queries in other languages below `/query/`.
+      config: { otherMethodsElsewhere: true },
+      schema: {
+        ...schema,
+        operationId: 'getQueryStatus',
+        summary: 'The state of a query whose result is stored, from its submission until the result expires.',
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { requestId } = request.params;
+      const signal = clientSignal(reply);
+      const holder = await holderOf(request, requestId, peers);
+      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+      const status = known(await runs.find(requestId, signal), requestId);
+      requireStatus(request, status.owner);
+      return queryStatus(status, options, clock.now());
+    },
+  );
+  app.delete<{ Params: RequestIdParams }>(
+    '/query/:requestId',
+    {
+      config: { otherMethodsElsewhere: true },
+      schema: {
+        ...schema,
+        operationId: 'cancelQuery',
+        summary: 'Cancels a query that waits or runs. One that has ended stays as it is.',
+        response: { ...response, 202: QueryStatus },
+      },
+    },
+    async (request, reply) => {
+      const { requestId } = request.params;
+      const signal = clientSignal(reply);
+      const holder = await holderOf(request, requestId, peers);
+      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+      requireDelete(request, known(await runs.find(requestId, signal), requestId).owner);
+      const status = known(await runs.cancel(requestId, signal), requestId);
+      return reply.status(status.cancelRequested === true ? 202 : 200).send(queryStatus(status, options, clock.now()));
+    },
+  );
+}
+
+function mine(app: FastifyInstance, options: QueryRunRoutes): void {
+  const { peers, clock } = options;
+  const slots = new CallSlots('listings of queries');
+  const all = new CallSlots('listings of queries');
+  app.get<{ Querystring: MineQuerystring }>(
+    '/query/mine',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'listMyQueries',
+        tags: TAGS,
+        summary: "The caller's own queries whose results are stored, in any state, newest first.",
+        querystring: MineQuerystring,
+        response: { 200: MyQueries, 400: ErrorBody, 401: ErrorBody, 429: ErrorBody, 503: ErrorBody },
+      },
+    },
+    async (request, reply): Promise<MyQueries> => {
+      const { limit = DEFAULT_LIMIT, before } = request.query;
+      const signal = clientSignal(reply);
+      const owner = request.principal.srn;
+      const onClose = (call: () => void): void => {
+        if (reply.raw.destroyed) call();
+        else reply.raw.once('close', call);
+      };
+      await slots.begin(owner, LISTINGS_OF_CALLER, onClose);
+      await all.begin('all', LISTINGS_IN_ALL, onClose);
+      const own = await queriesOf(owner, { limit, before }, options, signal);
+      const now = clock.now();
+      const ofPeers = await queriesOfPeers(request as FastifyRequest, peers, signal);
+      const shown = own.map((status) => queryStatus(status, options, now));
+      return { ...page([shown, ...ofPeers.lists], limit), ...(ofPeers.isIncomplete && { incomplete: true }) };
+    },
+  );
+}
+
+function page(lists: readonly (readonly QueryStatus[])[], limit: number): MyQueries {
+  const merged = mergedQueries(lists, limit);
+  const queries = merged.slice(0, limit);
+  const last = queries.at(-1);
+  const hasMore = merged.length > limit && last !== undefined;
+  return { queries, ...(hasMore && { nextParams: `limit=${limit}&before=${positionOf(last)}` }) };
+}
+
+function known(status: RunStatus | undefined, requestId: string): RunStatus {
+  if (status !== undefined) return status;
+  throw new HttpError(404, `no query \`${requestId.slice(0, 64)}\`: never submitted, expired, or deleted`);
+}

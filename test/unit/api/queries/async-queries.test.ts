@@ -1,0 +1,368 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Principal } from '../../../../src/access/principal.ts';
+import { clusterResource, formatSrn, tableResource } from '../../../../src/access/policy/srn.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
+import type { EngineRequest, EngineResponse } from '../../../../src/pinot/types.ts';
+import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
+import { Limits } from '../../../../src/api/server/bounds/limits.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
+import { DEFAULT_PAGINATION_SETTINGS, type PaginationSettings } from '../../../../src/results/settings.ts';
+import { ALICE, authorizerBy, TEST_HEADERS } from '../../../support/app.ts';
+import { validAuditLog } from '../../../support/audit-records.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { memoryProperties } from '../../../support/result-stores.ts';
+import { until } from '../../../support/until.ts';
+import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
+import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
+
+const BOB: Principal = { ...ALICE, srn: 'srn2:user#bob@example.com', id: 'bob@example.com' };
+const SQL = 'SELECT * FROM orders LIMIT 100';
+const QUERY_OF_ALICE = `alice@example.com Query ${formatSrn(tableResource(tableNameOf('orders')))}`;
+
+interface Status {
+  readonly requestId: string;
+  readonly state: string;
+  readonly [field: string]: unknown;
+}
+
+/** A response that the test gives, or the failure of the connection when the gateway closes it. */
+interface HeldAnswer {
+  readonly request: EngineRequest;
+  readonly give: (response: EngineResponse) => void;
+}
+
+describe('asynchronous queries', () => {
+  let endpoint: StubEndpoint;
+  let held: HeldAnswer[];
+  let gateways: TestGateway[];
+  let principal: Principal;
+  let denied: Set<string>;
+  let settings: PaginationSettings;
+  let beats: (() => void)[];
+  let records: AuditRecord[];
+
+  beforeEach(async () => {
+    principal = ALICE;
+    denied = new Set();
+    held = [];
+    beats = [];
+    records = [];
+    settings = DEFAULT_PAGINATION_SETTINGS;
+    endpoint = new StubEndpoint();
+    endpoint.answer = (request) =>
+      request.method === 'DELETE'
+        ? responseOf('"cancelled"')
+        : new Promise((give, fail) => {
+            held.push({ request, give });
+            request.signal?.addEventListener('abort', () => fail(new Error('closed')));
+          });
+    gateways = await startGateways(2, {
+      engine: engineOf(endpoint),
+      store: () => memoryProperties(),
+      principal: () => principal,
+      authorizer: authorizerBy((who, action, resource) => !denied.has(`${who.id} ${action} ${formatSrn(resource)}`)),
+      settings: () => settings,
+      beat: (call) => beats.push(call),
+      parts: {
+        audit: validAuditLog(records, new FakeClock()),
+        callerLimits: new Limits({ rolesOf: () => [], clock: systemClock, defaults: { concurrentQueries: 20 } }),
+      },
+    });
+  });
+  afterEach(() => stopGateways(gateways));
+
+  const call = async (path: string, init: RequestInit = {}, gateway = 0): Promise<Response> =>
+    fetch(`${gateways[gateway]!.url}${path}`, {
+      ...init,
+      headers: { ...TEST_HEADERS, ...(init.body !== undefined && { 'content-type': 'application/json' }) },
+    });
+  const post = (sql = SQL, query = 'doPaginate=true&async=true'): Promise<Response> =>
+    call(`/query/sql?${query}`, { method: 'POST', body: JSON.stringify({ sql }) });
+  const accepted = async (sql = SQL): Promise<string> => {
+    const answer = await post(sql);
+    expect(answer.status).toBe(202);
+    return ((await answer.json()) as Status).requestId;
+  };
+  const status = async (id: string, gateway = 0): Promise<Status> =>
+    (await (await call(`/query/${id}`, {}, gateway)).json()) as Status;
+  const reaches = (id: string, state: string): Promise<void> =>
+    until(`${id} is ${state}`, async () => (await status(id)).state === state);
+  const cancel = (id: string, gateway = 0): Promise<Response> => call(`/query/${id}`, { method: 'DELETE' }, gateway);
+  const message = async (answer: Response): Promise<unknown> => [
+    answer.status,
+    ((await answer.json()) as { message?: string }).message,
+  ];
+  const asked = async (count: number): Promise<void> =>
+    until(`${count} queries at the engine`, () => held.length === count);
+
+  it('responds at once, shows the state, and stores the result, which is read as any other', async () => {
+    const answer = await post();
+    expect(answer.status).toBe(202);
+    const first = (await answer.json()) as Status;
+    const { requestId } = first;
+    expect(Object.fromEntries(answer.headers)).toMatchObject({ location: `/query/${requestId}`, 'retry-after': '1' });
+    expect(first).toMatchObject({
+      state: 'running',
+      brokerId: 'gateway-0',
+      brokerPort: gateways[0]!.port,
+      owner: ALICE.srn,
+      sql: 'SELECT * FROM "orders" LIMIT 100',
+      tables: ['orders'],
+      numRowsResultSet: 0,
+    });
+    expect(await message(await call(`/query/${requestId}/results?offset=0`))).toEqual([
+      409,
+      `the query is running: wait until \`GET /query/${requestId}\` has the state \`done\``,
+    ]);
+    await asked(1);
+    held[0]!.give(responseOf(answerText(rowTexts(30))));
+    await reaches(requestId, 'done');
+    expect(await status(requestId)).toMatchObject({
+      numRowsResultSet: 30,
+      nextOffsetParams: 'offset=0&numRows=10000',
+      elapsedMs: expect.any(Number),
+      expirationTimeMs: expect.any(Number),
+    });
+    const page = await call(`/query/${requestId}/results?offset=29`);
+    expect(await page.text()).toContain(`"rows":[${rowTexts(30)[29]}]`);
+  });
+
+  it('shows the rows and bytes so far while they arrive', async () => {
+    const id = await accepted();
+    await asked(1);
+    const rest = Promise.withResolvers<void>();
+    const text = answerText(rowTexts(20));
+    const cut = text.indexOf(rowTexts(20)[15]!);
+    const { body } = responseOf('');
+    async function* pieces(): AsyncGenerator<Buffer> {
+      yield Buffer.from(text.slice(0, cut));
+      await rest.promise;
+      yield Buffer.from(text.slice(cut));
+    }
+    held[0]!.give({ status: 200, headers: {}, body, pieces: Object.assign(pieces(), { destroy: () => undefined }) });
+    await until('15 rows', async () => (await status(id))['numRowsResultSet'] === 15);
+    expect(await status(id)).toMatchObject({ state: 'storing', bytes: expect.any(Number) });
+    expect((await status(id))['bytes']).toBeGreaterThan(100);
+    rest.resolve();
+    await reaches(id, 'done');
+  });
+
+  it('checks rights, SQL and parameters before it accepts the query', async () => {
+    denied.add(QUERY_OF_ALICE);
+    expect((await post()).status).toBe(403);
+    denied.clear();
+    expect((await post('SELEC 1')).status).toBe(400);
+    expect(await message(await post(SQL, 'async=true'))).toEqual([
+      400,
+      '`async=true` requires `doPaginate=true`: only a stored result can be read later',
+    ]);
+    expect((await post(SQL, 'doPaginate=true&asynch=true')).status).toBe(400);
+    expect(held).toEqual([]);
+  });
+
+  it('cancels a running query, also at the engine, once', async () => {
+    const id = await accepted();
+    await asked(1);
+    expect(JSON.parse(held[0]!.request.body as string)).toMatchObject({ queryOptions: `clientQueryId=${id}` });
+    const answer = await cancel(id);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { state: 'cancelled', error: { status: 499, message: 'the query was cancelled' } },
+    ]);
+    await until('a cancellation at the engine', () =>
+      endpoint.requests.some(({ method, path }) => method === 'DELETE' && path.startsWith(`/query/${id}?client=true&`)),
+    );
+    expect((await cancel(id)).status).toBe(200);
+    expect(endpoint.requests.filter(({ method }) => method === 'DELETE')).toHaveLength(1);
+    expect(await message(await call(`/query/${id}/results?offset=0`))).toEqual([
+      410,
+      'the query has no result, because it was cancelled: the query was cancelled',
+    ]);
+    expect(records.filter(({ action }) => action === 'DeleteResponseStore')).toMatchObject([
+      { outcome: 'succeeded' },
+      { outcome: 'succeeded' },
+    ]);
+  });
+
+  it('does not cancel a query at the engine by an id that the caller chose', async () => {
+    const id = await accepted("SET clientQueryId = 'other'; SELECT * FROM orders LIMIT 5");
+    await asked(1);
+    expect(JSON.parse(held[0]!.request.body as string)).not.toHaveProperty('queryOptions');
+    expect(await (await cancel(id)).json()).toMatchObject({ state: 'cancelled' });
+    expect(endpoint.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
+  });
+
+  it('shows and cancels a query of others only with the right to do so', async () => {
+    const id = await accepted();
+    principal = BOB;
+    for (const action of ['GetResponseStore', 'DeleteResponseStore']) {
+      denied.add(`bob@example.com ${action} ${formatSrn(clusterResource)}`);
+    }
+    expect((await call(`/query/${id}`)).status).toBe(403);
+    expect((await cancel(id)).status).toBe(403);
+    // Bob does not learn that there is a query.
+    expect((await call(`/query/${id}/results?offset=0`)).status).toBe(404);
+    expect(await (await call('/query/mine')).json()).toEqual({ queries: [] });
+    denied.clear();
+    expect((await call(`/query/${id}`)).status).toBe(200);
+    expect(await (await cancel(id)).json()).toMatchObject({ state: 'cancelled', owner: ALICE.srn });
+    const unknown = id.replace(/.{8}$/, '00000000');
+    for (const path of [unknown, 'x', '..%2f', 'null']) {
+      const answer = await call(`/query/${path}`);
+      expect([400, 404]).toContain(answer.status);
+    }
+    expect((await cancel(unknown)).status).toBe(404);
+  });
+
+  it('limits the queries of a caller and of all, and lets the others wait', async () => {
+    settings = { ...settings, async: { ...settings.async, maxRunning: 1, maxPerCaller: 3, maxInAll: 4 } };
+    const ids = [await accepted(), await accepted(), await accepted()];
+    const refused = await post();
+    expect([refused.headers.get('retry-after'), await message(refused)]).toEqual([
+      '2',
+      [429, 'limit of asynchronous queries of one caller (3) exceeded: try again when one of them has ended'],
+    ]);
+    principal = BOB;
+    const ofBob = await accepted();
+    principal = { ...BOB, srn: 'srn2:user#eve@example.com', id: 'eve' };
+    expect(await message(await post())).toEqual([
+      429,
+      'limit of asynchronous queries of this gateway (4) exceeded: try again when one of them has ended',
+    ]);
+    principal = ALICE;
+    await asked(1);
+    expect(await Promise.all(ids.map(async (id) => (await status(id)).state))).toEqual(['running', 'queued', 'queued']);
+    // A query that waits ends at once, and nothing of it reaches the engine.
+    expect(await (await cancel(ids[1]!)).json()).toMatchObject({ state: 'cancelled' });
+    held[0]!.give(responseOf(answerText(rowTexts(1))));
+    await asked(2);
+    // Alice's other query is older, but each of them has none running: the oldest goes first.
+    expect((await status(ids[2]!)).state).toBe('running');
+    held[1]!.give(responseOf(answerText(rowTexts(1))));
+    await asked(3);
+    held[2]!.give(responseOf(answerText(rowTexts(1))));
+    await reaches(ofBob, 'done');
+  });
+
+  it('counts a query until it ends as a concurrent query of its caller', async () => {
+    settings = { ...settings, async: { ...settings.async, maxRunning: 1, maxPerCaller: 100 } };
+    for (let count = 0; count < 20; count++) await accepted();
+    expect(await message(await post())).toEqual([429, expect.stringContaining('concurrent query limit (20) exceeded')]);
+    expect(await message(await post(SQL, 'doPaginate=true'))).toEqual([
+      429,
+      expect.stringContaining('concurrent query limit (20) exceeded'),
+    ]);
+    await asked(1);
+    held[0]!.give(responseOf(answerText(rowTexts(1))));
+    await asked(2);
+    await accepted();
+  });
+
+  it('ends a query that the engine does not answer', async () => {
+    settings = { ...settings, async: { ...settings.async, maxTimeMs: 1 } };
+    const id = await accepted();
+    await reaches(id, 'failed');
+    expect((await status(id))['error']).toEqual({
+      status: 504,
+      message: 'the query did not end within 1 ms (`olap.broker.pagination.async.max.time`)',
+    });
+  });
+
+  it('ends a query whose caller lost the right to it, also one that waits', async () => {
+    settings = { ...settings, async: { ...settings.async, maxRunning: 1 } };
+    const ids = [await accepted(), await accepted()];
+    await asked(1);
+    denied.add(QUERY_OF_ALICE);
+    for (const beat of beats) beat();
+    for (const id of ids) {
+      await reaches(id, 'failed');
+      expect((await status(id))['error']).toMatchObject({ status: 403 });
+    }
+    expect(held).toHaveLength(1);
+    await until('a cancellation at the engine', () => endpoint.requests.some(({ method }) => method === 'DELETE'));
+  });
+
+  it.each([
+    [
+      'exceptions',
+      responseOf(answerText([], { exceptions: '[{"errorCode":150,"message":"SQLParsingError: x"}]' })),
+      200,
+      'SQLParsingError: x',
+    ],
+    ['another status', responseOf('{"code":500,"error":"out of memory"}', { status: 500 }), 500, 'out of memory'],
+    ['invalid JSON', responseOf('{"resultTable":'), 502, "engine's response"],
+    ['a rejected credential', responseOf('no', { status: 401 }), 502, 'rejects the credential of the gateway'],
+  ])('fails with the message for a response of the engine with %s', async (_what, response, code, text) => {
+    const id = await accepted();
+    await asked(1);
+    held[0]!.give(response);
+    await reaches(id, 'failed');
+    expect((await status(id))['error']).toEqual({ status: code, message: expect.stringContaining(text) });
+    expect(await message(await call(`/query/${id}/results?offset=0`))).toEqual([410, expect.stringContaining(text)]);
+  });
+
+  it('is seen, cancelled and listed through another gateway, and 503 while its own does not run', async () => {
+    const ids = [await accepted(), await accepted()];
+    expect(await status(ids[0]!, 1)).toMatchObject({ state: 'running', brokerId: 'gateway-0' });
+    expect(await (await cancel(ids[0]!, 1)).json()).toMatchObject({ state: 'cancelled', brokerId: 'gateway-0' });
+    const mine = (await (await call('/query/mine', {}, 1)).json()) as { queries: Status[] };
+    expect(mine.queries.map(({ requestId, state }) => [requestId, state])).toEqual(
+      expect.arrayContaining([
+        [ids[0], 'cancelled'],
+        [ids[1], 'running'],
+      ]),
+    );
+    expect(mine.queries).toHaveLength(2);
+    await gateways[0]!.service.close();
+    await gateways[0]!.app.close();
+    const lost = await call(`/query/${ids[1]}`, {}, 1);
+    expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await (await call('/query/mine', {}, 1)).json()).toEqual({ queries: [], incomplete: true });
+    gateways.shift();
+  });
+
+  it('lists the queries of the caller, newest first, in parts', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count++) {
+      ids.push(await accepted(`SELECT id FROM orders LIMIT ${count + 1}`));
+      await asked(count + 1);
+      held[count]!.give(responseOf(answerText(rowTexts(count + 1))));
+      await reaches(ids[count]!, 'done');
+    }
+    const synchronous = post('SELECT city FROM orders LIMIT 7', 'doPaginate=true');
+    await asked(6);
+    held[5]!.give(responseOf(answerText(rowTexts(7))));
+    ids.push(((await (await synchronous).json()) as Status).requestId);
+    const listed: Status[] = [];
+    let params = 'limit=2';
+    for (let part = 0; part < 10; part++) {
+      const answer = (await (await call(`/query/mine?${params}`)).json()) as { queries: Status[]; nextParams?: string };
+      expect(answer.queries.length).toBeLessThanOrEqual(2);
+      listed.push(...answer.queries);
+      if (answer.nextParams === undefined) break;
+      params = answer.nextParams;
+    }
+    expect(new Set(listed.map(({ requestId }) => requestId))).toEqual(new Set(ids));
+    expect(listed).toHaveLength(6);
+    const times = listed.map((query) => query['submissionTimeMs'] as number);
+    expect(times).toEqual([...times].sort((a, b) => b - a));
+    expect(listed.find(({ requestId }) => requestId === ids[5])).toMatchObject({
+      state: 'done',
+      sql: 'SELECT "city" FROM "orders" LIMIT 7',
+      numRowsResultSet: 7,
+    });
+    expect((await call('/query/mine?limit=1001')).status).toBe(400);
+    expect((await call('/query/mine?before=x')).status).toBe(400);
+  });
+
+  it('ends the queries of a gateway that is stopped', async () => {
+    const id = await accepted();
+    await asked(1);
+    const { service } = gateways[0]!;
+    await service.close();
+    expect(await status(id)).toMatchObject({
+      state: 'failed',
+      error: { status: 503, message: 'the gateway was stopped: run the query again' },
+    });
+  });
+});

@@ -1,0 +1,271 @@
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
+import { holderTag, newRequestId } from '../../../../src/results/request-id.ts';
+import { queriesOf } from '../../../../src/results/runs/listing.ts';
+import type { AsyncQuery, RunEnd, RunHandle } from '../../../../src/results/runs/run.ts';
+import { BEAT_MS, QueryRuns } from '../../../../src/results/runs/runs.ts';
+import type { ResultStore } from '../../../../src/results/result-store.ts';
+import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
+import { FileStore } from '../../../../src/results/stores/file/file-store.ts';
+import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
+import { storeAnswer } from '../../../../src/results/submit.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { until } from '../../../support/until.ts';
+import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
+import { MemoryBucket } from '../stores/object/memory-bucket.ts';
+
+const OWNER = 'srn2:user#alice@example.com';
+const SIGNAL = new AbortController().signal;
+const HOUR_MS = 3_600_000;
+
+/** A query that the test ends. It ends by itself when it is aborted. */
+class HeldQuery implements AsyncQuery {
+  readonly owner: string;
+  readonly sql = 'SELECT 1';
+  readonly tables = [tableNameOf('orders')];
+  readonly heldBytes = 8;
+  readonly cancelled: string[] = [];
+  ended = 0;
+  allowed = true;
+  run: RunHandle | undefined;
+  readonly #end = Promise.withResolvers<RunEnd>();
+
+  constructor(owner = OWNER) {
+    this.owner = owner;
+  }
+
+  isAllowed(): boolean {
+    return this.allowed;
+  }
+
+  execute(run: RunHandle): Promise<RunEnd> {
+    this.run = run;
+    run.signal.addEventListener('abort', () =>
+      this.#end.resolve({ kind: 'failed', status: 499, message: 'the client disconnected' }),
+    );
+    return this.#end.promise;
+  }
+
+  end(end: RunEnd): void {
+    this.#end.resolve(end);
+  }
+
+  async cancelAtEngine(requestId: string): Promise<void> {
+    this.cancelled.push(requestId);
+  }
+
+  onEnd(): void {
+    this.ended++;
+  }
+}
+
+describe('asynchronous queries of gateways', () => {
+  let clock: FakeClock;
+  let bucket: MemoryBucket;
+  let folder: string;
+  let problems: string[];
+  let open: QueryRuns[];
+  let ids: number;
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    bucket = new MemoryBucket();
+    problems = [];
+    open = [];
+    ids = 0;
+    folder = await mkdtemp(join(tmpdir(), 'olap-warden-runs-'));
+  });
+  afterEach(async () => {
+    for (const runs of open) {
+      const closing = runs.close();
+      await clock.advance(10_000);
+      await closing;
+    }
+    await rm(folder, { recursive: true });
+  });
+
+  const shared = (gatewayId: string): ResultStore =>
+    new ObjectResultStore(bucket, { gatewayId, clock, onProblem: (message) => problems.push(message) });
+  const local = (): FileStore =>
+    new FileStore({
+      dataDir: join(folder, 'data'),
+      tempDir: join(folder, 'temp'),
+      tag: holderTag('gateway-0'),
+      clock,
+      onProblem: (message) => problems.push(message),
+    });
+  const runsOf = (store: ResultStore, gatewayId: string, instance: string): QueryRuns => {
+    const runs = new QueryRuns({
+      store,
+      settings: () => DEFAULT_PAGINATION_SETTINGS,
+      gatewayId,
+      clock,
+      instance,
+      newId: () => newRequestId(gatewayId, (bytes) => Buffer.alloc(bytes, `${++ids}-`)),
+      onProblem: (message) => problems.push(message),
+    });
+    open.push(runs);
+    return runs;
+  };
+  /** A gateway that ends without a word, as one that is killed. */
+  const kill = (runs: QueryRuns): void => {
+    open = open.filter((other) => other !== runs);
+  };
+  const stored = async (store: ResultStore, requestId: string): Promise<RunEnd> => {
+    const into = submission({ requestId, owner: OWNER, expirationTimeMs: clock.now() + HOUR_MS });
+    const outcome = await storeAnswer(responseOf(answerText(rowTexts(5))), store, into, SIGNAL);
+    if (outcome.kind !== 'stored') throw new Error('not stored');
+    const { rowCount, rowBytes: bytes, expirationTimeMs } = outcome.reader.record;
+    await outcome.reader.close();
+    return { kind: 'stored', rowCount, bytes, expirationTimeMs };
+  };
+  const notes = (): string[] => [...bucket.objects.keys()].filter((key) => /\.(run|cancel)$/.test(key));
+
+  it('are known to the other gateways of a shared store while they run and when they are done', async () => {
+    const store = shared('gateway-0');
+    const one = runsOf(store, 'gateway-0', 'a');
+    const two = runsOf(shared('gateway-1'), 'gateway-1', 'b');
+    const query = new HeldQuery();
+    const { requestId } = await one.submit(query);
+    expect(await two.find(requestId, SIGNAL)).toMatchObject({ state: 'running', brokerId: 'gateway-0', rowCount: 0 });
+    query.run!.onResponse();
+    query.run!.onRows(3, 40);
+    await clock.advance(BEAT_MS);
+    expect(await two.find(requestId, SIGNAL)).toMatchObject({ state: 'storing', rowCount: 3, bytes: 40 });
+    query.end(await stored(store, requestId));
+    await settle();
+    for (const runs of [one, two]) {
+      expect(await runs.find(requestId, SIGNAL)).toMatchObject({ state: 'done', rowCount: 5, owner: OWNER });
+    }
+    expect([notes(), query.ended]).toEqual([[], 1]);
+  });
+
+  it('are cancelled by another gateway of a shared store', async () => {
+    const one = runsOf(shared('gateway-0'), 'gateway-0', 'a');
+    const two = runsOf(shared('gateway-1'), 'gateway-1', 'b');
+    const query = new HeldQuery();
+    const { requestId } = await one.submit(query);
+    expect(await two.cancel(requestId, SIGNAL)).toMatchObject({ state: 'running', cancelRequested: true });
+    expect(await two.find(requestId, SIGNAL)).toMatchObject({ state: 'running', cancelRequested: true });
+    await clock.advance(BEAT_MS);
+    expect(await two.find(requestId, SIGNAL)).toMatchObject({ state: 'cancelled', error: { status: 499 } });
+    expect(await two.cancel(requestId, SIGNAL)).toMatchObject({ state: 'cancelled' });
+    expect([query.cancelled, notes()]).toEqual([[requestId], [`${requestId}.run`]]);
+  });
+
+  it.each(['queued', 'running', 'storing'])(
+    'have failed where their gateway was killed while they were %s',
+    async (state) => {
+      const one = runsOf(shared('gateway-0'), 'gateway-0', 'a');
+      const two = runsOf(shared('gateway-1'), 'gateway-1', 'b');
+      const queries = Array.from(
+        { length: DEFAULT_PAGINATION_SETTINGS.async.maxRunning + 1 },
+        (_, at) => new HeldQuery(`u${at}`),
+      );
+      const all = [];
+      for (const query of queries) all.push(await one.submit(query));
+      const { requestId } = (state === 'queued' ? all.at(-1) : all[0])!;
+      if (state === 'storing') queries[0]!.run!.onResponse();
+      await clock.advance(BEAT_MS);
+      expect(await two.find(requestId, SIGNAL)).toMatchObject({ state });
+      kill(one);
+      // Its timers end with the process.
+      clock.jump(60_000);
+      const lost = {
+        state: 'failed',
+        error: { status: 503, message: expect.stringContaining('`gateway-0` ended or restarted') },
+      };
+      expect(await two.find(requestId, SIGNAL)).toMatchObject(lost);
+      expect(await two.cancel(requestId, SIGNAL)).toMatchObject(lost);
+      // The gateway restarts with the same name, and runs another query.
+      const again = runsOf(shared('gateway-0'), 'gateway-0', 'c');
+      await again.submit(new HeldQuery());
+      for (const runs of [two, again]) expect(await runs.find(requestId, SIGNAL)).toMatchObject(lost);
+    },
+  );
+
+  it('are done where their gateway was killed after their result was complete', async () => {
+    const store = shared('gateway-0');
+    const one = runsOf(store, 'gateway-0', 'a');
+    const query = new HeldQuery();
+    const { requestId } = await one.submit(query);
+    await stored(store, requestId);
+    kill(one);
+    clock.jump(60_000);
+    const two = runsOf(shared('gateway-1'), 'gateway-1', 'b');
+    expect(await two.find(requestId, SIGNAL)).toMatchObject({ state: 'done', rowCount: 5 });
+  });
+
+  it('have failed after a restart of a gateway with a local store', async () => {
+    const store = local();
+    await store.start();
+    const before = runsOf(store, 'gateway-0', 'a');
+    const { requestId } = await before.submit(new HeldQuery());
+    kill(before);
+    const again = local();
+    await again.start();
+    const after = runsOf(again, 'gateway-0', 'b');
+    expect(await after.find(requestId, SIGNAL)).toMatchObject({
+      state: 'failed',
+      error: { status: 503, message: expect.stringContaining('ended or restarted') },
+    });
+    const options = { store: again, runs: after, clock };
+    expect(await queriesOf(OWNER, { limit: 10 }, options, SIGNAL)).toMatchObject([{ requestId, state: 'failed' }]);
+    expect(await queriesOf('srn2:user#bob', { limit: 10 }, options, SIGNAL)).toEqual([]);
+  });
+
+  it('leave no notes for ever', async () => {
+    const store = local();
+    await store.start();
+    const runs = runsOf(store, 'gateway-0', 'a');
+    const query = new HeldQuery();
+    const { requestId } = await runs.submit(query);
+    query.end({ kind: 'failed', status: 500, message: 'x' });
+    const note = join(folder, 'data', `${requestId}.run`);
+    await until('the note of the failure', async () => (await readFile(note, 'utf8')).includes('"failed"'));
+    const expires = (await runs.find(requestId, SIGNAL))!.expirationTimeMs!;
+    expect(expires).toBe(clock.now() + 24 * HOUR_MS);
+    // The note of a gateway that does not exist any more.
+    const foreign = `${newRequestId('other', (bytes) => Buffer.alloc(bytes, 7))}.run`;
+    const path = join(folder, 'data', foreign);
+    await writeFile(path, '{}');
+    const old = new Date(clock.now() - 25 * HOUR_MS);
+    await utimes(path, old, old);
+    clock.jump(25 * HOUR_MS);
+    expect(await runs.find(requestId, SIGNAL)).toBeUndefined();
+    await clock.advance(BEAT_MS);
+    await store.tidy();
+    await until('no files', async () => (await readdir(join(folder, 'data'))).length === 0);
+    expect(problems).toEqual([]);
+  });
+
+  it('are not accepted where their state cannot be stored, and leave nothing', async () => {
+    const runs = runsOf(shared('gateway-0'), 'gateway-0', 'a');
+    bucket.failing.set('put', 'the bucket is closed');
+    const query = new HeldQuery();
+    await expect(runs.submit(query)).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect([query.ended, query.run, [...runs.own()]]).toEqual([1, undefined, []]);
+    bucket.failing.clear();
+    await runs.submit(new HeldQuery());
+  });
+
+  it('keep at most 100 failures of a caller, and those of others', async () => {
+    const runs = runsOf(shared('gateway-0'), 'gateway-0', 'a');
+    const fail = async (owner: string): Promise<string> => {
+      const query = new HeldQuery(owner);
+      const { requestId } = await runs.submit(query);
+      query.end({ kind: 'failed', status: 500, message: 'x' });
+      await settle();
+      return requestId;
+    };
+    const ofBob = await fail('bob');
+    const first = await fail(OWNER);
+    for (let count = 0; count < 100; count++) await fail(OWNER);
+    expect(await runs.find(first, SIGNAL)).toBeUndefined();
+    expect(await runs.find(ofBob, SIGNAL)).toMatchObject({ state: 'failed' });
+    expect(notes()).toHaveLength(101);
+  });
+});
