@@ -47,6 +47,8 @@ export interface CheckInput<T extends Thresholds = Thresholds> {
   readonly snapshot: ClusterSnapshot;
   /** The check's defaults, overridden by the cluster's own thresholds and by the settings. */
   readonly thresholds: T;
+  /** Names of the thresholds that the settings set. */
+  readonly overridden: ReadonlySet<string>;
   /** The cluster property that declares that prebuilt snapshots exist for preloading. */
   readonly prebuiltSnapshotProperty: string;
 }

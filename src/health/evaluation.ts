@@ -80,5 +80,6 @@ export function evaluateCheck(
   prebuiltSnapshotProperty: string = PREBUILT_SNAPSHOT_PROPERTY,
 ): CheckOutcome {
   const thresholds = { ...check.defaultThresholds, ...check.clusterThresholds?.(snapshot), ...overrides };
-  return check.evaluate({ snapshot, thresholds, prebuiltSnapshotProperty });
+  const overridden = new Set(Object.keys(overrides));
+  return check.evaluate({ snapshot, thresholds, overridden, prebuiltSnapshotProperty });
 }

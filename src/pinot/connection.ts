@@ -5,6 +5,7 @@ import { BrokerRouting } from './broker-routing.ts';
 import { NO_CREDENTIAL, type EngineCredential } from './credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, PooledEndpoint, type EndpointLimits } from './endpoint.ts';
 import { FailoverEndpoint, Suspects } from './failover.ts';
+import { HangWatch } from './hang-watch.ts';
 import type { TableName } from './table-name.ts';
 import { EngineError, type Engine, type EngineEndpoint, type KnownTables } from './types.ts';
 
@@ -54,6 +55,7 @@ class PinotEngine implements Engine, KnownTables {
     onEvict: (pool) => void pool.close(),
   });
   readonly #suspects: Suspects;
+  readonly #hangs: HangWatch;
   readonly #brokers: readonly string[] | undefined;
   readonly #routing: BrokerRouting;
   #nextIndex = 0;
@@ -63,6 +65,7 @@ class PinotEngine implements Engine, KnownTables {
     const { clock = systemClock } = options;
     this.#clock = clock;
     this.#suspects = new Suspects(() => clock.monotonic());
+    this.#hangs = new HangWatch(clock);
     const controllers = options.controllerUrls.map(baseUrl);
     this.#controllers = new Set(controllers);
     const [first] = controllers;
@@ -123,7 +126,7 @@ class PinotEngine implements Engine, KnownTables {
     };
     const [only] = urls;
     if (urls.length === 1 && only !== undefined) {
-      return new FailoverEndpoint([this.#pool(only)], this.#suspects, more);
+      return new FailoverEndpoint([this.#pool(only)], this.#suspects, { brokers: more });
     }
     const turn = this.#nextIndex++ % urls.length;
     const pools = [...urls.slice(turn), ...urls.slice(0, turn)].map((url) => this.#pool(url));
@@ -131,7 +134,7 @@ class PinotEngine implements Engine, KnownTables {
     return new FailoverEndpoint(
       pools.sort((a, b) => weight(a) - weight(b)),
       this.#suspects,
-      more,
+      { brokers: more },
     );
   }
 
@@ -139,6 +142,7 @@ class PinotEngine implements Engine, KnownTables {
     return new FailoverEndpoint(
       urls.map((url) => this.#pool(url)),
       this.#suspects,
+      { hangs: this.#hangs },
     );
   }
 

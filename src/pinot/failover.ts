@@ -2,10 +2,14 @@ import { ExpiringLruCache } from '../platform/lru.ts';
 import { Attempt } from './attempt.ts';
 import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
+import { HungEndpointError, type HangWatch } from './hang-watch.ts';
 import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
 
 /** How long other endpoints are tried before an unreachable one; a successful request ends this at once. */
 const SUSPECT_MS = 10_000;
+
+/** The same after an endpoint hung: trying it again takes seconds. */
+const HUNG_MS = 60_000;
 
 /** Endpoints that are remembered; with more failing ones the order of attempts hardly matters. */
 const MAX_SUSPECTS = 1_000;
@@ -19,8 +23,13 @@ export class Suspects {
     this.#failed = new ExpiringLruCache({ now }, MAX_SUSPECTS);
   }
 
-  suspect(url: string): void {
-    this.#failed.set(url, true, SUSPECT_MS);
+  suspect(url: string, ms: number = SUSPECT_MS): void {
+    this.#failed.set(url, true, ms);
+  }
+
+  /** Remembers the endpoint if the error shows that it cannot be reached, or soon will not be. */
+  note(url: string, error: unknown): void {
+    if (isLost(error)) this.suspect(url, error instanceof HungEndpointError ? HUNG_MS : SUSPECT_MS);
   }
 
   clear(url: string): void {
@@ -42,16 +51,22 @@ export class FailoverEndpoint implements EngineEndpoint {
   readonly #endpoints: readonly PooledEndpoint[];
   readonly #suspects: Suspects;
   readonly #brokers: MoreBrokers | undefined;
+  readonly #hangs: HangWatch | undefined;
 
   /**
    * @param endpoints at least one, in order of preference
    * @param brokers for brokers: finds others when all of these failed. A response that ends early, or that shows that the broker is stopping, is then
-   * a failure, too
+   * a failure, too. `hangs` for controllers: another one is tried also if one hangs
    */
-  constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects, brokers?: MoreBrokers) {
+  constructor(
+    endpoints: readonly PooledEndpoint[],
+    suspects: Suspects,
+    { brokers, hangs }: { readonly brokers?: MoreBrokers; readonly hangs?: HangWatch } = {},
+  ) {
     this.#endpoints = endpoints;
     this.#suspects = suspects;
     this.#brokers = brokers;
+    this.#hangs = hangs;
   }
 
   /** URL of the endpoint that would be tried first now. */
@@ -60,12 +75,12 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 
   request(request: EngineRequest): Promise<EngineResponse> {
-    return this.#first(request, (endpoint) => endpoint.request(request));
+    return this.#first(request, (endpoint, asked) => endpoint.request(asked));
   }
 
   async deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
     if (this.#brokers === undefined || !isRepeatable(request)) {
-      return this.#first(request, (endpoint) => endpoint.deliver(request, sink));
+      return this.#first(request, (endpoint, asked) => endpoint.deliver(asked, sink));
     }
     const attempts: Attempt[] = [];
     try {
@@ -80,7 +95,10 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 
   /** Tries the endpoints in order and returns the first response, whatever its status. */
-  async #first<T>(request: EngineRequest, ask: (endpoint: PooledEndpoint) => Promise<T>): Promise<T> {
+  async #first<T>(
+    request: EngineRequest,
+    ask: (endpoint: PooledEndpoint, request: EngineRequest) => Promise<T>,
+  ): Promise<T> {
     const tried = new Set<PooledEndpoint>();
     let endpoints = this.#inOrder();
     let sent = 0;
@@ -88,11 +106,13 @@ export class FailoverEndpoint implements EngineEndpoint {
       const endpoint = endpoints.find((one) => !tried.has(one)) as PooledEndpoint;
       tried.add(endpoint);
       try {
-        const answer = await ask(endpoint);
+        const hangs = tried.size < endpoints.length && isRepeatable(request) ? this.#hangs : undefined;
+        const answer = await (hangs?.ask(endpoint, request, (watched) => ask(endpoint, watched)) ??
+          ask(endpoint, request));
         this.#suspects.clear(endpoint.url);
         return answer;
       } catch (error) {
-        if (isLost(error)) this.#suspects.suspect(endpoint.url);
+        this.#suspects.note(endpoint.url, error);
         if (!mayTryNext(error, request)) throw error;
         if (error.reached && ++sent >= MAX_SENT) throw error;
         if (tried.size >= endpoints.length) endpoints = (await this.#brokers?.()) ?? endpoints;

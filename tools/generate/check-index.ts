@@ -1,4 +1,6 @@
 import { CATALOGUE } from '../../src/health/catalogue.ts';
+import type { Need } from '../../src/health/check.ts';
+import { KEPT_PARTS, type KeptPart } from '../../src/health/gather/cluster-stamps.ts';
 import { alertName } from './alerts.ts';
 import type { GeneratedFiles } from './generator.ts';
 
@@ -35,7 +37,7 @@ const TASK = `
 | result | meaning | what to do |
 |---|---|---|
 | \`unreachable\` | no Pinot controller responded, or the first one accepts connections and does not respond: the next one is tried only if the connection fails | from the operator's pod, request \`/health\` of each controller in the setting \`controllers\`; restart one that hangs; look at network policies and at the credential (\`engine-credential-file\`) |
-| \`deadline\` | the run exceeded its time limit | Pinot responds slowly: \`olap_warden_health_engine_calls_total\` by endpoint and outcome names the calls that time out |
+| \`deadline\` | the run reached \`spec.deadline\`; its report has what was read until then, and the next run reads the rest | Pinot responds slowly: \`olap_warden_health_engine_calls_total\` by endpoint and outcome names the calls that time out |
 | \`error\` | the run failed with an internal error, or its report could not be written | the operator's log contains the error; the previous report stays |
 
 ## Checks could not be evaluated
@@ -49,6 +51,78 @@ const TASK = `
 4. A check that this version of Pinot cannot answer: add it to \`spec.disabledChecks\` of the report.
 `;
 
+const NO_CHANGE = 'none known';
+
+interface KeptPartText {
+  readonly data: string;
+  readonly stamps: string;
+  readonly untraced: string;
+}
+
+/** What proves that data is unchanged, and what does not. */
+const KEPT_PART_TEXTS: Readonly<Record<KeptPart, KeptPartText>> = {
+  assignment: { data: 'ideal state', stamps: 'ideal state, table configuration', untraced: NO_CHANGE },
+  externalView: {
+    data: 'comparison with the external view',
+    stamps: 'ideal state, external view',
+    untraced: NO_CHANGE,
+  },
+  segmentMetadata: {
+    data: 'metadata of segments',
+    stamps: 'ideal state, list of segments; REFRESH tables are read in each run',
+    untraced:
+      'segments of other tables that are replaced under the same names, as by a second push or by compaction of an upsert table',
+  },
+  size: {
+    data: 'sizes of segments',
+    stamps:
+      'as for metadata; external view, table configuration, schema, sessions of the servers, and no reload was needed',
+    untraced: 'as for metadata; a reload where the need for it cannot be evaluated',
+  },
+  reload: {
+    data: 'reload status, if no reload is needed',
+    stamps: 'ideal state, external view, configurations of table and cluster, schema, sessions of the servers',
+    untraced: NO_CHANGE,
+  },
+  rebalance: {
+    data: 'rebalance dry run, if no rebalance is needed',
+    stamps:
+      'ideal state, configurations of table and cluster, configurations of all servers (tags, pools), instance partitions; tables with storage tiers are read in each run',
+    untraced: NO_CHANGE,
+  },
+};
+
+const AGE = `
+## How old the data of a check can be
+
+A periodic run reads what may have changed. ZooKeeper shows it for most of the data: the run compares creation, last write and version of the nodes with those of the earlier run. Differences from the external view, needed reloads and needed rebalances are read in each run until they are gone. What was
+written less than a minute before a run is read again by the next one. A run on demand and the first run of a process read everything, and so does a run that finds another cluster, another version of Pinot, or a ZooKeeper that was restored from a backup.
+
+Some changes leave no trace in the nodes that are compared. They are seen after \`spec.fullReadInterval\` at the latest, 6 hours by default, because older data is not used:
+
+| data | unchanged if these are | changes without a trace |
+|---|---|---|
+${Object.values(KEPT_PART_TEXTS)
+  .map(({ data, stamps, untraced }) => `| ${data} | ${stamps} | ${untraced} |`)
+  .join('\n')}
+
+The other data is read in each run: instances and their health, configurations of tables and of the cluster, schemas, instance partitions, broker resource, lead controllers, queries, primary keys, and rows in consuming segments. So a run makes at least one query for each table, and
+a call to the servers for each table that has primary keys or consuming segments.
+
+| check | data that can be from an earlier run | a fault is seen |
+|---|---|---|
+${CATALOGUE.map(({ name, needs }) => ageRow(name, needs)).join('\n')}
+`;
+
+function ageRow(name: string, needs: readonly Need[]): string {
+  const kept = KEPT_PARTS.filter((part) => needs.includes(part));
+  const late = kept.some((part) => KEPT_PART_TEXTS[part].untraced !== NO_CHANGE);
+  const seen = late
+    ? 'by the next run; after a change without a trace, after `spec.fullReadInterval`'
+    : 'by the next run';
+  return `| [${name}](${name}.md) | ${kept.map((part) => KEPT_PART_TEXTS[part].data).join(', ')} | ${seen} |`;
+}
+
 /** Generates docs/checks/README.md: all checks with condition, thresholds and alert, and the runbooks of the task. */
 export function generateCheckIndex(): GeneratedFiles {
   const rows = CATALOGUE.map(({ name, title, category, severity, description, defaultThresholds }) => {
@@ -56,5 +130,5 @@ export function generateCheckIndex(): GeneratedFiles {
     return `| [${title}](${name}.md) | ${category} | ${description} | ${thresholds.join(', ')} | \`${alertName(name)}\`, ${severity} |`;
   });
   const table = ['| check | family | fails where | thresholds | alert |', '|---|---|---|---|---|', ...rows].join('\n');
-  return new Map([['docs/checks/README.md', `${HEAD}\n${table}\n${TASK}`]]);
+  return new Map([['docs/checks/README.md', `${HEAD}\n${table}\n${AGE}${TASK}`]]);
 }

@@ -15,16 +15,17 @@ export const replication = defineCheck({
   remediation: 'Raise segmentsConfig.replication and rebalance the table.',
   needs: ['tables', 'clusterConfig'],
   clusterThresholds,
-  evaluate({ snapshot, thresholds: { minReplication } }) {
+  evaluate({ snapshot, thresholds: { minReplication }, overridden }) {
     const findings = new Findings();
     // A dimension table is on every server of its tenant; its replication has no effect.
     const tables = tablesOf(snapshot, findings).filter(({ config }) => !config.isDimension);
-    // It may have the threshold.
-    const config =
-      tables.length === 0
-        ? undefined
-        : findings.value(snapshot.clusterConfig, 'cluster', snapshot.clusterName, 'the cluster configuration');
-    for (const table of config === undefined ? [] : tables) {
+    // The cluster's configuration can have the threshold, which the settings override.
+    const isKnown =
+      tables.length === 0 ||
+      overridden.has('minReplication') ||
+      findings.value(snapshot.clusterConfig, 'cluster', snapshot.clusterName, 'the cluster configuration') !==
+        undefined;
+    for (const table of isKnown ? tables : []) {
       findings.examined();
       examineTable(table, minReplication, findings);
     }

@@ -28,8 +28,8 @@ export interface RunStamps {
 }
 
 /**
- * Readings of earlier runs that are still valid. A reading that shows a fault is not kept: each run looks again whether the fault is
- * still there. What is kept are counts by table and server; no names of segments except those of consuming ones.
+ * Readings of earlier runs that are still valid. A difference from the external view, a needed reload or a needed rebalance is not kept:
+ * each run looks again whether it is still there, because a repair can leave no trace. What is kept are counts by table and server; no names of segments except those of consuming ones.
  */
 export class KeptReadings {
   readonly #tables = new Map<string, KeptTable>();

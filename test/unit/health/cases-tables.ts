@@ -69,6 +69,18 @@ cases('REPLICATION_CHECK', [
     entities: ['t_OFFLINE'],
   },
   {
+    name: 'two below the settings, although the threshold of the cluster could not be read',
+    snapshot: withConfig({ replication: '2' }, { clusterConfig: readFailed('no') }),
+    thresholds: { minReplication: 3 },
+    entities: ['t_OFFLINE'],
+    finding: 'is 2',
+  },
+  {
+    name: 'two as the settings require, although the threshold of the cluster could not be read',
+    snapshot: withConfig({ replication: '2' }, { clusterConfig: readFailed('no') }),
+    thresholds: { minReplication: 2 },
+  },
+  {
     name: 'a threshold of the cluster that could not be read',
     snapshot: withConfig({ replication: '2' }, { clusterConfig: readFailed('no') }),
     entities: ['pinot'],

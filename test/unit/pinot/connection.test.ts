@@ -9,6 +9,7 @@ import { getJson, readBody } from '../../../src/pinot/controller.ts';
 import { credentialFromFile } from '../../../src/pinot/credential.ts';
 import type { Engine, EngineResponse, KnownTables } from '../../../src/pinot/types.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -166,6 +167,87 @@ describe('several controllers', () => {
     await expect(ask(false)).rejects.toMatchObject({ code: 'unreachable' });
     expect(second.seen).toHaveLength(0);
     expect((await ask(true)).status).toBe(200);
+  });
+});
+
+describe('a controller that accepts a request and does not respond', () => {
+  const read = { method: 'GET', path: '/tables', headersTimeoutMs: 15_000 };
+  const probes = ({ seen }: FakeEngine) => seen.filter(({ url }) => url === '/health');
+  const seen = (controller: FakeEngine, path: string) =>
+    expect.poll(() => controller.seen.filter(({ url }) => url === path).length, PATIENT);
+
+  async function controllers(first: FakeEngine['otherwise']) {
+    const [one, two] = [await fake(), await fake()];
+    one.otherwise = first;
+    const clock = new FakeClock();
+    return { one, two, clock, endpoint: engine({ controllerUrls: [one.url, two.url], clock }).controller };
+  }
+
+  it('is left for the next one within the time-out of the request, and avoided for a minute', async () => {
+    const { one, two, clock, endpoint } = await controllers(() => undefined);
+    const answers = [endpoint.request(read), endpoint.request(read)];
+    await seen(one, '/tables').toBe(2);
+    await clock.advance(2_000);
+    await seen(one, '/health').toBe(1);
+    await clock.advance(2_000);
+    for (const { url, body } of await Promise.all(answers)) {
+      expect(url).toBe(two.url);
+      body.resume();
+    }
+    // Requests that wait at the same time share a probe.
+    expect(probes(one)).toHaveLength(1);
+    expect(endpoint.url).toBe(two.url);
+    await clock.advance(59_000);
+    expect(endpoint.url).toBe(two.url);
+    await clock.advance(2_000);
+    expect(endpoint.url).toBe(one.url);
+  });
+
+  it('gets its share of a short time-out only', async () => {
+    const { one, two, clock, endpoint } = await controllers(() => undefined);
+    const answer = endpoint.request({ ...read, headersTimeoutMs: 4_000 });
+    await seen(one, '/tables').toBe(1);
+    await clock.advance(1_000);
+    await seen(one, '/health').toBe(1);
+    await clock.advance(1_000);
+    expect(await text(await answer)).toContain('/tables');
+    expect(two.seen).toHaveLength(1);
+  });
+
+  it('is waited for if it responds to `GET /health`, because only the request is slow', async () => {
+    let respond = (): void => undefined;
+    const { one, two, clock, endpoint } = await controllers((request, response) => {
+      if (request.url === '/tables') respond = () => void response.end('late');
+    });
+    one.answers.set('GET /health', (_request, response) => response.writeHead(503).end());
+    const answer = endpoint.request(read);
+    await seen(one, '/tables').toBe(1);
+    await clock.advance(2_000);
+    await seen(one, '/health').toBe(1);
+    await clock.advance(2_000);
+    respond();
+    expect(await text(await answer)).toBe('late');
+    expect(two.seen).toEqual([]);
+  });
+
+  it('is waited for if the request must not be repeated', async () => {
+    const { one, two, clock, endpoint } = await controllers(() => undefined);
+    const answer = endpoint.request({ ...read, method: 'POST', body: '{}' });
+    const outcome = expect(answer).rejects.toMatchObject({ code: 'timeout' });
+    await seen(one, '/tables').toBe(1);
+    await clock.advance(15_000);
+    await outcome;
+    expect([...probes(one), ...two.seen]).toEqual([]);
+  });
+
+  it('does not outlive a caller that gives up', async () => {
+    const { one, two, endpoint } = await controllers(() => undefined);
+    const caller = new AbortController();
+    const answer = endpoint.request({ ...read, signal: caller.signal });
+    await seen(one, '/tables').toBe(1);
+    caller.abort();
+    await expect(answer).rejects.toMatchObject({ code: 'aborted' });
+    expect(two.seen).toEqual([]);
   });
 });
 

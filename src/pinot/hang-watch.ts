@@ -1,0 +1,89 @@
+import type { Clock } from '../platform/clock.ts';
+import type { PooledEndpoint } from './endpoint.ts';
+import { EndpointError } from './failures.ts';
+import { EngineError, type EngineRequest } from './types.ts';
+
+/** Time without a response after which an endpoint is probed. Ordinary calls take less, so they cost no probe. */
+const PATIENCE_MS = 2_000;
+const PROBE_TIMEOUT_MS = 2_000;
+/** Of the request's time-out, so that half of it is left for another endpoint. */
+const SHARE = 0.25;
+
+/** The endpoint accepts connections, but responds neither to the request nor to `GET /health`. */
+export class HungEndpointError extends EndpointError {
+  constructor(url: string) {
+    super('unreachable', `${url} accepts connections but does not respond, not even to \`GET /health\``, {
+      reached: true,
+    });
+    this.name = 'HungEndpointError';
+  }
+}
+
+/**
+ * Ends requests to endpoints that hang, such as a stopped process whose port still accepts connections, so that another one can be tried
+ * within the request's time-out. A slow request to an endpoint that works is not ended: `GET /health` tells the two apart.
+ */
+export class HangWatch {
+  readonly #clock: Pick<Clock, 'schedule'>;
+  /** Probes in progress: requests that wait for the same endpoint share one. */
+  readonly #probes = new Map<PooledEndpoint, Promise<boolean>>();
+
+  constructor(clock: Pick<Clock, 'schedule'>) {
+    this.#clock = clock;
+  }
+
+  /**
+   * @param ask sends the request that it is given, which has another signal
+   * @throws {HungEndpointError} if the endpoint hangs; otherwise as `ask`
+   */
+  async ask<T>(
+    endpoint: PooledEndpoint,
+    request: EngineRequest,
+    ask: (request: EngineRequest) => Promise<T>,
+  ): Promise<T> {
+    const { signal, headersTimeoutMs = Number.POSITIVE_INFINITY } = request;
+    const ending = new AbortController();
+    const share = headersTimeoutMs * SHARE;
+    let answered = false;
+    const probe = async (): Promise<void> => {
+      const responds = await this.#responds(endpoint, Math.min(PROBE_TIMEOUT_MS, share));
+      // The response may have begun during the probe.
+      if (!responds && !answered) ending.abort();
+    };
+    const cancel = this.#clock.schedule(() => void probe(), Math.min(PATIENCE_MS, share));
+    try {
+      const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+      const answer = await ask({ ...request, signal: either });
+      answered = true;
+      return answer;
+    } catch (error) {
+      throw ending.signal.aborted ? new HungEndpointError(endpoint.url) : error;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Whether the endpoint responds to `GET /health`, with any status. */
+  #responds(endpoint: PooledEndpoint, timeoutMs: number): Promise<boolean> {
+    // All connections are in use, so the probe would wait, too.
+    if (endpoint.isFull) return Promise.resolve(true);
+    const known = this.#probes.get(endpoint);
+    if (known !== undefined) return known;
+    const probe = this.#probe(endpoint, timeoutMs).finally(() => this.#probes.delete(endpoint));
+    this.#probes.set(endpoint, probe);
+    return probe;
+  }
+
+  async #probe(endpoint: PooledEndpoint, timeoutMs: number): Promise<boolean> {
+    try {
+      const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
+      const { body } = await endpoint.request({ method: 'GET', path: '/health', ...timeouts });
+      body.on('error', () => undefined);
+      body.resume();
+      return true;
+    } catch (error) {
+      // A refused connection shows no hang: the request itself fails then, too.
+      return !(error instanceof EngineError && error.code === 'timeout');
+    }
+  }
+}
