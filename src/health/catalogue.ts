@@ -4,6 +4,7 @@ import { brokerResource } from './checks/broker-resource.ts';
 import { clusterLevelConsumingPartitionSkew } from './checks/cluster-level-consuming-partition-skew.ts';
 import { clusterLevelSegmentSkew } from './checks/cluster-level-segment-skew.ts';
 import { consumingPartitionSkewHealth } from './checks/consuming-partition-skew-health.ts';
+import { consumerLag } from './checks/consumer-lag.ts';
 import { controllerTablesSkew } from './checks/controller-tables-skew.ts';
 import { coordinatorHostNameInstanceNameMismatch } from './checks/coordinator-host-name-instance-name-mismatch.ts';
 import { dataSizeSkew } from './checks/data-size-skew.ts';
@@ -14,6 +15,7 @@ import { highNumberOfTables } from './checks/high-number-of-tables.ts';
 import { highUpsertPkPerPartition } from './checks/high-upsert-pk-per-partition.ts';
 import { highUpsertPrimaryKeys } from './checks/high-upsert-primary-keys.ts';
 import { idealStateEvMismatch } from './checks/ideal-state-ev-mismatch.ts';
+import { ingestionStopped } from './checks/ingestion-stopped.ts';
 import { instanceHealthApi } from './checks/instance-health-api.ts';
 import { instancePools } from './checks/instance-pools.ts';
 import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-groups.ts';
@@ -71,6 +73,8 @@ export const CATALOGUE: readonly CheckDefinition[] = [
   queryHealth,
   segmentsTimePartition,
   segmentsWithoutOnlineReplica,
+  ingestionStopped,
+  consumerLag,
 ];
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));

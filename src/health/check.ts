@@ -32,6 +32,7 @@ export type Need =
   | 'reload'
   | 'primaryKeys'
   | 'consumingRows'
+  | 'consumption'
   | 'rebalance'
   | 'instancePartitions'
   | 'brokerResource'

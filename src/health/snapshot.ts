@@ -76,6 +76,8 @@ export interface TableConfig {
   readonly retentionTimeUnit: string | undefined;
   readonly retentionTimeValue: string | undefined;
   readonly timeColumn: string | undefined;
+  /** True if partitions of the stream can end, as shards of Kinesis do. */
+  readonly partitionsEnd: boolean;
   readonly schemaName: string | undefined;
   readonly isDimension: boolean;
   /** True for push type REFRESH: every push replaces all segments. */
@@ -127,6 +129,39 @@ export interface Assignment {
   readonly partitions: ReadonlyMap<number, readonly string[]>;
   /** Number of segments of an upsert table whose name has no partition id. */
   readonly segmentsWithoutPartition: number;
+  /** Servers of the consuming segment by stream partition; for realtime tables only. */
+  readonly consumingPartitions: ReadonlyMap<number, readonly string[]>;
+  /** Stream partitions with consumed segments and without a consuming one, ascending; for realtime tables only. */
+  readonly idlePartitions: readonly number[];
+}
+
+/** What a server reports about its replica of a consuming segment. Engine versions before 1.0 report only whether it consumes. */
+export interface ReplicaConsumption {
+  readonly server: string;
+  readonly consumes: boolean;
+  /** Offset of the end of the stream partition, as the engine writes it. */
+  readonly latestOffset: string | undefined;
+  /** Rows of the stream partition that are not consumed yet. */
+  readonly recordsLag: number | undefined;
+  /** Age of the last consumed row in milliseconds; it grows also while the stream has no new rows. */
+  readonly availabilityLagMs: number | undefined;
+  /** Time since the first of several runs in a row that saw the same offset while further rows waited, in milliseconds. */
+  readonly stalledMs: number | undefined;
+}
+
+export interface PartitionConsumption {
+  readonly partition: number;
+  /** The servers that have the consuming segment in the ideal state. */
+  readonly servers: readonly string[];
+  /** The servers that reported. */
+  readonly replicas: readonly ReplicaConsumption[];
+}
+
+/** The consumption of a realtime table. */
+export interface Consumption {
+  /** True if an administrator paused it, and the ideal state therefore lacks consuming segments. */
+  readonly paused: boolean;
+  readonly partitions: readonly PartitionConsumption[];
 }
 
 /** Differences between the external view and the ideal state. */
@@ -224,6 +259,8 @@ export interface TableSnapshot {
   /** Rows of consuming segments by server. */
   readonly consumingRows: Read<ReadonlyMap<string, number>>;
   readonly rebalance: Read<RebalanceSummary>;
+  /** For realtime tables only. */
+  readonly consumption: Read<Consumption>;
 }
 
 export interface SchemaSummary {

@@ -49,6 +49,7 @@ export function tableConfig(more: Partial<TableConfig> = {}): TableConfig {
     retentionTimeUnit: 'DAYS',
     retentionTimeValue: '30',
     timeColumn: 'ts',
+    partitionsEnd: false,
     schemaName: undefined,
     isDimension: false,
     isRefresh: false,
@@ -79,6 +80,8 @@ export function assignment(
     servers,
     partitions: new Map(),
     segmentsWithoutPartition: 0,
+    consumingPartitions: new Map(),
+    idlePartitions: [],
     ...more,
   };
 }
@@ -132,6 +135,7 @@ export function table(name: string, { config, ...more }: TableParts = {}): Table
     reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [] }),
     primaryKeys: NOT_READ,
     consumingRows: readOk(new Map()),
+    consumption: type === 'REALTIME' ? readOk({ paused: false, partitions: [] }) : NOT_READ,
     rebalance: readOk({ needed: false, detail: 'Table is already balanced' }),
     ...more,
   };

@@ -104,6 +104,7 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
     retentionTimeUnit: textOf(segments.retentionTimeUnit),
     retentionTimeValue: textOf(segments.retentionTimeValue),
     timeColumn: textOf(segments.timeColumnName),
+    partitionsEnd: streamTypes(part('tableIndexConfig'), part('ingestionConfig')).includes('kinesis'),
     schemaName: textOf(segments.schemaName),
     isDimension: fields.isDimTable === 'true',
     isRefresh: type === 'OFFLINE' && isRefresh(segments, part('ingestionConfig')),
@@ -114,6 +115,14 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
     instanceAssignments: instanceAssignments(part('instanceAssignmentConfigMap')),
     indexes: columnIndexes(part('tableIndexConfig'), parseList(fields.fieldConfigList)),
   };
+}
+
+/** The types of the table's streams; newer engine versions have them in the ingestion configuration. */
+function streamTypes(indexConfig: Json, ingestion: Json): string[] {
+  const maps = specsOf(objectOf(ingestion.streamIngestionConfig).streamConfigMaps);
+  return [objectOf(indexConfig.streamConfigs), ...maps].map(
+    ({ streamType }) => textOf(streamType)?.toLowerCase() ?? '',
+  );
 }
 
 type ServerTags = Pick<TableConfig, 'serverTags' | 'consumingTag' | 'completedTag' | 'tierTags'>;

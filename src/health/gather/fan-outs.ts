@@ -13,9 +13,9 @@ import { StatusError, type Call } from './call.ts';
 import type { Reader } from './reader.ts';
 
 /** For calls that the controller forwards to the servers of the table. */
-const FAN_OUT_TIMEOUT_MS = 40_000;
+export const FAN_OUT_TIMEOUT_MS = 40_000;
 /** Waiting calls with a lower number start first: the most informative ones, then the cheapest. */
-const PRIORITY = { query: 2, consumingRows: 3, primaryKeys: 4, reload: 5, rebalance: 6 } as const;
+const PRIORITY = { query: 2, primaryKeys: 4, reload: 5, rebalance: 6 } as const;
 const QUERY_TIMEOUT_MS = 15_000;
 /** Checks wait for the state of a table; a table without a known state counts as enabled. */
 const STATE_CALL = { timeoutMs: 4_000, retryHanging: false, priority: 0 } as const;
@@ -151,24 +151,6 @@ export class TableCalls {
       partitions.set(partition, new Map(servers.map((server) => [server, count])));
     }
     return { partitions, estimated: true };
-  }
-
-  /** Rows of consuming segments by server, for streams with numeric offsets. @param startOffsets by segment */
-  async consumingRows(table: TableEntry, startOffsets: ReadonlyMap<string, number>): Promise<Map<string, number>> {
-    const path = `/tables/${encodeURIComponent(table.rawName)}/consumingSegmentsInfo`;
-    const call = this.#fanOut('consuming_segments', path, PRIORITY.consumingRows);
-    const segments = objectOf(objectOf(await this.#reader.json(call))._segmentToConsumingInfoMap);
-    const rows = new Map<string, number>();
-    for (const [segment, infos] of Object.entries(segments)) {
-      const start = startOffsets.get(segment);
-      if (start === undefined || !Array.isArray(infos)) continue;
-      for (const info of infos.map(objectOf)) {
-        const count = Number(Object.values(objectOf(info.partitionToOffsetMap))[0]) - start;
-        const server = String(info.serverName);
-        if (count > 0) rows.set(server, (rows.get(server) ?? 0) + count);
-      }
-    }
-    return rows;
   }
 
   async rebalance(table: TableEntry): Promise<RebalanceSummary> {

@@ -3,6 +3,7 @@ import { sleep, type Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
 import { ClusterCalls } from './cluster.ts';
 import { ClusterStamps, KEPT_PARTS } from './cluster-stamps.ts';
+import { ConsumptionMemory } from './consumption.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
 import { InstanceHealthReader } from './instance-health.ts';
 import type { KeptReadings } from './kept-readings.ts';
@@ -40,11 +41,13 @@ const MAX_STAMPS_WAIT_MS = 5_000;
 
 /** A `Gather` that reads the cluster through the engine's REST interface. */
 export function createGather(options: GatherOptions): Gather {
-  return (request) => new Gatherer(options, request).gather();
+  const memory = new ConsumptionMemory(options.clock);
+  return (request) => new Gatherer(options, request, memory).gather();
 }
 
 class Gatherer {
   readonly #options: GatherOptions;
+  readonly #memory: ConsumptionMemory;
   readonly #request: GatherRequest;
   readonly #reader: Reader;
   readonly #calls: ClusterCalls;
@@ -53,9 +56,10 @@ class Gatherer {
   #done = 0;
   #total = 1;
 
-  constructor(options: GatherOptions, request: GatherRequest) {
+  constructor(options: GatherOptions, request: GatherRequest, memory: ConsumptionMemory) {
     const { clock } = options;
     this.#options = options;
+    this.#memory = memory;
     this.#request = request;
     this.#reader = new Reader({
       metrics: options.metrics ?? NO_METRICS,
@@ -138,6 +142,7 @@ class Gatherer {
       hanging: (servers) => this.#health.hanging(servers),
       version,
       settleMs: this.#options.settleMs ?? SETTLE_MS,
+      memory: this.#memory,
       snapshot,
       ending: this.#ending.signal,
       kept: await stamps,

@@ -58,8 +58,8 @@ export class Layout {
     return result;
   }
 
-  /** @param keyed whether to collect partitions: for upsert and deduplication tables */
-  assignment(keyed: boolean): Assignment {
+  /** @param keyed whether to collect partitions: for upsert and deduplication tables @param realtime whether to collect those of the stream */
+  assignment(keyed: boolean, realtime = false): Assignment {
     const { all } = this.placements;
     const segments = new Float64Array(all.length);
     for (let segment = 0; segment < this.size; segment += 1) {
@@ -79,7 +79,30 @@ export class Layout {
       servers,
       partitions: partitions.partitions,
       segmentsWithoutPartition: partitions.unknown,
+      ...(realtime ? this.#streamPartitions() : { consumingPartitions: new Map(), idlePartitions: [] }),
     };
+  }
+
+  /** The stream partitions with and without a consuming segment. Uploaded segments do not show that a partition is consumed. */
+  #streamPartitions(): Pick<Assignment, 'consumingPartitions' | 'idlePartitions'> {
+    const idle = new Set<number>();
+    const consuming = new Map<number, readonly string[]>();
+    for (let segment = 0; segment < this.size; segment += 1) {
+      const name = this.segments.name(segment);
+      const { consuming: consumes, servers } = this.placed(segment);
+      const partition = consumes ? partitionOf(name) : consumedPartitionOf(name);
+      if (partition === undefined) continue;
+      if (consumes) {
+        consuming.set(
+          partition,
+          servers.map((server) => this.names.servers.name(server)),
+        );
+      } else {
+        idle.add(partition);
+      }
+    }
+    for (const partition of consuming.keys()) idle.delete(partition);
+    return { consumingPartitions: consuming, idlePartitions: [...idle].toSorted((a, b) => a - b) };
   }
 
   #partitions(): { partitions: Map<number, string[]>; unknown: number } {
@@ -111,6 +134,11 @@ export function partitionOf(segment: string): number | undefined {
   const parts = segment.split('__');
   const partition = parts.length === 4 ? parts[1] : parts.length === 5 ? parts[2] : undefined;
   return partition !== undefined && /^[0-9]+$/u.test(partition) ? Number(partition) : undefined;
+}
+
+/** The stream partition of a segment that was consumed, not uploaded. */
+function consumedPartitionOf(segment: string): number | undefined {
+  return segment.split('__').length === 4 ? partitionOf(segment) : undefined;
 }
 
 /** The number of names, and the first few of them. */

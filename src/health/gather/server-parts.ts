@@ -1,12 +1,13 @@
 import { NOT_READ, readOk, type Assignment, type FailedRead, type Read } from '../snapshot.ts';
 import type { SchemaEntry, TableEntry } from './configs.ts';
+import type { ConsumingCalls } from './consuming-calls.ts';
 import type { TableCalls } from './fan-outs.ts';
 import type { Reader } from './reader.ts';
 import { Lane } from './slots.ts';
 import type { TableState } from './table-documents.ts';
 
 /** Parts of a table that the controller computes or requests from the servers. */
-export const SERVER_PARTS = ['consumingRows', 'primaryKeys', 'reload', 'rebalance'] as const;
+export const SERVER_PARTS = ['consumingRows', 'consumption', 'primaryKeys', 'reload', 'rebalance'] as const;
 export type ServerPart = (typeof SERVER_PARTS)[number];
 
 /** Calls of one kind at once. */
@@ -15,6 +16,7 @@ const CALLS_AT_ONCE = 4;
 export interface ServerPartsOptions {
   readonly reader: Reader;
   readonly calls: TableCalls;
+  readonly consuming: ConsumingCalls;
   readonly schemas: Promise<Read<ReadonlyMap<string, SchemaEntry>>>;
   /** Why the servers get no calls; undefined if they do. */
   readonly hanging: (servers: readonly string[]) => Promise<FailedRead | undefined>;
@@ -30,14 +32,17 @@ export class ServerParts {
   }
 
   async read(part: ServerPart, state: TableState): Promise<Read<unknown>> {
-    const { calls, reader } = this.#options;
+    const { calls, consuming, reader } = this.#options;
     const { entry, assignment, consumingOffsets } = state;
     if (part === 'primaryKeys' && !entry.config.upsert && !entry.config.dedup) return NOT_READ;
     if (!assignment.ok) return assignment;
     switch (part) {
       case 'consumingRows':
         if (assignment.value.consumingSegments === 0) return readOk(new Map<string, number>());
-        return this.#fromServers(part, assignment.value, () => calls.consumingRows(entry, consumingOffsets));
+        return this.#fromServers(part, assignment.value, () => consuming.rows(entry, consumingOffsets));
+      case 'consumption':
+        if (entry.type !== 'REALTIME') return NOT_READ;
+        return this.#fromServers(part, assignment.value, (value) => consuming.consumption(entry, value));
       case 'primaryKeys':
         return this.#fromServers(part, assignment.value, (value) => calls.primaryKeys(entry, value));
       case 'reload':

@@ -5,6 +5,7 @@ import {
   NOT_READ,
   readOk,
   type Assignment,
+  type Consumption,
   type PrimaryKeys,
   type Read,
   type RebalanceSummary,
@@ -51,6 +52,7 @@ export interface TableState {
   primaryKeys: Read<PrimaryKeys>;
   consumingRows: Read<ReadonlyMap<string, number>>;
   rebalance: Read<RebalanceSummary>;
+  consumption: Read<Consumption>;
 }
 
 export function newState(entry: TableEntry): TableState {
@@ -68,6 +70,7 @@ export function newState(entry: TableEntry): TableState {
     primaryKeys: NOT_READ,
     consumingRows: NOT_READ,
     rebalance: NOT_READ,
+    consumption: NOT_READ,
   };
 }
 
@@ -107,7 +110,9 @@ export class TableDocuments {
       Object.assign(state, { assignment: layout, difference: layout, segments: layout, size: layout });
       return;
     }
-    state.assignment = readOk(layout.value.assignment(entry.config.upsert || entry.config.dedup));
+    state.assignment = readOk(
+      layout.value.assignment(entry.config.upsert || entry.config.dedup, entry.type === 'REALTIME'),
+    );
     this.#layouts.keep(state, layout.value);
   }
 

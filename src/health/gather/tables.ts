@@ -6,6 +6,8 @@ import { NOT_READ, readOk, type ClusterSnapshot, type QueryOutcome, type Read } 
 import type { ClusterCalls } from './cluster.ts';
 import type { KeptPart } from './cluster-stamps.ts';
 import type { TableEntry } from './configs.ts';
+import { ConsumingCalls } from './consuming-calls.ts';
+import type { ConsumptionMemory } from './consumption.ts';
 import { TableCalls } from './fan-outs.ts';
 import type { GrowingSnapshot } from './growing-snapshot.ts';
 import type { KeptReadings, RunStamps } from './kept-readings.ts';
@@ -20,7 +22,7 @@ const LANES = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6, 
 /** Without a new ideal state or external view for this time, the states of the remaining tables are requested: enabled or disabled. */
 const STALL_MS = 3_000;
 
-export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls'> {
+export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' | 'consuming'> {
   readonly reader: Reader;
   readonly calls: ClusterCalls;
   readonly engine: Engine;
@@ -29,6 +31,7 @@ export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls'>
   /** Engine version; undefined if it does not report one. */
   readonly version: string | undefined;
   readonly settleMs: number;
+  readonly memory: ConsumptionMemory;
   /** Receives the parts that were read. */
   readonly snapshot: GrowingSnapshot;
   /** Aborts when the run ends. */
@@ -76,7 +79,11 @@ export class TablesGatherer {
     this.#reader = reader;
     this.#documents = new TableDocuments({ reader, calls, request, terseMetadata: isNew });
     this.#tableCalls = new TableCalls(reader, engine, calls, isNew);
-    this.#serverParts = new ServerParts({ ...options, calls: this.#tableCalls });
+    this.#serverParts = new ServerParts({
+      ...options,
+      calls: this.#tableCalls,
+      consuming: new ConsumingCalls(options),
+    });
     this.#stall = new Stall(clock, STALL_MS, ending);
   }
 

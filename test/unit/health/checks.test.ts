@@ -6,6 +6,7 @@ import { CATALOGUE, originOf } from '../../../src/health/catalogue.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS } from '../../../src/health/check.ts';
 import { readFailed, type ClusterSnapshot } from '../../../src/health/snapshot.ts';
 import { snapshot, table } from '../../builders/snapshot.ts';
+import './cases-ingestion.ts';
 import './cases-placement.ts';
 import './cases-segments.ts';
 import './cases-servers.ts';

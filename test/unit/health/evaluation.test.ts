@@ -9,6 +9,7 @@ import { resolveSettings } from '../../../src/health/settings.ts';
 import { readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
 import { snapshot, table } from '../../builders/snapshot.ts';
 import { readRecording, ReplayEngine } from '../../support/replay-engine.ts';
+import './cases-ingestion.ts';
 import './cases-placement.ts';
 import './cases-segments.ts';
 import './cases-servers.ts';
@@ -40,6 +41,7 @@ const TABLE_PARTS: Partial<Record<Need, keyof TableSnapshot>> = {
   reload: 'reload',
   primaryKeys: 'primaryKeys',
   consumingRows: 'consumingRows',
+  consumption: 'consumption',
   rebalance: 'rebalance',
 };
 

@@ -21,6 +21,11 @@ export class Findings {
   #readFailureCount = 0;
   #examinedCount = 0;
 
+  /** Number of faults so far. */
+  get faultCount(): number {
+    return this.#faultCount;
+  }
+
   /** Counts one examined entity. */
   examined(): void {
     this.#examinedCount += 1;

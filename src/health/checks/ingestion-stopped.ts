@@ -1,0 +1,116 @@
+import { defineCheck } from '../check.ts';
+import { rounded } from '../numbers.ts';
+import type { Assignment, Consumption, Instance, PartitionConsumption, TableSnapshot } from '../snapshot.ts';
+import { counted, enabledTables, examples, Findings, have, instancesOf, tableFinding } from './shared/findings.ts';
+
+const MINUTE_MS = 60_000;
+
+/** What the judgement of a table needs. */
+interface Ingestion {
+  readonly table: TableSnapshot;
+  readonly assignment: Assignment;
+  readonly consumption: Consumption;
+  /** Ids of the servers that have a session in ZooKeeper. */
+  readonly live: ReadonlySet<string>;
+}
+
+export const ingestionStopped = defineCheck({
+  name: 'INGESTION_STOPPED_CHECK',
+  origin: 'extension',
+  title: 'Ingestion has stopped',
+  description:
+    'A partition of a realtime table has no consuming segment, no server that consumes it, or a consumption that does not move although its stream has further rows.',
+  category: 'ingestion',
+  severity: 'critical',
+  defaultThresholds: { minStalledMinutes: 5 },
+  remediation:
+    'Read the exception of the partition in GET /debug/tables/{table} and in the log of its servers, remove the cause, then POST /tables/{table}/resumeConsumption.',
+  needs: ['tables', 'enabled', 'instances', 'assignment', 'consumption'],
+  evaluate({ snapshot, thresholds: { minStalledMinutes } }) {
+    const findings = new Findings();
+    let stopped = 0;
+    const instances = instancesOf(snapshot, findings) ?? [];
+    const live = new Set(instances.filter((instance: Instance) => instance.live).map(({ id }) => id));
+    for (const table of enabledTables(snapshot, findings)) {
+      if (table.type !== 'REALTIME') continue;
+      findings.examined();
+      const assignment = findings.value(table.assignment, 'table', table.name, 'its ideal state');
+      const consumption = findings.value(table.consumption, 'table', table.name, 'the state of its consumption');
+      if (assignment === undefined || consumption === undefined || consumption.paused) continue;
+      const before = findings.faultCount;
+      examine({ table, assignment, consumption, live }, minStalledMinutes * MINUTE_MS, findings);
+      if (findings.faultCount > before) stopped += 1;
+    }
+    return findings.outcome({
+      pass: 'every partition of the realtime tables is consumed, except of paused tables',
+      fail: () => have(stopped, 'table', 'partitions that are not ingested'),
+      notApplicable: 'not applicable: the cluster has no enabled realtime table',
+    });
+  },
+});
+
+function examine(ingestion: Ingestion, minStalledMs: number, findings: Findings): void {
+  const { table, assignment, consumption } = ingestion;
+  const add = (partitions: readonly PartitionConsumption[], fault: string): void => {
+    if (partitions.length === 0) return;
+    const observed = counted(partitions.length, 'partition');
+    const message = `${have(partitions.length, 'partition', fault)}${examples(sampleOf(partitions.map(numberOf)))}`;
+    findings.add(tableFinding(table, message, observed, '0 partitions'));
+  };
+  // A shard of Kinesis that was split has ended: its rows are in other shards.
+  const ended = table.config.partitionsEnd && assignment.consumingPartitions.size > 0;
+  add(ended ? [] : assignment.idlePartitions.map(withoutReplicas), 'no consuming segment in the ideal state');
+  if (assignment.consumingPartitions.size === 0 && assignment.idlePartitions.length === 0) {
+    findings.add(
+      tableFinding(table, 'the table has no consuming segment', 'no consuming segment', 'one per partition'),
+    );
+  }
+  const stopped = consumption.partitions.filter(({ replicas }) => !replicas.some(({ consumes }) => consumes));
+  add(
+    stopped.filter(({ replicas }) => replicas.length > 0),
+    'no server that consumes: all of its servers report NOT_CONSUMING',
+  );
+  addSilent(
+    stopped.filter(({ replicas }) => replicas.length === 0),
+    ingestion,
+    { findings, add },
+  );
+  const stalled = consumption.partitions.filter((partition) => stalledMs(partition) >= minStalledMs);
+  const longest = Math.max(...stalled.map(stalledMs));
+  add(
+    stalled,
+    `a consumption that has not moved for ${rounded(Math.floor(longest / MINUTE_MS))} minutes while rows wait`,
+  );
+}
+
+/** A partition about which no server reported: its servers are down, or they did not respond in time. */
+function addSilent(
+  partitions: readonly PartitionConsumption[],
+  { table, live }: Ingestion,
+  { findings, add }: { findings: Findings; add: (partitions: readonly PartitionConsumption[], fault: string) => void },
+): void {
+  const isDown = ({ servers }: PartitionConsumption): boolean => !servers.some((server) => live.has(server));
+  add(partitions.filter(isDown), 'no live server');
+  const unknown = partitions.filter((partition) => !isDown(partition));
+  if (unknown.length === 0) return;
+  const what = `the consumption of ${counted(unknown.length, 'partition')}${examples(sampleOf(unknown.map(numberOf)))}`;
+  findings.couldNotRead('table', table.name, what, 'none of its servers reported');
+}
+
+/** The partition consumes as soon as one of its replicas does. */
+function stalledMs({ replicas }: PartitionConsumption): number {
+  const consuming = replicas.filter(({ consumes }) => consumes);
+  return consuming.length === 0 ? 0 : Math.min(...consuming.map(({ stalledMs: ms }) => ms ?? 0));
+}
+
+function withoutReplicas(partition: number): PartitionConsumption {
+  return { partition, servers: [], replicas: [] };
+}
+
+function numberOf({ partition }: PartitionConsumption): string {
+  return String(partition);
+}
+
+function sampleOf(names: readonly string[]): { count: number; names: readonly string[] } {
+  return { count: names.length, names };
+}

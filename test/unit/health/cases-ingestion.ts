@@ -1,0 +1,159 @@
+import {
+  readFailed,
+  readOk,
+  type PartitionConsumption,
+  type ReplicaConsumption,
+} from '../../../src/health/snapshot.ts';
+import { assignment, server, snapshot, table } from '../../builders/snapshot.ts';
+import { cases } from './check-cases.ts';
+
+const A = 'Server_a_8098';
+const MINUTE_MS = 60_000;
+
+const replica = (more: Partial<ReplicaConsumption> = {}): ReplicaConsumption => ({
+  server: A,
+  consumes: true,
+  latestOffset: '100',
+  recordsLag: 0,
+  availabilityLagMs: 1_000,
+  stalledMs: undefined,
+  ...more,
+});
+const partition = (number: number, ...replicas: ReplicaConsumption[]): PartitionConsumption => ({
+  partition: number,
+  servers: [A],
+  replicas,
+});
+
+interface Parts {
+  readonly idle?: readonly number[];
+  readonly paused?: boolean;
+  readonly partitionsEnd?: boolean;
+  readonly live?: boolean;
+}
+
+const consuming = (
+  partitions: readonly PartitionConsumption[],
+  { idle = [], paused = false, partitionsEnd = false, live = true }: Parts = {},
+) =>
+  snapshot(
+    [
+      table('t_REALTIME', {
+        config: { partitionsEnd },
+        assignment: readOk(
+          assignment(
+            { [A]: [9, partitions.length] },
+            { consumingPartitions: new Map(partitions.map(({ partition: p }) => [p, [A]])), idlePartitions: idle },
+          ),
+        ),
+        consumption: readOk({ paused, partitions }),
+      }),
+    ],
+    { instances: readOk([server(A, { live })]) },
+  );
+const unread = snapshot([table('t_REALTIME', { consumption: readFailed('timed out') })]);
+
+cases('INGESTION_STOPPED_CHECK', [
+  { name: 'all partitions are consumed', snapshot: consuming([partition(0, replica()), partition(1, replica())]) },
+  {
+    name: 'a partition without a consuming segment',
+    snapshot: consuming([partition(0, replica())], { idle: [1, 7] }),
+    entities: ['t_REALTIME'],
+    finding: '2 partitions have no consuming segment in the ideal state (`1`, `7`)',
+    message: '1 table has partitions that are not ingested',
+  },
+  { name: 'a paused table', snapshot: consuming([], { idle: [0, 1], paused: true }) },
+  {
+    name: 'a table without any segment',
+    snapshot: consuming([]),
+    entities: ['t_REALTIME'],
+    finding: 'the table has no consuming segment',
+  },
+  {
+    name: 'shards that have ended',
+    snapshot: consuming([partition(2, replica())], { idle: [0, 1], partitionsEnd: true }),
+  },
+  {
+    name: 'only shards that have ended',
+    snapshot: consuming([], { idle: [0], partitionsEnd: true }),
+    entities: ['t_REALTIME'],
+  },
+  {
+    name: 'a partition that one of two servers consumes',
+    snapshot: consuming([partition(0, replica({ consumes: false }), replica())]),
+  },
+  {
+    name: 'a partition that no server consumes',
+    snapshot: consuming([partition(0, replica({ consumes: false }))]),
+    entities: ['t_REALTIME'],
+    finding: 'NOT_CONSUMING',
+  },
+  {
+    name: 'a partition whose servers are down',
+    snapshot: consuming([partition(3)], { live: false }),
+    entities: ['t_REALTIME'],
+    finding: '1 partition has no live server (`3`)',
+  },
+  {
+    name: 'a partition whose live servers did not report',
+    snapshot: consuming([partition(3)]),
+    entities: ['t_REALTIME'],
+    couldNotEvaluate: true,
+    finding: 'none of its servers reported',
+  },
+  {
+    name: 'a consumption that has not moved for less than the limit',
+    snapshot: consuming([partition(0, replica({ stalledMs: 5 * MINUTE_MS - 1 }))]),
+  },
+  {
+    name: 'a consumption that has not moved',
+    snapshot: consuming([partition(0, replica({ stalledMs: 21 * MINUTE_MS }))]),
+    entities: ['t_REALTIME'],
+    finding: 'has not moved for 21 minutes while rows wait',
+  },
+  {
+    name: 'a consumption that moves on another replica',
+    snapshot: consuming([partition(0, replica({ stalledMs: 21 * MINUTE_MS }), replica())]),
+  },
+  {
+    name: 'a consumption that has not moved for less than a limit of 30 minutes',
+    snapshot: consuming([partition(0, replica({ stalledMs: 21 * MINUTE_MS }))]),
+    thresholds: { minStalledMinutes: 30 },
+  },
+  { name: 'an offline table', snapshot: snapshot([table('t_OFFLINE')]), message: 'not applicable' },
+  { name: 'unread', snapshot: unread, entities: ['t_REALTIME'], couldNotEvaluate: true, finding: 'timed out' },
+]);
+
+const lagging = (recordsLag: number | undefined, availabilityLagMs?: number) =>
+  consuming([partition(0, replica()), partition(4, replica({ recordsLag, availabilityLagMs }))]);
+
+cases('CONSUMER_LAG_CHECK', [
+  { name: '1,000,000 rows', snapshot: lagging(1_000_000) },
+  {
+    name: 'one row more',
+    snapshot: lagging(1_000_001, 2 * MINUTE_MS),
+    entities: ['t_REALTIME'],
+    finding: '1 partition has a large consumer lag: partition 4 on `Server_a_8098` by 1,000,001 rows, 2 minutes',
+  },
+  { name: '30 minutes', snapshot: lagging(1, 30 * MINUTE_MS) },
+  { name: 'more than 30 minutes', snapshot: lagging(1, 31 * MINUTE_MS), entities: ['t_REALTIME'] },
+  { name: 'a stream without new rows for hours', snapshot: lagging(0, 600 * MINUTE_MS) },
+  {
+    name: 'other limits',
+    snapshot: lagging(11, 31 * MINUTE_MS),
+    thresholds: { maxRecords: 10, maxMinutes: 60 },
+    entities: ['t_REALTIME'],
+  },
+  {
+    name: 'the worse of two replicas',
+    snapshot: consuming([partition(0, replica(), replica({ server: 'Server_b_8098', recordsLag: 2_000_000 }))]),
+    entities: ['t_REALTIME'],
+    finding: 'Server_b_8098',
+  },
+  {
+    name: 'no lag reported',
+    snapshot: consuming([partition(0, replica({ recordsLag: undefined }))]),
+    message: 'before 1.0',
+  },
+  { name: 'unread', snapshot: unread, entities: ['t_REALTIME'], couldNotEvaluate: true, finding: 'timed out' },
+]);
