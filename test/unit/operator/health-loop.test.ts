@@ -443,7 +443,7 @@ describe('mutes', () => {
     ...more,
   });
   const unreplicated = () =>
-  const unreplicated = () => cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
+    cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
   const check = () => report()?.status?.checks?.find(({ name }) => name === NAME);
   let expired: string[];
 
