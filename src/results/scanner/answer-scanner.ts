@@ -4,6 +4,7 @@ import { Envelope } from './envelope.ts';
 import { type RawField, splitFields } from './fields.ts';
 import { ROW_KERNEL } from './kernel.ts';
 import type { RowKernel, RowSink, RowWalk } from './row-kernel.ts';
+import { Utf8Check } from './utf8-check.ts';
 
 /** An engine response without its rows. */
 export interface ScannedAnswer {
@@ -34,6 +35,7 @@ export class AnswerScanner {
   readonly #kernel: RowKernel;
   readonly #index = new RowIndexBuilder();
   readonly #envelope: Envelope;
+  readonly #utf8 = new Utf8Check();
   #walk: RowWalk | undefined;
   #rowBytes = 0;
   #rowsAt = 0;
@@ -53,6 +55,7 @@ export class AnswerScanner {
    * @throws {QueryError} bad-answer
    */
   push(chunk: Uint8Array): Uint8Array {
+    this.#utf8.push(chunk);
     let from = 0;
     if (this.#walk === undefined) {
       from = this.#envelope.push(chunk, 0);
@@ -81,6 +84,7 @@ export class AnswerScanner {
     if (walk !== undefined && !walk.ended) {
       throw new QueryError('bad-answer', `the engine's response ended unexpectedly after ${walk.rows} rows`);
     }
+    this.#utf8.end();
     const text = this.#envelope.text();
     const answer = parseObject(text);
     const fields = splitFields(text);

@@ -1,159 +1,200 @@
-import { badRow, MAX_NESTING, type RowKernel, type RowSink, type RowWalk } from './row-kernel.ts';
+import { AT, EFFECT, FIRST_EFFECT, rejection, TRANSITIONS } from './row-grammar.ts';
+import { badRow, MAX_NESTING, MISMATCH, type RowKernel, type RowSink, type RowWalk, TOO_DEEP } from './row-kernel.ts';
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
+const ZERO = 0x30;
+const NINE = 0x39;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
+const POINT = 0x2e;
 
-const GAP_ROW_OR_END = 0;
-const GAP_COMMA_OR_END = 1;
-const GAP_ROW = 2;
+const ARRAY = 0;
+const OBJECT = 1;
 
-/** 0 for bytes without meaning inside a row; others end the inner loop. */
-const STOPS = new Uint8Array(256);
-for (const byte of [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STOPS[byte] = 1;
-
-/** Byte-by-byte kernel: fallback without WebAssembly SIMD, and reference for the tests. */
+/** Byte-by-byte kernel: fallback without WebAssembly SIMD, and the exact rules for both kernels. */
 export const JS_KERNEL: RowKernel = { name: 'js', walk: (limit) => new JsWalk(limit) };
 
-class JsWalk implements RowWalk {
+/** A part of a chunk. */
+export interface Part {
+  readonly bytes: Uint8Array;
+  readonly end: number;
+  /** The scan may end here or later, as soon as `isResumable`; at `end` at the latest. */
+  readonly pauseAt: number;
+}
+
+export class JsWalk implements RowWalk {
   rows = 0;
   ended = false;
-  readonly #limit: number;
-  /** For each open bracket whether it is a `{`. */
-  readonly #kinds = new Uint8Array(MAX_NESTING + 1);
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
-  #gap = GAP_ROW_OR_END;
+  state: number = AT.rowOrEnd;
+  /** Number of open brackets. */
+  depth = 0;
+  readonly limit: number;
+  /** For each open bracket whether it is a `{`; created with the first one, because most rows are flat. */
+  #kinds: Uint8Array | undefined;
+  /** Number of open `{`. */
+  #objects = 0;
+  #inKey = false;
 
   constructor(limit = Number.MAX_SAFE_INTEGER) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   scan(chunk: Uint8Array, stride: number, sink: RowSink): number {
-    const length = chunk.length;
-    let i = 0;
-    while (i < length && !this.ended) {
-      if (this.#inString) i = this.#skipString(chunk, i);
-      else if (this.#depth === 0) i = this.#betweenRows(chunk, i, stride, sink);
-      else i = this.#insideRow(chunk, i);
+    const part = { bytes: chunk, end: chunk.length, pauseAt: chunk.length };
+    return this.scanPart(part, 0, stride, sink);
+  }
+
+  /** Whether the position is inside a row and its arrays, between two tokens or inside a string. */
+  get isResumable(): boolean {
+    const { state } = this;
+    return (
+      this.#objects === 0 &&
+      (state === AT.string || state === AT.after || state === AT.value || state === AT.first) &&
+      this.depth > 0
+    );
+  }
+
+  /** Continues after a part that contained whole values in arrays only. */
+  resume(state: number, depth: number): void {
+    this.state = state;
+    this.depth = depth;
+  }
+
+  /** @returns the offset after the last byte that was scanned */
+  scanPart({ bytes, end, pauseAt }: Part, from: number, stride: number, sink: RowSink): number {
+    let { state } = this;
+    let i = from;
+    while (i < end) {
+      const byte = bytes[i] as number;
+      const next = TRANSITIONS[(state << 8) | byte] as number;
+      i++;
+      if (next < FIRST_EFFECT) {
+        state = next;
+        if (next === AT.string) i = afterText(bytes, i, end);
+        else if (next === AT.integer || next === AT.fraction) i = afterDigits(bytes, i, end);
+      } else {
+        if (next === EFFECT.openRow && this.rows % stride === 0) sink(this.rows, i - 1);
+        this.state = state;
+        state = this.#effect(next, byte);
+        if (this.ended) break;
+        if (state === AT.value || state === AT.first) {
+          this.state = state;
+          i = this.#skipPlainValues(bytes, i, end);
+          ({ state } = this);
+        }
+      }
+      if (i >= pauseAt) {
+        this.state = state;
+        if (this.isResumable) return i;
+      }
     }
+    this.state = state;
     return i;
   }
 
-  #skipString(chunk: Uint8Array, from: number): number {
-    const length = chunk.length;
-    let i = from;
-    if (this.#escaped) {
-      this.#escaped = false;
-      if ((chunk[i] as number) < SPACE) throw badRow(9, this.rows);
-      i++;
-    }
-    while (i < length) {
-      const byte = chunk[i] as number;
-      i++;
-      if (byte === QUOTE) {
-        this.#inString = false;
-        return i;
-      }
-      if (byte < SPACE) throw badRow(9, this.rows);
-      if (byte === BACKSLASH) {
-        if (i === length) this.#escaped = true;
-        else if ((chunk[i] as number) < SPACE) throw badRow(9, this.rows);
-        i++;
-      }
-    }
-    return length;
-  }
-
-  #betweenRows(chunk: Uint8Array, at: number, stride: number, sink: RowSink): number {
-    const byte = chunk[at] ?? 0;
-    switch (byte) {
-      case COMMA:
-        if (this.#gap !== GAP_COMMA_OR_END) throw badRow(1, this.rows);
-        this.#gap = GAP_ROW;
-        break;
-      case OPEN_ARRAY:
-        if (this.#gap === GAP_COMMA_OR_END) throw badRow(5, this.rows);
-        if (this.rows % stride === 0) sink(this.rows, at);
-        this.rows++;
-        this.#kinds[0] = 0;
-        this.#depth = 1;
-        break;
-      case CLOSE_ARRAY:
-        if (this.#gap === GAP_ROW) throw badRow(7, this.rows);
-        this.ended = true;
-        break;
-      default:
-        if (!isSpace(byte)) throw badRow(byte === OPEN_OBJECT ? 4 : byte === CLOSE_OBJECT ? 8 : 2, this.rows);
-    }
-    return at + 1;
-  }
-
-  /** Scans to the end of the row or the chunk, or to the first quote. */
-  #insideRow(chunk: Uint8Array, from: number): number {
-    const length = chunk.length;
+  /**
+   * Skips values of the usual forms: strings without escapes, and numbers without a sign, a leading zero or an exponent. Sets the state.
+   * @param from where a value is expected
+   */
+  #skipPlainValues(bytes: Uint8Array, from: number, end: number): number {
     let i = from;
     for (;;) {
-      let byte = 0;
-      for (; i < length; i++) {
-        byte = chunk[i] as number;
-        // Digits, commas, points and signs are the most frequent bytes.
-        if (byte > QUOTE && byte < OPEN_ARRAY) continue;
-        if (STOPS[byte] === 1) break;
-      }
-      if (i >= length) return length;
-      i++;
-      if (byte === QUOTE) {
-        // Most strings end in the same chunk and need no state.
-        const end = stringEnd(chunk, i);
-        if (end === 0) {
-          this.#inString = true;
-          return i;
+      const start = i;
+      const first = bytes[i] as number;
+      if (first === QUOTE) {
+        i = afterText(bytes, i + 1, end);
+        if (i >= end || bytes[i] !== QUOTE) return start;
+        i++;
+      } else {
+        if (first <= ZERO || first > NINE) return start;
+        i = afterDigits(bytes, i + 1, end);
+        if (bytes[i] === POINT) {
+          const point = i + 1;
+          i = afterDigits(bytes, point, end);
+          if (i === point) return start;
         }
-        i = end;
-      } else if (this.#bracket(byte)) return i;
+      }
+      if (i >= end) return start;
+      const next = bytes[i];
+      if (next === CLOSE_ARRAY) {
+        this.state = AT.after;
+        return i;
+      }
+      if (next !== COMMA || this.#objects !== 0) return start;
+      i++;
+      this.state = AT.value;
     }
   }
 
-  /** @returns true if the bracket ends the row */
-  #bracket(byte: number): boolean {
-    if (byte === BACKSLASH) throw badRow(3, this.rows);
-    const kind = byte >> 5 === 3 ? 1 : 0;
-    if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      if (this.#depth === MAX_NESTING) throw badRow(6, this.rows);
-      this.#kinds[this.#depth++] = kind;
-      return false;
+  /** @returns the next state */
+  #effect(effect: number, byte: number): number {
+    switch (effect) {
+      case EFFECT.comma:
+        return this.#kinds?.[this.depth] === OBJECT ? AT.key : AT.value;
+      case EFFECT.closeString:
+        if (!this.#inKey) return AT.after;
+        this.#inKey = false;
+        return AT.colon;
+      case EFFECT.openRow:
+        this.rows++;
+        return this.#open(ARRAY);
+      case EFFECT.openArray:
+        return this.#open(ARRAY);
+      case EFFECT.openObject:
+        return this.#open(OBJECT);
+      case EFFECT.closeArray:
+        return this.#close(ARRAY);
+      case EFFECT.closeObject:
+        return this.#close(OBJECT);
+      case EFFECT.openKey:
+        this.#inKey = true;
+        return AT.string;
+      case EFFECT.endRows:
+        this.ended = true;
+        return this.state;
+      default:
+        throw badRow(rejection(this.state, byte), this.rows);
     }
-    if (this.#kinds[--this.#depth] !== kind) throw badRow(8, this.rows);
-    if (this.#depth > 0) return false;
-    this.#gap = GAP_COMMA_OR_END;
-    if (this.rows === this.#limit) this.ended = true;
-    return true;
+  }
+
+  #open(kind: number): number {
+    if (this.depth === MAX_NESTING) throw badRow(TOO_DEEP, this.rows);
+    this.depth++;
+    if (kind === OBJECT || this.#kinds !== undefined) {
+      this.#kinds ??= new Uint8Array(MAX_NESTING + 1);
+      this.#kinds[this.depth] = kind;
+      this.#objects += kind;
+    }
+    return kind === OBJECT ? AT.firstKey : AT.first;
+  }
+
+  #close(kind: number): number {
+    if ((this.#kinds?.[this.depth] ?? ARRAY) !== kind) throw badRow(MISMATCH, this.rows);
+    this.#objects -= kind;
+    if (this.#kinds !== undefined) this.#kinds[this.depth] = ARRAY;
+    this.depth--;
+    if (this.depth > 0) return AT.after;
+    if (this.rows === this.limit) this.ended = true;
+    return AT.commaOrEnd;
   }
 }
 
-function isSpace(byte: number): boolean {
-  return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-/** Offset after the closing quote; 0 if a control character or the end of the chunk comes first. */
-function stringEnd(chunk: Uint8Array, from: number): number {
-  const length = chunk.length;
-  for (let i = from; i < length; i++) {
-    const byte = chunk[i] as number;
+/** Skips the bytes of a string that have no effect. UTF-8 is checked elsewhere. */
+function afterText(bytes: Uint8Array, from: number, end: number): number {
+  let i = from;
+  for (; i < end; i++) {
+    const byte = bytes[i] as number;
     // Lower-case letters and all non-ASCII bytes.
     if (byte > BACKSLASH) continue;
-    if (byte === QUOTE) return i + 1;
-    if (byte === BACKSLASH) {
-      i++;
-      if (i === length || (chunk[i] as number) < SPACE) return 0;
-    } else if (byte < SPACE) return 0;
+    if (byte === QUOTE || byte === BACKSLASH || byte < SPACE) break;
   }
-  return 0;
+  return i;
+}
+
+function afterDigits(bytes: Uint8Array, from: number, end: number): number {
+  let i = from;
+  while (i < end && ((bytes[i] as number) - ZERO) >>> 0 <= NINE - ZERO) i++;
+  return i;
 }

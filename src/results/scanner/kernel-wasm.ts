@@ -1,4 +1,6 @@
-import { badRow, type RowKernel, type RowSink, type RowWalk } from './row-kernel.ts';
+import { JsWalk } from './kernel-js.ts';
+import { AT } from './row-grammar.ts';
+import type { RowKernel, RowSink, RowWalk } from './row-kernel.ts';
 import { ROW_KERNEL_BINARY } from './row-kernel-binary.ts';
 
 type Cell<T> = { value: T };
@@ -14,103 +16,148 @@ interface Exports {
   readonly CAPACITY: Cell<number>;
   readonly inString: Cell<bigint>;
   readonly escaped: Cell<bigint>;
+  readonly expects: Cell<bigint>;
+  readonly opened: Cell<bigint>;
   readonly depth: Cell<number>;
-  readonly stack: Cell<bigint>;
-  readonly gap: Cell<number>;
   readonly stride: Cell<number>;
   readonly countdown: Cell<number>;
   readonly limit: Cell<number>;
   readonly rows: Cell<number>;
   readonly offsets: Cell<number>;
-  readonly ended: Cell<number>;
-  readonly error: Cell<number>;
   inputAt(): number;
   outputAt(): number;
-  scan(length: number): number;
+  scan(start: number, length: number): number;
 }
 
 const NO_LIMIT = 0x7fffffff;
 const PADDING = 64;
-const SPACE = 0x20;
+/** The shortest part that the WebAssembly reads: a block, and the bytes that it may look ahead. */
+const LEAST_BYTES = 72;
+/** Bytes that are read by the other kernel after a block was not accepted; doubled up to the maximum while no block is accepted. */
+const MIN_SLOW_BYTES = 64;
+const MAX_SLOW_BYTES = 4096;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+interface Memory {
+  readonly wasm: Exports;
+  readonly input: Uint8Array;
+  readonly output: Uint32Array;
+}
 
 /**
- * The kernel in WebAssembly SIMD. One instance serves all walks because a call is synchronous: the state of a walk
- * is loaded before the call and saved after it.
+ * The kernel in WebAssembly SIMD. It reads the usual blocks of 64 bytes; `JsWalk` reads everything else, and reports the errors. One
+ * instance serves all walks because a call is synchronous: what it needs is set before the call.
  * @throws if the runtime has no WebAssembly SIMD
  */
 export function createWasmKernel(): RowKernel {
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: WasmApi }).WebAssembly;
-  const exports = new Instance(new Module(Buffer.from(ROW_KERNEL_BINARY, 'base64'))).exports as Exports;
-  const capacity = exports.CAPACITY.value;
-  const input = new Uint8Array(exports.memory.buffer, exports.inputAt(), capacity + PADDING);
+  const wasm = new Instance(new Module(Buffer.from(ROW_KERNEL_BINARY, 'base64'))).exports as Exports;
+  const capacity = wasm.CAPACITY.value;
+  const input = new Uint8Array(wasm.memory.buffer, wasm.inputAt(), capacity + PADDING);
   // The shortest row has three bytes: `[],`.
-  const output = new Uint32Array(exports.memory.buffer, exports.outputAt(), Math.ceil(capacity / 2));
-  return { name: 'wasm', walk: (limit) => new WasmWalk(exports, input, output, limit) };
+  const output = new Uint32Array(wasm.memory.buffer, wasm.outputAt(), Math.ceil(capacity / 2));
+  return { name: 'wasm', walk: (limit) => new WasmWalk({ wasm, input, output }, limit) };
 }
 
 class WasmWalk implements RowWalk {
-  rows = 0;
-  ended = false;
-  readonly #wasm: Exports;
-  readonly #input: Uint8Array;
-  readonly #output: Uint32Array;
-  readonly #limit: number | undefined;
-  #inString = 0n;
-  #escaped = 0n;
-  #depth = 0;
-  #stack = 0n;
-  #gap = 0;
+  readonly #exact: JsWalk;
+  readonly #memory: Memory;
+  #slowBytes = MIN_SLOW_BYTES;
 
-  constructor(wasm: Exports, input: Uint8Array, output: Uint32Array, limit: number | undefined) {
-    this.#wasm = wasm;
-    this.#input = input;
-    this.#output = output;
-    this.#limit = limit;
+  constructor(memory: Memory, limit: number | undefined) {
+    this.#exact = new JsWalk(limit);
+    this.#memory = memory;
+  }
+
+  get rows(): number {
+    return this.#exact.rows;
+  }
+
+  get ended(): boolean {
+    return this.#exact.ended;
   }
 
   scan(chunk: Uint8Array, stride: number, sink: RowSink): number {
-    const piece = this.#input.length - PADDING;
+    const capacity = this.#memory.wasm.CAPACITY.value;
     let from = 0;
     while (from < chunk.length && !this.ended) {
-      from += this.#scanPiece(chunk, from, Math.min(piece, chunk.length - from), stride, sink);
+      const length = Math.min(capacity, chunk.length - from);
+      const used = this.#scanPiece(chunk.subarray(from, from + length), stride, (row, offset) =>
+        sink(row, from + offset),
+      );
+      from += used;
     }
     return from;
   }
 
-  #scanPiece(chunk: Uint8Array, from: number, length: number, stride: number, sink: RowSink): number {
-    const wasm = this.#wasm;
-    this.#input.set(chunk.subarray(from, from + length));
-    this.#input.fill(SPACE, length, length + PADDING);
-    const wait = (stride - (this.rows % stride)) % stride;
-    this.#load(stride, wait);
-    const used = wasm.scan(length);
-    if (wasm.error.value !== 0) throw badRow(wasm.error.value, this.rows);
-    const found = wasm.offsets.value;
-    for (let i = 0, row = this.rows + wait; i < found; i++, row += stride) sink(row, from + (this.#output[i] ?? 0));
-    this.rows += wasm.rows.value;
-    this.ended = wasm.ended.value !== 0;
-    this.#save();
-    return used;
+  /** @param bytes at most the capacity */
+  #scanPiece(bytes: Uint8Array, stride: number, sink: RowSink): number {
+    const end = bytes.length;
+    const copied = end >= LEAST_BYTES;
+    if (copied) this.#memory.input.set(bytes);
+    let at = 0;
+    while (at < end && !this.ended) {
+      const before = at;
+      const usable = copied && this.#exact.isResumable;
+      if (usable && end - at >= LEAST_BYTES) at = this.#scanBlocks(bytes, at, stride, sink);
+      const slowBytes = usable && at === before ? this.#slowBytes : 0;
+      const pauseAt = end - at < LEAST_BYTES ? end : at + slowBytes;
+      at = this.#exact.scanPart({ bytes, end, pauseAt }, at, stride, sink);
+    }
+    return at;
   }
 
-  #load(stride: number, wait: number): void {
-    const wasm = this.#wasm;
-    wasm.inString.value = this.#inString;
-    wasm.escaped.value = this.#escaped;
-    wasm.depth.value = this.#depth;
-    wasm.stack.value = this.#stack;
-    wasm.gap.value = this.#gap;
+  #scanBlocks(bytes: Uint8Array, from: number, stride: number, sink: RowSink): number {
+    const { wasm, output } = this.#memory;
+    const exact = this.#exact;
+    const { state } = exact;
+    const wait = (stride - (exact.rows % stride)) % stride;
+    wasm.inString.value = state === AT.string ? -1n : 0n;
+    wasm.expects.value = state === AT.value || state === AT.first ? 1n : 0n;
+    wasm.opened.value = state === AT.first ? 1n : 0n;
+    wasm.depth.value = exact.depth;
     wasm.stride.value = stride;
     wasm.countdown.value = wait + 1;
-    wasm.limit.value = this.#limit === undefined ? NO_LIMIT : this.#limit - this.rows;
+    wasm.limit.value = Math.min(NO_LIMIT, exact.limit - exact.rows);
+    const used = wasm.scan(from, bytes.length);
+    if (used === from) {
+      this.#slowBytes = Math.min(MAX_SLOW_BYTES, this.#slowBytes * 2);
+      return from;
+    }
+    this.#slowBytes = MIN_SLOW_BYTES;
+    const found = wasm.offsets.value;
+    for (let i = 0, row = exact.rows + wait; i < found; i++, row += stride) sink(row, output[i] as number);
+    exact.rows += wasm.rows.value;
+    return this.#resumeAt(bytes, from, used);
   }
 
-  #save(): void {
-    const wasm = this.#wasm;
-    this.#inString = wasm.inString.value;
-    this.#escaped = wasm.escaped.value;
-    this.#depth = wasm.depth.value;
-    this.#stack = wasm.stack.value;
-    this.#gap = wasm.gap.value;
+  /** Continues after the blocks, at the start of a value that is not complete. */
+  #resumeAt(bytes: Uint8Array, from: number, end: number): number {
+    const { wasm } = this.#memory;
+    const depth = wasm.depth.value;
+    if (wasm.inString.value !== 0n) {
+      this.#exact.resume(AT.string, depth);
+      return wasm.escaped.value === 0n ? end : end + 1;
+    }
+    let at = end;
+    while (at > from && !isDelimiter(bytes[at - 1] as number)) at--;
+    // A value cannot begin before the part: `isResumable` excludes that.
+    if (at > from) this.#exact.resume(stateAfter(bytes[at - 1] as number, depth), depth);
+    return at;
   }
+}
+
+function isDelimiter(byte: number): boolean {
+  return byte === QUOTE || byte === COMMA || byte === OPEN_ARRAY || byte === CLOSE_ARRAY;
+}
+
+/** @param byte outside of strings, before `depth` was reached or at it */
+function stateAfter(byte: number, depth: number): number {
+  if (byte === OPEN_ARRAY) return AT.first;
+  if (byte === COMMA) return depth === 0 ? AT.row : AT.value;
+  return depth === 0 ? AT.commaOrEnd : AT.after;
 }

@@ -4,8 +4,8 @@ import { QueryError } from '../errors.ts';
 export type RowSink = (row: number, offset: number) => void;
 
 /**
- * Scans one `rows` array, chunk by chunk, starting after its `[`. Rows are not parsed: only strings and brackets are tracked
- * to find the end of each row.
+ * Scans one `rows` array, chunk by chunk, starting after its `[`. Every byte is checked to be JSON in UTF-8. No value is
+ * decoded: the bytes of the rows are what matters.
  */
 export interface RowWalk {
   /** Number of rows started so far. */
@@ -28,25 +28,19 @@ export interface RowKernel {
   walk(limit?: number): RowWalk;
 }
 
-export const MAX_NESTING = 63;
+/** The depth at which the JSON library of the engine stops, too (Jackson: `StreamWriteConstraints.DEFAULT_MAX_DEPTH`). */
+export const MAX_NESTING = 1000;
 
-/** Errors inside `rows`; the numbers are shared with tools/generate/row-kernel.as. */
-export const ROW_ERRORS: Readonly<Record<number, string>> = {
-  1: 'a comma where a row should begin',
-  2: 'a value other than an array where a row should begin',
-  3: 'a backslash outside of a string',
-  4: 'an object where a row (an array) should begin',
-  5: 'no comma between two rows',
-  6: `values nested deeper than ${MAX_NESTING} levels`,
-  7: 'a comma after the last row',
-  8: 'a closing bracket that does not match the opening one',
-  9: 'a control character inside a string',
-};
+export const TOO_DEEP = `values nested deeper than ${MAX_NESTING} levels`;
+export const MISMATCH = 'a closing bracket that does not match the opening one';
 
-/** @param row number of rows started before the error */
-export function badRow(code: number, row: number): QueryError {
+/**
+ * @param what what is wrong
+ * @param row number of rows started before the error
+ */
+export function badRow(what: string, row: number): QueryError {
   return new QueryError(
     'bad-answer',
-    `the engine's response is not valid JSON: \`resultTable.rows\` has ${ROW_ERRORS[code] ?? 'an error'} near row ${row}`,
+    `the engine's response is not valid JSON: \`resultTable.rows\` has ${what} near row ${row}`,
   );
 }

@@ -6,7 +6,7 @@ import type { EngineResponse } from '../../../src/pinot/types.ts';
 import type { ResultStore, ResultWriter } from '../../../src/results/result-store.ts';
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
-import { answerText, submission } from './answers.ts';
+import { answerText, responseOf, submission } from './answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const MB = 1024 * 1024;
@@ -63,5 +63,29 @@ describe('a submission to a slow store', () => {
     release();
     expect((await outcome).kind).toBe('stored');
     expect(sent).toBeGreaterThan(15 * MB);
+  });
+});
+
+describe('a response whose rows are not valid JSON', () => {
+  it.each([
+    ['a word', '[abc]'],
+    ['a comma without a value', '[2,]'],
+    ['a leading zero', '[01]'],
+    ['NaN', '[NaN]'],
+    ['an incomplete literal', '[tru]'],
+    ['a control character', '["\u0001"]'],
+    ['an unknown escape', '["\\q"]'],
+    ['invalid UTF-8', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])],
+  ])('is rejected and leaves nothing: %s', async (_name, row) => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `[${i},"text ${i}"]`);
+    const [before = '', after = ''] = answerText([...rows, '[]', ...rows.slice(0, 10)]).split('[],[');
+    const body = Buffer.concat([Buffer.from(before), Buffer.from(row), Buffer.from(`,[${after}`)]);
+    const store = new MemoryStore({ maxBytes: 64 * MB });
+    const stored = storeAnswer(responseOf(body), store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
+    await expect(stored).rejects.toMatchObject({ code: 'bad-answer' });
+    const listed = [];
+    for await (const { record } of store.list()) listed.push(record.requestId);
+    expect(listed).toEqual([]);
+    expect(await store.open(submission().requestId)).toBeUndefined();
   });
 });
