@@ -24,6 +24,7 @@ export interface RunNotesOptions {
 /** The states of asynchronous queries in the store, which survive their gateway. */
 export class RunNotes {
   readonly #options: RunNotesOptions;
+  readonly #tag: string;
   /** Ends with zeros, which no random id has in practice. */
   readonly #aliveId: string;
   /** Calls for one query follow each other. */
@@ -31,7 +32,8 @@ export class RunNotes {
 
   constructor(options: RunNotesOptions) {
     this.#options = options;
-    this.#aliveId = aliveIdOf(holderTag(options.gatewayId));
+    this.#tag = holderTag(options.gatewayId);
+    this.#aliveId = aliveIdOf(this.#tag);
   }
 
   /** @throws {QueryError} store-full, store-unavailable */
@@ -120,9 +122,10 @@ export class RunNotes {
 
   async #isAlive({ instance, status }: RunNote, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#options;
-    // Only this process uses a local store, and it knows its own queries.
-    if (store.local || instance === this.#options.instance) return false;
-    const text = await this.#notes.get(aliveIdOf(holderOf(status.requestId)), 'alive', signal);
+    const tag = holderOf(status.requestId);
+    // This process knows its own queries, only it uses a local store, and no other one that runs has its id.
+    if (store.local || tag === this.#tag) return false;
+    const text = await this.#notes.get(aliveIdOf(tag), 'alive', signal);
     const alive = text === undefined ? undefined : aliveFromJson(text);
     return alive?.instance === instance && clock.now() - alive.atMs < ALIVE_MS;
   }
