@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { call, rbac } from '../lib/api.ts';
-import type { ServiceToken } from '../lib/types.ts';
+import type { ServiceToken, Subject } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { BusyButton } from './basics.tsx';
 
@@ -117,11 +117,6 @@ const SUBJECT_HINTS: Readonly<Record<string, string>> = {
   group: 'Name of the group',
   domain: 'Such as example.com',
 };
-
-export interface Subject {
-  readonly subjectType: string;
-  readonly subject: string;
-}
 
 export const NO_SUBJECT: Subject = { subjectType: 'user-email', subject: '' };
 

@@ -1,8 +1,7 @@
-import type { Subject } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
-import { assignmentManifest, policyManifest, roleManifest } from '../../lib/copy.ts';
-import type { Assignment, NewServiceToken, Policy, PolicyDocument } from '../../lib/types.ts';
+import { assignmentManifest, policyManifest, roleManifest, yamlOf } from '../../lib/copy.ts';
+import type { Assignment, NewServiceToken, Policy, PolicyDocument, Subject } from '../../lib/types.ts';
 
 export type Level = 'read' | 'write' | 'manage';
 
@@ -35,15 +34,15 @@ export function documentOf({ tables, level }: Grant): PolicyDocument {
 }
 
 /** The policy, the role and the assignment as YAML for `kubectl apply`; without a service token, whose secret only a response has. */
-export function manifestOf(grant: Grant, name: string): string {
+export function manifestOf(grant: Grant, name: string): Promise<string> {
   const { subject, subjectType } = grant.subject;
   const assignment = { subject, subjectType: subjectType as Assignment['subjectType'], ...expiryOf(grant.until) };
   const described = { name, description: descriptionOf(grant) };
-  return [
+  return yamlOf([
     policyManifest({ ...described, policyDocument: documentOf(grant) }),
     roleManifest(described, [described]),
     assignmentManifest(name, [assignment]),
-  ].join('---\n');
+  ]);
 }
 
 const MAX_NAME = 60;
