@@ -172,7 +172,7 @@ export function SubjectFields(props: {
 }
 
 /** The optional end of an assignment, in the browser's time zone. */
-export function UntilField(props: { value: string; onChange: (value: string) => void }): JSX.Element {
+export function UntilField(props: { value: string; onChange: (value: string) => void; hint?: string }): JSX.Element {
   return <TextField label="Until" hint="Leave empty for no end" type="datetime-local" {...props} />;
 }
 

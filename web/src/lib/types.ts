@@ -18,6 +18,8 @@ export type {
   WhoCan,
   Assignment,
   GatewayInfo,
+  HealthMute,
+  HealthTransition,
   Policy,
   PolicyDocument,
   PolicySummary,

@@ -58,21 +58,6 @@ export function suggestedName({ subject, level, tables }: Grant): string {
     .replace(/^-+|-+$/g, '');
 }
 
-/** The end of the next Friday (today on a Friday), or `days` from now, as the value of an UntilField. */
-export function untilPreset(preset: 'friday' | number, now = new Date()): string {
-  const end = new Date(now);
-  if (preset === 'friday') {
-    end.setDate(end.getDate() + ((5 - end.getDay() + 7) % 7));
-    end.setHours(23, 59, 0, 0);
-    if (end <= now) end.setDate(end.getDate() + 7);
-  } else {
-    end.setDate(end.getDate() + preset);
-  }
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${end.getFullYear()}-${two(end.getMonth() + 1)}-${two(end.getDate())}`;
-  return `${day}T${two(end.getHours())}:${two(end.getMinutes())}`;
-}
-
 /** What has been created so far. A repeated attempt continues after it. */
 export interface Created {
   readonly policy?: Policy;
