@@ -31,13 +31,11 @@ afterAll(async () => {
 });
 
 const press = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
-/** Long enough for a busy machine. */
-
 const pager = (): Promise<string | null> =>
   page.getByRole('navigation', { name: 'Pages of the result' }).getByRole('status').textContent();
 
 async function firstRow(): Promise<string[]> {
-  return page.locator('.grid-row[aria-rowindex]').first().locator('[role=cell]').allTextContents();
+  return page.locator('.grid-row[aria-rowindex]').first().locator('[role=gridcell]').allTextContents();
 }
 
 describe('a query', () => {
@@ -138,6 +136,160 @@ describe('stored results', () => {
     expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toContain(
       'no query results for',
     );
+  });
+});
+
+describe('the grid', () => {
+  const cell = (row: number, column: number) =>
+    page
+      .locator(`.grid-row[aria-rowindex="${row + 1}"]`)
+      .locator('[role=gridcell]')
+      .nth(column - 1);
+  const widthOf = async (column: string): Promise<number> =>
+    (await page.locator('.grid').getByRole('columnheader', { name: column }).boundingBox())?.width ?? 0;
+
+  it('opens a cell in full by the keyboard and by a double click, and returns the focus', async () => {
+    await page.goto(`${gateway.url}/ui/queries`);
+    await page.locator('.cm-content').waitFor();
+    await typeInto(
+      page.locator('.cm-content'),
+      `SELECT orderId, tags, '{"a":[1,{"id":9007199254740993}],"b":"x"}' AS doc FROM orders WHERE arrayLength(tags) > 1 ORDER BY orderedAt LIMIT 200`,
+    );
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await expect.poll(pager).toBe('rows 1–100 of 200');
+    await page.getByRole('grid', { name: 'Rows of this page' }).focus();
+    for (const key of ['ArrowDown', 'End', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+    await expect.poll(() => cell(100, 3).getAttribute('class')).toContain('cell-active');
+    await page.keyboard.press('Enter');
+    const json = page.getByRole('dialog', { name: 'doc of row 100' });
+    expect(await json.locator('pre').innerText()).toBe(
+      '{\n  "a": [\n    1,\n    {\n      "id": 9007199254740993\n    }\n  ],\n  "b": "x"\n}',
+    );
+    await page.keyboard.press('Escape');
+    await json.waitFor({ state: 'detached' });
+    expect(await page.evaluate<string>('document.activeElement.getAttribute("role")')).toBe('grid');
+    await page.keyboard.press('Home');
+    await cell(1, 2).dblclick();
+    const list = page.getByRole('dialog', { name: 'tags of row 1' });
+    expect(await list.locator('li').count()).toBeGreaterThan(1);
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'detached' });
+  });
+
+  it('keeps the width of a column for the next visit, and its name out of the storage', async () => {
+    const automatic = await widthOf('doc');
+    const edge = await page.locator('.grid').getByRole('columnheader', { name: 'doc' }).boundingBox();
+    if (!edge) throw new Error('the column is not visible');
+    const [x, y] = [edge.x + edge.width - 3, edge.y + edge.height / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x - 100, y);
+    await page.mouse.up();
+    await expect.poll(() => widthOf('doc')).toBeCloseTo(automatic - 100, -1);
+    await cell(1, 1).click();
+    const before = await widthOf('orderId');
+    await page.keyboard.press(']');
+    await expect.poll(() => widthOf('orderId')).toBeGreaterThan(before);
+    expect(await page.evaluate<string>('JSON.stringify(localStorage)')).not.toMatch(/doc|orderId/);
+    await page.reload();
+    await expect.poll(pager).toBe('rows 1–100 of 200');
+    expect(await widthOf('doc')).toBeCloseTo(automatic - 100, -1);
+    await page.locator('.grid .resizer').nth(2).dblclick();
+    await expect.poll(() => widthOf('doc')).toBeCloseTo(automatic, -1);
+  });
+
+  it.each([1440, 1920])('uses a window of %i pixels', async (width) => {
+    await page.setViewportSize({ width, height: 1000 });
+    const box = await page.locator('.grid .virtual').boundingBox();
+    expect(box?.width).toBeGreaterThan(Math.min(width, 1840) - 120);
+    expect(box?.height).toBeGreaterThan(600);
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+});
+
+describe('the download of a whole result', () => {
+  const group = () => page.getByRole('group', { name: 'Download' });
+  const result = (): string => new URL(page.url()).searchParams.get('result') ?? '';
+  const whole = (format: string): Promise<Response> =>
+    gateway.call('GET', `/query/${result()}/results?format=${format}`);
+  const contentOf = async (label: string): Promise<Buffer> => {
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      group().getByText(label, { exact: true }).click(),
+    ]);
+    return readFile(await file.path());
+  };
+
+  it('is the file of the gateway, in each format', async () => {
+    await typeInto(page.locator('.cm-content'), SQL);
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await group().getByText('Download all 2,500 rows as').waitFor();
+    for (const [label, format] of [
+      ['CSV', 'csv'],
+      ['JSON lines', 'jsonl'],
+      ['Arrow', 'arrow'],
+    ] as const) {
+      const content = await contentOf(label);
+      expect(content.equals(Buffer.from(await (await whole(format)).arrayBuffer()))).toBe(true);
+      await group()
+        .getByText(/ is complete: /)
+        .waitFor();
+    }
+  });
+
+  it('continues after a broken connection where it ended', async () => {
+    const complete = await whole('jsonl');
+    const body = Buffer.from(await complete.arrayBuffer());
+    const ranges: (string | undefined)[] = [];
+    await page.route(/format=jsonl/, async (route) => {
+      const { range } = route.request().headers();
+      ranges.push(range);
+      if (ranges.length > 1) return route.continue();
+      return route.fulfill({
+        status: 206,
+        headers: {
+          etag: complete.headers.get('etag') ?? '',
+          'content-range': `bytes 0-${body.length - 1}/${body.length}`,
+          'x-olap-warden-rows': '2500',
+        },
+        body: body.subarray(0, 1000),
+      });
+    });
+    await group().getByText('JSON lines', { exact: true }).click();
+    await group().getByRole('alert').getByText(`The download ended after 1000 of ${body.length} bytes.`).waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      group().getByRole('button', { name: 'Resume after 1000 B' }).click(),
+    ]);
+    expect((await readFile(await file.path())).equals(body)).toBe(true);
+    expect(ranges).toEqual(['bytes=0-', 'bytes=1000-']);
+    await page.unroute(/format=jsonl/);
+  });
+
+  it('can be cancelled, shows an error, and begins again', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(/format=csv/, async (route) => {
+      await held;
+      await route.continue().catch(() => undefined);
+    });
+    await group().getByText('CSV', { exact: true }).click();
+    await group().getByRole('progressbar', { name: 'Download as CSV' }).waitFor();
+    await group().getByRole('button', { name: 'Cancel download' }).click();
+    await group().getByText('The download was cancelled.').waitFor();
+    release();
+    await page.unroute(/format=csv/);
+    await page.route(/format=csv/, (route) => route.fulfill({ status: 503, json: { message: 'too many downloads' } }));
+    await group().getByText('CSV', { exact: true }).click();
+    await group().getByRole('alert').getByText('too many downloads').waitFor();
+    await page.unroute(/format=csv/);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      group().getByRole('button', { name: 'Begin again' }).click(),
+    ]);
+    expect(await readFile(await file.path(), 'utf8')).toBe(await (await whole('csv')).text());
   });
 });
 

@@ -31,7 +31,7 @@ afterAll(async () => {
 const press = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
 const rows = (text: string): Promise<void> => page.getByText(text, { exact: true }).waitFor();
 const firstCell = (): Promise<string | null> =>
-  page.locator('.grid-row[aria-rowindex]').first().locator('[role=cell]').first().textContent();
+  page.locator('.grid-row[aria-rowindex]').first().locator('[role=gridcell]').first().textContent();
 const editor = () => page.locator('.cm-content');
 
 /** Holds the requests of a path until the returned function is called. */

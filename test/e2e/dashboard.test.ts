@@ -154,20 +154,91 @@ describe('health', () => {
     await expect.poll(() => page.locator('.glance time').last().getAttribute('datetime')).not.toBe(before);
   });
 
-  it('shows the state of the cluster, failed checks first', async () => {
-    const { checks } = (await (await gateway.call('GET', '/clusterHealth')).json()) as { checks: { status: string }[] };
+  it('shows the state of the cluster, by severity, and unread data apart from faults', async () => {
+    const { checks } = (await (await gateway.call('GET', '/clusterHealth')).json()) as {
+      checks: { status: string; couldNotEvaluate?: boolean }[];
+    };
     const failing = checks.filter(({ status }) => status === 'FAIL').length;
-    expect(failing).toBeGreaterThan(0);
+    const unread = checks.filter(({ couldNotEvaluate }) => couldNotEvaluate === true).length;
+    expect(failing).toBeGreaterThan(unread);
     const heading = page.getByRole('heading', { level: 1 });
-    expect(await heading.textContent()).toMatch(new RegExp(`^${failing} of ${CHECKS} checks fails?$`));
+    const rest = unread === 0 ? '' : `, ${unread} could not be read`;
+    expect(await heading.textContent()).toMatch(new RegExp(`^${failing - unread} of ${CHECKS} checks fails?${rest}$`));
     const glance = page.getByRole('region', { name: 'State of the cluster' });
     expect(await glance.textContent()).toMatch(/failing for \d+ (second|minute)s?, since \d+ \w+ \d{4}.*checked /s);
     expect(await glance.locator('.strip a').count()).toBe(CHECKS);
     expect(await glance.locator('.strip .cell-fail, .strip .cell-unread').count()).toBe(failing);
-    for (const family of await page.locator('ul.checks').all()) {
-      const classes = await family.locator('li.check').evaluateAll((items) => items.map((item) => item.className));
-      expect(classes).toEqual(classes.toSorted((a, b) => a.localeCompare(b)));
+    const titles = await page.locator('h2.family').allTextContents();
+    const rank = (title: string): number =>
+      ['Critical', 'Warnings', 'Advice', 'Not read'].findIndex((section) => section === title) + 1 || 5;
+    expect(titles.map(rank)).toEqual(titles.map(rank).toSorted((a, b) => a - b));
+    expect(await page.locator('li.check-fail').count()).toBe(failing - unread);
+    expect(await page.locator('li.check-unread').count()).toBe(unread);
+  });
+
+  it('mutes findings with a reason until a time, and shows the mutes and their findings apart', async () => {
+    await page.locator('.check-fail .check-head').first().click();
+    const finding = page.locator('.finding').first();
+    const entity = (await finding.locator('code').first().textContent()) ?? '';
+    await finding.getByRole('button', { name: /^Mute / }).click();
+    const dialog = page.getByRole('dialog', { name: 'Mute findings' });
+    await page.keyboard.type('known, replaced on Friday');
+    await dialog.getByRole('button', { name: '1 week' }).click();
+    expect(await dialog.getByLabel('Entity').inputValue()).toBe(entity);
+    await dialog.getByRole('button', { name: 'Mute', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('1 mute', { exact: true }).click();
+    const row = page.getByRole('region', { name: 'Mutes' }).getByRole('row', { name: 'known, replaced on Friday' });
+    await row.waitFor();
+    expect(await row.textContent()).toMatch(/until .* \(in [67] days/);
+    // The operator applies it to the report without a run.
+    await page.locator('.finding').getByText('MUTED').first().or(page.locator('.check-muted')).first().waitFor();
+    await row.getByRole('button', { name: /^Remove/ }).click();
+    await row.getByRole('button', { name: /^Really remove/ }).click();
+    await row.waitFor({ state: 'detached' });
+    await page.locator('.check-muted, .finding .badge-plain').first().waitFor({ state: 'detached' });
+    await page.locator('.check-head[aria-expanded=true]').click();
+  });
+
+  it('shows the history of the states', async () => {
+    const timeline = page.getByRole('img', { name: /^Checks failed in \d+ of 48 parts of this time$/ });
+    expect(await timeline.locator('.cell-unknown').count()).toBeGreaterThan(0);
+    expect(await timeline.locator('.cell-fail').count()).toBeGreaterThan(0);
+    await page.locator('.history summary').click();
+    await page.locator('.history .rows').getByText('→').first().waitFor();
+    await page.getByRole('button', { name: '24 hours' }).click();
+    await page.locator('.history summary').click();
+  });
+
+  it('leads from a finding to the other findings of its table, and Back undoes it', async () => {
+    await page.goto(`${gateway.url}/ui/health?status=FAIL`);
+    const link = page.locator('.finding').getByTitle(/^All findings of /);
+    for (const head of await page.locator('.check-head').all()) {
+      if ((await link.count()) > 0) break;
+      await head.click();
     }
+    const entity = (await link.first().textContent()) ?? '';
+    await link.first().click();
+    await expect.poll(() => new URL(page.url()).search).toMatch(/table=|instance=/);
+    expect(new URL(page.url()).search).not.toContain('status=');
+    const filter = new URL(page.url()).searchParams;
+    expect(entity).toContain(filter.get('table') ?? filter.get('instance') ?? 'nothing');
+    await page.goBack();
+    await expect.poll(() => new URL(page.url()).search).toContain('status=FAIL');
+    await page.goto(`${gateway.url}/ui/health`);
+  });
+
+  it('shows the last complete result while the latest run could not read everything', async () => {
+    const report = (await (await gateway.call('GET', '/clusterHealth')).json()) as { checks: object[] };
+    const time = Date.now() - 7_200_000;
+    const lastComplete = { runTimestamp: time, ageMs: 7_200_000, pass: 30, fail: 3, checks: [] };
+    const checks = report.checks.map((check) => Object.assign(check, { status: 'FAIL', couldNotEvaluate: true }));
+    await page.route(/clusterHealth$/, (route) => route.fulfill({ json: { ...report, checks, lastComplete } }));
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: `No check fails; ${CHECKS} checks could not be read` }).waitFor();
+    await page.getByText('last complete result 2 hours ago: 3 of 33 checks failed').waitFor();
+    await page.unroute(/clusterHealth$/);
+    await page.reload();
   });
 
   it('keeps filters and the expanded check in the URL', async () => {

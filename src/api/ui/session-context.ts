@@ -7,6 +7,7 @@ import { ErrorBody } from '../server/errors.ts';
 /** The actions on the cluster that decide which parts of the dashboard are shown. */
 const CLUSTER_ACTIONS = [
   'GetHealth',
+  'UpdateHealth',
   'ExecuteTask',
   'SimulateAccess',
   'GetResponseStore',

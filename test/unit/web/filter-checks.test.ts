@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckEntry, Finding } from '../../../web/src/lib/types.ts';
-import { filterChecks, type Filters } from '../../../web/src/pages/health/filter-checks.ts';
+import { entitiesOf, filterChecks, filterFor, type Filters } from '../../../web/src/pages/health/filter-checks.ts';
 
 const ANY: Filters = { status: '', table: '', instance: '', text: '' };
 
@@ -35,16 +35,31 @@ const names = (filters: Partial<Filters>): string[] =>
   filterChecks(CHECKS, { ...ANY, ...filters }).map(({ name }) => name);
 
 describe('the filters of the health page', () => {
-  it('put failed checks first and keep the order otherwise', () => {
-    expect(names({})).toEqual(['B', 'D', 'A', 'C']);
+  it('select by state and keep the order', () => {
+    expect(names({})).toEqual(['A', 'B', 'C', 'D']);
     expect(names({ status: 'PASS' })).toEqual(['A', 'C']);
+    expect(names({ status: 'FAIL' })).toEqual(['B', 'D']);
+    expect(names({ status: 'UNREAD' })).toEqual([]);
+  });
+
+  it('put muted findings last', () => {
+    const muted = { ...ORDERS, mutedBy: 'mute-1' };
+    const [only] = filterChecks([check('E', 'FAIL', [muted, SERVER, ORDERS])], ANY);
+    expect(only?.findings).toEqual([SERVER, ORDERS, muted]);
+  });
+
+  it('lead from a finding to all findings of its table or instance', () => {
+    expect(filterFor(ORDERS)).toEqual({ table: 'orders', instance: '', status: '', text: '' });
+    expect(filterFor(SERVER)).toEqual({ instance: 'Server_a_8098', table: '', status: '', text: '' });
+    expect(filterFor({ ...ORDERS, entityType: 'cluster' })).toBeUndefined();
+    expect(entitiesOf(CHECKS)).toEqual({ tables: ['orders'], instances: ['Server_a_8098'] });
   });
 
   it('keep only the findings of the table or the instance', () => {
     const [found, ...others] = filterChecks(CHECKS, { ...ANY, table: 'ORDERS' });
     expect([found?.name, found?.findings, others]).toEqual(['B', [ORDERS], []]);
     expect(filterChecks(CHECKS, { ...ANY, instance: 'server_a' }).map(({ findings }) => findings)).toEqual([[SERVER]]);
-    expect(names({ table: 'events' })).toEqual(['D', 'C']);
+    expect(names({ table: 'events' })).toEqual(['C', 'D']);
     expect(names({ table: 'server' })).toEqual([]);
   });
 

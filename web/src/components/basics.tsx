@@ -180,28 +180,39 @@ export function DangerButton(props: {
 }
 
 /** Copies a text to the clipboard. @param props.text a function when the text is expensive to create */
-export function CopyButton(props: { text: string | (() => string); label?: string }): JSX.Element {
-  const [done, setDone] = useState(false);
+export function CopyButton(props: { text: string | (() => string | Promise<string>); label?: string }): JSX.Element {
+  const [done, setDone] = useState<string>();
+  const show = (text: string): void => {
+    setDone(text);
+    setTimeout(() => setDone(undefined), 2000);
+  };
   return (
     <button
       type="button"
       class="small"
       onClick={() => {
         const text = typeof props.text === 'string' ? props.text : props.text();
-        void navigator.clipboard.writeText(text).then(() => {
-          setDone(true);
-          setTimeout(() => setDone(false), 2000);
-        });
+        Promise.resolve(text)
+          .then((copied) => navigator.clipboard.writeText(copied))
+          .then(
+            () => show('Copied'),
+            // The browser denies it, as over plain HTTP, or the code that makes the text cannot be loaded.
+            () => show('Cannot copy'),
+          );
       }}
     >
-      <span aria-live="polite">{done ? 'Copied' : (props.label ?? 'Copy')}</span>
+      <span aria-live="polite">{done ?? props.label ?? 'Copy'}</span>
     </button>
   );
 }
 
 /** Downloads a text as a file. */
 export function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  downloadBlob(name, new Blob([text], { type }));
+}
+
+export function downloadBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
   const anchor = document.createElement('a');
   anchor.href = url;
   anchor.download = name;

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { call, rbac } from '../lib/api.ts';
-import type { ServiceToken } from '../lib/types.ts';
+import type { ServiceToken, Subject } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { BusyButton } from './basics.tsx';
 
@@ -118,11 +118,6 @@ const SUBJECT_HINTS: Readonly<Record<string, string>> = {
   domain: 'Such as example.com',
 };
 
-export interface Subject {
-  readonly subjectType: string;
-  readonly subject: string;
-}
-
 export const NO_SUBJECT: Subject = { subjectType: 'user-email', subject: '' };
 
 /** An access key, with the descriptions of the tokens that the caller may see. */
@@ -177,7 +172,7 @@ export function SubjectFields(props: {
 }
 
 /** The optional end of an assignment, in the browser's time zone. */
-export function UntilField(props: { value: string; onChange: (value: string) => void }): JSX.Element {
+export function UntilField(props: { value: string; onChange: (value: string) => void; hint?: string }): JSX.Element {
   return <TextField label="Until" hint="Leave empty for no end" type="datetime-local" {...props} />;
 }
 

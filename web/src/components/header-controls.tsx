@@ -41,6 +41,8 @@ const SHORTCUTS: readonly [keys: string, effect: string][] = [
   ['Ctrl+Enter', 'Run the query'],
   ['Ctrl+Space', 'Complete in an editor'],
   ['Tab', 'Leave an editor'],
+  ['Arrows, Enter', 'In a result: go to a cell, and open it in full'],
+  ['[ and ]', 'In a result: make the column of the cell narrower or wider'],
   ['Escape', 'Close a dialog; cancel a confirmation'],
 ];
 

@@ -1,25 +1,35 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
+/** Height for the first rendering, before the real one is known, pixels. */
+const FIRST_HEIGHT = 480;
+
 /**
  * Renders only the visible rows of a long list. Every row is `rowHeight` pixels high.
  */
 export function VirtualList(props: {
   count: number;
   rowHeight: number;
-  /** Maximum height in pixels. */
-  maxHeight: number;
+  /** Maximum height: pixels, or a length of CSS. */
+  maxHeight: number | string;
   label: string;
   header?: ComponentChildren;
   render: (index: number) => ComponentChildren;
-  /** Set for a table instead of a list: its total rows and columns, including the header. */
-  table?: { rows: number; columns: number };
+  /** Set for a grid instead of a list. */
+  grid?: {
+    /** Total rows and columns, including the header. */
+    rows: number;
+    columns: number;
+    /** Id of the active cell, for screen readers. */
+    active: string | undefined;
+    onKeyDown: (event: KeyboardEvent & { readonly currentTarget: HTMLElement }) => void;
+  };
   /** Total width in pixels, when the list also scrolls horizontally. */
   width?: number;
 }): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(props.maxHeight);
+  const [height, setHeight] = useState(FIRST_HEIGHT);
   useEffect(() => {
     const element = ref.current;
     if (!element) return undefined;
@@ -37,17 +47,19 @@ export function VirtualList(props: {
       ref={ref}
       class="virtual"
       tabIndex={0}
-      role={props.table ? 'table' : 'region'}
-      aria-rowcount={props.table?.rows}
-      aria-colcount={props.table?.columns}
+      role={props.grid ? 'grid' : 'region'}
+      aria-rowcount={props.grid?.rows}
+      aria-colcount={props.grid?.columns}
+      aria-activedescendant={props.grid?.active}
       aria-label={props.label}
-      style={{ maxHeight: `${props.maxHeight}px` }}
+      style={{ maxHeight: typeof props.maxHeight === 'number' ? `${props.maxHeight}px` : props.maxHeight }}
+      onKeyDown={props.grid?.onKeyDown}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
       {props.header}
       <div
         class="virtual-body"
-        role={props.table ? 'rowgroup' : 'list'}
+        role={props.grid ? 'rowgroup' : 'list'}
         style={{ height: `${props.count * props.rowHeight}px`, minWidth: props.width ? `${props.width}px` : undefined }}
       >
         <div class="virtual-window" style={{ transform: `translateY(${first * props.rowHeight}px)` }}>

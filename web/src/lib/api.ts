@@ -98,6 +98,14 @@ export async function callText(path: string, options: CallOptions = {}): Promise
   return (await receive(path, options)).text();
 }
 
+/** A call that takes longer than this fails, however much it sends. Milliseconds. */
+const STREAM_TIMEOUT_MS = 12 * 3_600_000;
+
+/** The response, unread: the caller bounds the time between its parts. @throws {ApiError} */
+export function callStream(path: string, options: CallOptions): Promise<Response> {
+  return receive(path, { timeoutMs: STREAM_TIMEOUT_MS, ...options });
+}
+
 /** A resource with its version. */
 export type Tagged<T> = T & { readonly etag: string };
 

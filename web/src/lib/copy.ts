@@ -1,7 +1,6 @@
 // Texts that do outside the dashboard what it shows: calls of the REST API, and manifests for kubectl.
 import type { Assignment, Policy, PolicySummary, Role, ServiceToken } from './types.ts';
 import { nameOf } from './format.ts';
-import { toYaml } from './yaml.ts';
 
 export interface RestCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -25,37 +24,54 @@ export function curlOf({ method, path, body }: RestCall, origin: string): string
   return `${[...parts, quoted(origin + path)].join(' \\\n  ')}\n`;
 }
 
-function manifest(kind: string, name: string, spec: object): string {
-  return toYaml({ apiVersion: 'olapwarden.io/v1alpha1', kind, metadata: { name }, spec });
+/** A resource for `kubectl apply`. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: object;
 }
 
+function manifest(kind: string, name: string, spec: object): Manifest {
+  return { apiVersion: 'olapwarden.io/v1alpha1', kind, metadata: { name }, spec };
+}
+
+/** Manifests as one YAML file. Texts are quoted where YAML 1.1, which kubectl reads, would have another type: `no`, `1:30`. */
+export async function yamlOf(manifests: readonly Manifest[]): Promise<string> {
+  // Loaded when somebody copies a manifest.
+  const { stringify } = await import('yaml');
+  return manifests.map((one) => stringify(one, { version: '1.1', lineWidth: 0 })).join('---\n');
+}
+
+const ending = (expiresAt: string | null | undefined): { expiresAt?: string } =>
+  expiresAt === undefined || expiresAt === null ? {} : { expiresAt };
 const described = (description: string): { description?: string } => (description === '' ? {} : { description });
 
 export function policyManifest({
   name,
   description,
   policyDocument,
-}: Pick<Policy, 'name' | 'description' | 'policyDocument'>): string {
+}: Pick<Policy, 'name' | 'description' | 'policyDocument'>): Manifest {
   return manifest('Policy', name, { ...described(description), statements: policyDocument.statements });
 }
 
 export function roleManifest(
   { name, description }: Pick<Role, 'name' | 'description'>,
   policies: readonly Pick<PolicySummary, 'name'>[],
-): string {
+): Manifest {
   return manifest('Role', name, { ...described(description), policies: policies.map((policy) => policy.name) });
 }
 
-export function assignmentManifest(role: string, assignments: readonly Assignment[]): string {
+export function assignmentManifest(role: string, assignments: readonly Assignment[]): Manifest {
   const subjects = assignments.map(({ subject, subjectType, expiresAt }) => ({
     type: subjectType,
     name: subject,
-    expiresAt: expiresAt ?? undefined,
+    ...ending(expiresAt),
   }));
   return manifest('RoleAssignment', role, { role, subjects });
 }
 
 /** Without its secret, which the operator generates for each ServiceToken. */
-export function tokenManifest({ srn, description, expiresAt }: ServiceToken): string {
-  return manifest('ServiceToken', nameOf(srn), { ...described(description), expiresAt: expiresAt ?? undefined });
+export function tokenManifest({ srn, description, expiresAt }: ServiceToken): Manifest {
+  return manifest('ServiceToken', nameOf(srn), { ...described(description), ...ending(expiresAt) });
 }

@@ -78,3 +78,18 @@ export function prettyJson(value: unknown): string {
 export function expiryOf(local: string): { expiresAt?: string } {
   return local === '' ? {} : { expiresAt: new Date(local).toISOString() };
 }
+
+/** The end of the next Friday (today on a Friday), or `days` from now, as the value of an UntilField. */
+export function untilPreset(preset: 'friday' | number, now = new Date()): string {
+  const end = new Date(now);
+  if (preset === 'friday') {
+    end.setDate(end.getDate() + ((5 - end.getDay() + 7) % 7));
+    end.setHours(23, 59, 0, 0);
+    if (end <= now) end.setDate(end.getDate() + 7);
+  } else {
+    end.setDate(end.getDate() + preset);
+  }
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = `${end.getFullYear()}-${two(end.getMonth() + 1)}-${two(end.getDate())}`;
+  return `${day}T${two(end.getHours())}:${two(end.getMinutes())}`;
+}

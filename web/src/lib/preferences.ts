@@ -6,18 +6,30 @@ export interface Preferences {
   readonly theme: 'light' | 'dark' | undefined;
   /** Whether times are shown in UTC instead of the time zone of the browser. */
   readonly utc: boolean;
+  /** Chosen widths of columns in pixels, by a key that does not reveal the name; undefined for none. */
+  readonly widths: Readonly<Record<string, number>> | undefined;
 }
 
 const KEY = 'olap-warden-preferences';
 
 function stored(): Preferences {
   try {
-    const { theme, utc } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Record<string, unknown>;
-    return { theme: theme === 'light' || theme === 'dark' ? theme : undefined, utc: utc === true };
+    const { theme, utc, widths } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Record<string, unknown>;
+    return {
+      theme: theme === 'light' || theme === 'dark' ? theme : undefined,
+      utc: utc === true,
+      widths: numbersOf(widths),
+    };
   } catch {
     // The browser blocks the storage, or another program wrote it: the choices last as long as the page.
-    return { theme: undefined, utc: false };
+    return { theme: undefined, utc: false, widths: undefined };
   }
+}
+
+function numbersOf(value: unknown): Preferences['widths'] {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const entries = Object.entries(value).filter((entry): entry is [string, number] => Number.isFinite(entry[1]));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 let current = stored();

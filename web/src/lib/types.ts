@@ -18,6 +18,8 @@ export type {
   WhoCan,
   Assignment,
   GatewayInfo,
+  HealthMute,
+  HealthTransition,
   Policy,
   PolicyDocument,
   PolicySummary,
@@ -52,3 +54,9 @@ export type CursorResponse = Omit<CursorResponseFields, 'resultTable' | 'excepti
   readonly [statistic: string]: unknown;
 };
 export type StoredResult = StoredResultListing['resultMetadataList'][number];
+
+/** Whom an assignment is for, in a form. */
+export interface Subject {
+  readonly subjectType: string;
+  readonly subject: string;
+}

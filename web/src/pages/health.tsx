@@ -3,11 +3,17 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ErrorNote, Loading } from '../components/basics.tsx';
 import { call, messageOfError } from '../lib/api.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
+import { useMay } from '../lib/session.ts';
 import type { CheckDefinition, HealthReport } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { CheckRow } from './health/check-row.tsx';
+import { sectionsOf } from './health/check-state.ts';
+import { FilterBar } from './health/filter-bar.tsx';
 import { filterChecks, type Filters } from './health/filter-checks.ts';
 import { Glance } from './health/glance.tsx';
+import { History } from './health/history.tsx';
+import { Mutes, useMutes } from './health/mutes.tsx';
+import { NewMute, type MuteProposal } from './health/new-mute.tsx';
 import { RunPanel } from './health/run-panel.tsx';
 import { checksOfRun } from './health/run-progress.ts';
 
@@ -18,41 +24,8 @@ const POLL = '/clusterHealth?table=%2F';
 const IDLE_POLL_MS = 2000;
 const RUNNING_POLL_MS = 500;
 
-function FilterBar(props: { filters: Filters; counts: { all: number; fail: number; pass: number } }): JSX.Element {
-  const { filters, counts } = props;
-  const input = (key: keyof Filters, label: string): JSX.Element => (
-    <label class="inline">
-      <span>{label}</span>
-      <input
-        type="search"
-        value={filters[key]}
-        onInput={(event) => setQuery({ [key]: event.currentTarget.value }, true)}
-      />
-    </label>
-  );
-  const choice = (value: string, label: string, count: number): JSX.Element => (
-    <button
-      type="button"
-      class="chip"
-      aria-pressed={filters.status === value}
-      onClick={() => setQuery({ status: value })}
-    >
-      {label} {count}
-    </button>
-  );
-  return (
-    <div class="filters" role="search" aria-label="Filter the checks">
-      <div class="chips">
-        {choice('', 'All', counts.all)}
-        {choice('FAIL', 'Failing', counts.fail)}
-        {choice('PASS', 'Passing', counts.pass)}
-      </div>
-      {input('table', 'Table')}
-      {input('instance', 'Instance')}
-      {input('text', 'Text')}
-    </div>
-  );
-}
+/** A change of the mutes is in the report a moment later. Milliseconds after the change. */
+const MUTED_REPORT_MS = [300, 1500, 5000];
 
 export function HealthPage(): JSX.Element {
   const { query } = useLocation();
@@ -82,7 +55,17 @@ export function HealthPage(): JSX.Element {
     [checks, filters.status, filters.table, filters.instance, filters.text],
   );
   const open = query.get('open');
-  const families = [...new Set(shown.map((check) => check.category))];
+  const mutes = useMutes();
+  const mayMute = useMay('UpdateHealth');
+  const [proposal, setProposal] = useState<MuteProposal>();
+  const mutesChanged = (): void => {
+    for (const delay of [0, ...MUTED_REPORT_MS]) {
+      setTimeout(() => {
+        mutes.reload();
+        data.reload();
+      }, delay);
+    }
+  };
 
   const run = async (): Promise<void> => {
     setError(undefined);
@@ -108,35 +91,38 @@ export function HealthPage(): JSX.Element {
       <Glance report={data.value} running={running !== undefined} onRun={run} />
       <ErrorNote message={error ?? data.error ?? poll.error} retry={data.reload} />
       {running && <RunPanel running={running} checks={checksOfRun(running, checks, definitions.value ?? [])} />}
-      <FilterBar
-        filters={filters}
-        counts={{
-          all: checks.length,
-          fail: checks.filter((check) => check.status === 'FAIL').length,
-          pass: checks.filter((check) => check.status === 'PASS').length,
-        }}
-      />
+      <History checks={checks} run={data.value.runTimestamp} />
+      <Mutes mutes={mutes} onChanged={mutesChanged} />
+      <FilterBar filters={filters} checks={checks} />
       {shown.length === 0 && checks.length > 0 && <p class="muted">No checks match these filters.</p>}
-      {families.map((family) => (
-        <section key={family} aria-labelledby={`family-${family}`}>
-          <h2 class="family" id={`family-${family}`}>
-            {family}
+      {sectionsOf(shown).map((section) => (
+        <section key={section.id} aria-labelledby={`section-${section.id}`}>
+          <h2 class="family" id={`section-${section.id}`}>
+            {section.title}
           </h2>
           <ul class="checks">
-            {shown
-              .filter((check) => check.category === family)
-              .map((check) => (
-                <CheckRow
-                  key={check.name}
-                  check={check}
-                  definition={definitions.value?.find(({ name }) => name === check.name)}
-                  open={open === check.name}
-                  onToggle={() => setQuery({ open: open === check.name ? undefined : check.name })}
-                />
-              ))}
+            {section.checks.map((check) => (
+              <CheckRow
+                key={check.name}
+                check={check}
+                definition={definitions.value?.find(({ name }) => name === check.name)}
+                open={open === check.name}
+                onToggle={() => setQuery({ open: open === check.name ? undefined : check.name })}
+                onMute={mayMute ? setProposal : undefined}
+              />
+            ))}
           </ul>
         </section>
       ))}
+      {proposal && (
+        <NewMute
+          proposal={proposal}
+          onDone={(mute) => {
+            setProposal(undefined);
+            if (mute) mutesChanged();
+          }}
+        />
+      )}
     </>
   );
 }

@@ -2,18 +2,20 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { BusyButton, ErrorNote } from '../components/basics.tsx';
 import { CodeEditor } from '../components/code-editor.tsx';
-import { ResultGrid, Statistics } from '../components/result-grid.tsx';
+import { ResultGrid } from '../components/grid/result-grid.tsx';
+import { Statistics } from '../components/statistics.tsx';
 import { StoredResults } from '../components/stored-results.tsx';
 import { call } from '../lib/api.ts';
 import { whole } from '../lib/format.ts';
 import { useHistoryMoves, useLocation } from '../lib/router.ts';
 import { useMay } from '../lib/session.ts';
 import { useData } from '../lib/use-data.ts';
+import { Downloads } from './queries/downloads.tsx';
 import { EngineError } from './queries/engine-error.tsx';
 import { Pager } from './queries/pager.tsx';
 import { RunningBar } from './queries/running-bar.tsx';
 import { Tables } from './queries/tables.tsx';
-import { useResult } from './queries/use-result.ts';
+import { storedAt, useResult } from './queries/use-result.ts';
 import { useSchemas } from './queries/use-schemas.ts';
 
 const PAGE_SIZES = [100, 1000, 10_000];
@@ -100,6 +102,10 @@ export function QueriesPage(): JSX.Element {
         <section class="card" aria-label="Result" id="result">
           <Pager page={page} size={size} onGo={(offset) => result.go(offset, size)} />
           <ResultGrid page={page} />
+          <Downloads
+            key={page.requestId}
+            result={{ requestId: page.requestId, numRows: page.numRowsResultSet, headers: storedAt(page) }}
+          />
           <Statistics page={page} />
         </section>
       )}

@@ -1,8 +1,7 @@
-import type { Subject } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
-import { assignmentManifest, policyManifest, roleManifest } from '../../lib/copy.ts';
-import type { Assignment, NewServiceToken, Policy, PolicyDocument } from '../../lib/types.ts';
+import { assignmentManifest, policyManifest, roleManifest, yamlOf } from '../../lib/copy.ts';
+import type { Assignment, NewServiceToken, Policy, PolicyDocument, Subject } from '../../lib/types.ts';
 
 export type Level = 'read' | 'write' | 'manage';
 
@@ -35,15 +34,15 @@ export function documentOf({ tables, level }: Grant): PolicyDocument {
 }
 
 /** The policy, the role and the assignment as YAML for `kubectl apply`; without a service token, whose secret only a response has. */
-export function manifestOf(grant: Grant, name: string): string {
+export function manifestOf(grant: Grant, name: string): Promise<string> {
   const { subject, subjectType } = grant.subject;
   const assignment = { subject, subjectType: subjectType as Assignment['subjectType'], ...expiryOf(grant.until) };
   const described = { name, description: descriptionOf(grant) };
-  return [
+  return yamlOf([
     policyManifest({ ...described, policyDocument: documentOf(grant) }),
     roleManifest(described, [described]),
     assignmentManifest(name, [assignment]),
-  ].join('---\n');
+  ]);
 }
 
 const MAX_NAME = 60;
@@ -57,21 +56,6 @@ export function suggestedName({ subject, level, tables }: Grant): string {
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, MAX_NAME)
     .replace(/^-+|-+$/g, '');
-}
-
-/** The end of the next Friday (today on a Friday), or `days` from now, as the value of an UntilField. */
-export function untilPreset(preset: 'friday' | number, now = new Date()): string {
-  const end = new Date(now);
-  if (preset === 'friday') {
-    end.setDate(end.getDate() + ((5 - end.getDay() + 7) % 7));
-    end.setHours(23, 59, 0, 0);
-    if (end <= now) end.setDate(end.getDate() + 7);
-  } else {
-    end.setDate(end.getDate() + preset);
-  }
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${end.getFullYear()}-${two(end.getMonth() + 1)}-${two(end.getDate())}`;
-  return `${day}T${two(end.getHours())}:${two(end.getMinutes())}`;
 }
 
 /** What has been created so far. A repeated attempt continues after it. */

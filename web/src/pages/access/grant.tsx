@@ -2,21 +2,13 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { BusyButton, CopyButton, ErrorNote, Form, Link, Prose, Until } from '../../components/basics.tsx';
 import { NO_SUBJECT, SubjectFields, TextField, UntilField } from '../../components/fields.tsx';
+import { UntilPresets } from '../../components/until-presets.tsx';
 import { TablePicker } from '../../components/table-picker.tsx';
 import { call } from '../../lib/api.ts';
 import { expiryOf, prettyJson } from '../../lib/format.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
-import {
-  carryOut,
-  documentOf,
-  manifestOf,
-  suggestedName,
-  untilPreset,
-  type Created,
-  type Grant,
-  type Level,
-} from './grant-plan.ts';
+import { carryOut, documentOf, manifestOf, suggestedName, type Created, type Grant, type Level } from './grant-plan.ts';
 import { CreatedToken } from './tokens.tsx';
 
 const EMPTY: Grant = { subject: NO_SUBJECT, tables: [], level: 'read', until: '', withToken: false };
@@ -25,11 +17,6 @@ const LEVELS: readonly { level: Level; label: string }[] = [
   { level: 'write', label: 'write: also add, replace and delete segments' },
   { level: 'manage', label: 'manage: everything on these tables, also delete them' },
 ];
-const PRESETS = [
-  { label: 'Friday', preset: 'friday' },
-  { label: '1 week', preset: 7 },
-  { label: '30 days', preset: 30 },
-] as const;
 
 function Levels(props: { value: Level; onChange: (level: Level) => void }): JSX.Element {
   return (
@@ -62,18 +49,7 @@ function Fields(props: { grant: Grant; onChange: (grant: Grant) => void }): JSX.
       <Levels value={grant.level} onChange={(level) => onChange({ ...grant, level })} />
       <div class="until">
         <UntilField value={grant.until} onChange={(until) => onChange({ ...grant, until })} />
-        <div class="row">
-          {PRESETS.map(({ label, preset }) => (
-            <button
-              type="button"
-              class="chip small"
-              key={label}
-              onClick={() => onChange({ ...grant, until: untilPreset(preset) })}
-            >
-              {label}
-            </button>
-          ))}
-        </div>
+        <UntilPresets onPick={(until) => onChange({ ...grant, until })} />
       </div>
       <label class="choice">
         <input

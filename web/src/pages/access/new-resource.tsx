@@ -1,55 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Form } from '../../components/basics.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { NewDialog } from '../../components/new-dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { rbac } from '../../lib/api.ts';
 import { useChange } from '../../lib/use-change.ts';
-
-/** A dialog with a form that creates a resource. Closing it with input requires a confirmation. */
-export function NewDialog(props: {
-  title: string;
-  wide?: boolean;
-  onClose: () => void;
-  complete: boolean;
-  onCreate: () => Promise<unknown>;
-  error: string | undefined;
-  children: ComponentChildren;
-}): JSX.Element {
-  const [hasInput, setHasInput] = useState(false);
-  const [confirming, setConfirming] = useState(false);
-  const create = async (): Promise<void> => {
-    await props.onCreate();
-  };
-  return (
-    <Dialog
-      title={props.title}
-      onClose={() => {
-        if (hasInput && !confirming) setConfirming(true);
-        else props.onClose();
-      }}
-      wide={props.wide === true}
-    >
-      <Form
-        onInput={() => {
-          setHasInput(true);
-          setConfirming(false);
-        }}
-      >
-        {props.children}
-        {confirming && (
-          <p class="note note-warn" role="alert">
-            Close again to discard your input.
-          </p>
-        )}
-        <ErrorNote message={props.error} />
-        <BusyButton class="primary" type="submit" onPress={create} disabled={!props.complete}>
-          Create
-        </BusyButton>
-      </Form>
-    </Dialog>
-  );
-}
 
 /** The dialog to create a role or a policy. */
 export function NewNamed(props: {

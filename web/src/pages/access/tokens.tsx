@@ -12,6 +12,7 @@ import {
   When,
 } from '../../components/basics.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
+import { NewDialog } from '../../components/new-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Picker, TextField, UntilField } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
@@ -22,7 +23,6 @@ import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
 import { ManagedNote, MasterDetail } from './master-detail.tsx';
-import { NewDialog } from './new-resource.tsx';
 
 /** Shows the new token, which is not shown again. Escape does not close the dialog. */
 export function CreatedToken(props: {

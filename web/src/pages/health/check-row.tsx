@@ -1,54 +1,42 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Badge, Moment, Prose } from '../../components/basics.tsx';
-import { VirtualList } from '../../components/virtual-list.tsx';
 import { elapsed, fromUpper, whole } from '../../lib/format.ts';
-import { useNarrow } from '../../lib/use-narrow.ts';
 import type { CheckDefinition, CheckEntry } from '../../lib/types.ts';
+import { STATE_LABELS, stateOfCheck, type CheckState } from './check-state.ts';
+import { Findings } from './findings.tsx';
+import type { MuteProposal } from './new-mute.tsx';
 
-/** Height of a finding in pixels: columns side by side, or below each other on a narrow page. */
-const ROW_HEIGHT = 64;
-const NARROW_ROW_HEIGHT = 132;
-const MAX_HEIGHT = 6 * ROW_HEIGHT;
+const TONES: Readonly<Record<CheckState, 'good' | 'bad' | 'warn' | 'plain'>> = {
+  FAIL: 'bad',
+  UNREAD: 'warn',
+  MUTED: 'plain',
+  PASS: 'good',
+};
 
-function Findings(props: { check: CheckEntry }): JSX.Element | null {
-  const { findings, findingCount } = props.check;
-  const rowHeight = useNarrow() ? NARROW_ROW_HEIGHT : ROW_HEIGHT;
-  if (findings.length === 0) return null;
+const SINCE: Readonly<Record<CheckState, string>> = {
+  FAIL: 'failing',
+  UNREAD: 'not read',
+  MUTED: 'failing',
+  PASS: 'passing',
+};
+
+/** The result of the last run that could read the data. */
+function LastEvaluated(props: { check: CheckEntry }): JSX.Element | null {
+  const { lastEvaluated } = props.check;
+  if (!lastEvaluated) return null;
+  const { status, time, findingCount } = lastEvaluated;
   return (
-    <>
-      <VirtualList
-        count={findings.length}
-        rowHeight={rowHeight}
-        maxHeight={MAX_HEIGHT}
-        label={`Findings of ${props.check.title}`}
-        render={(index) => {
-          const finding = findings[index];
-          if (!finding) return null;
-          return (
-            <div class="finding" role="listitem" key={index} style={{ height: `${rowHeight}px` }}>
-              <span class="entity" title={finding.entity}>
-                <span class="muted">{finding.entityType}</span> <code>{finding.entity}</code>
-              </span>
-              <span class="what" title={finding.message}>
-                <Prose text={finding.message} />
-              </span>
-              {finding.observed !== undefined && (
-                <span class="measure" title={`${finding.observed} / ${finding.threshold ?? ''}`}>
-                  <span>{finding.observed}</span>
-                  {finding.threshold !== undefined && <span class="muted">allowed: {finding.threshold}</span>}
-                </span>
-              )}
-            </div>
-          );
-        }}
-      />
-      {findingCount > findings.length && (
-        <p class="muted">
-          Showing {whole(findings.length)} of {whole(findingCount)} findings.
-        </p>
+    <p class="muted">
+      Last evaluated: {status}
+      {findingCount > 0 && ` with ${whole(findingCount)} findings`}
+      {time !== undefined && (
+        <>
+          {', '}
+          <Moment time={time} />
+        </>
       )}
-    </>
+    </p>
   );
 }
 
@@ -88,9 +76,11 @@ export function CheckRow(props: {
   definition: CheckDefinition | undefined;
   open: boolean;
   onToggle: () => void;
+  /** Absent for users who may not mute findings. */
+  onMute: ((proposal: MuteProposal) => void) | undefined;
 }): JSX.Element {
-  const { check } = props;
-  const failing = check.status === 'FAIL';
+  const { check, onMute } = props;
+  const state = stateOfCheck(check);
   const id = `check-${check.name}`;
   const row = useRef<HTMLLIElement>(null);
   // Scroll to the check that the URL names.
@@ -98,14 +88,12 @@ export function CheckRow(props: {
     if (props.open) row.current?.scrollIntoView({ block: 'nearest' });
   }, [props.open]);
   return (
-    <li ref={row} class={`check ${failing ? 'check-fail' : 'check-pass'}`}>
+    <li ref={row} class={`check check-${state.toLowerCase()}`}>
       <button type="button" class="check-head" aria-expanded={props.open} aria-controls={id} onClick={props.onToggle}>
-        <Badge tone={failing ? (check.couldNotEvaluate ? 'warn' : 'bad') : 'good'}>
-          {check.couldNotEvaluate ? 'NOT READ' : check.status}
-        </Badge>
+        <Badge tone={TONES[state]}>{STATE_LABELS[state]}</Badge>
         <span>
           <span class="check-title">{check.title || fromUpper(check.name)}</span>
-          {failing && <span class="muted"> · {check.severity}</span>}
+          {state !== 'PASS' && <span class="muted"> · {check.severity}</span>}
         </span>
         <span class="check-message">{check.message}</span>
         {check.findingCount > 0 && <span class="count">{whole(check.findingCount)}</span>}
@@ -117,14 +105,15 @@ export function CheckRow(props: {
             {check.since !== undefined && (
               <>
                 {' · '}
-                {failing ? 'failing' : 'passing'} for {elapsed(check.since)}, since <Moment time={check.since} />
+                {SINCE[state]} for {elapsed(check.since)}, since <Moment time={check.since} />
               </>
             )}
           </p>
           <p>
             <Prose text={check.message} />
           </p>
-          <Findings check={check} />
+          {state === 'UNREAD' && <LastEvaluated check={check} />}
+          <Findings check={check} onMute={onMute && ((entity) => onMute({ check: check.name, entity }))} />
           <Runbook check={check} definition={props.definition} />
         </div>
       )}

@@ -1,7 +1,9 @@
 import type { CheckEntry, Finding } from '../../lib/types.ts';
+import { stateOfCheck } from './check-state.ts';
 
 /** Filters of the report; an empty text matches everything. */
 export interface Filters {
+  /** A CheckState. */
   readonly status: string;
   readonly table: string;
   readonly instance: string;
@@ -15,12 +17,39 @@ function concerns(finding: Finding, kinds: ReadonlySet<string>, wanted: string):
   return kinds.has(finding.entityType.toLowerCase()) && finding.entity.toLowerCase().includes(wanted.toLowerCase());
 }
 
-/** The matching checks with their matching findings; failed checks first. */
+/** The filters that show all findings of the same table or instance; undefined for other entities. */
+export function filterFor({ entityType, entity }: Finding): Partial<Filters> | undefined {
+  const kind = entityType.toLowerCase();
+  if (kind === 'table') return { table: tableOf(entity), instance: '', status: '', text: '' };
+  if (INSTANCE_KINDS.has(kind)) return { instance: entity, table: '', status: '', text: '' };
+  return undefined;
+}
+
+/** The name without the type, so that both tables of a hybrid table match. */
+const tableOf = (entity: string): string => entity.replace(/_(?:OFFLINE|REALTIME)$/, '');
+
+/** The tables and instances that findings name, by name. */
+export function entitiesOf(checks: readonly CheckEntry[]): {
+  readonly tables: readonly string[];
+  readonly instances: readonly string[];
+} {
+  const [tables, instances] = [new Set<string>(), new Set<string>()];
+  for (const { findings } of checks) {
+    for (const { entityType, entity } of findings) {
+      const kind = entityType.toLowerCase();
+      if (kind === 'table') tables.add(tableOf(entity));
+      else if (INSTANCE_KINDS.has(kind)) instances.add(entity);
+    }
+  }
+  return { tables: [...tables].toSorted(), instances: [...instances].toSorted() };
+}
+
+/** The matching checks with their matching findings; muted findings last. */
 export function filterChecks(checks: readonly CheckEntry[], filters: Filters): CheckEntry[] {
   const text = filters.text.toLowerCase();
   const shown: CheckEntry[] = [];
   for (const check of checks) {
-    if (filters.status !== '' && check.status !== filters.status) continue;
+    if (filters.status !== '' && stateOfCheck(check) !== filters.status) continue;
     let findings = check.findings;
     if (filters.table !== '') findings = findings.filter((finding) => concerns(finding, TABLE_KINDS, filters.table));
     if (filters.instance !== '')
@@ -33,7 +62,8 @@ export function filterChecks(checks: readonly CheckEntry[], filters: Filters): C
       !findings.some((finding) => `${finding.entity} ${finding.message}`.toLowerCase().includes(text))
     )
       continue;
-    shown.push({ ...check, findings });
+    const isMuted = ({ mutedBy }: Finding): number => Number(mutedBy !== undefined);
+    shown.push({ ...check, findings: findings.toSorted((a, b) => isMuted(a) - isMuted(b)) });
   }
-  return shown.toSorted((a, b) => Number(a.status === 'PASS') - Number(b.status === 'PASS'));
+  return shown;
 }

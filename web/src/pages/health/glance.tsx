@@ -1,54 +1,66 @@
 import type { JSX } from 'preact';
 import { Badge, BusyButton, Moment, When } from '../../components/basics.tsx';
-import { duration, elapsed } from '../../lib/format.ts';
+import { duration, elapsed, whole } from '../../lib/format.ts';
 import { href, navigate } from '../../lib/router.ts';
 import { useMay } from '../../lib/session.ts';
 import type { CheckEntry, HealthReport } from '../../lib/types.ts';
+import { countStates, headlineOf, STATE_LABELS, stateOfCheck } from './check-state.ts';
 
 /** An older report is marked as outdated. */
 const OLD_MS = 86_400_000;
 
-type State = 'unknown' | 'good' | 'bad';
+type State = 'unknown' | 'good' | 'unread' | 'bad';
 
-const MARKS: Readonly<Record<State, string>> = { unknown: '?', good: '✓', bad: '!' };
+const MARKS: Readonly<Record<State, string>> = { unknown: '?', good: '✓', unread: '?', bad: '!' };
 
 function stateOf(report: HealthReport): State {
   if (report.runTimestamp === null) return 'unknown';
-  return report.checks.some(({ status }) => status === 'FAIL') ? 'bad' : 'good';
+  const { FAIL, UNREAD } = countStates(report.checks);
+  if (FAIL > 0) return 'bad';
+  return UNREAD > 0 ? 'unread' : 'good';
 }
 
-/** Time of the state: since the first of the failing checks has failed, or since the last failure has ended. */
+const SINCE: Readonly<Record<State, string>> = { unknown: '', good: 'passing', unread: 'not read', bad: 'failing' };
+
+/** Time of the state: since the first of the failing (or unread) checks has that state, or since the last failure has ended. */
 function sinceOf(report: HealthReport, state: State): string | undefined {
-  const checks = state === 'good' ? report.checks : report.checks.filter(({ status }) => status === 'FAIL');
+  const wanted = { bad: 'FAIL', unread: 'UNREAD' }[state as string];
+  const checks = wanted === undefined ? report.checks : report.checks.filter((check) => stateOfCheck(check) === wanted);
   const times = checks.map((check) => check.since).filter((time) => time !== undefined);
   return times.toSorted().at(state === 'good' ? -1 : 0);
-}
-
-function headline(report: HealthReport, state: State): string {
-  if (state === 'unknown') return 'No health report yet';
-  if (state === 'good') return 'All checks pass';
-  const failing = report.checks.filter(({ status }) => status === 'FAIL').length;
-  return `${failing} of ${report.checks.length} checks ${failing === 1 ? 'fails' : 'fail'}`;
 }
 
 /** A coloured cell for each check. Hidden from screen readers, because the list below has the same content. */
 function Strip(props: { checks: readonly CheckEntry[] }): JSX.Element {
   return (
     <div class="strip" aria-hidden="true">
-      {props.checks.map(({ name, title, status, couldNotEvaluate }) => (
+      {props.checks.map((check) => (
         <a
-          key={name}
+          key={check.name}
           tabIndex={-1}
-          href={href(`/health?open=${name}`)}
+          href={href(`/health?open=${check.name}`)}
           onClick={(event) => {
             event.preventDefault();
-            navigate(`/health?open=${name}`);
+            navigate(`/health?open=${check.name}`);
           }}
-          title={`${title}: ${couldNotEvaluate ? 'NOT READ' : status}`}
-          class={status === 'PASS' ? 'cell-pass' : couldNotEvaluate ? 'cell-unread' : 'cell-fail'}
+          title={`${check.title}: ${STATE_LABELS[stateOfCheck(check)]}`}
+          class={`cell-${stateOfCheck(check).toLowerCase()}`}
         />
       ))}
     </div>
+  );
+}
+
+/** The last result that could read everything, while the latest one could not. */
+function LastComplete(props: { report: HealthReport }): JSX.Element | null {
+  const { lastComplete } = props.report;
+  if (!lastComplete) return null;
+  const { pass, fail, runTimestamp } = lastComplete;
+  return (
+    <p>
+      last complete result <When time={runTimestamp} />: {fail === 0 ? 'all' : `${whole(fail)} of`} {whole(pass + fail)}{' '}
+      checks {fail === 0 ? 'passed' : 'failed'}
+    </p>
   );
 }
 
@@ -65,10 +77,10 @@ export function Glance(props: { report: HealthReport; running: boolean; onRun: (
         {MARKS[state]}
       </span>
       <div class="glance-said">
-        <h1 aria-live="polite">{headline(report, state)}</h1>
+        <h1 aria-live="polite">{state === 'unknown' ? 'No health report yet' : headlineOf(report.checks)}</h1>
         {since !== undefined && (
           <p>
-            {state === 'good' ? 'passing' : 'failing'} for {elapsed(since)}, since <Moment time={since} />
+            {SINCE[state]} for {elapsed(since)}, since <Moment time={since} />
           </p>
         )}
         <p>
@@ -81,6 +93,7 @@ export function Glance(props: { report: HealthReport; running: boolean; onRun: (
             </>
           )}
         </p>
+        <LastComplete report={report} />
       </div>
       {mayRun && (
         <BusyButton class="primary" onPress={props.onRun} disabled={props.running}>

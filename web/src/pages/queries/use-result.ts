@@ -26,6 +26,11 @@ export interface Result {
   readonly open: (requestId: string, numRows: number) => Promise<void>;
 }
 
+/** Headers that name the gateway that stores the result: another one may receive the request. */
+export function storedAt({ brokerHost, brokerPort }: CursorResponse): Record<string, string> {
+  return brokerHost === undefined ? {} : { FORWARD_HOST: brokerHost, FORWARD_PORT: String(brokerPort) };
+}
+
 interface Rows {
   readonly requestId: string;
   readonly offset: number;
@@ -120,10 +125,7 @@ export function useResult(numRows: number): Result {
     },
     go: async (first, rows) => {
       if (!page) return;
-      // The gateway that stores the result: another one may receive the request.
-      const { brokerHost: FORWARD_HOST, brokerPort } = page;
-      const headers = FORWARD_HOST === undefined ? undefined : { FORWARD_HOST, FORWARD_PORT: String(brokerPort) };
-      await read({ requestId: page.requestId, offset: first, numRows: rows, headers }, false);
+      await read({ requestId: page.requestId, offset: first, numRows: rows, headers: storedAt(page) }, false);
     },
     open: (requestId, rows) => {
       setPage(undefined);

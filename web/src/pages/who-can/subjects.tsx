@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Subject } from '../../components/fields.tsx';
+import type { Subject } from '../../lib/types.ts';
 
 /** The further subjects of the question in the address, such as `group:analysts`, one in a line. */
 export const textOf = (subjects: readonly Subject[]): string =>

@@ -1,0 +1,47 @@
+import type { JSX } from 'preact';
+import { cellOf } from '../../lib/exact-json.ts';
+import { whole } from '../../lib/format.ts';
+import { indentJson } from '../../lib/indent-json.ts';
+import { CopyButton } from '../basics.tsx';
+import { Dialog } from '../dialog.tsx';
+
+/** Maximum items of an array that are listed. */
+const MAX_ITEMS = 5000;
+
+/** A value in full: JSON is indented, and an array has a line for each item. */
+export function CellDialog(props: {
+  column: string;
+  type: string;
+  /** Number of the row, from 1. */
+  row: number;
+  value: unknown;
+  onClose: () => void;
+}): JSX.Element {
+  const { column, type, row, value } = props;
+  const items = Array.isArray(value) ? (value as unknown[]) : undefined;
+  const { text } = cellOf(value);
+  return (
+    <Dialog wide title={`${column} of row ${whole(row)}`} onClose={props.onClose}>
+      <p class="muted">
+        {type}
+        {items && ` · ${whole(items.length)} items`}
+        {typeof value === 'string' && ` · ${whole(value.length)} characters`}
+      </p>
+      {items ? (
+        <ol class="cell-items" start={0}>
+          {items.slice(0, MAX_ITEMS).map((item, index) => (
+            <li key={index}>
+              <code>{cellOf(item).text}</code>
+            </li>
+          ))}
+        </ol>
+      ) : (
+        <pre class="secret cell-full" tabIndex={0}>
+          {indentJson(text) ?? text}
+        </pre>
+      )}
+      {items && items.length > MAX_ITEMS && <p class="muted">and {whole(items.length - MAX_ITEMS)} more items</p>}
+      <CopyButton label="Copy value" text={() => (items ? items.map((item) => cellOf(item).text).join('\n') : text)} />
+    </Dialog>
+  );
+}
