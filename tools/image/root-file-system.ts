@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../..');
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const DOWNLOAD_LIMIT_MS = 300_000;
+
+export const NODE_IN_IMAGE = '/nodejs/bin/node';
+export const USER = '65532';
+
+/** A processor architecture by its names: of Node, of container images and Debian, and its loader. */
+export interface Architecture {
+  readonly node: 'x64' | 'arm64';
+  readonly oci: 'amd64' | 'arm64';
+  /** The file that the kernel starts for a program with shared libraries. */
+  readonly loader: string;
+  /** The folder of shared libraries in Debian packages. */
+  readonly triplet: string;
+}
+
+export const ARCHITECTURES: readonly Architecture[] = [
+  { node: 'x64', oci: 'amd64', loader: '/lib64/ld-linux-x86-64.so.2', triplet: 'x86_64-linux-gnu' },
+  { node: 'arm64', oci: 'arm64', loader: '/lib/ld-linux-aarch64.so.1', triplet: 'aarch64-linux-gnu' },
+];
+
+async function put(source: string, destination: string): Promise<void> {
+  await mkdir(dirname(destination), { recursive: true });
+  await cp(source, destination, { recursive: true, dereference: true });
+}
+
+/** Installs the production packages of the lock file. They have no native code, so they are the same for each architecture. */
+async function installPackages(folder: string): Promise<void> {
+  for (const name of ['package.json', 'package-lock.json']) await cp(join(root, name), join(folder, name));
+  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], {
+    cwd: folder,
+    maxBuffer: MAX_OUTPUT_BYTES,
+  });
+  await rm(join(folder, 'package-lock.json'));
+  await rm(join(folder, 'node_modules/.package-lock.json'), { force: true });
+}
+
+/** Shared libraries of an ELF binary, as `ldd` resolves them on this machine, with the loader. */
+async function librariesOf(binary: string): Promise<string[]> {
+  const { stdout } = await run('ldd', [binary]);
+  return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
+}
+
+/** This machine's Node with its shared libraries. */
+async function putOwnNode(folder: string): Promise<void> {
+  await put(await realpath(process.execPath), join(folder, NODE_IN_IMAGE));
+  for (const library of await librariesOf(process.execPath)) await put(await realpath(library), join(folder, library));
+}
+
+/** The packages of Debian with the libraries that Node's binaries need. */
+const LIBRARY_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6'];
+const LIBRARIES = ['libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'libgcc_s.so.1', 'libstdc++.so.6'];
+
+/**
+ * Node of the same version for another architecture, from npm, with its libraries from Debian: their lists and packages are in a folder of
+ * their own, so that this machine's packages do not change.
+ */
+async function putForeignNode(folder: string, { node, oci, loader, triplet }: Architecture): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), 'olap-warden-node-'));
+  try {
+    const name = `node-linux-${node}`;
+    const options = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force'];
+    await run('npm', ['install', '--prefix', work, ...options, `${name}@${process.versions.node}`], {
+      timeout: DOWNLOAD_LIMIT_MS,
+    });
+    await put(join(work, 'node_modules', name, 'bin/node'), join(folder, NODE_IN_IMAGE));
+    const state = join(work, 'apt');
+    for (const part of ['lists/partial', 'cache/archives/partial']) await mkdir(join(state, part), { recursive: true });
+    await writeFile(join(state, 'status'), '');
+    const apt = [
+      ...['-o', `APT::Architecture=${oci}`, '-o', `APT::Architectures::=${oci}`],
+      ...['-o', `Dir::State=${state}`, '-o', `Dir::State::status=${join(state, 'status')}`],
+      ...['-o', `Dir::State::lists=${join(state, 'lists')}`, '-o', `Dir::Cache=${join(state, 'cache')}`],
+      ...['-o', 'APT::Sandbox::User=root'],
+    ];
+    const limits = { cwd: work, timeout: DOWNLOAD_LIMIT_MS, maxBuffer: MAX_OUTPUT_BYTES };
+    await run('apt-get', [...apt, 'update', '-q'], limits);
+    await run('apt-get', [...apt, 'download', '-q', ...LIBRARY_PACKAGES], limits);
+    const unpacked = join(work, 'unpacked');
+    for (const file of await readdir(work)) {
+      if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(work, file), unpacked]);
+    }
+    const folders = [`lib/${triplet}`, `usr/lib/${triplet}`].map((path) => join(unpacked, path));
+    for (const library of LIBRARIES)
+      await put(await firstOf(folders, library), join(folder, `lib/${triplet}`, library));
+    await put(await firstOf(folders, basename(loader)), join(folder, loader));
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function firstOf(folders: readonly string[], name: string): Promise<string> {
+  for (const folder of folders) {
+    const path = join(folder, name);
+    if ((await stat(path).catch(() => undefined)) !== undefined) return realpath(path);
+  }
+  throw new Error(`the Debian packages ${LIBRARY_PACKAGES.join(', ')} have no \`${name}\``);
+}
+
+/**
+ * Writes the root file system of the Containerfile: Node with its shared libraries, the program, its production packages and the built dashboard.
+ * @throws {Error} if the dashboard is not built, or a download failed
+ */
+export async function makeRootFileSystem(folder: string, architecture: Architecture): Promise<void> {
+  const app = join(folder, 'app');
+  for (const name of ['app', 'tmp', 'etc', 'proc', 'sys', 'dev']) await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, 'etc/passwd'), `root:x:0:0::/:\nnonroot:x:${USER}:${USER}::/:\n`);
+  await writeFile(join(folder, 'etc/group'), `root:x:0:\nnonroot:x:${USER}:\n`);
+  await (architecture.node === process.arch ? putOwnNode(folder) : putForeignNode(folder, architecture));
+  await installPackages(app);
+  await put(join(root, 'src'), join(app, 'src'));
+  if ((await stat(join(root, 'web/dist/index.html')).catch(() => undefined)) === undefined) {
+    throw new Error('web/dist is not built: run `make web` first');
+  }
+  await put(join(root, 'web/dist'), join(app, 'web/dist'));
+  await put(join(root, 'docs/checks'), join(app, 'docs/checks'));
+  await run('chmod', ['1777', join(folder, 'tmp')]);
+}
