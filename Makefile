@@ -72,7 +72,7 @@ parts-pinot:
 	@tools/install.sh sample >/dev/null
 
 ##@ Change
-.PHONY: lint format generate verify web screenshots lint-chart bench image
+.PHONY: lint format generate verify web screenshots lint-chart bench image release
 lint: deps ## rules, types and format
 	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/tsc --noEmit -p web && $(BIN)/oxfmt --check
 
@@ -104,6 +104,9 @@ image: deps ## build the container image (IMAGE=name:tag) with docker, podman or
 	  if $$tool info >/dev/null 2>&1; then exec $$tool build -f Containerfile -t $(IMAGE) .; fi; \
 	done; \
 	mkdir -p build && $(NODE) && node web/build.ts && exec node tools/image/oci-archive.ts build/image.tar $(IMAGE)
+
+release: deps web ## set VERSION=, commit and tag it, and write its files to build/release (SIGNING_KEY=file, ARCHITECTURES=amd64,arm64)
+	@$(NODE) && exec node tools/release/release.ts $(VERSION)
 
 ##@ Kubernetes (cluster of the current kubectl context, namespace olap)
 .PHONY: manifests install deploy undeploy

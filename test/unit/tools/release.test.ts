@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { releasedChangelog, unreleasedNotes, versionProblem } from '../../../tools/release/changelog.ts';
+
+const CHANGELOG = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n- This.\n\n## [0.1.0]\n\n- That.\n';
+
+describe('a release', () => {
+  it('has the unreleased changes as its notes', () => {
+    expect(unreleasedNotes(CHANGELOG)).toBe('### Added\n\n- This.');
+  });
+
+  it('is rejected without changes', () => {
+    const empty = '# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n\n- That.\n';
+    expect(() => unreleasedNotes(empty)).toThrow('CHANGELOG.md has no changes below `## [Unreleased]`');
+    expect(() => releasedChangelog(empty, '0.2.0', '2026-01-31')).toThrow('no changes');
+  });
+
+  it('moves the changes below its own heading', () => {
+    expect(releasedChangelog(CHANGELOG, '0.2.0', '2026-01-31')).toBe(
+      '# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-01-31\n\n### Added\n\n- This.\n\n## [0.1.0]\n\n- That.\n',
+    );
+  });
+
+  it.each([
+    ['0.2.0', '0.2.0', undefined],
+    ['0.10.0', '0.9.9', undefined],
+    ['1.0.0-rc.1', '0.9.9', undefined],
+    ['0.1.9', '0.2.0', 'VERSION 0.1.9 is older than 0.2.0, the version in package.json'],
+    ['v0.3.0', '0.2.0', 'invalid VERSION `v0.3.0`: it must be a semantic version such as 1.2.3 or 1.2.3-rc.1'],
+    ['', '0.2.0', 'invalid VERSION ``: it must be a semantic version such as 1.2.3 or 1.2.3-rc.1'],
+  ])('VERSION=%s after %s', (version, current, problem) => {
+    expect(versionProblem(version, current)).toBe(problem);
+  });
+});
