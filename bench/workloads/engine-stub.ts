@@ -173,6 +173,31 @@ function fixed(): Map<string, object> {
   ]);
 }
 
+/** Every consuming segment is consumed up to the end of its stream partition. */
+function consumingInfo(table: number): string {
+  const segments = Array.from({ length: PARTITIONS }, (_, i) => {
+    const segment = SEGMENTS - PARTITIONS + i;
+    const partition = String(segment % PARTITIONS);
+    const offset = { [partition]: String(segment * 6_666) };
+    const partitionOffsetInfo = {
+      currentOffsetsMap: offset,
+      latestUpstreamOffsetMap: offset,
+      recordsLagMap: { [partition]: '0' },
+      availabilityLagMsMap: { [partition]: '15' },
+    };
+    const replicas = [0, 1].map((replica) => ({
+      serverName: serverName(home(table, segment) + replica),
+      consumerState: 'CONSUMING',
+      lastConsumedTimestamp: 1_760_000_000_000,
+      partitionToOffsetMap: offset,
+      partitionOffsetInfo,
+    }));
+    return [segmentName(table, segment), replicas];
+  });
+  const map = Object.fromEntries(segments) as object;
+  return JSON.stringify({ serversFailingToRespond: 0, _segmentToConsumingInfoMap: map });
+}
+
 function ofTable(path: string, table: number): string | undefined {
   if (path.endsWith('/idealstate') || path.endsWith('/externalview')) return states(table);
   if (path.endsWith('/zkmetadata')) return metadata(table);
@@ -198,7 +223,8 @@ function ofTable(path: string, table: number): string | undefined {
       rebalanceSummaryResult: { serverInfo: { serverSegmentChangeInfo: unchanged } },
     });
   }
-  if (path.includes('/consumingSegmentsInfo')) return '{"_segmentToConsumingInfoMap":{}}';
+  if (path.includes('/consumingSegmentsInfo')) return consumingInfo(table);
+  if (path.endsWith('/pauseStatus')) return '{"pauseFlag":false,"consumingSegments":[]}';
   if (path.endsWith('/metadata')) {
     const keys = Array.from({ length: PARTITIONS }, (_, p) => [
       p,
