@@ -56,6 +56,21 @@ function metadata(table: number): string {
   return `{${segments.join(',')}}`;
 }
 
+function consumingInfo(table: number): object {
+  const segments = Array.from({ length: PARTITIONS }, (_, p) => SEGMENTS - PARTITIONS + p);
+  const replicas = (segment: number) =>
+    [0, 1].map((replica) => ({
+      serverName: serverName(home(table, segment) + replica),
+      consumerState: 'CONSUMING',
+      partitionToOffsetMap: { 0: '6666' },
+    }));
+  return {
+    _segmentToConsumingInfoMap: Object.fromEntries(
+      segments.map((segment) => [segmentName(table, segment), replicas(segment)]),
+    ),
+  };
+}
+
 function tableConfigs(): object[] {
   return Array.from({ length: TABLES }, (_, table) => ({
     id: fullName(table),
@@ -198,7 +213,7 @@ function ofTable(path: string, table: number): string | undefined {
       rebalanceSummaryResult: { serverInfo: { serverSegmentChangeInfo: unchanged } },
     });
   }
-  if (path.includes('/consumingSegmentsInfo')) return '{"_segmentToConsumingInfoMap":{}}';
+  if (path.includes('/consumingSegmentsInfo')) return JSON.stringify(consumingInfo(table));
   if (path.endsWith('/metadata')) {
     const keys = Array.from({ length: PARTITIONS }, (_, p) => [
       p,

@@ -7,6 +7,7 @@ import { consumingPartitionSkewHealth } from './checks/consuming-partition-skew-
 import { consumerLag } from './checks/consumer-lag.ts';
 import { controllerTablesSkew } from './checks/controller-tables-skew.ts';
 import { coordinatorHostNameInstanceNameMismatch } from './checks/coordinator-host-name-instance-name-mismatch.ts';
+import { dataFreshness } from './checks/data-freshness.ts';
 import { dataSizeSkew } from './checks/data-size-skew.ts';
 import { highNumberOfConsumingPartitions } from './checks/high-number-of-consuming-partitions.ts';
 import { highNumberOfDocuments } from './checks/high-number-of-documents.ts';
@@ -23,6 +24,7 @@ import { prebuiltSnapshot } from './checks/prebuilt-snapshot.ts';
 import { queryHealth } from './checks/query-health.ts';
 import { replication } from './checks/replication.ts';
 import { segmentCount } from './checks/segment-count.ts';
+import { segmentMetadataMismatch } from './checks/segment-metadata-mismatch.ts';
 import { segmentRetention } from './checks/segment-retention.ts';
 import { segmentSize } from './checks/segment-size.ts';
 import { segmentSkewHealth } from './checks/segment-skew-health.ts';
@@ -75,6 +77,8 @@ export const CATALOGUE: readonly CheckDefinition[] = [
   segmentsWithoutOnlineReplica,
   ingestionStopped,
   consumerLag,
+  segmentMetadataMismatch,
+  dataFreshness,
 ];
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));

@@ -198,6 +198,25 @@ export interface SegmentSummary {
   /** Segments, sorted by start and end time, that end before the previous one. */
   readonly outOfOrder: Sample;
   readonly withoutTime: number;
+  /** When completed segments arrived; undefined if none has a time of creation. */
+  readonly arrivals: Arrivals | undefined;
+  /** Differences between the metadata and the ideal state that two reads have. */
+  readonly orphans: Read<SegmentOrphans>;
+}
+
+/** Creation times of completed segments in the 30 days before the last one, milliseconds since the epoch. */
+export interface Arrivals {
+  readonly last: number;
+  readonly first: number;
+  /** The longest time between two of them, one after the other. */
+  readonly longestGapMs: number;
+}
+
+export interface SegmentOrphans {
+  /** In the metadata and not in the ideal state: no server has them. */
+  readonly unassigned: Sample;
+  /** In the ideal state and not in the metadata. */
+  readonly withoutMetadata: Sample;
 }
 
 export interface SizeSummary {

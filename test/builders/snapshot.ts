@@ -95,6 +95,8 @@ export function segmentSummary(more: Partial<SegmentSummary> = {}): SegmentSumma
     packedUnknown: 0,
     outOfOrder: { count: 0, names: [] },
     withoutTime: 0,
+    arrivals: undefined,
+    orphans: readOk({ unassigned: { count: 0, names: [] }, withoutMetadata: { count: 0, names: [] } }),
     ...more,
   };
 }

@@ -212,7 +212,9 @@ export class ChangingCluster implements Engine {
       const consuming = [...table.segments].filter(([, segment]) => segment.consuming);
       const infos = consuming.map(([segment, { docs, servers }]) => [
         segment,
-        servers.filter(live).map((serverName) => ({ serverName, partitionToOffsetMap: { 0: String(docs) } })),
+        servers
+          .filter(live)
+          .map((serverName) => ({ serverName, consumerState: 'CONSUMING', partitionToOffsetMap: { 0: String(docs) } })),
       ]);
       return { _segmentToConsumingInfoMap: Object.fromEntries(infos) };
     }

@@ -70,6 +70,7 @@ const OF_IDEAL_STATE: readonly Need[] = [
   'reload',
   'rebalance',
   'consumingRows',
+  'consumption',
   'primaryKeys',
 ];
 const SLOW: readonly Slow[] = [
@@ -86,7 +87,11 @@ const SLOW: readonly Slow[] = [
   },
   { what: 'all metadata', matches: /\/zkmetadata/u, late: ['segmentMetadata', 'size', 'consumingRows'] },
   { what: 'the primary keys', matches: /_REALTIME\/metadata|tables\/t\d+_REALTIME\/metadata/u, late: ['primaryKeys'] },
-  { what: 'the rows of consuming segments', matches: /\/consumingSegmentsInfo/u, late: ['consumingRows'] },
+  {
+    what: 'the rows of consuming segments',
+    matches: /\/consumingSegmentsInfo/u,
+    late: ['consumingRows', 'consumption'],
+  },
   { what: 'all queries', matches: /\/query\/sql/u, late: ['queries'] },
   { what: 'one query', matches: /\/query\/sql .*"t3\\"/u, late: ['queries'] },
   { what: 'all dry runs', matches: /\/rebalance\?/u, late: ['rebalance'] },
@@ -102,7 +107,7 @@ const SLOW: readonly Slow[] = [
   {
     what: 'the health of one server',
     matches: /server-3:8097\/health/u,
-    late: ['instanceHealth', 'size', 'reload', 'primaryKeys', 'consumingRows'],
+    late: ['instanceHealth', 'size', 'reload', 'primaryKeys', 'consumingRows', 'consumption'],
   },
 ];
 
