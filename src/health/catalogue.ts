@@ -20,6 +20,7 @@ import { ingestionStopped } from './checks/ingestion-stopped.ts';
 import { instanceHealthApi } from './checks/instance-health-api.ts';
 import { instancePools } from './checks/instance-pools.ts';
 import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-groups.ts';
+import { minionTaskFailures } from './checks/minion-task-failures.ts';
 import { prebuiltSnapshot } from './checks/prebuilt-snapshot.ts';
 import { queryHealth } from './checks/query-health.ts';
 import { replication } from './checks/replication.ts';
@@ -30,6 +31,7 @@ import { segmentSize } from './checks/segment-size.ts';
 import { segmentSkewHealth } from './checks/segment-skew-health.ts';
 import { segmentsTimePartition } from './checks/segments-time-partition.ts';
 import { segmentsWithoutOnlineReplica } from './checks/segments-without-online-replica.ts';
+import { serverDiskUsage } from './checks/server-disk-usage.ts';
 import { tableColumnCount } from './checks/table-column-count.ts';
 import { tableSegmentAssignment } from './checks/table-segment-assignment.ts';
 import { tableSegmentsReload } from './checks/table-segments-reload.ts';
@@ -79,6 +81,8 @@ export const CATALOGUE: readonly CheckDefinition[] = [
   consumerLag,
   segmentMetadataMismatch,
   dataFreshness,
+  serverDiskUsage,
+  minionTaskFailures,
 ];
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));

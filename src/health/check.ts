@@ -24,6 +24,8 @@ export type Need =
   | 'enabled'
   | 'instances'
   | 'instanceHealth'
+  | 'disks'
+  | 'minionTasks'
   | 'schemas'
   | 'assignment'
   | 'externalView'

@@ -59,6 +59,25 @@ export interface InstanceHealth {
   readonly url: string;
 }
 
+/** The disk of a server with its segments. */
+export interface DiskUsage {
+  readonly path: string;
+  readonly totalBytes: number;
+  readonly usedBytes: number;
+}
+
+/** The tasks of one type that ended on minions. */
+export interface MinionTasks {
+  readonly type: string;
+  readonly ended: number;
+  /** Number of the latest tasks, one after the other, with subtasks that failed. */
+  readonly failedInARow: number;
+  /** Name of the latest task; undefined if none ended. */
+  readonly lastTask: string | undefined;
+  readonly lastFailedSubtasks: number;
+  readonly lastSubtasks: number;
+}
+
 export type TableType = 'OFFLINE' | 'REALTIME';
 
 /** The parts of a table configuration that the checks use. */
@@ -302,6 +321,9 @@ export interface ClusterSnapshot {
   readonly engineVersion: string | undefined;
   readonly instances: Read<readonly Instance[]>;
   readonly instanceHealth: ReadonlyMap<string, InstanceHealth>;
+  /** By server; without servers that are down or do not report it. */
+  readonly disks: ReadonlyMap<string, Read<DiskUsage>>;
+  readonly minionTasks: Read<readonly MinionTasks[]>;
   readonly clusterConfig: Read<Readonly<Record<string, string>>>;
   readonly tables: Read<readonly TableSnapshot[]>;
   readonly schemas: Read<ReadonlyMap<string, SchemaSummary>>;

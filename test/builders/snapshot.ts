@@ -154,6 +154,8 @@ export function snapshot(tables: readonly TableSnapshot[] = [], more: Partial<Cl
     engineVersion: '1.5.1',
     instances: readOk([server('Server_a_8098'), server('Server_b_8098'), broker('Broker_a_8099')]),
     instanceHealth: new Map(),
+    disks: new Map(),
+    minionTasks: readOk([]),
     clusterConfig: readOk({}),
     tables: readOk(tables),
     schemas: readOk(new Map()),

@@ -25,6 +25,8 @@ const CLUSTER_PARTS: Partial<Record<Need, keyof ClusterSnapshot>> = {
   tables: 'tables',
   instances: 'instances',
   instanceHealth: 'instanceHealth',
+  disks: 'disks',
+  minionTasks: 'minionTasks',
   schemas: 'schemas',
   instancePartitions: 'instancePartitions',
   brokerResource: 'brokerResource',

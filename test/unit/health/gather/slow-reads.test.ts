@@ -103,11 +103,11 @@ const SLOW: readonly Slow[] = [
   { what: 'the instance partitions', matches: /INSTANCE_PARTITIONS/u, late: ['instancePartitions'] },
   { what: 'the lead controllers', matches: /\/leader\/tables/u, late: ['leaders'] },
   { what: 'the broker resource', matches: /brokerResource/u, late: ['brokerResource'] },
-  { what: 'the instances', matches: /PARTICIPANT/u, late: ['instances', 'instanceHealth'] },
+  { what: 'the instances', matches: /PARTICIPANT/u, late: ['instances', 'instanceHealth', 'disks'] },
   {
     what: 'the health of one server',
     matches: /server-3:8097\/health/u,
-    late: ['instanceHealth', 'size', 'reload', 'primaryKeys', 'consumingRows', 'consumption'],
+    late: ['instanceHealth', 'disks', 'size', 'reload', 'primaryKeys', 'consumingRows', 'consumption'],
   },
 ];
 
