@@ -7,6 +7,7 @@ import { consumingPartitionSkewHealth } from './checks/consuming-partition-skew-
 import { consumerLag } from './checks/consumer-lag.ts';
 import { controllerTablesSkew } from './checks/controller-tables-skew.ts';
 import { coordinatorHostNameInstanceNameMismatch } from './checks/coordinator-host-name-instance-name-mismatch.ts';
+import { dataFreshness } from './checks/data-freshness.ts';
 import { dataSizeSkew } from './checks/data-size-skew.ts';
 import { highNumberOfConsumingPartitions } from './checks/high-number-of-consuming-partitions.ts';
 import { highNumberOfDocuments } from './checks/high-number-of-documents.ts';
@@ -19,15 +20,18 @@ import { ingestionStopped } from './checks/ingestion-stopped.ts';
 import { instanceHealthApi } from './checks/instance-health-api.ts';
 import { instancePools } from './checks/instance-pools.ts';
 import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-groups.ts';
+import { minionTaskFailures } from './checks/minion-task-failures.ts';
 import { prebuiltSnapshot } from './checks/prebuilt-snapshot.ts';
 import { queryHealth } from './checks/query-health.ts';
 import { replication } from './checks/replication.ts';
 import { segmentCount } from './checks/segment-count.ts';
+import { segmentMetadataMismatch } from './checks/segment-metadata-mismatch.ts';
 import { segmentRetention } from './checks/segment-retention.ts';
 import { segmentSize } from './checks/segment-size.ts';
 import { segmentSkewHealth } from './checks/segment-skew-health.ts';
 import { segmentsTimePartition } from './checks/segments-time-partition.ts';
 import { segmentsWithoutOnlineReplica } from './checks/segments-without-online-replica.ts';
+import { serverDiskUsage } from './checks/server-disk-usage.ts';
 import { tableColumnCount } from './checks/table-column-count.ts';
 import { tableSegmentAssignment } from './checks/table-segment-assignment.ts';
 import { tableSegmentsReload } from './checks/table-segments-reload.ts';
@@ -75,6 +79,10 @@ export const CATALOGUE: readonly CheckDefinition[] = [
   segmentsWithoutOnlineReplica,
   ingestionStopped,
   consumerLag,
+  segmentMetadataMismatch,
+  dataFreshness,
+  serverDiskUsage,
+  minionTaskFailures,
 ];
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));

@@ -24,6 +24,8 @@ export type Need =
   | 'enabled'
   | 'instances'
   | 'instanceHealth'
+  | 'disks'
+  | 'minionTasks'
   | 'schemas'
   | 'assignment'
   | 'externalView'
@@ -49,6 +51,8 @@ export interface CheckInput<T extends Thresholds = Thresholds> {
   readonly thresholds: T;
   /** Names of the thresholds that the settings set. */
   readonly overridden: ReadonlySet<string>;
+  /** Start of the run, milliseconds since the epoch. */
+  readonly now: number;
   /** The cluster property that declares that prebuilt snapshots exist for preloading. */
   readonly prebuiltSnapshotProperty: string;
 }

@@ -1,4 +1,4 @@
-import type { MonotonicClock } from '../platform/clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { RunningRun } from '../resources/cluster-health-report.ts';
 import {
   PREBUILT_SNAPSHOT_PROPERTY,
@@ -30,12 +30,15 @@ interface Evaluation {
  */
 export class CheckEvaluator {
   readonly #settings: CheckSettings;
-  readonly #clock: MonotonicClock;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** Milliseconds since the epoch. */
+  readonly #now: number;
   readonly #evaluations = new Map<CheckDefinition, Evaluation>();
 
-  constructor(settings: CheckSettings, clock: MonotonicClock) {
+  constructor(settings: CheckSettings, clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#now = clock.now();
   }
 
   /** Evaluates the checks whose needs have become complete, in the order of the catalogue. */
@@ -61,7 +64,8 @@ export class CheckEvaluator {
   #evaluate(check: CheckDefinition, snapshot: ClusterSnapshot): CheckResult {
     const startedAt = this.#clock.monotonic();
     const { overrides, prebuiltSnapshotProperty } = this.#settings;
-    const outcome = evaluateCheck(check, snapshot, overrides[check.name], prebuiltSnapshotProperty);
+    const options = { overrides: overrides[check.name], prebuiltSnapshotProperty, now: this.#now };
+    const outcome = evaluateCheck(check, snapshot, options);
     const result = { name: check.name, outcome, durationMs: this.#clock.monotonic() - startedAt };
     this.#evaluations.set(check, { result, tableCount: countTables(snapshot) });
     return result;
@@ -72,14 +76,20 @@ function countTables({ tables }: ClusterSnapshot): number {
   return tables.ok ? tables.value.length : -1;
 }
 
+export interface CheckOptions {
+  readonly overrides?: Thresholds | undefined;
+  readonly prebuiltSnapshotProperty?: string | undefined;
+  /** Start of the run, milliseconds since the epoch. */
+  readonly now: number;
+}
+
 /** Evaluates one check. Precedence of thresholds, highest first: overrides, the cluster's configuration, the check's defaults. */
 export function evaluateCheck(
   check: CheckDefinition,
   snapshot: ClusterSnapshot,
-  overrides: Thresholds = {},
-  prebuiltSnapshotProperty: string = PREBUILT_SNAPSHOT_PROPERTY,
+  { overrides = {}, prebuiltSnapshotProperty = PREBUILT_SNAPSHOT_PROPERTY, now }: CheckOptions,
 ): CheckOutcome {
   const thresholds = { ...check.defaultThresholds, ...check.clusterThresholds?.(snapshot), ...overrides };
   const overridden = new Set(Object.keys(overrides));
-  return check.evaluate({ snapshot, thresholds, overridden, prebuiltSnapshotProperty });
+  return check.evaluate({ snapshot, thresholds, overridden, now, prebuiltSnapshotProperty });
 }

@@ -59,6 +59,25 @@ export interface InstanceHealth {
   readonly url: string;
 }
 
+/** The disk of a server with its segments. */
+export interface DiskUsage {
+  readonly path: string;
+  readonly totalBytes: number;
+  readonly usedBytes: number;
+}
+
+/** The tasks of one type that ended on minions. */
+export interface MinionTasks {
+  readonly type: string;
+  readonly ended: number;
+  /** Number of the latest tasks, one after the other, with subtasks that failed. */
+  readonly failedInARow: number;
+  /** Name of the latest task; undefined if none ended. */
+  readonly lastTask: string | undefined;
+  readonly lastFailedSubtasks: number;
+  readonly lastSubtasks: number;
+}
+
 export type TableType = 'OFFLINE' | 'REALTIME';
 
 /** The parts of a table configuration that the checks use. */
@@ -198,6 +217,25 @@ export interface SegmentSummary {
   /** Segments, sorted by start and end time, that end before the previous one. */
   readonly outOfOrder: Sample;
   readonly withoutTime: number;
+  /** When completed segments arrived; undefined if none has a time of creation. */
+  readonly arrivals: Arrivals | undefined;
+  /** Differences between the metadata and the ideal state that two reads have. */
+  readonly orphans: Read<SegmentOrphans>;
+}
+
+/** Creation times of completed segments in the 30 days before the last one, milliseconds since the epoch. */
+export interface Arrivals {
+  readonly last: number;
+  readonly first: number;
+  /** The longest time between two of them, one after the other. */
+  readonly longestGapMs: number;
+}
+
+export interface SegmentOrphans {
+  /** In the metadata and not in the ideal state: no server has them. */
+  readonly unassigned: Sample;
+  /** In the ideal state and not in the metadata. */
+  readonly withoutMetadata: Sample;
 }
 
 export interface SizeSummary {
@@ -283,6 +321,9 @@ export interface ClusterSnapshot {
   readonly engineVersion: string | undefined;
   readonly instances: Read<readonly Instance[]>;
   readonly instanceHealth: ReadonlyMap<string, InstanceHealth>;
+  /** By server; without servers that are down or do not report it. */
+  readonly disks: ReadonlyMap<string, Read<DiskUsage>>;
+  readonly minionTasks: Read<readonly MinionTasks[]>;
   readonly clusterConfig: Read<Readonly<Record<string, string>>>;
   readonly tables: Read<readonly TableSnapshot[]>;
   readonly schemas: Read<ReadonlyMap<string, SchemaSummary>>;

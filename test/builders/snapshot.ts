@@ -95,6 +95,8 @@ export function segmentSummary(more: Partial<SegmentSummary> = {}): SegmentSumma
     packedUnknown: 0,
     outOfOrder: { count: 0, names: [] },
     withoutTime: 0,
+    arrivals: undefined,
+    orphans: readOk({ unassigned: { count: 0, names: [] }, withoutMetadata: { count: 0, names: [] } }),
     ...more,
   };
 }
@@ -152,6 +154,8 @@ export function snapshot(tables: readonly TableSnapshot[] = [], more: Partial<Cl
     engineVersion: '1.5.1',
     instances: readOk([server('Server_a_8098'), server('Server_b_8098'), broker('Broker_a_8099')]),
     instanceHealth: new Map(),
+    disks: new Map(),
+    minionTasks: readOk([]),
     clusterConfig: readOk({}),
     tables: readOk(tables),
     schemas: readOk(new Map()),

@@ -168,6 +168,8 @@ export class ReplayEngine implements Engine {
       { code: 404, error: 'ZKPath does not exist' },
       404,
     );
+    // The recorded clusters had no minion.
+    this.json('/tasks/tasktypes', []);
     for (const table of tables) {
       const [raw = '', type = ''] = table.split(/_(?=OFFLINE|REALTIME)/u);
       this.#deriveSegments(table, version, raw);

@@ -185,7 +185,7 @@ function tableBody(path: string, table: number): unknown {
   }
   if (path.includes('/rebalance?')) return { status: 'NO_OP', description: 'Table is already balanced' };
   if (path.includes('/consumingSegmentsInfo')) {
-    const info = { serverName: serverOf(table, 0), partitionToOffsetMap: { 0: '5' } };
+    const info = { serverName: serverOf(table, 0), consumerState: 'CONSUMING', partitionToOffsetMap: { 0: '5' } };
     return { _segmentToConsumingInfoMap: { [segmentName(table, SEGMENTS - 1)]: [info] } };
   }
   if (path.endsWith('/metadata')) {

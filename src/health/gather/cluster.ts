@@ -147,11 +147,19 @@ export class ClusterCalls {
     return { name, path, endpoint: this.#engine.controller, ...more };
   }
 
+  /** The disk usage of a server. @param adminPort of the server */
+  diskUtilization(host: string, adminPort: string, scheme: string): Call {
+    const url = `${scheme}://${urlHost(host)}:${adminPort}`;
+    const endpoint = this.#engine.endpoint(url);
+    const path = '/instance/diskUtilization';
+    return { name: 'disk_utilization', endpoint, path, timeoutMs: HEALTH_TIMEOUT_MS, usesSlot: false };
+  }
+
   /** Requests `/health` of an instance; undefined if its configuration has no host or port for it. */
   async health(instance: Instance, scheme: string): Promise<InstanceHealth | undefined> {
     const port = instance.type === 'server' ? instance.adminPort : instance.port;
     if (port === undefined || port === '' || instance.host === '') return undefined;
-    const host = instance.host.includes(':') ? `[${instance.host}]` : instance.host;
+    const host = urlHost(instance.host);
     const url = `${scheme}://${host}:${port}/health`;
     try {
       const answer = await this.#reader.answer({
@@ -195,4 +203,9 @@ export class ClusterCalls {
 /** Whether there was no response to the connection, as from a host that is gone or behind a firewall. */
 function isConnectTimeout(error: unknown): boolean {
   return error instanceof Error && /TIMEDOUT|CONNECT_TIMEOUT/u.test(error.message);
+}
+
+/** The host in a URL: an IPv6 address is in brackets. */
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }

@@ -4,9 +4,11 @@ import type { Need } from '../check.ts';
 import { ClusterCalls } from './cluster.ts';
 import { ClusterStamps, KEPT_PARTS } from './cluster-stamps.ts';
 import { ConsumptionMemory } from './consumption.ts';
+import { readDisks } from './disks.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
 import { InstanceHealthReader } from './instance-health.ts';
 import type { KeptReadings } from './kept-readings.ts';
+import { readMinionTasks } from './minion-tasks.ts';
 import { Reader } from './reader.ts';
 import { TablesGatherer, type TablesGathererOptions } from './tables.ts';
 import { NO_METRICS, type HealthMetrics } from '../metrics.ts';
@@ -109,6 +111,9 @@ class Gatherer {
         snapshot.put({ leaders }, 'leaders'),
       ),
       this.#instances(snapshot),
+      this.#readIfNeeded(['minionTasks'], () => readMinionTasks(this.#reader, this.#calls)).then((minionTasks) =>
+        snapshot.put({ minionTasks }, 'minionTasks'),
+      ),
     ]);
     return snapshot.current;
   }
@@ -119,6 +124,12 @@ class Gatherer {
     snapshot.put({ instances }, 'instances');
     const instanceHealth = await this.#health.read(instances);
     snapshot.put({ instanceHealth }, 'instanceHealth');
+    const scheme = this.#options.instanceScheme?.() ?? 'http';
+    const disks =
+      instances.ok && this.#request.needs.has('disks')
+        ? await readDisks({ reader: this.#reader, calls: this.#calls, scheme }, instances.value, instanceHealth)
+        : new Map<string, never>();
+    snapshot.put({ disks }, 'disks');
   }
 
   async #tables(
@@ -195,6 +206,8 @@ function emptySnapshot(failure: FailedRead): ClusterSnapshot {
     engineVersion: undefined,
     instances: failure,
     instanceHealth: new Map(),
+    disks: new Map(),
+    minionTasks: failure,
     clusterConfig: failure,
     tables: failure,
     schemas: failure,

@@ -138,8 +138,10 @@ const PARTS: Readonly<Record<KeptPart, (state: TableState) => Partial<TableState
     if (!difference.ok) return unreadOr(difference);
     return difference.value.viewMissing || difference.value.segments.count > 0 ? undefined : { difference };
   },
-  segmentMetadata: ({ segments, consumingOffsets }) =>
-    segments.ok ? { segments, consumingOffsets } : unreadOr(segments),
+  segmentMetadata: ({ segments, consumingOffsets, orphans }) => {
+    if (!segments.ok) return unreadOr(segments);
+    return orphans.isEmpty ? { segments, consumingOffsets } : undefined;
+  },
   // A reload changes the sizes, and no node in ZooKeeper.
   size: ({ size, reload }) => {
     if (!size.ok) return unreadOr(size);
@@ -167,8 +169,8 @@ function entriesOf({ assignment, segments, consumingOffsets, size }: Partial<Tab
   return entries + (consumingOffsets?.size ?? 0);
 }
 
-function partitionEntries({ partitions }: Assignment): number {
-  let entries = 0;
-  for (const servers of partitions.values()) entries += 1 + servers.length;
+function partitionEntries({ partitions, consumingPartitions, idlePartitions }: Assignment): number {
+  let entries = idlePartitions.length;
+  for (const servers of [...partitions.values(), ...consumingPartitions.values()]) entries += 1 + servers.length;
   return entries;
 }

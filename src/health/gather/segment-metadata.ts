@@ -1,14 +1,23 @@
-import type { Sample, SegmentSummary } from '../snapshot.ts';
-import { tokenIs, tokenNumber, type JsonVisitor } from './json-scanner.ts';
+import { readOk, type Sample, type SegmentSummary } from '../snapshot.ts';
+import { arrivalsOf } from './arrivals.ts';
+import { tokenIs, tokenNumber, tokenText, type JsonVisitor } from './json-scanner.ts';
 import { MAX_NAMES, type Layout } from './layout.ts';
+import { NO_ORPHANS, OrphanNames } from './orphans.ts';
 
 const ID = Buffer.from('id');
 const SIMPLE_FIELDS = Buffer.from('simpleFields');
 const IN_PROGRESS = Buffer.from('IN_PROGRESS');
 
 /** The fields that are read; a field's id is its index. */
-const FIELDS = ['start.time', 'end.time', 'total.docs', 'size.in.bytes', 'realtime.startOffset'] as const;
-const [START, END, DOCS, SIZE, OFFSET] = [0, 1, 2, 3, 4] as const;
+const FIELDS = [
+  'start.time',
+  'end.time',
+  'total.docs',
+  'size.in.bytes',
+  'realtime.startOffset',
+  'creation.time',
+] as const;
+const [START, END, DOCS, SIZE, OFFSET, CREATED] = [0, 1, 2, 3, 4, 5] as const;
 const NAMES = FIELDS.map((field) => Buffer.from(`segment.${field}`));
 const STATUS = Buffer.from('segment.realtime.status');
 
@@ -23,17 +32,23 @@ export type MetadataShape = 'nodes' | 'map';
 export class SegmentMetadataVisitor implements JsonVisitor {
   /** Start offset in the stream by consuming segment. */
   readonly consumingOffsets = new Map<string, number>();
+  /** Segments that are in only one of the documents. Complete after `summary`. */
+  readonly orphans = new OrphanNames();
   readonly #layout: Layout;
   readonly #limit: number;
   readonly #documents: Float64Array;
   readonly #bytes: Float64Array;
   readonly #times: TimeLine;
+  readonly #created: Float64Array;
+  readonly #seen: Uint8Array;
   readonly #values = new Float64Array(FIELDS.length).fill(Number.NaN);
   #completed = 0;
   #below = 0;
   #unknown = 0;
   #withoutTime = 0;
   #segment = -1;
+  /** The name of a segment that is not in the ideal state. */
+  #unassigned = '';
   #inProgress = false;
   #inFields = false;
   #atId = false;
@@ -51,13 +66,15 @@ export class SegmentMetadataVisitor implements JsonVisitor {
     this.#documents = new Float64Array(layout.placements.all.length);
     this.#bytes = new Float64Array(layout.placements.all.length);
     this.#times = new TimeLine(layout.size);
+    this.#created = new Float64Array(layout.size).fill(Number.NaN);
+    this.#seen = new Uint8Array(layout.size);
   }
 
   key(bytes: Buffer, start: number, end: number, depth: number): void {
     if (depth === this.#fieldDepth) {
       this.#field = this.#inFields ? fieldOf(bytes, start, end) : -1;
     } else if (depth === 1) {
-      this.#segment = this.#layout.segments.lookup(bytes, start, end);
+      this.#identify(bytes, start, end);
     } else if (depth === 2) {
       this.#atId = tokenIs(bytes, start, end, ID);
       this.#inFields = tokenIs(bytes, start, end, SIMPLE_FIELDS);
@@ -66,7 +83,12 @@ export class SegmentMetadataVisitor implements JsonVisitor {
 
   scalar(bytes: Buffer, start: number, end: number, depth: number): void {
     if (depth === this.#fieldDepth) this.#value(this.#field, bytes, start, end);
-    else if (depth === 2 && this.#atId) this.#segment = this.#layout.segments.lookup(bytes, start, end);
+    else if (depth === 2 && this.#atId) this.#identify(bytes, start, end);
+  }
+
+  #identify(bytes: Buffer, start: number, end: number): void {
+    this.#segment = this.#layout.segments.lookup(bytes, start, end);
+    this.#unassigned = this.#segment < 0 ? tokenText(bytes, start, end) : '';
   }
 
   members(bytes: Buffer, marks: Uint32Array, from: number, to: number, depth: number): void {
@@ -92,8 +114,10 @@ export class SegmentMetadataVisitor implements JsonVisitor {
 
   endObject(depth: number): void {
     if (depth !== 2) return;
-    // A segment that is not in the ideal state is being added or removed.
+    // A segment that is not in the ideal state may be about to be added or removed.
     if (this.#segment >= 0) this.#record(this.#segment);
+    else if (this.#unassigned !== '') this.orphans.addUnassigned(this.#unassigned);
+    this.#unassigned = '';
     this.#values.fill(Number.NaN);
     this.#segment = -1;
     this.#inProgress = false;
@@ -101,6 +125,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
 
   #record(segment: number): void {
     const values = this.#values;
+    this.#seen[segment] = 1;
     const placement = this.#layout.placementOf(segment);
     if (this.#inProgress || this.#layout.placements.all[placement]?.consuming === true) {
       const offset = values[OFFSET] as number;
@@ -110,6 +135,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
     const docs = values[DOCS] as number;
     const size = values[SIZE] as number;
     this.#completed += 1;
+    if ((values[CREATED] as number) > 0) this.#created[segment] = values[CREATED] as number;
     if (docs > 0) this.#documents[placement] = (this.#documents[placement] as number) + docs;
     if (size >= 0) {
       this.#bytes[placement] = (this.#bytes[placement] as number) + size;
@@ -125,7 +151,11 @@ export class SegmentMetadataVisitor implements JsonVisitor {
     }
   }
 
+  /** Call it once, at the end. */
   summary(): SegmentSummary {
+    this.#seen.forEach((seen, segment) => {
+      if (seen === 0) this.orphans.addWithoutMetadata(this.#layout.segments.name(segment));
+    });
     return {
       completed: this.#completed,
       documents: this.#layout.byServer(this.#documents),
@@ -134,6 +164,9 @@ export class SegmentMetadataVisitor implements JsonVisitor {
       packedUnknown: this.#unknown,
       outOfOrder: this.#times.outOfOrder((segment) => this.#layout.segments.name(segment)),
       withoutTime: this.#withoutTime,
+      arrivals: arrivalsOf(this.#created),
+      // Replaced after a second read if this one has some.
+      orphans: readOk(NO_ORPHANS),
     };
   }
 }

@@ -21,6 +21,7 @@ import type { TableEntry } from './configs.ts';
 import type { Layout } from './layout.ts';
 import { StatusError, type Call } from './call.ts';
 import { Layouts } from './layouts.ts';
+import { OrphanNames } from './orphans.ts';
 import type { Reader } from './reader.ts';
 import { SegmentMetadataVisitor, type MetadataShape } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
@@ -48,6 +49,8 @@ export interface TableState {
   segments: Read<SegmentSummary>;
   size: Read<SizeSummary>;
   consumingOffsets: ReadonlyMap<string, number>;
+  /** Of the first read. */
+  orphans: OrphanNames;
   reload: Read<ReloadSummary>;
   primaryKeys: Read<PrimaryKeys>;
   consumingRows: Read<ReadonlyMap<string, number>>;
@@ -66,6 +69,7 @@ export function newState(entry: TableEntry): TableState {
     segments: NOT_READ,
     size: NOT_READ,
     consumingOffsets: new Map(),
+    orphans: new OrphanNames(),
     reload: NOT_READ,
     primaryKeys: NOT_READ,
     consumingRows: NOT_READ,
@@ -76,7 +80,7 @@ export function newState(entry: TableEntry): TableState {
 
 /** A snapshot of the state; later changes of the state do not change it. */
 export function snapshotOf(state: TableState): TableSnapshot {
-  const { entry, kept: _kept, differing: _names, consumingOffsets: _offsets, ...parts } = state;
+  const { entry, kept: _kept, differing: _names, consumingOffsets: _offsets, orphans: _orphans, ...parts } = state;
   return { name: entry.name, rawName: entry.rawName, type: entry.type, config: entry.config, ...parts };
 }
 
@@ -187,7 +191,9 @@ export class TableDocuments {
     if (!this.#needs('segmentMetadata', 'consumingRows') || state.kept.has('segmentMetadata') || !assignment.ok) return;
     const metadata = await this.#reader.read(async () => {
       const visitor = await this.#segmentMetadata(entry, await this.#layout(state));
-      return { summary: plausible(visitor.summary(), assignment.value), offsets: visitor.consumingOffsets };
+      const summary = plausible(visitor.summary(), assignment.value);
+      const { consumingOffsets: offsets, orphans } = visitor;
+      return { summary, offsets, orphans };
     });
     if (!metadata.ok) {
       state.segments = metadata;
@@ -195,7 +201,20 @@ export class TableDocuments {
       return;
     }
     state.segments = readOk(metadata.value.summary);
+    state.orphans = metadata.value.orphans;
     state.consumingOffsets = metadata.value.offsets;
+  }
+
+  /** Reads the ideal state and the metadata again if they differed. Only segments that differ in both reads are orphans. */
+  async confirmOrphans(state: TableState): Promise<void> {
+    const { entry, segments, orphans: before } = state;
+    if (!segments.ok || before.isEmpty) return;
+    const orphans = await this.#reader.read(async () => {
+      const visitor = await this.#segmentMetadata(entry, await this.#idealState(entry));
+      visitor.summary();
+      return before.persistent(visitor.orphans);
+    });
+    state.segments = readOk({ ...segments.value, orphans });
   }
 
   async size(state: TableState): Promise<void> {

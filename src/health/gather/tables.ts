@@ -167,6 +167,7 @@ export class TablesGatherer {
     const segmentMetadata = Promise.all([assignment, enabled]).then(async () => {
       if (state.enabled) {
         await read(this.#lanes.segmentMetadata, 'segments', () => documents.segmentMetadata(state));
+        await this.#confirmOrphans(state);
       }
     });
     return { state, assignment, enabled, externalView: firstView.then(() => this.#settle(state)), segmentMetadata };
@@ -209,6 +210,13 @@ export class TablesGatherer {
     await this.#lanes.externalView.run(() =>
       difference.ok ? this.#documents.compareAgain(state) : this.#documents.externalView(state),
     );
+  }
+
+  /** Segments that are being added or removed are not orphans, so the documents are read again after a delay if they differ. */
+  async #confirmOrphans(state: TableState): Promise<void> {
+    if (state.orphans.isEmpty || this.#reader.signal.aborted) return;
+    await this.#pause();
+    await this.#lanes.segmentMetadata.run(() => this.#documents.confirmOrphans(state));
   }
 
   async #size({ state, assignment, externalView, segmentMetadata }: TableReads): Promise<void> {

@@ -4,8 +4,8 @@ import {
   type PartitionConsumption,
   type ReplicaConsumption,
 } from '../../../src/health/snapshot.ts';
-import { assignment, server, snapshot, table } from '../../builders/snapshot.ts';
-import { cases } from './check-cases.ts';
+import { assignment, segmentSummary, server, snapshot, table } from '../../builders/snapshot.ts';
+import { cases, NOW } from './check-cases.ts';
 
 const A = 'Server_a_8098';
 const MINUTE_MS = 60_000;
@@ -156,4 +156,47 @@ cases('CONSUMER_LAG_CHECK', [
     message: 'before 1.0',
   },
   { name: 'unread', snapshot: unread, entities: ['t_REALTIME'], couldNotEvaluate: true, finding: 'timed out' },
+]);
+
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A table that received segments over `days`, at most `gapHours` apart, until `silentHours` ago. */
+const receiving = (days: number, gapHours: number, silentHours: number, config = {}) => {
+  const last = NOW - silentHours * HOUR_MS;
+  const arrivals = { last, first: last - days * DAY_MS, longestGapMs: gapHours * HOUR_MS };
+  return snapshot([table('t_OFFLINE', { config, segments: readOk(segmentSummary({ arrivals })) })]);
+};
+
+cases('DATA_FRESHNESS_CHECK', [
+  { name: 'three times the usual gap', snapshot: receiving(30, 24, 72) },
+  {
+    name: 'longer',
+    snapshot: receiving(30, 24, 73),
+    entities: ['t_OFFLINE'],
+    finding: 'no segment has arrived for 3 days; in the 30 days before, the longest time without one was 24 hours',
+  },
+  { name: 'a table that is filled on working days, on the second Monday', snapshot: receiving(30, 72, 9 * 24) },
+  { name: 'segments each minute, 5 hours ago', snapshot: receiving(30, 1 / 60, 5) },
+  { name: 'segments each minute, 7 hours ago', snapshot: receiving(30, 1 / 60, 7), entities: ['t_OFFLINE'] },
+  {
+    name: 'other limits',
+    snapshot: receiving(30, 1, 5),
+    thresholds: { maxGaps: 2, minSilentHours: 1 },
+    entities: ['t_OFFLINE'],
+  },
+  { name: 'a table that was filled within an hour', snapshot: receiving(1 / 24, 0.1, 48), message: 'not applicable' },
+  { name: 'a table with two segments', snapshot: receiving(1, 24, 24), message: 'not applicable' },
+  { name: 'silent for longer than it was filled', snapshot: receiving(10, 24, 11 * 24), message: 'not applicable' },
+  { name: 'a REFRESH table', snapshot: receiving(30, 1, 100, { isRefresh: true }), message: 'not applicable' },
+  { name: 'a dimension table', snapshot: receiving(30, 1, 100, { isDimension: true }), message: 'not applicable' },
+  { name: 'a clock that is behind', snapshot: receiving(30, 1, -5) },
+  { name: 'no segment', snapshot: snapshot([table('t_OFFLINE')]), message: 'not applicable' },
+  {
+    name: 'unread',
+    snapshot: snapshot([table('t_OFFLINE', { segments: readFailed('timed out') })]),
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
+    finding: 'timed out',
+  },
 ]);

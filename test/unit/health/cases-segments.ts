@@ -214,3 +214,46 @@ cases('SEGMENTS_TIME_PARTITION_CHECK', [
     couldNotEvaluate: true,
   },
 ]);
+
+const orphaned = (unassigned: number, withoutMetadata: number) =>
+  snapshot([
+    table('t_OFFLINE', {
+      segments: readOk(
+        segmentSummary({
+          orphans: readOk({ unassigned: sample(unassigned, 'a'), withoutMetadata: sample(withoutMetadata, 'b') }),
+        }),
+      ),
+    }),
+  ]);
+
+cases('SEGMENT_METADATA_MISMATCH_CHECK', [
+  { name: 'none', snapshot: orphaned(0, 0) },
+  {
+    name: 'metadata without ideal state',
+    snapshot: orphaned(1, 0),
+    entities: ['t_OFFLINE'],
+    finding: '1 segment has metadata, although the ideal state does not have it (`a`)',
+  },
+  {
+    name: 'both',
+    snapshot: orphaned(2, 1_001),
+    entities: ['t_OFFLINE', 't_OFFLINE'],
+    finding: '1,001 segments have no metadata, although the ideal state has them (such as `b`)',
+    message: '1 table has segments in only one of the ideal state and the metadata',
+  },
+  { name: 'as many as allowed', snapshot: orphaned(2, 2), thresholds: { maxSegments: 2 } },
+  {
+    name: 'a second read that failed',
+    snapshot: snapshot([table('t_OFFLINE', { segments: readOk(segmentSummary({ orphans: readFailed('500') })) })]),
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
+    finding: 'again: 500',
+  },
+  {
+    name: 'unread',
+    snapshot: snapshot([table('t_OFFLINE', { segments: readFailed('timed out') })]),
+    entities: ['t_OFFLINE'],
+    couldNotEvaluate: true,
+    finding: 'timed out',
+  },
+]);

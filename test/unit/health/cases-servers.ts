@@ -166,3 +166,71 @@ cases('COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK', [
     message: 'not applicable',
   },
 ]);
+
+const GB = 1024 ** 3;
+const disk = (usedGB: number) =>
+  snapshot([], { disks: new Map([[A, readOk({ path: '/data', totalBytes: 100 * GB, usedBytes: usedGB * GB })]]) });
+
+cases('SERVER_DISK_USAGE_CHECK', [
+  { name: '85 %', snapshot: disk(85) },
+  {
+    name: 'more',
+    snapshot: disk(86),
+    entities: [A],
+    severities: ['warning'],
+    finding: 'the disk of `/data` is 86 % full: 14 of 100 GB are free',
+  },
+  { name: '95 %', snapshot: disk(95), entities: [A], severities: ['warning'] },
+  { name: 'more than 95 %', snapshot: disk(96), entities: [A], severities: ['critical'] },
+  {
+    name: 'other limits',
+    snapshot: disk(52),
+    thresholds: { maxUsedPercent: 50, criticalUsedPercent: 51 },
+    entities: [A],
+    severities: ['critical'],
+  },
+  { name: 'no server reports it', snapshot: snapshot(), message: 'not applicable' },
+  {
+    name: 'a server that was not read',
+    snapshot: snapshot([], { disks: new Map([[A, readFailed('timed out')]]) }),
+    entities: [A],
+    couldNotEvaluate: true,
+    finding: 'timed out',
+  },
+]);
+
+const tasks = (failedInARow: number, ended = 10) =>
+  snapshot([], {
+    minionTasks: readOk([
+      {
+        type: 'MergeRollupTask',
+        ended,
+        failedInARow,
+        lastTask: 'Task_MergeRollupTask_1760000000000',
+        lastFailedSubtasks: 2,
+        lastSubtasks: 5,
+      },
+    ]),
+  });
+
+cases('MINION_TASK_FAILURES_CHECK', [
+  { name: 'no failure', snapshot: tasks(0) },
+  { name: 'two in a row', snapshot: tasks(2) },
+  {
+    name: 'three in a row',
+    snapshot: tasks(3),
+    entities: ['MergeRollupTask'],
+    finding:
+      'subtasks of 3 tasks in a row failed; in the last one, `Task_MergeRollupTask_1760000000000`, 2 of 5 subtasks failed',
+  },
+  { name: 'another limit', snapshot: tasks(1), thresholds: { minFailures: 1 }, entities: ['MergeRollupTask'] },
+  { name: 'a limit of 0', snapshot: tasks(0), thresholds: { minFailures: 0 } },
+  { name: 'no task', snapshot: tasks(0, 0), message: 'not applicable' },
+  {
+    name: 'unread',
+    snapshot: snapshot([], { minionTasks: readFailed('timed out') }),
+    entities: ['pinot'],
+    couldNotEvaluate: true,
+    finding: 'timed out',
+  },
+]);

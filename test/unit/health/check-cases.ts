@@ -20,6 +20,9 @@ export interface Case {
   readonly finding?: string;
 }
 
+/** The time of the run in all cases. */
+export const NOW = Date.parse('2026-11-21T10:00:00Z');
+
 export function evaluate(
   name: string,
   snapshot: ClusterSnapshot,
@@ -28,7 +31,7 @@ export function evaluate(
 ): CheckOutcome {
   const check = findCheck(name);
   if (check === undefined) throw new Error(`there is no check ${name}`);
-  return evaluateCheck(check, snapshot, thresholds, prebuiltSnapshotProperty);
+  return evaluateCheck(check, snapshot, { overrides: thresholds, prebuiltSnapshotProperty, now: NOW });
 }
 
 /** The cases of all checks by name; a test asserts that every check has some. */

@@ -107,6 +107,7 @@ const nothing: ClusterSnapshot = {
   instancePartitions: failed,
   brokerResource: failed,
   leaders: failed,
+  minionTasks: failed,
 };
 
 describe('every check', () => {

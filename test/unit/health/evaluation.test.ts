@@ -16,7 +16,7 @@ import './cases-servers.ts';
 import './cases-skew.ts';
 import './cases-tables.ts';
 import './cases-upsert.ts';
-import { checkCases } from './check-cases.ts';
+import { checkCases, NOW } from './check-cases.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -25,6 +25,8 @@ const CLUSTER_PARTS: Partial<Record<Need, keyof ClusterSnapshot>> = {
   tables: 'tables',
   instances: 'instances',
   instanceHealth: 'instanceHealth',
+  disks: 'disks',
+  minionTasks: 'minionTasks',
   schemas: 'schemas',
   instancePartitions: 'instancePartitions',
   brokerResource: 'brokerResource',
@@ -70,8 +72,10 @@ function onlyNeeded(whole: ClusterSnapshot, needs: readonly Need[]): ClusterSnap
 describe('the needs of a check', () => {
   it.each(CATALOGUE)('$name reads nothing else', (check) => {
     for (const { snapshot: whole, thresholds } of checkCases.get(check.name) ?? []) {
-      const expected = evaluateCheck(check, whole, thresholds);
-      expect(evaluateCheck(check, onlyNeeded(whole, check.needs), thresholds)).toEqual(expected);
+      const expected = evaluateCheck(check, whole, { overrides: thresholds, now: NOW });
+      expect(evaluateCheck(check, onlyNeeded(whole, check.needs), { overrides: thresholds, now: NOW })).toEqual(
+        expected,
+      );
     }
   });
 });
@@ -92,7 +96,7 @@ async function runOn(engine: ReplayEngine, concurrency = 12) {
   return { run, whole, told };
 }
 
-const inTheEnd = (whole: ClusterSnapshot) => CATALOGUE.map((check) => evaluateCheck(check, whole));
+const inTheEnd = (whole: ClusterSnapshot) => CATALOGUE.map((check) => evaluateCheck(check, whole, { now: NOW }));
 const outcomes = (run: RunResult) => run.results.map(({ outcome }) => outcome);
 
 /** Faults of a cluster, and of reading it. */

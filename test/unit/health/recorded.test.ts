@@ -57,8 +57,10 @@ describe('a recorded cluster of 1.5.1', () => {
     const run = await runOn(engine);
     expect(run).toMatchObject({ clusterName: 'hc', engineVersion: '1.5.1', unreachable: undefined });
     const tables = 4;
-    const perInstance = 5;
-    expect(engine.requests.length).toBeLessThanOrEqual(10 + perInstance + tables * 9);
+    const instances = 5;
+    const disks = 3;
+    // One more for the types of minion tasks.
+    expect(engine.requests.length).toBeLessThanOrEqual(11 + instances + disks + tables * 9);
     const posts = engine.requests.filter((request) => !request.startsWith('GET '));
     for (const request of posts) expect(request).toMatch(/dryRun=true|^POST broker \/query\/sql$/u);
   });

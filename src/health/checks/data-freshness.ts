@@ -1,0 +1,66 @@
+import { defineCheck } from '../check.ts';
+import { rounded } from '../numbers.ts';
+import type { Arrivals } from '../snapshot.ts';
+import { enabledTables, Findings, have, tableFinding } from './shared/findings.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+interface Limits extends Readonly<Record<string, number>> {
+  readonly maxGaps: number;
+  readonly minSilentHours: number;
+}
+
+const DEFAULTS: Limits = { maxGaps: 3, minSilentHours: 6 };
+
+export const dataFreshness = defineCheck({
+  name: 'DATA_FRESHNESS_CHECK',
+  origin: 'extension',
+  title: 'Freshness of data',
+  description:
+    'A table that receives segments regularly has received none for more than 3 times its longest usual gap.',
+  category: 'ingestion',
+  severity: 'warning',
+  defaultThresholds: DEFAULTS,
+  remediation: 'Check the job that pushes the segments, or the producer of the stream.',
+  needs: ['tables', 'enabled', 'assignment', 'segmentMetadata'],
+  evaluate({ snapshot, thresholds, now }) {
+    const findings = new Findings();
+    for (const table of enabledTables(snapshot, findings)) {
+      // Their segments are replaced as a whole, in no rhythm of their own.
+      if (table.config.isRefresh || table.config.isDimension) continue;
+      const segments = findings.value(table.segments, 'table', table.name, 'the metadata of its segments');
+      if (segments?.arrivals === undefined) continue;
+      const silentMs = now - segments.arrivals.last;
+      if (!hasRhythm(segments.arrivals, silentMs)) continue;
+      findings.examined();
+      const limitMs = Math.max(
+        thresholds.maxGaps * segments.arrivals.longestGapMs,
+        thresholds.minSilentHours * HOUR_MS,
+      );
+      if (silentMs <= limitMs) continue;
+      const usual = timeText(segments.arrivals.longestGapMs);
+      const message = `no segment has arrived for ${timeText(silentMs)}; in the 30 days before, the longest time without one was ${usual}`;
+      findings.add(tableFinding(table, message, timeText(silentMs), `at most ${timeText(limitMs)}`));
+    }
+    return findings.outcome({
+      pass: 'every table that receives segments regularly has received one in its usual time',
+      fail: (count) => have(count, 'table', 'received no segment for longer than usual'),
+      notApplicable: 'not applicable: no enabled table receives segments regularly',
+    });
+  },
+});
+
+/**
+ * Whether segments have arrived over a longer time than they are missing now. A table that was filled once has no rhythm, however
+ * many segments it has.
+ */
+function hasRhythm({ first, last, longestGapMs }: Arrivals, silentMs: number): boolean {
+  return longestGapMs > 0 && last - first >= silentMs && last - first >= 2 * longestGapMs;
+}
+
+function timeText(ms: number): string {
+  if (ms >= 2 * DAY_MS) return `${rounded(Math.round((10 * ms) / DAY_MS) / 10)} days`;
+  if (ms >= 2 * HOUR_MS) return `${rounded(Math.round((10 * ms) / HOUR_MS) / 10)} hours`;
+  return `${rounded(Math.round(ms / 60_000))} minutes`;
+}
