@@ -130,8 +130,9 @@ function muteOfAll(active: readonly ActiveMute[], check: string): string | undef
   return active.find((mute) => mute.entity.form === 'any' && globMatches(mute.check, check))?.id;
 }
 
-function withMute({ mutedBy: _, ...finding }: Finding, id: string | undefined): Finding {
-  return id === undefined ? finding : { ...finding, mutedBy: id };
+function withMute(finding: Finding, id: string | undefined): Finding {
+  const { mutedBy: _, ...unmuted } = finding;
+  return id === undefined ? unmuted : { ...unmuted, mutedBy: id };
 }
 
 function addTo(counts: Map<string, number>, id: string | undefined, count: number): void {
