@@ -1,12 +1,14 @@
-import { REPORT_NAME, type Severity } from '../resources/cluster-health-report.ts';
+import { REPORT_NAME, type Mute, type Severity } from '../resources/cluster-health-report.ts';
 import { readFile } from 'node:fs/promises';
 import { Registry } from 'prom-client';
 import { stringify } from 'yaml';
 import { clusterHealth } from '../api/health/report.ts';
 import { createGather } from '../health/gather/gather.ts';
 import { healthMetrics } from '../health/metrics.ts';
+import { isMutedOutcome, muteRun } from '../health/mutes.ts';
 import { renderJunit, renderMarkdown, renderTable } from '../health/render.ts';
 import { buildStatus } from '../health/report.ts';
+import { cut } from '../health/report-findings.ts';
 import { runChecks, type RunProgress, type RunResult } from '../health/run.ts';
 import { isAtLeast, severityOf } from '../health/severity.ts';
 import type { CheckSettings } from '../health/settings.ts';
@@ -26,7 +28,10 @@ export interface CheckRequest {
   readonly controllers: readonly string[];
   readonly format: CheckFormat;
   readonly settings: CheckSettings;
-  /** A failed check of this severity, or a worse one, is an exit code of 1. */
+  readonly mutes: readonly Mute[];
+  /** Whether the table has all findings at any width. */
+  readonly wide: boolean;
+  /** A failed check of this severity, or a worse one, is an exit code of 1, unless all its faults are muted. */
   readonly failOn: Severity;
   readonly credentialFile: string | undefined;
   readonly caFile: string | undefined;
@@ -49,7 +54,7 @@ export interface CheckContext extends CommandContext {
 /** Runs the health checks once and prints the report. @returns the exit code */
 export async function check(request: CheckRequest, context: CheckContext): Promise<number> {
   try {
-    const result = await readAndCheck(request, context);
+    const result = muteRun(await readAndCheck(request, context), request.mutes, context.clock.now());
     if (context.signal.aborted) {
       context.stderr('error: interrupted before the checks were complete\n');
       return CHECK_EXIT.error;
@@ -61,7 +66,8 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
     }
     context.stdout(await rendered(result, request, context));
     const failed = result.results.some(
-      ({ name, outcome }) => outcome.status === 'FAIL' && isAtLeast(severityOf(name, outcome), request.failOn),
+      ({ name, outcome }) =>
+        outcome.status === 'FAIL' && !isMutedOutcome(outcome) && isAtLeast(severityOf(name, outcome), request.failOn),
     );
     return failed ? CHECK_EXIT.fail : CHECK_EXIT.pass;
   } catch (error) {
@@ -95,11 +101,14 @@ async function readAndCheck(request: CheckRequest, context: CheckContext): Promi
 function progressLine(context: CheckContext): { step: (progress: RunProgress) => void; clear: () => void } {
   if (!context.stderrIsTty) return { step: () => undefined, clear: () => undefined };
   let shown = '';
+  // The total grows while tables are found; the displayed part must not go back.
+  let percent = 0;
   return {
     step({ done, total, checks, checksTotal }) {
+      percent = Math.max(percent, Math.floor((100 * done) / Math.max(1, total)));
       const failed = checks.filter(({ status }) => status === 'FAIL').length;
       const decided = `${checks.length} of ${checksTotal} checks${failed === 0 ? '' : `, ${failed} failed`}`;
-      const text = `${Math.floor((100 * done) / Math.max(1, total))} % of the cluster read, ${decided}`;
+      const text = cut(`${percent} % of the cluster read, ${decided}`, Math.max(1, context.width - 1));
       if (text === shown) return;
       shown = text;
       context.stderr(`\r${text}\u{1B}[K`);
@@ -112,7 +121,7 @@ function progressLine(context: CheckContext): { step: (progress: RunProgress) =>
 
 async function rendered(
   result: RunResult,
-  { format, settings }: CheckRequest,
+  { format, settings, mutes, wide }: CheckRequest,
   { stdoutIsTty, width, env, clock }: CheckContext,
 ): Promise<string> {
   const status = () =>
@@ -122,12 +131,17 @@ async function rendered(
       generation: undefined,
       runAt: undefined,
       maxFindings: settings.maxFindings,
+      mutes,
       now: clock.now(),
     });
   switch (format) {
     case 'table': {
       const colours = stdoutIsTty && (env['NO_COLOR'] ?? '') === '';
-      return renderTable(result, { colours, width: stdoutIsTty ? width : Number.POSITIVE_INFINITY });
+      return renderTable(result, {
+        colours,
+        width: stdoutIsTty && !wide ? width : Number.POSITIVE_INFINITY,
+        all: wide,
+      });
     }
     case 'markdown':
       return renderMarkdown(result);

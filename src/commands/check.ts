@@ -1,18 +1,11 @@
 import { parseArgs } from 'node:util';
 import { check, CHECK_EXIT, CHECK_FORMATS, type CheckContext, type CheckRequest } from '../app/check.ts';
-import { CATALOGUE, findCheck } from '../health/catalogue.ts';
+import { CATALOGUE } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
 import { SEVERITIES } from '../resources/cluster-health-report.ts';
-import {
-  parseInterval,
-  resolveSettings,
-  thresholdProblem,
-  unknownCheck,
-  type CheckSettings,
-} from '../health/settings.ts';
+import { parseInterval } from '../health/settings.ts';
+import { checkList, checkSettings } from './check-settings.ts';
 
-/** Maximum findings per check in a report. */
-const MAX_FINDINGS = 200;
 const MIN_TIMEOUT_MS = 1_000;
 
 const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
@@ -22,9 +15,15 @@ Runs the ${CATALOGUE.length} health checks once against any Apache Pinot cluster
 Options:
   --controller URL             base URL of a Pinot controller; repeat it or separate by commas for several
   -o, --output FORMAT          ${CHECK_FORMATS.join(', ')} (default: table)
+  --list                       print the checks with severity, category and default thresholds, and exit
   --only NAME                  run only this check; repeat it or separate by commas for several
+  --exclude NAME               skip this check; repeat it or separate by commas for several
+  --config FILE                YAML file with the spec of a ClusterHealthReport: thresholds, mutes, disabledChecks,
+                               extensionChecks, maxFindings and prebuiltSnapshotProperty; options override it
   --fail-on SEVERITY           exit with 1 only if a check of this severity or a worse one fails:
-                               ${SEVERITIES.join(', ')} (default: advice, that is any)
+                               ${SEVERITIES.join(', ')} (default: advice, that is any);
+                               muted faults do not count
+  --wide                       do not cut the table to the width of the terminal, and print all findings
   --threshold NAME.key=VALUE   override a threshold, such as REPLICATION_CHECK.minReplication=2; can be repeated
   --prebuilt-snapshot-property NAME
                                cluster property that PREBUILT_SNAPSHOT_CHECK reads
@@ -40,20 +39,25 @@ Exit code: 0 all checks passed, or none failed with a severity of --fail-on; 1 a
 
 /** Runs `olap-warden check`. @returns the exit code */
 export async function runCheck(context: CheckContext): Promise<number> {
-  let request: CheckRequest | 'help';
+  let request: CheckRequest | 'help' | 'list';
   try {
-    request = parseCheck(context.args);
+    request = await parseCheck(context.args, context.clock.now());
   } catch (error) {
     context.stderr(`error: ${(error as Error).message}\n\n${CHECK_USAGE}`);
     return CHECK_EXIT.error;
   }
-  if (request !== 'help') return check(request, context);
-  context.stdout(CHECK_USAGE);
+  if (request !== 'help' && request !== 'list') return check(request, context);
+  context.stdout(request === 'list' ? checkList() : CHECK_USAGE);
   return CHECK_EXIT.pass;
 }
 
-/** Parses the arguments after `check`. @returns `help` for `--help` @throws {Error} usage error */
-function parseCheck(args: readonly string[]): CheckRequest | 'help' {
+/**
+ * Parses the arguments after `check`.
+ * @param now milliseconds since the epoch
+ * @returns `help` for `--help` and `list` for `--list`
+ * @throws {Error} usage error
+ */
+async function parseCheck(args: readonly string[], now: number): Promise<CheckRequest | 'help' | 'list'> {
   const { values } = parseArgs({
     args: [...args],
     strict: true,
@@ -62,9 +66,13 @@ function parseCheck(args: readonly string[]): CheckRequest | 'help' {
       controller: { type: 'string', multiple: true },
       output: { type: 'string', short: 'o', default: 'table' },
       only: { type: 'string', multiple: true },
+      exclude: { type: 'string', multiple: true },
+      config: { type: 'string' },
+      list: { type: 'boolean', default: false },
+      wide: { type: 'boolean', default: false },
       'fail-on': { type: 'string', default: 'advice' },
       threshold: { type: 'string', multiple: true },
-      'prebuilt-snapshot-property': { type: 'string', default: PREBUILT_SNAPSHOT_PROPERTY },
+      'prebuilt-snapshot-property': { type: 'string' },
       'credential-file': { type: 'string' },
       'ca-file': { type: 'string' },
       'instance-scheme': { type: 'string', default: 'http' },
@@ -73,6 +81,7 @@ function parseCheck(args: readonly string[]): CheckRequest | 'help' {
     },
   });
   if (values.help === true) return 'help';
+  if (values.list) return 'list';
   const controllers = list(values.controller);
   if (controllers.length === 0) throw new Error('missing `--controller`, such as `--controller http://localhost:9000`');
   for (const url of controllers) {
@@ -82,10 +91,17 @@ function parseCheck(args: readonly string[]): CheckRequest | 'help' {
   return {
     controllers,
     format: oneOf('--output', values.output, CHECK_FORMATS),
-    settings: {
-      ...settingsFrom(list(values.only), values.threshold ?? []),
-      prebuiltSnapshotProperty: values['prebuilt-snapshot-property'],
-    },
+    ...(await checkSettings(
+      {
+        only: list(values.only),
+        exclude: list(values.exclude),
+        thresholds: values.threshold ?? [],
+        prebuiltSnapshotProperty: values['prebuilt-snapshot-property'],
+        config: values.config,
+      },
+      now,
+    )),
+    wide: values.wide,
     failOn: oneOf('--fail-on', values['fail-on'], SEVERITIES),
     credentialFile: values['credential-file'],
     caFile: values['ca-file'],
@@ -109,26 +125,4 @@ function timeoutFrom(value: string): number {
   if (ms === undefined)
     throw new Error(`invalid \`--timeout ${value}\`: it must be a duration such as \`90s\` or \`10m\``);
   return ms;
-}
-
-function settingsFrom(
-  only: readonly string[],
-  thresholds: readonly string[],
-): Omit<CheckSettings, 'prebuiltSnapshotProperty'> {
-  const names = new Set(only.map((name) => name.toUpperCase()));
-  for (const name of names) if (findCheck(name) === undefined) throw new Error(unknownCheck(name));
-  const overrides: Record<string, Record<string, number>> = {};
-  for (const text of thresholds) {
-    const [, name = '', key = '', value = ''] = /^([A-Za-z_]+)\.([A-Za-z]+)=(.+)$/u.exec(text) ?? [];
-    const check = findCheck(name.toUpperCase());
-    if (name === '') throw new Error(`invalid \`--threshold ${text}\`: it must have the form NAME.key=VALUE`);
-    if (check === undefined) throw new Error(unknownCheck(name));
-    const problem = thresholdProblem(check, key, Number(value));
-    if (problem !== undefined) throw new Error(`invalid \`--threshold ${text}\`: ${problem}`);
-    overrides[check.name] = { ...overrides[check.name], [key]: Number(value) };
-  }
-  const checks = names.size === 0 ? CATALOGUE : CATALOGUE.filter(({ name }) => names.has(name));
-  // One run in this process: nothing is kept, and its deadline is --timeout.
-  const { fullReadMs, deadlineMs } = resolveSettings({});
-  return { checks, overrides, maxFindings: MAX_FINDINGS, fullReadMs, deadlineMs, problems: [] };
 }

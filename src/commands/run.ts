@@ -95,7 +95,10 @@ function interruptible(command: (context: CheckContext) => Promise<number>): Com
         ...context,
         stdoutIsTty: stdout.isTTY ?? false,
         stderrIsTty: stderr.isTTY ?? false,
-        width: stdout.columns ?? DEFAULT_WIDTH,
+        // At each use: the terminal can be resized during the run.
+        get width() {
+          return stdout.columns ?? stderr.columns ?? DEFAULT_WIDTH;
+        },
         clock: systemClock,
         signal: interrupted.signal,
       });

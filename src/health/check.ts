@@ -67,6 +67,8 @@ export interface CheckOutcome {
   readonly findings: readonly Finding[];
   /** The findings after those, so that both are at most MAX_INDEXED_FINDINGS. */
   readonly moreFindings?: readonly Finding[];
+  /** How many of them are muted; only in a result to which mutes were applied. */
+  readonly mutedCount?: number;
   /** True if the check fails only because data that it needs could not be read. */
   readonly couldNotEvaluate: boolean;
 }

@@ -45,14 +45,14 @@ export function historyAfter(
   checks: readonly CheckStatus[],
   run: { readonly startedAt: Date; readonly id: string | undefined },
 ): Transition[] {
-  const added = changedChecks(previous, { checks: [...checks] }).map(({ name, from, state, findingCount }) => ({
-    check: name,
-    from,
-    to: state,
-    time: run.startedAt.toISOString(),
-    ...(run.id === undefined ? {} : { run: run.id.slice(0, 128) }),
-    findingCount,
-  }));
+  const time = run.startedAt.toISOString();
+  const added = changedChecks(previous, { checks: [...checks] }).map(
+    ({ name, from, state, findingCount }): Transition => {
+      const transition: Transition = { check: name, from, to: state, time, findingCount };
+      if (run.id !== undefined) transition.run = run.id.slice(0, 128);
+      return transition;
+    },
+  );
   return [...added, ...(previous?.history ?? [])].slice(0, MAX_TRANSITIONS);
 }
 
@@ -79,13 +79,18 @@ export function lastCompleteAfter(
     fail,
     ...(failMuted === undefined ? {} : { failMuted }),
     ...(failBySeverity === undefined ? {} : { failBySeverity }),
-    checks: (previous.checks ?? []).map(({ name, status, severity, findingCount, mutedCount }) => ({
-      name,
-      status,
-      ...(severity === undefined ? {} : { severity }),
-      findingCount,
-      ...(mutedCount === undefined ? {} : { mutedCount }),
-    })),
+    checks: (previous.checks ?? []).map(shortCheck),
+  };
+}
+
+function shortCheck(check: CheckStatus): LastComplete['checks'][number] {
+  const { name, status, severity, findingCount, mutedCount } = check;
+  return {
+    name,
+    status,
+    ...(severity === undefined ? {} : { severity }),
+    findingCount,
+    ...(mutedCount === undefined ? {} : { mutedCount }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { CheckStatus, Finding, LastEvaluated, Mute, MuteCount } from '../re
 import { nearest } from '../resources/nearest.ts';
 import { CATALOGUE } from './catalogue.ts';
 import type { CheckOutcome } from './check.ts';
+import type { RunResult } from './run.ts';
 
 /** A mute cannot end later: it must be renewed by somebody who looks at the fault again. */
 export const MAX_MUTE_MS = 90 * 24 * 3_600_000;
@@ -87,6 +88,23 @@ export function muteFindings(
   return { findings: sorted, counts: { ...(unreadCount === 0 ? {} : { unreadCount }), ...mutedPart(counts) } };
 }
 
+/** Applies the mutes to the results of a run that is not stored. @param now milliseconds since the epoch */
+export function muteRun(run: RunResult, mutes: readonly Mute[] | undefined, now: number): RunResult {
+  const active = activeMutes(mutes, now);
+  const results = run.results.map(({ name, outcome, durationMs }) => {
+    const { findings, counts } = muteFindings(active, name, outcome);
+    const outcomeAfter: CheckOutcome = Object.assign({}, outcome, { findings, mutedCount: counts.mutedCount ?? 0 });
+    return { name, durationMs, outcome: outcomeAfter };
+  });
+  return { ...run, results };
+}
+
+/** Whether a check of such a run fails only with muted faults. */
+export function isMutedOutcome(outcome: CheckOutcome): boolean {
+  const unreadCount = outcome.findings.filter(({ couldNotRead }) => couldNotRead === true).length;
+  return isMuted({ ...outcome, unreadCount });
+}
+
 /** Applies the current mutes to a stored check: exactly to the findings that it lists, and to the others as far as their mutes are known. */
 export function remuteCheck(active: readonly ActiveMute[], check: CheckStatus): CheckStatus {
   const { mutedCount: _, mutes: stored = [], findings, lastEvaluated, ...rest } = check;
@@ -130,8 +148,9 @@ function muteOfAll(active: readonly ActiveMute[], check: string): string | undef
   return active.find((mute) => mute.entity.form === 'any' && globMatches(mute.check, check))?.id;
 }
 
-function withMute({ mutedBy: _, ...finding }: Finding, id: string | undefined): Finding {
-  return id === undefined ? finding : { ...finding, mutedBy: id };
+function withMute(finding: Finding, id: string | undefined): Finding {
+  const { mutedBy: _, ...unmuted } = finding;
+  return id === undefined ? unmuted : { ...unmuted, mutedBy: id };
 }
 
 function addTo(counts: Map<string, number>, id: string | undefined, count: number): void {

@@ -31,6 +31,8 @@ export interface ReportInput {
   /** Id of the run, for the history. */
   readonly runId?: string | undefined;
   readonly mutes?: readonly Mute[] | undefined;
+  /** True if the run repeated only some checks of the previous status. */
+  readonly recheck?: boolean;
   /** Time of the write, milliseconds since the epoch. */
   readonly now: number;
 }
@@ -40,23 +42,16 @@ export interface ReportInput {
  * conditions about the settings.
  */
 export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
-  const { result, previous, runAt, generation, mutes = [], now } = input;
-  const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
+  const { result, previous, generation, mutes = [], now } = input;
   const active = activeMutes(mutes, now);
   const unreachable =
     result.unreachable === undefined ? undefined : cut(`the cluster could not be read: ${result.unreachable}`, 1024);
   for (let limit = input.maxFindings; ; limit = Math.floor(limit / 2)) {
-    const checks = result.results.map((check) =>
-      checkStatus(check, known.get(check.name), { previous, at: result.startedAt, limit, active }),
-    );
+    const checks = checksAfter(input, active, limit);
     const lastComplete = lastCompleteAfter(previous, checks);
     const status: ClusterHealthReportStatus = {
-      ...(previous?.srn === undefined ? {} : { srn: previous.srn }),
-      ...(previous?.observedGeneration === undefined ? {} : { observedGeneration: previous.observedGeneration }),
-      ...(previous?.conditions === undefined ? {} : { conditions: previous.conditions }),
-      lastRunTime: result.startedAt.toISOString(),
-      durationMs: Math.round(result.durationMs),
-      ...(runAt === undefined ? {} : { observedRunAt: runAt.slice(0, 128) }),
+      ...keptOf(previous),
+      ...runOf(input),
       checks,
       ...(lastComplete === undefined ? {} : { lastComplete }),
       history: historyAfter(previous, checks, { startedAt: result.startedAt, id: input.runId }),
@@ -64,6 +59,49 @@ export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
     const complete = withSummary(status, active, { generation, now, unreachable });
     if (limit === 0 || Buffer.byteLength(JSON.stringify(complete)) <= MAX_STATUS_BYTES) return complete;
   }
+}
+
+/** What a run does not replace. */
+function keptOf({ srn, observedGeneration, conditions }: ClusterHealthReportStatus = {}): ClusterHealthReportStatus {
+  return {
+    ...(srn === undefined ? {} : { srn }),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    ...(conditions === undefined ? {} : { conditions }),
+  };
+}
+
+/** The times of the latest run of all checks. */
+function runOf({ result, previous, runAt, recheck }: ReportInput): ClusterHealthReportStatus {
+  const observed = runAt === undefined ? {} : { observedRunAt: runAt.slice(0, 128) };
+  if (recheck !== true || previous === undefined) {
+    return { lastRunTime: result.startedAt.toISOString(), durationMs: Math.round(result.durationMs), ...observed };
+  }
+  const { lastRunTime, durationMs } = previous;
+  return {
+    ...(lastRunTime === undefined ? {} : { lastRunTime }),
+    lastRecheckTime: result.startedAt.toISOString(),
+    ...(durationMs === undefined ? {} : { durationMs }),
+    ...observed,
+  };
+}
+
+/** The checks of the run. A repetition replaces only the checks that it could evaluate. */
+function checksAfter(
+  { result, previous, recheck }: ReportInput,
+  active: readonly ActiveMute[],
+  limit: number,
+): CheckStatus[] {
+  const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
+  const statusOf = (check: CheckResult) =>
+    checkStatus(check, known.get(check.name), { previous, at: result.startedAt, limit, active });
+  if (recheck !== true) return result.results.map(statusOf);
+  const repeated = new Map(
+    result.results.filter(({ outcome }) => !outcome.couldNotEvaluate).map((check) => [check.name, check]),
+  );
+  return (previous?.checks ?? []).map((check) => {
+    const result = repeated.get(check.name);
+    return result === undefined ? check : statusOf(result);
+  });
 }
 
 interface CheckStatusInput {

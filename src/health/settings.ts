@@ -1,5 +1,6 @@
 import { formatDuration, parseDuration } from '../platform/duration.ts';
 import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
+import { nearest } from '../resources/nearest.ts';
 import { CATALOGUE, findCheck, originOf } from './catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY, type CheckDefinition, type Need, type Thresholds } from './check.ts';
 
@@ -133,7 +134,9 @@ export function thresholdProblem(check: CheckDefinition, key: string, value: num
   const known = Object.keys(check.defaultThresholds);
   if (!known.includes(key)) {
     const names = known.map((name) => `\`${name}\``).join(', ');
-    return `unknown threshold \`${key}\`: the check has ${known.length === 0 ? 'no thresholds' : names}`;
+    const meant = nearest(key, known);
+    const hint = meant === undefined ? '' : `; did you mean \`${meant}\`?`;
+    return `unknown threshold \`${key}\`: the check has ${known.length === 0 ? 'no thresholds' : names}${hint}`;
   }
   if (!Number.isFinite(value)) return `\`${key}\` is \`${value}\`, expected a finite number`;
   if (key.endsWith('Skew')) return undefined;
@@ -145,8 +148,10 @@ export function thresholdProblem(check: CheckDefinition, key: string, value: num
 /** A message about an unknown check, with the nearest name as a suggestion. */
 export function unknownCheck(name: string): string {
   const normalized = name.toUpperCase().replaceAll(/[^A-Z0-9]+/gu, '_');
-  const nearest = CATALOGUE.find((check) => check.name.includes(normalized));
-  return `unknown check \`${name}\`${nearest === undefined ? '' : `; did you mean \`${nearest.name}\`?`}`;
+  const names = CATALOGUE.map((check) => check.name);
+  const meant =
+    (normalized === '' ? undefined : names.find((known) => known.includes(normalized))) ?? nearest(normalized, names);
+  return `unknown check \`${name}\`${meant === undefined ? '' : `; did you mean \`${meant}\`?`}`;
 }
 
 /** All parts of the snapshot that these checks need. */

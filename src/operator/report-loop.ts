@@ -1,26 +1,20 @@
 import type { Logger } from 'pino';
 import type { HealthMetrics, RunOutcome } from '../health/metrics.ts';
 import { changedChecks, type StatusChange } from '../health/history.ts';
-import { nextMuteChange } from '../health/mutes.ts';
+import { NO_RECHECK, recheckAfter, RECHECK_MS, type Recheck } from '../health/recheck.ts';
 import { buildStatus, newRunId, runningId, unreadRuns, withoutRunning, withRunning } from '../health/report.ts';
 import { runChecks, type Gather, type RunResult } from '../health/run.ts';
 import { nextRunAt, unreadRetryAt } from '../health/schedule.ts';
 import { resolveSettings, type ConfiguredSettings } from '../health/settings.ts';
-import { withMutes } from '../health/summary.ts';
 import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
-import { retry } from '../platform/retry.ts';
-import {
-  REPORT_NAME,
-  type ClusterHealthReportSpec,
-  type ClusterHealthReportStatus,
-  type Mute,
-} from '../resources/cluster-health-report.ts';
+import { REPORT_NAME, type ClusterHealthReportSpec, type Mute } from '../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
-import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../store/resource-store.ts';
+import { StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { ProgressWriter } from './health-progress.ts';
+import { ReportWriter } from './report-writer.ts';
 import { callAt } from './run-timer.ts';
 
 export interface ReportLoopOptions {
@@ -46,11 +40,6 @@ export interface ReportLoopOptions {
 const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
 /** Time until the report is read again after another process has created it. */
 const CREATED_ELSEWHERE_MS = 1_000;
-/** Attempts to write a status when the object is changed concurrently. */
-const MAX_WRITE_ATTEMPTS = 5;
-/** Gives the watch time to deliver the newer object. */
-const WRITE_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 400, jitter: 'half' };
-
 /** A run that is due: its id, and the value of the run-at annotation that requested it. */
 interface RunRequest {
   readonly id: string;
@@ -71,6 +60,7 @@ export class ReportLoop {
   #cancelTimer: () => void = () => undefined;
   #working: Promise<void> | undefined;
   readonly #backoff: Backoff;
+  readonly #writer: ReportWriter;
   #again = false;
   readonly #startedAt: number;
   /** Start of the last run of this process; milliseconds since the epoch. */
@@ -79,9 +69,12 @@ export class ReportLoop {
   #unreadRuns = 0;
   /** End of the last of them; milliseconds since the epoch. */
   #unreadAt = 0;
+  /** The critical checks that fail, and when they are repeated. */
+  #recheck: Recheck = NO_RECHECK;
 
   constructor(options: ReportLoopOptions) {
     this.#options = options;
+    this.#writer = new ReportWriter({ ...options, signal: this.#stopping.signal });
     this.#backoff = new Backoff(options.clock, BACKOFF);
     this.#startedAt = options.clock.now();
   }
@@ -134,30 +127,16 @@ export class ReportLoop {
   /** @returns milliseconds until the next step; Infinity if only an event can make a run due */
   async #step(): Promise<number> {
     if (!this.#options.isLeader()) return Number.POSITIVE_INFINITY;
-    const report = this.#current() ?? (await this.#createReport());
+    const report = this.#writer.current() ?? (await this.#createReport());
     if (report === undefined) return CREATED_ELSEWHERE_MS;
     if (this.#isDue(report)) {
       await this.#options.oneAtATime(() => this.#runIfDue());
       return 0;
     }
     // The run of a process that has ended.
-    if (runningId(report.status) !== undefined) await this.#writeStatus(withoutRunning);
-    else if (this.#mutesChanged(report)) await this.#writeStatus((status) => status ?? {});
-    const { clock } = this.#options;
-    return Math.min(this.#waitMs(report), nextMuteChange(report.spec.mutes, clock.now()) - clock.now());
-  }
-
-  /** Whether mutes were added or removed, began or expired since the status was written. */
-  #mutesChanged(report: ClusterHealthReport): boolean {
-    return report.status !== undefined && this.#withMutes(report, report.status) !== report.status;
-  }
-
-  #withMutes({ spec, metadata }: ClusterHealthReport, status: ClusterHealthReportStatus): ClusterHealthReportStatus {
-    return withMutes(status, spec.mutes, { generation: metadata.generation, now: this.#options.clock.now() });
-  }
-
-  #current(): ClusterHealthReport | undefined {
-    return this.#options.store.get('ClusterHealthReport', this.#options.name);
+    if (runningId(report.status) !== undefined) await this.#writer.write(withoutRunning);
+    else await this.#writer.updateMutes(report);
+    return Math.min(this.#waitMs(report), this.#writer.untilMuteChange(report));
   }
 
   #isDue(report: ClusterHealthReport): boolean {
@@ -168,8 +147,7 @@ export class ReportLoop {
   #waitMs({ spec, status }: ClusterHealthReport): number {
     if (spec.suspend === true) return Number.POSITIVE_INFINITY;
     const now = this.#options.clock.now();
-    if (this.#lastRunAt !== undefined)
-      return Math.min(nextRunAt(spec, this.#lastRunAt), unreadRetryAt(this.#unreadRuns, this.#unreadAt)) - now;
+    if (this.#lastRunAt !== undefined) return Math.min(this.#fullRunAt(spec, this.#lastRunAt), this.#recheck.at) - now;
     const soon = this.#startedAt + this.#options.firstRunDelayMs - now;
     // Soon after each start, because the last report may be old; at the times of a schedule only when one was missed.
     const last = Date.parse(status?.lastRunTime ?? '');
@@ -177,14 +155,22 @@ export class ReportLoop {
     return Math.max(soon, nextRunAt(spec, Math.min(last, now)) - now);
   }
 
+  /** When all checks are due after a run of this process, milliseconds since the epoch. */
+  #fullRunAt(spec: ClusterHealthReportSpec, lastRunAt: number): number {
+    return Math.min(nextRunAt(spec, lastRunAt), unreadRetryAt(this.#unreadRuns, this.#unreadAt));
+  }
+
   /** The report may have changed while other reports ran. */
   async #runIfDue(): Promise<void> {
     this.#stopping.signal.throwIfAborted();
-    const report = this.#current();
+    const report = this.#writer.current();
     if (report === undefined || !this.#options.isLeader() || !this.#isDue(report)) return;
     const requested = requestedRun(report);
-    const id = newRunId('run', this.#options.clock);
-    await this.#run(report, requested ?? { id, runAt: observedRunAt(report), fresh: false });
+    const { clock } = this.#options;
+    const periodic = { id: newRunId('run', clock), runAt: observedRunAt(report), fresh: false };
+    const early = this.#lastRunAt !== undefined && this.#fullRunAt(report.spec, this.#lastRunAt) > clock.now();
+    if (requested === undefined && early) await this.#repeat(report, periodic);
+    else await this.#run(report, requested ?? periodic);
   }
 
   async #createReport(): Promise<ClusterHealthReport | undefined> {
@@ -206,7 +192,7 @@ export class ReportLoop {
     const settings = resolveSettings(report.spec, this.#options.configured());
     const startedAt = clock.now();
     const started = { id: request.id, checks: [], checksTotal: settings.checks.length };
-    await this.#writeStatus((status) => withRunning(status, started));
+    await this.#writer.write((status) => withRunning(status, started));
     // Only now: a run whose start could not be written is still due.
     this.#lastRunAt = startedAt;
     const progress = this.#progressWriter(request.id);
@@ -232,10 +218,11 @@ export class ReportLoop {
     let written: ClusterHealthReport;
     try {
       const { id: runId, runAt } = request;
-      written = await this.#writeStatus((previous, { mutes }) =>
+      written = await this.#writer.write((previous, { mutes }) =>
         buildStatus({ result, previous, generation, runAt, runId, maxFindings, mutes, now: clock.now() }),
       );
       this.#unreadRuns = unreadRuns(written.status ?? {});
+      this.#recheck = recheckAfter(written.status, result, clock.now());
     } catch (error) {
       // The result is lost, so the run is repeated soon.
       this.#unreadRuns += 1;
@@ -252,14 +239,32 @@ export class ReportLoop {
     for (const change of changedChecks(before, written.status ?? {})) this.#options.onStatusChange(written, change);
   }
 
-  /** Reports the mutes that a write has ended, unless they were removed. */
-  #reportExpired(before: ClusterHealthReport, written: ClusterHealthReport): void {
-    const now = this.#options.clock.now();
-    const active = new Set(written.status?.mutes?.map(({ id }) => id));
-    for (const { id, findingCount } of before.status?.mutes ?? []) {
-      const mute = before.spec.mutes?.find((candidate) => candidate.id === id);
-      if (mute === undefined || active.has(id) || Date.parse(mute.until) > now) continue;
-      this.#options.onMuteExpired(written, mute, findingCount);
+  /** Repeats the failed critical checks, so that the report and the alerts end soon after the faults. */
+  async #repeat(report: ClusterHealthReport, { id: runId, runAt, fresh }: RunRequest): Promise<void> {
+    const { name, log, clock, gather, configured } = this.#options;
+    const settings = resolveSettings(report.spec, configured());
+    const checks = settings.checks.filter((check) => this.#recheck.checks.has(check.name));
+    const { generation } = report.metadata;
+    const deadline = new Deadline(clock, this.#options.deadlineMs ?? settings.deadlineMs, this.#stopping.signal);
+    try {
+      const { signal } = deadline;
+      const result = await runChecks({ gather, settings: { ...settings, checks }, signal, clock, fresh });
+      this.#stopping.signal.throwIfAborted();
+      // A cluster that cannot be read is reported by the next run of all checks.
+      if (!this.#options.isLeader() || result.unreachable !== undefined) return;
+      const { maxFindings } = settings;
+      const input = { result, generation, runAt, runId, maxFindings, recheck: true };
+      const written = await this.#writer.write((previous, { mutes }) =>
+        buildStatus({ ...input, previous, mutes, now: clock.now() }),
+      );
+      this.#recheck = recheckAfter(written.status, result, clock.now());
+      log.info({ report: name, runId, durationMs: result.durationMs }, 'failed critical checks repeated');
+      for (const change of changedChecks(report.status, written.status ?? {}))
+        this.#options.onStatusChange(written, change);
+    } finally {
+      deadline.clear();
+      // After an error, too: it must not be repeated without a pause.
+      if (this.#recheck.at <= clock.now()) this.#recheck = { ...this.#recheck, at: clock.now() + RECHECK_MS };
     }
   }
 
@@ -269,35 +274,9 @@ export class ReportLoop {
       clock,
       write: async (progress) => {
         if (!isLeader()) return;
-        await this.#writeStatus((status) => withRunning(status, { id, ...progress }));
+        await this.#writer.write((status) => withRunning(status, { id, ...progress }));
       },
       onError: (error) => log.warn({ err: error, runId: id }, 'failed to update health run progress'),
-    });
-  }
-
-  /** Computes the status from the current object, applies the current mutes and writes it; again if the object was changed concurrently. */
-  async #writeStatus(
-    compute: (
-      status: ClusterHealthReportStatus | undefined,
-      spec: ClusterHealthReportSpec,
-    ) => ClusterHealthReportStatus,
-  ): Promise<ClusterHealthReport> {
-    const { name, store, clock } = this.#options;
-    const { signal } = this.#stopping;
-    const write = async (): Promise<ClusterHealthReport> => {
-      const current = this.#current();
-      if (current === undefined) throw new StoreError('not-found', `the ClusterHealthReport \`${name}\` was deleted`);
-      const status = this.#withMutes(current, compute(current.status, current.spec));
-      const written = await store.updateStatus('ClusterHealthReport', { ...current, status }, { signal });
-      this.#reportExpired(current, written);
-      return written;
-    };
-    return retry(write, {
-      attempts: MAX_WRITE_ATTEMPTS,
-      backoff: WRITE_BACKOFF,
-      clock,
-      signal,
-      retryAfterMs: conflictRetryAfterMs,
     });
   }
 }

@@ -367,6 +367,12 @@ export const ClusterHealthReportStatus = Type.Object(
   {
     ...commonStatus,
     lastRunTime: Type.Optional(Type.String({ format: 'date-time', description: 'Start of the last run.' })),
+    lastRecheckTime: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Start of the last repetition of failed critical checks since that run.',
+      }),
+    ),
     durationMs: Type.Optional(Type.Integer({ description: 'Duration of the last run in milliseconds.' })),
     pass: Type.Optional(Type.Integer({ description: 'Number of passed checks.' })),
     fail: Type.Optional(Type.Integer({ description: 'Number of failed checks.' })),

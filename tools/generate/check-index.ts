@@ -14,11 +14,17 @@ curl -H "Authorization: Bearer $TOKEN" "$GATEWAY/periodictask/run?taskName=Clust
 curl -H "Authorization: Bearer $TOKEN" "$GATEWAY/clusterHealth?status=FAIL"
 kubectl annotate clusterhealthreports.olapwarden.io cluster olapwarden.io/run-at="$(date -u +%FT%TZ)" --overwrite
 olap-warden check --controller http://pinot-controller:9000
+olap-warden check --controller http://pinot-controller:9000 --config report.yaml --fail-on critical
 \`\`\`
 
 Thresholds are set in \`spec.thresholds\` of the \`ClusterHealthReport\` named \`cluster\` ([its page](../resources/clusterhealthreport.md)). Further reports can have other
 schedules, thresholds and checks; the label \`report\` of metrics and alerts names them. A check
 whose data could not be read is a FAIL with the reason (\`couldNotEvaluate\`); \`lastEvaluated\` has its last result that was evaluated, which the alert of the check follows. A check that does not apply to the cluster is a PASS with the reason.
+
+Known faults can be [muted](../resources/clusterhealthreport.md#mutes) until a time: they stay in the report, are counted apart and have no alert.
+
+\`olap-warden check --config\` takes a file with the fields of \`spec\` of a \`ClusterHealthReport\`, or a whole manifest of one: \`thresholds\`, \`mutes\`, \`disabledChecks\`,
+\`extensionChecks\`, \`maxFindings\` and \`prebuiltSnapshotProperty\` (when the checks run is ignored). Options override it. \`--list\` prints the checks and their default thresholds. Muted faults do not count for the exit code.
 `;
 
 const TASK = `

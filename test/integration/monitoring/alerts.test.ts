@@ -101,6 +101,25 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
+  it('do not fire while all faults of the check are muted, and fire when the mute has expired', async () => {
+    const check = 'QUERY_HEALTH_CHECK';
+    const rule = ruleOf(check);
+    const muted = (values: string) => ({ series: `olap_warden_health_check_muted{check="${check}"}`, values });
+    const at = (eval_time: string, fires: boolean) => ({
+      ...firing(rule, true, { check }),
+      eval_time,
+      ...(fires ? {} : { exp_alerts: [] }),
+    });
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [series(check, '1x120'), muted('1x60 0x60')],
+        alert_rule_test: [at('20m', false), at('30m', false), at('45m', true)],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
   it('name the number of findings and the first entities of their report', async () => {
     const check = 'QUERY_HEALTH_CHECK';
     const rule = ruleOf(check);

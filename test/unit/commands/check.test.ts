@@ -1,10 +1,14 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { CheckContext } from '../../../src/app/check.ts';
 import { runCheck } from '../../../src/commands/check.ts';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { ReplayEngine } from '../../support/replay-engine.ts';
 
@@ -101,6 +105,111 @@ describe('olap-warden check', () => {
     expect(await run([...only, '--prebuilt-snapshot-property', 'our.snapshots'])).toBe(0);
   });
 
+  it('skips the checks of `--exclude`', async () => {
+    const both = ['--only', 'REPLICATION_CHECK,SEGMENT_COUNT_CHECK'];
+    expect(await run(['--controller', url, ...both, '--exclude', 'replication_check'])).toBe(0);
+    expect(stdout).not.toContain('REPLICATION_CHECK');
+    expect(await run(['--controller', url, ...failing, '--exclude', 'REPLICATION_CHECK'])).toBe(2);
+    expect(stderr).toContain('no check is left');
+  });
+
+  it('lists the checks', async () => {
+    expect(await run(['--list'])).toBe(0);
+    expect(stdout.split('\n')).toHaveLength(CATALOGUE.length + 1);
+    expect(stdout).toMatch(/^REPLICATION_CHECK +warning +tables +minReplication=3$/mu);
+  });
+
+  it('prints all findings with `--wide`, also on a narrow terminal', async () => {
+    await run(['--controller', url, ...failing], { stdoutIsTty: true, width: 60, env: { NO_COLOR: '1' } });
+    expect(
+      Math.max(
+        ...stdout
+          .split('\n')
+          .slice(0, -3)
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(60);
+    expect(stdout).toContain('Remedy: ');
+    stdout = '';
+    const low = ['--threshold', 'REPLICATION_CHECK.minReplication=9'];
+    await run(['--controller', url, ...failing, ...low, '-o', 'json']);
+    const json = stdout;
+    stdout = '';
+    await run(['--controller', url, ...failing, ...low, '--wide'], {
+      stdoutIsTty: true,
+      width: 60,
+      env: { NO_COLOR: '1' },
+    });
+    const all = JSON.parse(json) as { checks: { findings: { entity: string }[] }[] };
+    for (const { entity } of all.checks[0]!.findings) expect(stdout).toContain(`      ${entity}: the replication is`);
+    expect(stdout).not.toContain('…');
+  });
+
+  describe('with `--config`', () => {
+    let folder: string;
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'olap-warden-check-'));
+    });
+    afterEach(() => rm(folder, { recursive: true }));
+
+    const config = async (content: string): Promise<string[]> => {
+      const path = join(folder, 'check.yaml');
+      await writeFile(path, content);
+      return ['--controller', url, '--config', path];
+    };
+    const mute = (entity: string, until = '2026-12-01T00:00:00Z') =>
+      `mutes: [{id: m, check: REPLICATION_CHECK, entity: "${entity}", reason: planned, until: "${until}"}]\n`;
+
+    it('applies thresholds and disabled checks; options override them', async () => {
+      const file = await config('thresholds: {REPLICATION_CHECK: {minReplication: 2}}\n');
+      expect(await run([...file, ...failing])).toBe(0);
+      expect(await run([...file, ...failing, '--threshold', 'REPLICATION_CHECK.minReplication=3'])).toBe(1);
+      stdout = '';
+      await run([...(await config('disabledChecks: [REPLICATION_CHECK]\n')), '-o', 'json']);
+      expect(stdout).not.toContain('"REPLICATION_CHECK"');
+    });
+
+    it('applies mutes, which do not count for the exit code and stay visible', async () => {
+      expect(await run([...(await config(mute('*'))), ...failing])).toBe(0);
+      expect(stdout).toContain('0 passed, 1 failed (1 muted)');
+      expect(stdout).toContain('[muted by m] orders_OFFLINE: the replication is 2');
+      expect(await run([...(await config(mute('orders_*'))), ...failing])).toBe(1);
+      expect(await run([...(await config(mute('*', '2026-11-21T09:00:00Z'))), ...failing])).toBe(1);
+      stdout = '';
+      await run([...(await config(mute('*'))), ...failing, '-o', 'json']);
+      expect(JSON.parse(stdout)).toMatchObject({ summary: { fail: 1, failMuted: 1 }, checks: [{ muted: true }] });
+    });
+
+    it('takes a whole resource', async () => {
+      const head = 'apiVersion: olapwarden.io/v1alpha1\nkind: ClusterHealthReport\nmetadata: {name: cluster}\n';
+      const file = await config(`${head}spec: {thresholds: {REPLICATION_CHECK: {minReplication: 2}}}\n`);
+      expect(await run([...file, ...failing])).toBe(0);
+    });
+
+    it.each([
+      ['treshholds: {}', 'did you mean `thresholds`?'],
+      ['thresholds: {REPLICATON_CHECK: {minReplication: 2}}', 'did you mean `REPLICATION_CHECK`?'],
+      ['thresholds: {REPLICATION_CHECK: {minReplicaton: 2}}', 'did you mean `minReplication`?'],
+      ['thresholds: {REPLICATION_CHECK: {minReplication: two}}', 'minReplication'],
+      ['disabledChecks: [NOT_A_CHECK]', 'unknown check `NOT_A_CHECK`'],
+      ['mutes: [{id: m, entity: a, reason: x}]', 'until: is required'],
+      ['mutes: [{id: m, check: NONE_X, entity: a, reason: x, until: "2026-12-01T00:00:00Z"}]', 'matches no check'],
+      ['mutes: [{id: m, entity: a, reason: x, until: "2027-12-01T00:00:00Z"}]', 'more than 90 days ahead'],
+      ['a: [', '--config'],
+      ['- a', 'it must have the fields of a spec'],
+      ['kind: Role', 'kind'],
+      [' '.repeat(1024 * 1024 + 1), 'at most 1048576 are read'],
+    ])('refuses %.60j', async (content, words) => {
+      expect(await run([...(await config(content)), ...failing])).toBe(2);
+      expect(stderr).toContain(words);
+    });
+
+    it('refuses a file that does not exist', async () => {
+      expect(await run(['--controller', url, '--config', join(folder, 'none')])).toBe(2);
+      expect(stderr).toContain('no such file');
+    });
+  });
+
   it('exits with 2 if the cluster is not reachable', async () => {
     server.close();
     server.closeAllConnections();
@@ -119,6 +228,7 @@ describe('olap-warden check', () => {
     [['--controller', 'localhost:9000'], 'it must be an http or https URL'],
     [['--controller', 'http://x', '-o', 'xml'], 'one of table, json, yaml, junit, prometheus, markdown'],
     [['--controller', 'http://x', '--only', 'REPLICATION'], 'did you mean `REPLICATION_CHECK`'],
+    [['--controller', 'http://x', '--only', 'REPLICATOIN_CHECK'], 'did you mean `REPLICATION_CHECK`'],
     [['--controller', 'http://x', '--threshold', 'REPLICATION_CHECK=2'], 'NAME.key=VALUE'],
     [['--controller', 'http://x', '--threshold', 'NO_CHECK.a=2'], 'unknown check `NO_CHECK`'],
     [['--controller', 'http://x', '--threshold', 'REPLICATION_CHECK.minReplication=many'], 'a finite number'],
@@ -141,6 +251,9 @@ describe('olap-warden check', () => {
     expect(stderr).toMatch(/^\r\d+ % of the cluster read, 0 of 1 checks/u);
     expect(stderr).toContain('1 of 1 checks, 1 failed');
     expect(stderr.endsWith('\r\u{1B}[K')).toBe(true);
+    // The total grows while tables are found, but the displayed part does not go back.
+    const percents = [...stderr.matchAll(/\r(\d+) %/gu)].map(([, percent]) => Number(percent));
+    expect(percents).toEqual(percents.toSorted((a, b) => a - b));
     expect(stdout).toContain('\u{1B}[31mFAIL');
     stdout = '';
     await run(['--controller', url, ...failing], { stdoutIsTty: true, env: { NO_COLOR: '1' } });

@@ -173,6 +173,8 @@ describe('the health task', () => {
   it('runs by its schedule when single checks could not be evaluated, and not while suspended', async () => {
     gather = async () => cluster([table('t_OFFLINE', { assignment: readFailed('responded with 503') })]);
     start();
+    await settle();
+    await setSpec({ disabledChecks: ['BROKER_RESOURCE_CHECK'] });
     await pass(5_100);
     await pass(10 * 60_000);
     expect(runs).toHaveLength(1);
@@ -429,6 +431,78 @@ describe('the health task', () => {
     start();
     await pass(5_100);
     expect(report()).toMatchObject({ spec: { maxFindings: 3 }, status: { pass: CATALOGUE.length } });
+  });
+});
+
+describe('a critical check that fails', () => {
+  const NAME = 'BROKER_RESOURCE_CHECK';
+  /** Without brokers for its table. */
+  const broken = () => cluster([table('t_OFFLINE', { config: { timeColumn: undefined } })]);
+  const check = () => report()?.status?.checks?.find(({ name }) => name === NAME);
+
+  beforeEach(async () => {
+    gather = async () => broken();
+    start();
+    await pass(5_100);
+    expect(check()).toMatchObject({ status: 'FAIL', severity: 'critical' });
+    expect(runs).toHaveLength(1);
+  });
+
+  it('is repeated alone after 10 s, and then each minute until it passes', async () => {
+    const { lastRunTime } = report()!.status!;
+    await pass(9_000);
+    expect(runs).toHaveLength(1);
+    await pass(2_000);
+    expect(runs).toHaveLength(2);
+    expect(runs[1]!.needs).toEqual(new Set(CATALOGUE.find(({ name }) => name === NAME)!.needs));
+    await pass(58_000);
+    expect(runs).toHaveLength(2);
+    await pass(3_000);
+    expect(runs).toHaveLength(3);
+    expect(report()?.status).toMatchObject({ lastRunTime, checks: { length: CATALOGUE.length } });
+    gather = async () => cluster();
+    await pass(60_000);
+    expect(runs).toHaveLength(4);
+    expect(check()).toMatchObject({ status: 'PASS' });
+    expect(changes.at(-1)).toMatchObject({ name: NAME, state: 'PASS' });
+    expect(report()?.status?.lastRecheckTime).not.toBe(lastRunTime);
+    await pass(10 * 60_000);
+    expect(runs).toHaveLength(4);
+    // All checks at their time.
+    await pass(10 * 60_000);
+    expect(runs).toHaveLength(5);
+    expect(report()?.status).not.toHaveProperty('lastRecheckTime');
+  });
+
+  it('keeps its result when it cannot be repeated', async () => {
+    gather = async () => snapshot([], { unreachable: 'responded with 503' });
+    await pass(11_000);
+    expect(runs).toHaveLength(2);
+    expect(check()).toMatchObject({ status: 'FAIL', findingCount: 1 });
+    expect(check()).not.toHaveProperty('couldNotEvaluate');
+    gather = () => Promise.reject(new Error('no memory'));
+    await pass(60_000);
+    expect(runs).toHaveLength(3);
+    await pass(60_000);
+    expect(runs.length).toBeLessThanOrEqual(5);
+  });
+
+  it('is not repeated while it is muted, or while the report is suspended', async () => {
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    await setSpec({ mutes: [{ id: 'm', check: NAME, entity: '*', reason: 'planned', until }] });
+    await pass(11_000);
+    expect(runs).toHaveLength(2);
+    await pass(5 * 60_000);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('is repeated at most a fifth of the time', async () => {
+    gather = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+      return broken();
+    };
+    await pass(10 * 60_000);
+    expect(runs.length).toBeLessThanOrEqual(4);
   });
 });
 
