@@ -3,9 +3,10 @@ import { acceptedFormat, EXPORT_FORMATS, type ExportFormat } from '../../../resu
 import type { ResultReader } from '../../../results/result-store.ts';
 import { HttpError } from '../../server/errors.ts';
 import { byteRange, type ByteRange } from './byte-range.ts';
+import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
-import { sendBody } from './send.ts';
+import { sendBody, VARY } from './send.ts';
 
 /** Memory of a download: pieces of the rows, their text, and a record batch. */
 const EXPORT_BYTES = 8 * 1024 * 1024;
@@ -25,11 +26,11 @@ export async function sendExport(
   exchange: Exchange,
   reader: ResultReader,
   request: ExportRequest,
-  { queries, budget }: Pick<DataPlaneParts, 'queries' | 'budget'>,
+  { queries, budget, settings }: Pick<DataPlaneParts, 'queries' | 'budget' | 'settings'>,
 ): Promise<void> {
   const { format, offset } = request;
   const { signal } = exchange;
-  const lease = await budget.acquire(exchange.principal.srn, EXPORT_BYTES, signal);
+  const lease = await budget.acquire(exchange.principal.srn, EXPORT_BYTES + CODING_BYTES, signal);
   exchange.onClose(() => lease.release());
   const found = await queries.export(reader, { format, caller: exchange.principal.srn }, request, signal);
   exchange.onClose(found.release);
@@ -38,13 +39,20 @@ export async function sendExport(
   const { contentType, extension } = EXPORT_FORMATS[format];
   // A stored result never changes, so its id and the rows identify the bytes.
   const etag = `"${requestId}.${offset}.${numRows}.${extension}"`;
+  const coding = codingFor(exchange, length, settings());
   const headers = {
     'content-type': contentType,
     'content-disposition': `attachment; filename="${requestId}.${extension}"`,
     'x-olap-warden-rows': String(numRows),
     etag,
+    vary: VARY,
     'accept-ranges': length === undefined ? 'none' : 'bytes',
   };
+  if (coding !== undefined) {
+    // The bytes are others, so they have another ETag, and a part of them cannot be requested.
+    const coded = { ...headers, etag: `${etag.slice(0, -1)}.${coding}"`, 'accept-ranges': 'none' };
+    return sendBody(exchange, { status: 200, headers: coded, coding }, found.body(0, length ?? 0, signal));
+  }
   if (length === undefined) return sendBody(exchange, { status: 200, headers }, found.body(0, 0, signal));
   const range = byteRange(exchange.headers, { length, etag });
   if (range === 'unsatisfiable') {
