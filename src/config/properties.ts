@@ -18,6 +18,12 @@ const QuerySchema = Type.Object({
     maximum: 100_000_000,
     live: true,
   }),
+  'olap.broker.pagination.compression': flag({
+    description:
+      'Compresses pages and downloads of at least 16 KB for clients that accept zstd or gzip. It saves bandwidth and costs CPU time of the gateway.',
+    default: true,
+    live: true,
+  }),
   'olap.broker.pagination.native': flag({
     description:
       'Stores the rows of paginated results in Pinot’s own cursors (Pinot 1.3 and newer). The store of `olap.broker.pagination.protocol` then contains only the owner and the location of each result.',

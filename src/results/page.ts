@@ -26,6 +26,8 @@ export interface Page {
   readonly rows: readonly Uint8Array[] | AsyncIterable<Uint8Array>;
   readonly tail: Buffer;
   readonly numRows: number;
+  /** `nextUrl` of the page; undefined for the last one. */
+  readonly nextUrl: string | undefined;
 }
 
 /** A page whose rows are in memory. */
@@ -46,6 +48,7 @@ const OWN_FIELDS = new Set([
   'offset',
   'numRows',
   'nextOffsetParams',
+  'nextUrl',
   'exceptions',
   'brokerHost',
   'brokerPort',
@@ -94,9 +97,17 @@ export function framePage(
   record: ResultRecord,
   page: PageRequest,
   holder: HolderAddress | undefined,
-): { readonly head: Buffer; readonly tail: Buffer } {
+): Pick<Page, 'head' | 'tail' | 'nextUrl'> {
   const frame = frameOf(record, holder);
-  return { head: frame.head, tail: pageTail(frame, record.rowCount, page) };
+  const next = nextParams(record, page);
+  const nextUrl = next === undefined ? undefined : `/query/${record.requestId}/results?${next}`;
+  return { head: frame.head, tail: pageTail(frame, page, next, nextUrl), nextUrl };
+}
+
+/** `nextOffsetParams` */
+function nextParams({ rowCount }: ResultRecord, { offset, numRows }: PageRequest): string | undefined {
+  const next = offset + numRows;
+  return next < rowCount ? `offset=${next}&numRows=${numRows}` : undefined;
 }
 
 /** Parts of head and tail that are the same for every page of a result. */
@@ -134,9 +145,13 @@ function frameOf(record: ResultRecord, holder: HolderAddress | undefined): Frame
   return frame;
 }
 
-function pageTail({ own, statistics }: Frame, rowCount: number, { offset, numRows }: PageRequest): Buffer {
-  const next = offset + numRows;
-  const more = next < rowCount ? `,"nextOffsetParams":"offset=${next}&numRows=${numRows}"` : '';
+function pageTail(
+  { own, statistics }: Frame,
+  { offset, numRows }: PageRequest,
+  next: string | undefined,
+  nextUrl: string | undefined,
+): Buffer {
+  const more = next === undefined ? '' : `,"nextOffsetParams":"${next}","nextUrl":"${nextUrl}"`;
   const page = `,"offset":${offset},"numRows":${numRows}${more},"exceptions":[]`;
   // Concatenated as encoded parts: the statistics of a large cluster are long, and encoding them for each page costs more than its rows.
   const tail = Buffer.allocUnsafe(own.length + page.length + statistics.length);

@@ -8,6 +8,7 @@ import type { Spool } from './cursors/spool.ts';
 import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
 import { type Export, exportRows } from './export/export.ts';
+import type { CsvLayout } from './export/csv-layout.ts';
 import type { ExportFormat } from './export/format.ts';
 import { ExportLimit, exportOfCursor } from './export/limit.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
@@ -101,6 +102,7 @@ export class PaginatedQueries {
   /** Why results could not be read, by id. */
   readonly #damaged = new LruCache<string, string>({ maxWeight: MAX_DAMAGED });
   readonly #exports = new ExportLimit();
+  readonly #layouts = new LruCache<string, CsvLayout>({ maxWeight: MAX_LAYOUTS });
   #submissions = 0;
 
   constructor(options: PaginatedQueriesOptions) {
@@ -300,9 +302,16 @@ export class PaginatedQueries {
     if (isCursorRecord(record)) throw exportOfCursor();
     const release = this.#exports.begin(caller);
     try {
-      const found = await exportRows(reader, format, request, signal);
+      const found = await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
       const body: Export['body'] = (from, to, abort) => this.#watched(record, found.body(from, to, abort));
-      return { ...found, body, release };
+      const { measure } = found;
+      if (measure === undefined) return { ...found, body, release };
+      const watched: typeof measure = (abort) =>
+        measure(abort).catch((error: unknown) => {
+          this.#noteDamage(record, error);
+          throw error;
+        });
+      return { ...found, body, measure: watched, release };
     } catch (error) {
       release();
       this.#noteDamage(record, error);
@@ -384,6 +393,8 @@ export class PaginatedQueries {
   }
 }
 
+/** CSV downloads that can be resumed quickly. */
+const MAX_LAYOUTS = 64;
 /** Results whose damage was found while they were read. */
 const MAX_DAMAGED = 1_000;
 /** Characters of a query's text that its record has. */

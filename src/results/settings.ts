@@ -20,6 +20,8 @@ export interface PaginationSettings {
   readonly async: AsyncSettings;
   /** `pinot.broker.default.query.limit` of the engine: `olap.broker.query.default.limit`. */
   readonly defaultLimit: number;
+  /** Whether responses are compressed for clients that accept it: `olap.broker.pagination.compression`. */
+  readonly compression: boolean;
   readonly storageCleaner: StorageCleanerSettings;
 }
 
@@ -44,5 +46,6 @@ export const DEFAULT_PAGINATION_SETTINGS: PaginationSettings = {
   maxSubmissions: 64,
   async: { maxRunning: 16, maxPerCaller: 16, maxInAll: 256, maxTimeMs: HOUR_MS },
   defaultLimit: 10,
+  compression: true,
   storageCleaner: { enabled: false, maxStorageMb: 1024, criticalPercent: 90, targetPercent: 60 },
 };

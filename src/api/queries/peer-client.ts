@@ -26,6 +26,7 @@ const PASSED_HEADERS = [
   'x-olap-warden-ui',
   'sec-fetch-site',
   'accept',
+  'accept-encoding',
   'range',
   'if-range',
 ] as const;

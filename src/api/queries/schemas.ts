@@ -127,6 +127,12 @@ export const CursorResponse = Type.Object(
     nextOffsetParams: Type.Optional(
       Type.String({ description: 'The query string of the next page; absent on the last.' }),
     ),
+    nextUrl: Type.Optional(
+      Type.String({
+        description:
+          'Path and query string of the next page, to be resolved against the URL of the request (RFC 3986); absent on the last.',
+      }),
+    ),
     exceptions: Type.Array(Type.Unknown()),
     brokerHost: Type.Optional(Type.String({ description: 'Present where only this gateway can serve further pages.' })),
     brokerPort: Type.Optional(Type.Integer()),

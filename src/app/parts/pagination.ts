@@ -14,6 +14,7 @@ export function paginationSettings(properties: Properties): PaginationSettings {
       maxInAll: properties['olap.broker.pagination.async.max.in.all'],
       maxTimeMs: properties['olap.broker.pagination.async.max.time'],
     },
+    compression: properties['olap.broker.pagination.compression'],
     defaultLimit: properties['olap.broker.query.default.limit'],
     storageCleaner: {
       enabled: properties['olap.broker.pagination.file.enableStorageCleaner'],

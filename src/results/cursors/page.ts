@@ -61,8 +61,8 @@ export function cursorPage(parts: CursorPageParts, signal: AbortSignal): Page {
   const { record, answer, spool, offset, holder } = parts;
   const numRows = answer.rowCount;
   const pageRecord = { ...record, fields: pageFields(answer.fields), tableFields: answer.tableFields };
-  const { head, tail } = framePage(pageRecord, { offset, numRows }, holder);
-  return { head, tail, numRows, rows: spool.rows(signal), length: head.length + spool.bytes + tail.length };
+  const { head, tail, nextUrl } = framePage(pageRecord, { offset, numRows }, holder);
+  return { head, tail, nextUrl, numRows, rows: spool.rows(signal), length: head.length + spool.bytes + tail.length };
 }
 
 function failed({ cursor }: CursorRecord, { fields }: ScannedAnswer): QueryError {

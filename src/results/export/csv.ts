@@ -4,19 +4,18 @@ const LINE_END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * Rows as CSV (RFC 4180) in UTF-8 with a header row. Numbers keep the engine's spelling, arrays and objects are JSON, null is an empty
- * field, and an empty string is `""`.
+ * CSV (RFC 4180) in UTF-8. Numbers keep the engine's spelling, arrays and objects are JSON, null is an empty field, and an empty string is
+ * `""`. Downloads resume by bytes: a change of these rules needs another ETag.
  */
-export async function* csv(
-  columnNames: readonly string[],
-  rows: AsyncIterable<readonly string[]>,
-): AsyncIterable<Buffer> {
-  yield Buffer.from(columnNames.map(quoted).join(',') + LINE_END);
-  for await (const batch of rows) {
-    let text = '';
-    for (const row of batch) text += rawValues(row).map(fieldOf).join(',') + LINE_END;
-    yield Buffer.from(text);
-  }
+export function csvHeader(columnNames: readonly string[]): Buffer {
+  return Buffer.from(columnNames.map(quoted).join(',') + LINE_END);
+}
+
+/** @param rows texts of JSON arrays */
+export function csvRows(rows: readonly string[]): Buffer {
+  let text = '';
+  for (const row of rows) text += rawValues(row).map(fieldOf).join(',') + LINE_END;
+  return Buffer.from(text);
 }
 
 function fieldOf(raw: string): string {

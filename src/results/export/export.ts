@@ -1,10 +1,12 @@
+import type { LruCache } from '../../platform/lru.ts';
 import { WorkSlices } from '../../platform/work-slices.ts';
 import { type IndexedReader, streamRows } from '../checksums.ts';
 import { QueryError } from '../errors.ts';
 import { type PageRequest, rowRange, rowsOf } from '../page.ts';
 import type { ResultReader } from '../result-store.ts';
 import { arrowStream, type Columns } from './arrow.ts';
-import { csv } from './csv.ts';
+import { csvHeader, csvRows } from './csv.ts';
+import { CsvLayout } from './csv-layout.ts';
 import type { ExportFormat } from './format.ts';
 import { jsonLines, rowTexts } from './json-lines.ts';
 
@@ -14,7 +16,9 @@ export interface Export {
   readonly numRows: number;
   /** Bytes of the complete export; undefined where it is known only at the end. */
   readonly length: number | undefined;
-  /** Bytes `from` to `to` (exclusive) of the export, in pieces. Anything but the complete export requires `length`. */
+  /** Converts all rows to find `length`; absent where parts of the export cannot be read. */
+  readonly measure?: (signal: AbortSignal) => Promise<number>;
+  /** Bytes `from` to `to` (exclusive) of the export, in pieces. Parts can be read where there is `length` or `measure`. */
   readonly body: (from: number, to: number, signal: AbortSignal) => AsyncIterable<Uint8Array>;
 }
 
@@ -27,29 +31,78 @@ const LOOK_AHEAD_BYTES = 64 * 1024;
  */
 export async function exportRows(
   reader: ResultReader,
-  format: ExportFormat,
+  { format, layouts }: { readonly format: ExportFormat; readonly layouts: LruCache<string, CsvLayout> },
   request: PageRequest,
   signal: AbortSignal,
 ): Promise<Export> {
   const numRows = rowsOf(reader.record, request);
   const columns = columnsOf(reader.record.dataSchema);
   const indexed = { reader, index: reader.knownIndex ?? (await reader.index(signal)) };
-  const range = await rowRange(indexed, { offset: request.offset, numRows }, signal);
+  const rows = { offset: request.offset, numRows };
+  if (format === 'csv') return csvExport(indexed, columns, rows, layouts);
+  const range = await rowRange(indexed, rows, signal);
   if (format === 'jsonl') return jsonLinesExport(indexed, range, numRows);
-  const convert = format === 'csv' ? csvOf : arrowStream;
   return {
     format,
     numRows,
     length: undefined,
     body: (_from, _to, abort) => {
-      const rows = jsonLines(streamRows(indexed, range.from, range.to, abort));
-      return inTurns(convert(columns, rowTexts(rows)));
+      const lines = jsonLines(streamRows(indexed, range.from, range.to, abort));
+      return inTurns(arrowStream(columns, rowTexts(lines)));
     },
   };
 }
 
-const csvOf = ({ columnNames }: Columns, rows: AsyncIterable<readonly string[]>): AsyncIterable<Buffer> =>
-  csv(columnNames, rows);
+/** @param layouts of earlier downloads, by the id of the result and the rows */
+function csvExport(
+  indexed: IndexedReader,
+  { columnNames }: Columns,
+  { offset, numRows }: PageRequest,
+  layouts: LruCache<string, CsvLayout>,
+): Export {
+  const header = csvHeader(columnNames);
+  const key = `${indexed.reader.record.requestId}.${offset}.${numRows}`;
+  const layout = layouts.get(key) ?? new CsvLayout(header.length);
+  layouts.set(key, layout);
+  return {
+    format: 'csv',
+    numRows,
+    length: layout.length,
+    measure: async (signal) => {
+      for await (const _ of inTurns(converted(Number.MAX_SAFE_INTEGER, signal)));
+      return layout.length as number;
+    },
+    body: (from, to, signal) => inTurns(part(from, to, signal)),
+  };
+
+  async function* part(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    if (from < Math.min(to, header.length)) yield header.subarray(from, to);
+    if (to <= header.length) return;
+    for await (const { bytes, at } of converted(from, signal)) {
+      const piece = bytes.subarray(Math.max(0, from - at), Math.max(0, to - at));
+      if (piece.length > 0) yield piece;
+      if (at + bytes.length >= to) return;
+    }
+  }
+
+  /** Batches of rows, beginning with a batch at or before a byte. */
+  async function* converted(
+    byte: number,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly bytes: Buffer; readonly at: number }> {
+    const start = layout.before(byte);
+    let { rows, bytes: at } = start;
+    const range = await rowRange(indexed, { offset: offset + rows, numRows: numRows - rows }, signal);
+    for await (const batch of rowTexts(jsonLines(streamRows(indexed, range.from, range.to, signal)))) {
+      const bytes = csvRows(batch);
+      yield { bytes, at };
+      rows += batch.length;
+      at += bytes.length;
+      layout.add(rows, at);
+    }
+    layout.length = at;
+  }
+}
 
 interface ByteRange {
   readonly from: number;
@@ -96,7 +149,7 @@ function rowStartBefore(checkpoints: Float64Array, byte: number): number {
 }
 
 /** Lets other requests run between two pieces, because converting a piece takes milliseconds. */
-async function* inTurns(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* inTurns<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
   const slices = new WorkSlices(1);
   for await (const piece of pieces) {
     yield piece;

@@ -59,9 +59,12 @@ function transitions(): Uint8Array {
   };
   const space = bytesOf(' \n\r\t');
   const digits = bytesOf('0123456789');
-  const [quote, comma, openArray, closeArray, openObject, closeObject] = Array.from('",[]{}', bytesOf) as [
-    ...number[][],
-  ] as [number[], number[], number[], number[], number[], number[]];
+  const quote = bytesOf('"');
+  const comma = bytesOf(',');
+  const openArray = bytesOf('[');
+  const closeArray = bytesOf(']');
+  const openObject = bytesOf('{');
+  const closeObject = bytesOf('}');
 
   for (const state of [AT.rowOrEnd, AT.commaOrEnd, AT.row, AT.first, AT.value, AT.after, AT.firstKey, AT.key, AT.colon])
     on(state, space, state);

@@ -581,6 +581,7 @@ export type CursorResponse = {
   readonly offset: number;
   readonly numRows: number;
   readonly nextOffsetParams?: string;
+  readonly nextUrl?: string;
   readonly exceptions: ReadonlyArray<unknown>;
   readonly brokerHost?: string;
   readonly brokerPort?: number;

@@ -15,6 +15,7 @@ const PAGE = {
   offset: 0,
   numRows: 1,
   nextOffsetParams: 'offset=1&numRows=1',
+  nextUrl: `/query/${REQUEST_ID}/results?offset=1&numRows=1`,
   exceptions: [],
 };
 

@@ -6,6 +6,13 @@ export interface ByteRange {
   readonly to: number;
 }
 
+const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
+
+/** Whether `byteRange` may return a part. */
+export function asksForPart({ range, 'if-range': ifRange }: IncomingHttpHeaders, etag: string): boolean {
+  return RANGE.test(range ?? '') && range !== 'bytes=-' && (ifRange === undefined || ifRange === etag);
+}
+
 /**
  * The requested part of a response (RFC 9110 section 14). Several ranges, other units, invalid ranges, and an `If-Range` that does not match are
  * ignored, as the RFC allows: the whole response is sent then.
@@ -15,9 +22,8 @@ export function byteRange(
   headers: IncomingHttpHeaders,
   { length, etag }: { readonly length: number; readonly etag: string },
 ): ByteRange | 'unsatisfiable' | undefined {
-  const { range, 'if-range': ifRange } = headers;
-  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range ?? '') ?? [];
-  if ((first === '' && last === '') || (ifRange !== undefined && ifRange !== etag)) return undefined;
+  if (!asksForPart(headers, etag)) return undefined;
+  const [, first = '', last = ''] = RANGE.exec(headers.range ?? '') ?? [];
   if (first === '') return satisfiable({ from: length - Math.min(Number(last), length), to: length }, length);
   const from = Number(first);
   const to = last === '' ? length : Math.min(length, Number(last) + 1);

@@ -2,10 +2,11 @@ import type { PageRequest } from '../../../results/page.ts';
 import { acceptedFormat, EXPORT_FORMATS, type ExportFormat } from '../../../results/export/format.ts';
 import type { ResultReader } from '../../../results/result-store.ts';
 import { HttpError } from '../../server/errors.ts';
-import { byteRange, type ByteRange } from './byte-range.ts';
+import { asksForPart, byteRange, type ByteRange } from './byte-range.ts';
+import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
-import { sendBody } from './send.ts';
+import { sendBody, VARY } from './send.ts';
 
 /** Memory of a download: pieces of the rows, their text, and a record batch. */
 const EXPORT_BYTES = 8 * 1024 * 1024;
@@ -25,28 +26,47 @@ export async function sendExport(
   exchange: Exchange,
   reader: ResultReader,
   request: ExportRequest,
-  { queries, budget }: Pick<DataPlaneParts, 'queries' | 'budget'>,
+  { queries, budget, settings }: Pick<DataPlaneParts, 'queries' | 'budget' | 'settings'>,
 ): Promise<void> {
   const { format, offset } = request;
   const { signal } = exchange;
-  const lease = await budget.acquire(exchange.principal.srn, EXPORT_BYTES, signal);
+  const lease = await budget.acquire(exchange.principal.srn, EXPORT_BYTES + CODING_BYTES, signal);
   exchange.onClose(() => lease.release());
   const found = await queries.export(reader, { format, caller: exchange.principal.srn }, request, signal);
   exchange.onClose(found.release);
-  const { length, numRows } = found;
+  const { numRows, measure } = found;
   const { requestId } = reader.record;
   const { contentType, extension } = EXPORT_FORMATS[format];
   // A stored result never changes, so its id and the rows identify the bytes.
   const etag = `"${requestId}.${offset}.${numRows}.${extension}"`;
+  const coding = codingFor(exchange, found.length, settings());
   const headers = {
     'content-type': contentType,
     'content-disposition': `attachment; filename="${requestId}.${extension}"`,
     'x-olap-warden-rows': String(numRows),
     etag,
-    'accept-ranges': length === undefined ? 'none' : 'bytes',
+    vary: VARY,
+    'accept-ranges': found.length === undefined && measure === undefined ? 'none' : 'bytes',
   };
-  if (length === undefined) return sendBody(exchange, { status: 200, headers }, found.body(0, 0, signal));
-  const range = byteRange(exchange.headers, { length, etag });
+  const whole = (): AsyncIterable<Uint8Array> => found.body(0, found.length ?? Number.MAX_SAFE_INTEGER, signal);
+  if (coding !== undefined) {
+    // The bytes are others, so they have another ETag, and a part of them cannot be requested.
+    const coded = { ...headers, etag: `${etag.slice(0, -1)}.${coding}"`, 'accept-ranges': 'none' };
+    return sendBody(exchange, { status: 200, headers: coded, coding }, whole());
+  }
+  const length = found.length ?? (asksForPart(exchange.headers, etag) ? await measure?.(signal) : undefined);
+  if (length === undefined) return sendBody(exchange, { status: 200, headers }, whole());
+  return sendPart(exchange, { headers, etag, length }, (from, to) => found.body(from, to, signal));
+}
+
+/** Sends the requested part, or everything. */
+function sendPart(
+  exchange: Exchange,
+  download: { readonly headers: Readonly<Record<string, string>>; readonly etag: string; readonly length: number },
+  body: (from: number, to: number) => AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const { headers, length } = download;
+  const range = byteRange(exchange.headers, download);
   if (range === 'unsatisfiable') {
     throw new HttpError(416, `\`Range\` begins after the end: the download has ${length} bytes`, {
       headers: { 'content-range': `bytes */${length}` },
@@ -57,6 +77,6 @@ export async function sendExport(
   return sendBody(
     exchange,
     { status: range === undefined ? 200 : 206, headers: { ...headers, ...part, 'content-length': String(to - from) } },
-    found.body(from, to, signal),
+    body(from, to),
   );
 }

@@ -27,10 +27,12 @@ export interface Operation {
 }
 
 const text = (example: string): object => ({ schema: Type.String(), example });
-const JSON_LINES = { 'application/x-ndjson': text('["Oslo",42]\n') };
-const DOWNLOADS = {
-  ...JSON_LINES,
+const PARTS = {
+  'application/x-ndjson': text('["Oslo",42]\n'),
   'text/csv': text('city,orders\r\nOslo,42\r\n'),
+};
+const DOWNLOADS = {
+  ...PARTS,
   'application/vnd.apache.arrow.stream': text('(binary)'),
 };
 
@@ -106,7 +108,7 @@ export const OPERATIONS: readonly Operation[] = [
             ...DOWNLOADS,
           },
         },
-        206: { description: 'A part of a download of JSON lines.', content: JSON_LINES },
+        206: { description: 'A part of a download of JSON lines or CSV.', content: PARTS },
         ...READ_ERRORS,
         416: ErrorBody,
       },

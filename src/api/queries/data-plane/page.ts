@@ -5,6 +5,7 @@ import { HttpError } from '../../server/errors.ts';
 import { requireRead } from '../access.ts';
 import { openResult } from '../open-result.ts';
 import { holderOf } from '../peer-routing.ts';
+import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
 import { exportFormat, sendExport } from './export.ts';
@@ -56,14 +57,18 @@ export async function readAndSend(
   exchange: Exchange,
   reader: ResultReader,
   range: PageRequest,
-  { queries, budget }: Pick<DataPlaneParts, 'queries' | 'budget'>,
+  { queries, budget, settings }: Pick<DataPlaneParts, 'queries' | 'budget' | 'settings'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const lease = await budget.acquire(exchange.principal.srn, estimate(reader.record, range), signal);
+  const expected = estimate(reader.record, range);
+  const expectedCoding = codingFor(exchange, expected, settings());
+  const bytes = expected + FRAME_BYTES + (expectedCoding === undefined ? 0 : CODING_BYTES);
+  const lease = await budget.acquire(exchange.principal.srn, bytes, signal);
   exchange.onClose(() => lease.release());
   const page = await queries.page(reader, range, signal);
-  lease.resize(memoryOf(page));
-  return sendPage(exchange, page);
+  const coding = codingFor(exchange, page.length, settings());
+  lease.resize(memoryOf(page) + (coding === undefined ? 0 : CODING_BYTES));
+  return sendPage(exchange, page, coding);
 }
 
 /** Memory of a page in bytes. */
@@ -71,8 +76,8 @@ export function memoryOf(page: Page): number {
   return isWhole(page) ? page.length : STREAMED_PAGE_BYTES;
 }
 
-/** Estimates the memory of a page before it is read, from the average row size. */
+/** Estimates the bytes of a page's rows before they are read, from the average row size. */
 function estimate({ rowBytes, rowCount }: ResultRecord, { numRows }: PageRequest): number {
   const rows = Math.ceil((rowBytes / Math.max(1, rowCount)) * Math.min(numRows, rowCount));
-  return Math.min(WHOLE_PAGE_BYTES, rows) + FRAME_BYTES;
+  return Math.min(WHOLE_PAGE_BYTES, rows);
 }

@@ -3,9 +3,12 @@ import { pipeline } from 'node:stream/promises';
 import { responseHeaders } from '../../../pinot/headers.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import type { Page, WholePage } from '../../../results/page.ts';
+import { type Coding, compressor } from './coding.ts';
 import type { Exchange } from './exchange.ts';
 
 const JSON_TYPE = 'application/json';
+/** Request headers that select the form of a result. */
+export const VARY = 'accept, accept-encoding';
 /** A client that reads nothing for this long is disconnected, to free its memory for others. */
 const STALL_MS = 120_000;
 
@@ -13,11 +16,22 @@ export function isWhole(page: Page): page is WholePage {
   return Array.isArray(page.rows);
 }
 
-/** Sends a page. @returns as `writePage` */
-export async function sendPage(exchange: Exchange, page: Page): Promise<boolean> {
-  const raw = begin(exchange, page.length);
-  if (isWhole(page)) return writePage(raw, page);
-  await sendPieces(exchange, joined(page.head, page.rows as AsyncIterable<Uint8Array>, page.tail));
+/**
+ * Sends a page.
+ * @param coding from `codingFor`; undefined without compression
+ * @returns as `writePage`
+ */
+export async function sendPage(exchange: Exchange, page: Page, coding: Coding | undefined): Promise<boolean> {
+  const headers = {
+    'content-type': JSON_TYPE,
+    vary: VARY,
+    ...(page.nextUrl !== undefined && { link: `<${page.nextUrl}>; rel="next"` }),
+  };
+  if (coding === undefined) {
+    exchange.raw.writeHead(200, { ...exchange.ownHeaders, ...headers, 'content-length': page.length });
+    if (isWhole(page)) return writePage(exchange.raw, page);
+  } else exchange.raw.writeHead(200, { ...exchange.ownHeaders, ...headers, 'content-encoding': coding });
+  await sendPieces(exchange, joined(page), coding);
   return false;
 }
 
@@ -68,11 +82,17 @@ export async function sendAnswer(exchange: Exchange, answer: EngineResponse): Pr
 /** Streams a response with its own headers, with back-pressure. Without `content-length` it is chunked, and its last chunk shows that it is complete. */
 export async function sendBody(
   exchange: Exchange,
-  head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+  head: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly coding?: Coding | undefined;
+  },
   body: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  exchange.raw.writeHead(head.status, { ...exchange.ownHeaders, ...head.headers });
-  await sendPieces(exchange, body);
+  const { status, headers, coding } = head;
+  const encoding = coding === undefined ? {} : { 'content-encoding': coding };
+  exchange.raw.writeHead(status, { ...exchange.ownHeaders, ...headers, ...encoding });
+  await sendPieces(exchange, body, coding);
 }
 
 function begin({ raw, ownHeaders }: Exchange, length: number): ServerResponse {
@@ -81,17 +101,17 @@ function begin({ raw, ownHeaders }: Exchange, length: number): ServerResponse {
 }
 
 /** A failure closes the connection before the announced length, so that clients detect the incomplete response. */
-async function sendPieces({ raw, log }: Exchange, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+async function sendPieces({ raw, log }: Exchange, pieces: AsyncIterable<Uint8Array>, coding?: Coding): Promise<void> {
   raw.setTimeout(STALL_MS, () => raw.destroy());
   try {
-    await pipeline(pieces, raw);
+    await (coding === undefined ? pipeline(pieces, raw) : pipeline(pieces, compressor(coding), raw));
   } catch (error) {
     if (isPrematureClose(error)) return;
     log.error({ err: error }, 'failed to send the response');
   }
 }
 
-async function* joined(head: Uint8Array, rows: AsyncIterable<Uint8Array>, tail: Uint8Array): AsyncIterable<Uint8Array> {
+async function* joined({ head, rows, tail }: Page): AsyncIterable<Uint8Array> {
   yield head;
   yield* rows;
   yield tail;

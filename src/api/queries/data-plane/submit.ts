@@ -9,6 +9,7 @@ import { respelledTables, UnexpectedTables, unexpectedTables } from '../../proxy
 import { authorizedTables } from '../access.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../proxy/row-limit.ts';
+import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
 import { memoryOf, readAndSend } from './page.ts';
@@ -37,9 +38,11 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
   try {
     if (page === undefined) sent = await readAndSend(exchange, reader, { offset: 0, numRows }, parts, signal);
     else {
-      const lease = await parts.budget.acquire(exchange.principal.srn, memoryOf(page), signal);
+      const coding = codingFor(exchange, page.length, parts.settings());
+      const bytes = memoryOf(page) + (coding === undefined ? 0 : CODING_BYTES);
+      const lease = await parts.budget.acquire(exchange.principal.srn, bytes, signal);
       exchange.onClose(() => lease.release());
-      sent = await sendPage(exchange, page);
+      sent = await sendPage(exchange, page, coding);
     }
   } finally {
     await reader.close(sent);

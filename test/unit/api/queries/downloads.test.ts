@@ -120,9 +120,38 @@ describe('a download of a result', () => {
     expect(answer.body).toBe(CSV_HEADER + CSV_ROWS.join('').repeat(REPEATS));
     expect(answer.headers).toMatchObject({
       'content-type': 'text/csv; charset=utf-8; header=present',
-      'accept-ranges': 'none',
+      'accept-ranges': 'bytes',
     });
     expect((await get(id, '?format=csv&offset=1&numRows=1')).body).toBe(CSV_HEADER + CSV_ROWS[1]);
+  });
+
+  it('resumes as CSV at any byte, also where nothing was downloaded before', async () => {
+    rows = Array.from({ length: 20 }, () => ROWS).flat();
+    const csv = Buffer.from(CSV_HEADER + CSV_ROWS.join('').repeat(20 * REPEATS));
+    const offsets = [0, 1, CSV_HEADER.length - 1, CSV_HEADER.length, 5000, 1_234_567, csv.length - 1];
+    for (const from of offsets) {
+      // A new result each time, so that no layout of its CSV is known.
+      const id = await submitted();
+      const part = await get(id, '?format=csv', { range: `bytes=${from}-` });
+      expect(part.statusCode).toBe(206);
+      expect(part.headers['content-range']).toBe(`bytes ${from}-${csv.length - 1}/${csv.length}`);
+      expect(part.rawPayload.equals(csv.subarray(from))).toBe(true);
+    }
+    const id = await submitted();
+    const { etag } = (await get(id, '?format=csv')).headers;
+    for (let from = 0; from < csv.length; from += 99_991) {
+      const to = Math.min(csv.length, from + 70_000);
+      const headers = { range: `bytes=${from}-${to - 1}`, 'if-range': etag as string };
+      expect((await get(id, '?format=csv', headers)).rawPayload.equals(csv.subarray(from, to))).toBe(true);
+    }
+    expect((await get(id, '?format=csv', { range: 'bytes=-10' })).rawPayload.equals(csv.subarray(-10))).toBe(true);
+    const other = { range: 'bytes=10-', 'if-range': '"other"' };
+    expect((await get(id, '?format=csv', other)).statusCode).toBe(200);
+    const after = await get(id, '?format=csv', { range: `bytes=${csv.length}-` });
+    expect(after.statusCode).toBe(416);
+    expect(after.headers['content-range']).toBe(`bytes */${csv.length}`);
+    const part = await get(id, '?format=csv&offset=3&numRows=2', { range: 'bytes=2-' });
+    expect(part.body).toBe((CSV_HEADER + CSV_ROWS[0] + CSV_ROWS[1]).slice(2));
   });
 
   it('has exact values and types as an Arrow stream', async () => {

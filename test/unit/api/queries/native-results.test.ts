@@ -147,7 +147,8 @@ describe('results in the engine’s cursors', () => {
     const schema = /"dataSchema":(\{.*?\})/.exec(recorded)![1];
     expect(answer.body).toMatch(
       `{"resultTable":{"dataSchema":${schema},"rows":[${CURSOR_ROWS.slice(0, 3).join(',')}]},"requestId":"${requestId}",` +
-        `"brokerId":"gateway-0","numRowsResultSet":10,"offset":0,"numRows":3,"nextOffsetParams":"offset=3&numRows=3","exceptions":[],` +
+        `"brokerId":"gateway-0","numRowsResultSet":10,"offset":0,"numRows":3,"nextOffsetParams":"offset=3&numRows=3",` +
+        `"nextUrl":"/query/${requestId}/results?offset=3&numRows=3","exceptions":[],` +
         `"brokerHost":"127.0.0.1","brokerPort":${gateway.port},"partialResult":false,`,
     );
     expect(CURSOR_ROWS[0]).toContain('9007199255140993');
@@ -499,7 +500,8 @@ describe('results in the engine’s cursors', () => {
       ['sql?doPaginate=true&numRows=6000', { method: 'POST', body: JSON.stringify({ sql: CURSOR_SQL }) }],
       [`${requestId}/results?offset=0&numRows=6000`, {}],
     ] as const) {
-      const answer = await fetch(`${gateway.url}/query/${path}`, { ...init, headers });
+      const plain = { ...headers, 'accept-encoding': 'identity' };
+      const answer = await fetch(`${gateway.url}/query/${path}`, { ...init, headers: plain });
       expect(answer.status).toBe(200);
       const text = await answer.text();
       expect(text.includes(`"rows":[${rows.join(',')}]}`)).toBe(true);

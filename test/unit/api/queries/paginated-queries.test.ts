@@ -69,7 +69,8 @@ describe('paginated queries over HTTP', () => {
     const rows = rowTexts(10).slice(0, 4).join(',');
     expect(answer.body).toBe(
       `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[${rows}]},"requestId":"${requestId}","brokerId":"Broker_gateway-0_8080",` +
-        '"numRowsResultSet":10,"offset":0,"numRows":4,"nextOffsetParams":"offset=4&numRows=4","exceptions":[],' +
+        '"numRowsResultSet":10,"offset":0,"numRows":4,"nextOffsetParams":"offset=4&numRows=4",' +
+        `"nextUrl":"/query/${requestId}/results?offset=4&numRows=4","exceptions":[],` +
         '"brokerHost":"gateway-0.test","brokerPort":8080,"numServersQueried":1,"numDocsScanned":3,"timeUsedMs":12,"traceInfo":{},' +
         '"minConsumingFreshnessTimeMs":9007199254740993,"realtimeTotalCpuTimeNs":0}',
     );
@@ -77,6 +78,8 @@ describe('paginated queries over HTTP', () => {
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(answer.body)),
       'x-request-id': expect.any(String),
+      link: `</query/${requestId}/results?offset=4&numRows=4>; rel="next"`,
+      vary: 'accept, accept-encoding',
     });
   });
 
@@ -101,6 +104,21 @@ describe('paginated queries over HTTP', () => {
     expect(answer.json()).toMatchObject({ numRows: 3, numRowsResultSet: 10 });
     expect(endpoint.requests[0]).toMatchObject({ method: 'POST', path: '/query/sql' });
     expect(JSON.parse(endpoint.requests[0]!.body as string)).toEqual({ sql: 'SELECT * FROM "orders"' });
+  });
+
+  it('has a link to each next page, whatever the host that the client names', async () => {
+    const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil' };
+    const found: unknown[] = [];
+    let answer = await app.inject({ url: `/query/${await submitted()}/results?offset=0&numRows=3`, headers });
+    for (;;) {
+      const page = answer.json<{ resultTable: { rows: unknown[] }; nextUrl?: string }>();
+      found.push(...page.resultTable.rows);
+      expect(answer.headers.link).toBe(page.nextUrl === undefined ? undefined : `<${page.nextUrl}>; rel="next"`);
+      expect(answer.body + JSON.stringify(answer.headers)).not.toContain('evil');
+      if (page.nextUrl === undefined) break;
+      answer = await app.inject({ url: page.nextUrl, headers });
+    }
+    expect(found).toEqual(JSON.parse(`[${rowTexts(10).join(',')}]`));
   });
 
   it('serves pages in any order and of any size', async () => {

@@ -10,7 +10,8 @@ const PIECE = Buffer.alloc(1024 * 1024, 'a');
 /** A page of the given size in MB. */
 function pageOf(pieces: number): WholePage {
   const rows = Array.from({ length: pieces }, () => PIECE);
-  return { head: Buffer.from('<'), rows, tail: Buffer.from('>'), length: 2 + pieces * PIECE.length, numRows: 1 };
+  const length = 2 + pieces * PIECE.length;
+  return { head: Buffer.from('<'), rows, tail: Buffer.from('>'), length, numRows: 1, nextUrl: undefined };
 }
 
 let server: Server | undefined;
