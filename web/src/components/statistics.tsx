@@ -7,6 +7,7 @@ const NOT_STATISTICS = new Set([
   'resultTable',
   'exceptions',
   'nextOffsetParams',
+  'nextUrl',
   'traceInfo',
   'segmentStatistics',
   'brokerHost',
