@@ -3,16 +3,17 @@ import type { WallClock } from '../platform/clock.ts';
 import { LruCache } from '../platform/lru.ts';
 import { EngineError, type EngineResponse } from '../pinot/types.ts';
 import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
+import { type CursorExport, exportCursor } from './cursors/export.ts';
 import { readCursorPage } from './cursors/page.ts';
 import type { Spool } from './cursors/spool.ts';
 import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
-import { type Export, exportRows } from './export/export.ts';
+import { columnsOf, type Export, exportRows } from './export/export.ts';
 import type { CsvLayout } from './export/csv-layout.ts';
 import type { ExportFormat } from './export/format.ts';
-import { ExportLimit, exportOfCursor } from './export/limit.ts';
+import { ExportLimit } from './export/limit.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
-import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage, rowsOf } from './page.ts';
 import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
 import { Readers, TrackedReader } from './readers.ts';
@@ -299,10 +300,11 @@ export class PaginatedQueries {
     signal: AbortSignal,
   ): Promise<Export & { readonly release: () => void }> {
     const { record } = reader;
-    if (isCursorRecord(record)) throw exportOfCursor();
     const release = this.#exports.begin(caller);
     try {
-      const found = await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
+      const found = isCursorRecord(record)
+        ? await this.#exportCursor(reader, { record, format }, request, signal)
+        : await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
       const body: Export['body'] = (from, to, abort) => this.#watched(record, found.body(from, to, abort));
       const { measure } = found;
       if (measure === undefined) return { ...found, body, release };
@@ -317,6 +319,19 @@ export class PaginatedQueries {
       this.#noteDamage(record, error);
       throw error;
     }
+  }
+
+  #exportCursor(
+    reader: ResultReader,
+    { record, format }: Pick<CursorExport, 'record' | 'format'>,
+    request: PageRequest,
+    signal: AbortSignal,
+  ): Promise<Export> {
+    const columns = columnsOf(record.dataSchema);
+    const rows = { offset: request.offset, numRows: rowsOf(record, request) };
+    const { maxPageSize } = this.#settings();
+    const read = (page: PageRequest): Promise<Page> => this.#cursorPage(reader, record, page, signal);
+    return exportCursor({ record, format, columns, rows, maxPageSize, read });
   }
 
   /** Forwards the pieces of a result while they are sent, and records a damage that is found then. */

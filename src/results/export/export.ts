@@ -5,6 +5,7 @@ import { QueryError } from '../errors.ts';
 import { type PageRequest, rowRange, rowsOf } from '../page.ts';
 import type { ResultReader } from '../result-store.ts';
 import { arrowStream, type Columns } from './arrow.ts';
+
 import { csvHeader, csvRows } from './csv.ts';
 import { CsvLayout } from './csv-layout.ts';
 import type { ExportFormat } from './format.ts';
@@ -46,11 +47,34 @@ export async function exportRows(
     format,
     numRows,
     length: undefined,
-    body: (_from, _to, abort) => {
-      const lines = jsonLines(streamRows(indexed, range.from, range.to, abort));
-      return inTurns(arrowStream(columns, rowTexts(lines)));
-    },
+    body: (_from, _to, abort) => convertRows(format, columns, streamRows(indexed, range.from, range.to, abort)),
   };
+}
+
+/** All rows in a format. @param rows bytes that begin with a row */
+export function convertRows(
+  format: ExportFormat,
+  columns: Columns,
+  rows: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  const lines = jsonLines(rows);
+  if (format === 'arrow') return inTurns(arrowStream(columns, rowTexts(lines)));
+  return inTurns(format === 'csv' ? csvOf(columns, rowTexts(lines)) : ended(lines));
+}
+
+async function* csvOf({ columnNames }: Columns, rows: AsyncIterable<readonly string[]>): AsyncIterable<Uint8Array> {
+  yield csvHeader(columnNames);
+  for await (const batch of rows) yield csvRows(batch);
+}
+
+/** Ends the last line, too. */
+async function* ended(lines: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  let isEmpty = true;
+  for await (const bytes of lines) {
+    isEmpty = false;
+    yield bytes;
+  }
+  if (!isEmpty) yield Buffer.from('\n');
 }
 
 /** @param layouts of earlier downloads, by the id of the result and the rows */
@@ -157,7 +181,8 @@ async function* inTurns<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
   }
 }
 
-function columnsOf(dataSchema: string): Columns {
+/** @throws {QueryError} bad-answer */
+export function columnsOf(dataSchema: string): Columns {
   const { columnNames, columnDataTypes } = JSON.parse(dataSchema) as Partial<Columns>;
   if (isTexts(columnNames) && isTexts(columnDataTypes) && columnNames.length === columnDataTypes.length)
     return { columnNames, columnDataTypes };

@@ -38,11 +38,3 @@ export class ExportLimit {
 function exceeded(what: string): QueryError {
   return new QueryError('busy', `concurrent download ${what} exceeded; try again later`);
 }
-
-/** The engine reads the whole result for each page, so a download would read it many times. */
-export function exportOfCursor(): QueryError {
-  return new QueryError(
-    'no-cursors',
-    'a result that the engine keeps cannot be downloaded as a whole: read it in pages, or set `olap.broker.pagination.native` to `false`',
-  );
-}

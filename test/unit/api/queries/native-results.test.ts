@@ -1,3 +1,4 @@
+import { tableFromIPC } from 'apache-arrow';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -509,6 +510,55 @@ describe('results in the engine’s cursors', () => {
     }
     await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
     expect((await readdir(join(folder, 'data-0'))).filter((name) => name.endsWith('.rows'))).toHaveLength(2);
+  });
+
+  it('are downloaded page by page, and leave nothing in the store', async () => {
+    const rows = Array.from(
+      { length: 130_000 },
+      (_, i) => `[${9007199254740993n + BigInt(i)},"ü,${i}",1760200000000,["t0"],0.5]`,
+    );
+    for (const broker of cluster.brokers) broker.rows = rows;
+    const gateway = await start();
+    const id = await submitted(gateway);
+    const get = (query: string) => gateway.app.inject(`/query/${id}/results?${query}`);
+    const lines = await get('format=jsonl');
+    expect(lines.statusCode).toBe(200);
+    expect(lines.body === `${rows.join('\n')}\n`).toBe(true);
+    expect(lines.headers).toMatchObject({ 'x-olap-warden-rows': '130000', 'accept-ranges': 'none' });
+    expect(brokerRequests().filter((call) => call.includes('/results?'))).toHaveLength(2);
+    const csv = await get('format=csv&offset=99999&numRows=2');
+    expect(csv.body.split('\r\n').slice(1)).toEqual([
+      '9007199254840992,"ü,99999",1760200000000,"[""t0""]",0.5',
+      '9007199254840993,"ü,100000",1760200000000,"[""t0""]",0.5',
+      '',
+    ]);
+    const table = tableFromIPC((await get('format=arrow')).rawPayload);
+    expect(table.numRows).toBe(130_000);
+    expect(table.getChildAt(0)?.get(129_999)).toBe(9007199254870992n);
+    await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
+    expect(gateway.service.data.queries.isBeingRead(id)).toBe(false);
+  });
+
+  it('end a download early, so that clients notice, if a later page fails', async () => {
+    const rows = Array.from({ length: 130_000 }, (_, i) => `[${i},"x"]`);
+    for (const broker of cluster.brokers) broker.rows = rows;
+    const gateway = await start();
+    const id = await submitted(gateway);
+    resultBroker().garble = (text) =>
+      text.includes('"offset":100000') ? text.replace('"exceptions":[]', '"exceptions":[{"message":"disk"}]') : text;
+    const answer = await fetch(`${gateway.url}/query/${id}/results?format=csv`, {
+      headers: { authorization: 'Bearer any' },
+    });
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow();
+    resultBroker().garble = (text) => text.replace('"exceptions":[]', '"exceptions":[{"message":"disk"}]');
+    const refused = await gateway.app.inject(`/query/${id}/results?format=csv`);
+    expect([refused.statusCode, refused.json<{ message: string }>().message]).toEqual([
+      502,
+      expect.stringContaining('disk'),
+    ]);
+    await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
+    await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
   });
 
   it.each([
