@@ -15,6 +15,7 @@ import { type HolderAddress, type Page, type PageRequest, readPage } from './pag
 import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
 import { Readers, TrackedReader } from './readers.ts';
+import { Renewal } from './renewal.ts';
 import type { PaginationSettings } from './settings.ts';
 import {
   type RecordAdditions,
@@ -101,6 +102,7 @@ export class PaginatedQueries {
   /** Why results could not be read, by id. */
   readonly #damaged = new LruCache<string, string>({ maxWeight: MAX_DAMAGED });
   readonly #exports = new ExportLimit();
+  readonly #renewal: Renewal;
   #submissions = 0;
 
   constructor(options: PaginatedQueriesOptions) {
@@ -112,6 +114,7 @@ export class PaginatedQueries {
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#cursors = options.cursors;
+    this.#renewal = new Renewal(options);
   }
 
   /** `brokerHost` and `brokerPort` of responses; the same object while unchanged. Undefined if any gateway can serve a page. */
@@ -279,6 +282,7 @@ export class PaginatedQueries {
         throw error;
       },
     );
+    await this.#renewal.renew(record);
     const { rows } = page;
     const streamed = Symbol.asyncIterator in rows;
     this.#readers.hold(reader, streamed ? 0 : page.length);
@@ -301,6 +305,7 @@ export class PaginatedQueries {
     const release = this.#exports.begin(caller);
     try {
       const found = await exportRows(reader, format, request, signal);
+      await this.#renewal.renew(record);
       const body: Export['body'] = (from, to, abort) => this.#watched(record, found.body(from, to, abort));
       return { ...found, body, release };
     } catch (error) {
