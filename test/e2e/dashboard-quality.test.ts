@@ -110,6 +110,16 @@ const PAGES: readonly { name: string; path: string; ready?: (page: Page) => Prom
     ready: (page) => page.getByText('Use is recorded since').waitFor(),
   },
   {
+    name: 'grant',
+    path: '/ui/access?tab=grant',
+    ready: async (page) => {
+      await page.getByLabel('Subject', { exact: true }).fill('ada@example.com');
+      await page.getByRole('textbox', { name: 'Tables' }).fill('orders');
+      await page.keyboard.press('Enter');
+      await page.locator('#grant-policy').waitFor();
+    },
+  },
+  {
     name: 'who-can',
     path: '/ui/who-can?type=group&subject=analysts&action=Query&resource=srn2:table%23orders',
     ready: decide,
@@ -288,7 +298,7 @@ describe('long lists', () => {
     expect(last).toContain('segment 4999 is not well');
     expect(nodes).toBeLessThan(MAX_NODES);
     // The search covers the whole report, not only the rendered part.
-    await page.getByRole('searchbox', { name: 'Table' }).fill('OFFLINE_4321');
+    await page.getByLabel('Table', { exact: true }).fill('OFFLINE_4321');
     await page.getByText('segment 4321 is not well').waitFor();
     await page.context().close();
   });

@@ -129,8 +129,9 @@ describe('stored results', () => {
   });
 
   it('can be deleted', async () => {
-    await page.getByRole('button', { name: /^Delete \(the result/ }).click();
-    await page.getByRole('button', { name: /^Really delete/ }).click();
+    const stored = page.getByRole('region', { name: 'Stored results', exact: true }).last();
+    await stored.getByRole('button', { name: /^Delete \(the result/ }).click();
+    await stored.getByRole('button', { name: /^Really delete/ }).click();
     await page.getByText('No stored results.').waitFor();
     await press('Next');
     expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toContain(

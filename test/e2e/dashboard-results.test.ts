@@ -143,6 +143,105 @@ describe('a running query', () => {
   });
 });
 
+describe('a query that the gateway runs by itself', () => {
+  /** Lets the state of each query be `state` until the returned function is called. */
+  async function keepState(state: string, rowsSoFar: number): Promise<() => Promise<void>> {
+    await page.route(/\/query\/[0-9a-f-]{20,}$/, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const status = (await (await route.fetch()).json()) as object;
+      return route.fulfill({ json: { ...status, state, numRowsResultSet: rowsSoFar } });
+    });
+    await page.route(/\/query\/[0-9a-f-]{20,}\/results/, (route) =>
+      route.fulfill({ status: 409, json: { message: 'the query is running' } }),
+    );
+    await page.route(/query\/sql/, async (route) => {
+      const response = await route.fetch();
+      const status = (await response.json()) as object;
+      await route.fulfill({ status: 202, json: { ...status, state: 'queued', numRowsResultSet: 0 } });
+    });
+    return () => page.unrouteAll({ behavior: 'ignoreErrors' });
+  }
+
+  it('shows its state and the rows so far, and goes on after a reload', async () => {
+    const release = await keepState('storing', 1234);
+    await page.goto(`${gateway.url}/ui/queries`);
+    await editor().waitFor();
+    await typeInto(editor(), SQL);
+    await press('Run');
+    await page.getByText('The rows of the query arrive.').waitFor();
+    await page.getByText('1,234 rows so far').waitFor();
+    const id = new URL(page.url()).searchParams.get('result');
+    expect(id).toMatch(/^[0-9a-f-]{20,}$/);
+    await page.reload();
+    await page.getByText('1,234 rows so far').waitFor();
+    expect(new URL(page.url()).searchParams.get('result')).toBe(id);
+    await release();
+    await rows('rows 1–100 of 2,500');
+  });
+
+  it('is cancelled at the gateway, not only in the page', async () => {
+    const release = await keepState('running', 0);
+    await press('Run');
+    await page.waitForURL(/result=/);
+    const cancelled = page.waitForRequest((request) => request.method() === 'DELETE');
+    const id = new URL(page.url()).searchParams.get('result');
+    await page.getByRole('region', { name: 'SQL' }).getByRole('button', { name: 'Cancel' }).click();
+    expect(new URL((await cancelled).url()).pathname).toBe(`/query/${id}`);
+    await page.getByText(/^The query was cancelled after/).waitFor();
+    await release();
+  });
+});
+
+describe('my results', () => {
+  const table = () => page.getByRole('region', { name: 'My results', exact: true }).last();
+
+  it('show the query, newest first, and lead to the rows', async () => {
+    for (const limit of [21, 22])
+      await gateway.call('POST', '/query/sql?doPaginate=true', { sql: `SELECT city FROM orders LIMIT ${limit}` });
+    await gateway.call('POST', '/query/sql?doPaginate=true&async=true', { sql: 'SELECT nonsense FROM orders' });
+    await page.goto(`${gateway.url}/ui/queries`);
+    const failed = table()
+      .getByRole('row', { name: /nonsense.* failed/ })
+      .first();
+    await failed.waitFor();
+    const [first, second] = [table().getByRole('row').nth(2), table().getByRole('row').nth(3)];
+    expect(await first.textContent()).toMatch(/LIMIT 22.*done.*22.*ago|LIMIT 22.*done.*22.*just now/);
+    expect(await second.textContent()).toContain('LIMIT 21');
+    await second.getByRole('link').click();
+    await rows('rows 1–21 of 21');
+    expect(await editor().textContent()).toContain('LIMIT 21');
+    await page.goBack();
+    await first.getByRole('link').click();
+    await rows('rows 1–22 of 22');
+    await first.getByRole('button', { name: /^Delete/ }).click();
+    await first.getByRole('button', { name: /^Really delete/ }).click();
+    await table()
+      .getByRole('link', { name: /LIMIT 22/ })
+      .waitFor({ state: 'detached' });
+  });
+
+  it('are those of the caller, also without the right to list all results', async () => {
+    const token = (await (
+      await gateway.call('POST', '/api/v1/rbac-manager/service-tokens', { description: 'narrow' })
+    ).json()) as { bearerToken: string; accessKey: string };
+    await gateway.call('POST', '/api/v1/rbac-manager/roles/srn2:role%23table-reader/create-assignment', {
+      subject: token.accessKey,
+      subjectType: 'service-token',
+    });
+    const other = await visit(browser, gateway.url, '/ui/queries');
+    await signIn(other.page, token.bearerToken);
+    await other.page.getByText('No results. A query that you run appears here.').waitFor();
+    const field = other.page.locator('.cm-content');
+    await typeInto(field, 'SELECT city FROM orders LIMIT 7');
+    await other.page.keyboard.press('ControlOrMeta+Enter');
+    await other.page.getByText('rows 1–7 of 7').waitFor();
+    await other.page.getByRole('row', { name: /LIMIT 7 done 7/ }).waitFor();
+    expect(await other.page.getByRole('heading', { name: 'Stored results' }).count()).toBe(0);
+    expect(other.problems).toEqual([]);
+    await other.page.context().close();
+  });
+});
+
 describe('with 5,000 tables', () => {
   it('lists all with a search, and reads only the schemas that the query names', async () => {
     const names = [...Array.from({ length: 4999 }, (_, index) => `metrics_${index}`), 'orders'];

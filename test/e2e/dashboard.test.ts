@@ -213,9 +213,11 @@ describe('health', () => {
   it('leads from a finding to the other findings of its table, and Back undoes it', async () => {
     await page.goto(`${gateway.url}/ui/health?status=FAIL`);
     const link = page.locator('.finding').getByTitle(/^All findings of /);
+    await page.locator('.check-head').first().waitFor();
     for (const head of await page.locator('.check-head').all()) {
-      if ((await link.count()) > 0) break;
       await head.click();
+      await expect.poll(() => head.getAttribute('aria-expanded')).toBe('true');
+      if ((await link.count()) > 0) break;
     }
     const entity = (await link.first().textContent()) ?? '';
     await link.first().click();
@@ -257,13 +259,13 @@ describe('health', () => {
     expect(await body.textContent()).toMatch(/Fails when.*What to do/s);
     await page.getByRole('searchbox', { name: 'Text' }).fill('');
     await page.getByRole('button', { name: /^All/ }).click();
-    await page.getByRole('searchbox', { name: 'Table' }).fill('orders');
+    await page.getByLabel('Table', { exact: true }).fill('orders');
     await expect.poll(() => new URL(page.url()).search).toContain('table=orders');
     for (const head of await page.locator('.check-head').all()) {
       if ((await head.getAttribute('aria-expanded')) === 'false') await head.click();
       expect(await page.locator('.check-body .finding').first().textContent()).toContain('orders');
     }
-    await page.getByRole('searchbox', { name: 'Table' }).fill('no-such-table');
+    await page.getByLabel('Table', { exact: true }).fill('no-such-table');
     await page.getByText('No checks match these filters.').waitFor();
   });
 });

@@ -20,6 +20,8 @@ export type {
   GatewayInfo,
   HealthMute,
   HealthTransition,
+  MyQueries,
+  QueryStatus,
   Policy,
   PolicyDocument,
   PolicySummary,

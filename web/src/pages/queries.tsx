@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { BusyButton, ErrorNote } from '../components/basics.tsx';
 import { CodeEditor } from '../components/code-editor.tsx';
 import { ResultGrid } from '../components/grid/result-grid.tsx';
@@ -7,15 +7,17 @@ import { Statistics } from '../components/statistics.tsx';
 import { StoredResults } from '../components/stored-results.tsx';
 import { call } from '../lib/api.ts';
 import { whole } from '../lib/format.ts';
-import { useHistoryMoves, useLocation } from '../lib/router.ts';
+import { useLocation } from '../lib/router.ts';
 import { useMay } from '../lib/session.ts';
 import { useData } from '../lib/use-data.ts';
 import { Downloads } from './queries/downloads.tsx';
 import { EngineError } from './queries/engine-error.tsx';
+import { MyQueries } from './queries/my-queries.tsx';
 import { Pager } from './queries/pager.tsx';
 import { RunningBar } from './queries/running-bar.tsx';
 import { Tables } from './queries/tables.tsx';
-import { storedAt, useResult } from './queries/use-result.ts';
+import { storedAt } from './queries/query-run.ts';
+import { useResult } from './queries/use-result.ts';
 import { useSchemas } from './queries/use-schemas.ts';
 
 const PAGE_SIZES = [100, 1000, 10_000];
@@ -31,16 +33,20 @@ export function QueriesPage(): JSX.Element {
   const names = useMemo(() => (tables.value?.tables ?? []).toSorted(), [tables.value]);
   const { inQuery, completion } = useSchemas(sql, names);
   const result = useResult(size);
-  const { page, runningSince } = result;
-  const run = (): Promise<void> => result.run(sql, size);
-  // After Back or Forward the address has another query. Text that is typed meanwhile stays otherwise.
+  const { page, running } = result;
+  // A link or Back leads to another query. Text that is typed meanwhile stays otherwise.
   const addressed = query.get('sql') ?? '';
-  const moves = useHistoryMoves();
+  const followed = useRef(addressed);
   useEffect(() => {
-    if (moves === 0 || addressed === sql) return;
+    if (addressed === '' || addressed === followed.current) return;
+    followed.current = addressed;
     setSql(addressed);
     setRevision((count) => count + 1);
-  }, [moves]);
+  }, [addressed]);
+  const run = (): Promise<void> => {
+    followed.current = sql;
+    return result.run(sql, size);
+  };
 
   return (
     <>
@@ -78,7 +84,7 @@ export function QueriesPage(): JSX.Element {
           </label>
           <span class="muted">Ctrl+Enter runs the query. A query without LIMIT returns 10 rows.</span>
         </div>
-        {runningSince !== undefined && <RunningBar key={runningSince} since={runningSince} onCancel={result.cancel} />}
+        {running && <RunningBar key={running.since} query={running} onCancel={result.cancel} />}
         {result.notice !== undefined && (
           <p class="note" role="status">
             {result.notice}
@@ -109,9 +115,10 @@ export function QueriesPage(): JSX.Element {
           <Statistics page={page} />
         </section>
       )}
+      <MyQueries turn={result.changes} />
       {mayList && (
         <StoredResults
-          turn={result.finished}
+          turn={result.changes}
           onOpen={async (requestId) => {
             await result.open(requestId, size);
             document.getElementById('result')?.scrollIntoView({ block: 'start' });

@@ -1,0 +1,109 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Badge, BusyButton, DangerButton, ErrorNote, Link, When } from '../../components/basics.tsx';
+import { Table } from '../../components/table.tsx';
+import { call, callText } from '../../lib/api.ts';
+import { bytes, duration, whole } from '../../lib/format.ts';
+import type { MyQueries as Listing, QueryStatus } from '../../lib/types.ts';
+import { useChange } from '../../lib/use-change.ts';
+import { useData } from '../../lib/use-data.ts';
+import { cancelQuery, storedAt } from './query-run.ts';
+
+const POLL_MS = 30_000;
+const ACTIVE_POLL_MS = 2000;
+const MAX_LISTED = 100;
+
+const TONES: Readonly<Record<QueryStatus['state'], 'good' | 'bad' | 'warn' | 'plain'>> = {
+  queued: 'warn',
+  running: 'warn',
+  storing: 'warn',
+  done: 'good',
+  failed: 'bad',
+  cancelled: 'plain',
+};
+
+const isActive = ({ state }: QueryStatus): boolean => state === 'queued' || state === 'running' || state === 'storing';
+
+const addressOf = ({ requestId, sql }: QueryStatus): string => {
+  const query = new URLSearchParams({ ...(sql !== undefined && { sql }), result: requestId });
+  return `/queries?${query.toString()}`;
+};
+
+function Row(props: { query: QueryStatus; onChange: (work: () => Promise<unknown>) => Promise<void> }): JSX.Element {
+  const { query, onChange } = props;
+  const { requestId, sql, state, elapsedMs, expirationTimeMs } = query;
+  const remove = (): Promise<string> =>
+    callText(`/query/resultStore/${encodeURIComponent(requestId)}`, { method: 'DELETE', headers: storedAt(query) });
+  const name = <code class="sql">{sql ?? requestId}</code>;
+  return (
+    <tr>
+      <td class="wrap" title={sql}>
+        {state === 'done' || isActive(query) ? <Link to={addressOf(query)}>{name}</Link> : name}
+        {state === 'failed' && query.error && <p class="muted">{query.error.message.split('\n')[0]?.slice(0, 300)}</p>}
+      </td>
+      <td>
+        <Badge tone={TONES[state]}>{state}</Badge>
+      </td>
+      <td class="number">{whole(query.numRowsResultSet)}</td>
+      <td class="number">{bytes(query.bytes)}</td>
+      <td class="number">{elapsedMs === undefined ? '' : duration(elapsedMs)}</td>
+      <td>
+        <When time={query.submissionTimeMs} />
+      </td>
+      <td>{expirationTimeMs === undefined ? '' : <When time={expirationTimeMs} />}</td>
+      <td>
+        {isActive(query) ? (
+          <BusyButton class="small" onPress={() => onChange(() => cancelQuery(query))}>
+            Cancel
+          </BusyButton>
+        ) : (
+          state === 'done' && (
+            <DangerButton small label="Delete" about={`the result ${requestId}`} onConfirm={() => onChange(remove)} />
+          )
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** The caller's own queries and results, newest first. @param props.turn a new value reloads the list */
+export function MyQueries(props: { turn: number }): JSX.Element {
+  const list = useData('mine', (signal) => call<Listing>(`/query/mine?limit=${MAX_LISTED}`, { signal }), POLL_MS);
+  const queries = list.value?.queries ?? [];
+  const active = queries.some(isActive);
+  useEffect(() => {
+    if (props.turn > 0) list.reload();
+  }, [props.turn]);
+  useEffect(() => {
+    if (!active) return undefined;
+    const timer = setInterval(() => !document.hidden && list.reload(), ACTIVE_POLL_MS);
+    return () => clearInterval(timer);
+  }, [active]);
+  const { error, attempt } = useChange(list.reload);
+  const change = async (work: () => Promise<unknown>): Promise<void> => {
+    await attempt(work);
+  };
+  return (
+    <section class="card" aria-labelledby="mine">
+      <h2 id="mine">My results</h2>
+      <ErrorNote message={error ?? (list.value ? undefined : list.error)} retry={list.reload} />
+      {list.value && queries.length === 0 && <p class="muted">No results. A query that you run appears here.</p>}
+      {queries.length > 0 && (
+        <Table
+          label="My results"
+          columns={['Query', 'State', '#Rows', '#Size', '#Took', 'Submitted', 'Expires', '(Cancel or delete)']}
+        >
+          {queries.map((query) => (
+            <Row key={query.requestId} query={query} onChange={change} />
+          ))}
+        </Table>
+      )}
+      {list.value?.nextParams !== undefined && (
+        <p class="muted">Showing the newest {MAX_LISTED}. The REST call GET /query/mine lists the others.</p>
+      )}
+      {list.value?.incomplete === true && (
+        <p class="muted">Another gateway did not respond: results that it stores are missing.</p>
+      )}
+    </section>
+  );
+}
