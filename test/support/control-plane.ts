@@ -152,12 +152,20 @@ export class ControlPlaneClient {
 export class ControlPlane extends ControlPlaneClient {
   readonly #processes: Processes;
   readonly #apiserver: readonly string[];
+  readonly #etcd: readonly string[];
   readonly #probe: Agent;
 
-  constructor(description: ControlPlaneDescription, processes: Processes, apiserver: readonly string[], probe: Agent) {
+  /** @param flags of the programs */
+  constructor(
+    description: ControlPlaneDescription,
+    processes: Processes,
+    flags: { readonly apiserver: readonly string[]; readonly etcd: readonly string[] },
+    probe: Agent,
+  ) {
     super(description);
     this.#processes = processes;
-    this.#apiserver = apiserver;
+    this.#apiserver = flags.apiserver;
+    this.#etcd = flags.etcd;
     this.#probe = probe;
   }
 
@@ -178,6 +186,22 @@ export class ControlPlane extends ControlPlaneClient {
 
   resume(): void {
     this.#processes.get('kube-apiserver').kill('SIGCONT');
+  }
+
+  /** Freezes etcd: writes and consistent reads of the API server wait. */
+  pauseEtcd(): void {
+    this.#processes.get('etcd').kill('SIGSTOP');
+  }
+
+  resumeEtcd(): void {
+    this.#processes.get('etcd').kill('SIGCONT');
+  }
+
+  /** Kills etcd and starts it again on the same port and data. */
+  async restartEtcd(): Promise<void> {
+    await this.#processes.kill('etcd');
+    this.#processes.start('etcd', join(this.description.binaries, 'etcd'), this.#etcd);
+    await this.#processes.waitUntil('etcd', async () => isReady(`${this.description.etcdUrl}/health`, this.#probe));
   }
 
   /** Kills kube-apiserver (by default without warning) and starts it again on the same port and data; resolves when it is ready. */
@@ -243,8 +267,8 @@ async function start(
   const pki = new Pki(join(directory, 'pki'));
   await mkdir(pki.directory, { mode: 0o700 });
   await createControlPlanePki(pki, []);
-  const etcd = argumentsOf(etcdFlags(directory, etcdUrl, peerUrl));
-  processes.start('etcd', join(binaries, 'etcd'), [...etcd, ...(options.etcdArgs ?? [])]);
+  const etcd = [...argumentsOf(etcdFlags(directory, etcdUrl, peerUrl)), ...(options.etcdArgs ?? [])];
+  processes.start('etcd', join(binaries, 'etcd'), etcd);
   const probe = new Agent({ connect: { rejectUnauthorized: false }, headersTimeout: 20_000, bodyTimeout: 20_000 });
   await processes.waitUntil('etcd', async () => isReady(`${etcdUrl}/health`, probe));
   const apiserver = argumentsOf({
@@ -253,7 +277,12 @@ async function start(
     ...(options.auditLog === true && (await auditFlags(directory))),
   });
   const description = { directory, binaries, url, etcdUrl };
-  const plane = new ControlPlane(description, processes, [...apiserver, ...(options.apiserverArgs ?? [])], probe);
+  const plane = new ControlPlane(
+    description,
+    processes,
+    { apiserver: [...apiserver, ...(options.apiserverArgs ?? [])], etcd },
+    probe,
+  );
   await plane.writeCertificateKubeconfig('admin');
   await plane.startApiserver();
   if (options.controllerManager === true) await startControllerManager(plane, processes, pki, managerPort);

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { ControlPlaneClient } from './control-plane.ts';
@@ -27,11 +28,17 @@ export async function startProduct(
     readonly onStart: (program: Program) => void;
     /** `livez` for a process that does not get ready; `readyz` by default. */
     readonly probe?: 'readyz' | 'livez';
+    /** URL of a proxy in front of the API server. */
+    readonly server?: string;
   },
 ): Promise<RunningProduct> {
   const { namespace, settings, onStart, probe = 'readyz' } = options;
   const [port, metricsPort] = (await freePorts(2)) as [number, number];
   const kubeconfig = await api.serviceAccountKubeconfig(namespace, `olap-warden-${command}`);
+  if (options.server !== undefined) {
+    const config = await readFile(kubeconfig, 'utf8');
+    await writeFile(kubeconfig, config.replaceAll(api.url, options.server));
+  }
   const all = { host: '127.0.0.1', port, 'metrics-port': metricsPort, kubeconfig, namespace, ...settings };
   const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
   const program = new Program(process.execPath, ['bin/olap-warden.js', command, ...args], {
