@@ -7,6 +7,7 @@ import { roleAssignment, serviceToken } from '../builders/resources.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
+import { applyManifests } from '../support/kubernetes/manifests.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
 import { type RunningProduct, startProduct } from '../support/product-process.ts';
 import type { Program } from '../support/processes.ts';
@@ -146,7 +147,7 @@ it('operator and gateway write no credential to custom resources, events, logs a
     api = await startControlPlane();
     await api.applyCrds();
     await api.mustKubectl(['create', 'namespace', 'olap']);
-    await api.mustKubectl(['apply', '-k', join(import.meta.dirname, '../../manifests')]);
+    await applyManifests(api);
     const admin = await api.serviceAccountToken('olap', 'admin', { audience: 'olap-warden' });
     const start = (command: 'operator' | 'gateway', more = {}): Promise<RunningProduct> =>
       startProduct(api as ControlPlane, command, {

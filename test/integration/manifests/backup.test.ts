@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KINDS } from '../../../src/resources/kinds.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
 
@@ -47,7 +48,7 @@ describe.skipIf(!hasJq)('backup and restore', () => {
   });
 
   async function install(): Promise<void> {
-    await api.mustKubectl(['apply', '--server-side', '--force-conflicts', '-k', MANIFESTS]);
+    await applyManifests(api, ['--server-side', '--force-conflicts', '-k', MANIFESTS]);
     for (const clusterRole of ['admin', 'delegation']) {
       const role = `--clusterrole=olap-warden-${clusterRole}.${NAMESPACE}`;
       await api.mustKubectl(['-n', NAMESPACE, 'create', 'rolebinding', clusterRole, role, '--user=ada']);
