@@ -64,7 +64,7 @@ parts: ## build or download the real parts for the tests (first time: about half
 	@$(MAKE) -j2 parts-built parts-pinot
 
 parts-built:
-	@for part in kubernetes helm s3 gcs; do tools/install.sh $$part >/dev/null || exit 1; done
+	@for part in kubernetes helm kube-score s3 gcs; do tools/install.sh $$part >/dev/null || exit 1; done
 	@$(NODE) && node tools/dev/node-parts.ts
 
 parts-pinot:

@@ -37,7 +37,7 @@ describe.skipIf(obstacle !== undefined)(
         ['olap-staging', 'orders'],
         ['olap-production', 'customers'],
       ] as const) {
-        const pinot = await startPinot({ servers: 1, tables: [table] });
+        const pinot = await startPinot({ servers: 3, tables: [table] });
         environments.push({ release: new Release(node, namespace), pinot, table, url: '', token: '' });
         await node.mustKubectl(['create', 'namespace', namespace]);
       }
@@ -60,6 +60,17 @@ describe.skipIf(obstacle !== undefined)(
         (answer) => answer.status,
         () => 0,
       );
+
+    /** Rows of the table; undefined if its Pinot does not know it, which some versions say with status 200. */
+    async function count(url: string, token: string, table: string): Promise<number | undefined> {
+      const answer = (await (await query(url, token, table)).json()) as {
+        exceptions?: unknown[];
+        resultTable?: { rows: number[][] };
+      };
+      const rows = answer.resultTable?.rows[0]?.[0];
+      if (rows === undefined) expect(JSON.stringify(answer)).toContain('TableDoesNotExistError');
+      return rows;
+    }
 
     it('are installed with the definitions as a release of their own', async () => {
       const [first] = environments as [Environment, Environment];
@@ -101,17 +112,14 @@ describe.skipIf(obstacle !== undefined)(
         const secret = await release.kubectl('get', 'secret', 'job-token', '-o', 'jsonpath={.data.bearerToken}');
         environment.token = Buffer.from(secret, 'base64').toString();
         await expect.poll(() => status(url, environment.token, table), { interval: 500 }).toBe(200);
-        const answer = (await (await query(url, environment.token, table)).json()) as {
-          resultTable: { rows: number[][] };
-        };
-        expect(answer.resultTable.rows[0]?.[0]).toBeGreaterThan(0);
+        expect(await count(url, environment.token, table)).toBeGreaterThan(0);
       }
       const [staging, production] = environments as [Environment, Environment];
       expect(await status(production.url, staging.token, production.table)).toBe(401);
       expect(await status(staging.url, production.token, staging.table)).toBe(401);
       // Each one has only the tables of its own engine.
-      expect(await status(staging.url, staging.token, production.table)).not.toBe(200);
-      expect(await status(production.url, production.token, staging.table)).not.toBe(200);
+      expect(await count(staging.url, staging.token, production.table)).toBeUndefined();
+      expect(await count(production.url, production.token, staging.table)).toBeUndefined();
     });
 
     it('each runs its own health checks', async () => {
