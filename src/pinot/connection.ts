@@ -32,6 +32,8 @@ export interface EngineOptions {
 }
 
 const BROKER_REFRESH_MS = 30_000;
+/** Probes of one controller do not overlap. */
+const PROBE_LIMITS = { connections: 1, queue: 1 } as const;
 
 /**
  * Limits the base URLs (such as servers) that the engine's responses can make the gateway connect to. Above it, the least recently used one without a request
@@ -65,11 +67,15 @@ class PinotEngine implements Engine, KnownTables {
     const { clock = systemClock } = options;
     this.#clock = clock;
     this.#suspects = new Suspects(() => clock.monotonic());
-    this.#hangs = new HangWatch(clock);
     const controllers = options.controllerUrls.map(baseUrl);
     this.#controllers = new Set(controllers);
     const [first] = controllers;
     if (first === undefined) throw new TypeError('at least one controller URL is required');
+    const several = controllers.length > 1 ? controllers : [];
+    this.#hangs = new HangWatch(
+      clock,
+      several.map((url) => this.#endpointAt(url, PROBE_LIMITS)),
+    );
     this.controller = this.#failover(controllers);
     this.#brokers = options.brokerUrls?.length ? options.brokerUrls.map(baseUrl) : undefined;
     this.#routing = new BrokerRouting({
@@ -114,7 +120,7 @@ class PinotEngine implements Engine, KnownTables {
 
   async close(): Promise<void> {
     this.#routing.close();
-    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+    await Promise.all([this.#hangs.close(), ...[...this.#pools.values()].map((pool) => pool.close())]);
   }
 
   /** Orders the brokers: reachable ones with the fewest requests in progress first, round robin among equals. */
@@ -149,19 +155,23 @@ class PinotEngine implements Engine, KnownTables {
   #pool(url: string): PooledEndpoint {
     const known = this.#pools.get(url);
     if (known) return known;
-    const { credential = NO_CREDENTIAL, limits, ca } = this.#options;
-    const pool = new PooledEndpoint(
-      url,
-      credential,
-      { ...DEFAULT_ENDPOINT_LIMITS, ...limits },
-      { clock: this.#clock, ...(ca !== undefined && { ca }) },
-    );
+    const pool = this.#endpointAt(url);
     this.#pools.set(url, pool);
     // Evicted at once where all others are in use.
     if (this.#pools.peek(url) === undefined) {
       throw new EngineError('overloaded', `limit of ${MAX_ENDPOINTS} engine addresses with requests exceeded`);
     }
     return pool;
+  }
+
+  #endpointAt(url: string, more: Partial<EndpointLimits> = {}): PooledEndpoint {
+    const { credential = NO_CREDENTIAL, limits, ca } = this.#options;
+    return new PooledEndpoint(
+      url,
+      credential,
+      { ...DEFAULT_ENDPOINT_LIMITS, ...limits, ...more },
+      { clock: this.#clock, ...(ca !== undefined && { ca }) },
+    );
   }
 }
 

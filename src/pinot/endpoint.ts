@@ -70,11 +70,6 @@ export class PooledEndpoint implements EngineEndpoint {
     return this.#entering + this.#pool.size;
   }
 
-  /** Whether a further request would wait for a connection. */
-  get isFull(): boolean {
-    return this.outstanding >= this.#limits.connections;
-  }
-
   async request(request: EngineRequest): Promise<EngineResponse> {
     const body = new AnswerBody();
     await this.deliver(request, body);

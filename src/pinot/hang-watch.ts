@@ -25,11 +25,18 @@ export class HungEndpointError extends EndpointError {
  */
 export class HangWatch {
   readonly #clock: Pick<Clock, 'schedule'>;
-  /** Probes in progress: requests that wait for the same endpoint share one. */
-  readonly #probes = new Map<PooledEndpoint, Promise<boolean>>();
+  readonly #probed: ReadonlyMap<string, PooledEndpoint>;
+  /** Probes in progress by URL: requests that wait for the same endpoint share one. */
+  readonly #probes = new Map<string, Promise<boolean>>();
 
-  constructor(clock: Pick<Clock, 'schedule'>) {
+  /** @param probed the endpoints by URL, with connections of their own: those for requests may all be waiting */
+  constructor(clock: Pick<Clock, 'schedule'>, probed: readonly PooledEndpoint[]) {
     this.#clock = clock;
+    this.#probed = new Map(probed.map((endpoint) => [endpoint.url, endpoint]));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#probed.values()].map((endpoint) => endpoint.close()));
   }
 
   /**
@@ -46,7 +53,7 @@ export class HangWatch {
     const share = headersTimeoutMs * SHARE;
     let answered = false;
     const probe = async (): Promise<void> => {
-      const responds = await this.#responds(endpoint, Math.min(PROBE_TIMEOUT_MS, share));
+      const responds = await this.#responds(endpoint.url, Math.min(PROBE_TIMEOUT_MS, share));
       // The response may have begun during the probe.
       if (!responds && !answered) ending.abort();
     };
@@ -64,22 +71,20 @@ export class HangWatch {
   }
 
   /** Whether the endpoint responds to `GET /health`, with any status. */
-  #responds(endpoint: PooledEndpoint, timeoutMs: number): Promise<boolean> {
-    // All connections are in use, so the probe would wait, too.
-    if (endpoint.isFull) return Promise.resolve(true);
-    const known = this.#probes.get(endpoint);
+  async #responds(url: string, timeoutMs: number): Promise<boolean> {
+    const known = this.#probes.get(url);
     if (known !== undefined) return known;
-    const probe = this.#probe(endpoint, timeoutMs).finally(() => this.#probes.delete(endpoint));
-    this.#probes.set(endpoint, probe);
+    const probe = this.#probe(url, timeoutMs).finally(() => this.#probes.delete(url));
+    this.#probes.set(url, probe);
     return probe;
   }
 
-  async #probe(endpoint: PooledEndpoint, timeoutMs: number): Promise<boolean> {
+  async #probe(url: string, timeoutMs: number): Promise<boolean> {
     try {
       const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
-      const { body } = await endpoint.request({ method: 'GET', path: '/health', ...timeouts });
-      body.on('error', () => undefined);
-      body.resume();
+      const answer = await this.#probed.get(url)?.request({ method: 'GET', path: '/health', ...timeouts });
+      answer?.body.on('error', () => undefined);
+      answer?.body.resume();
       return true;
     } catch (error) {
       // A refused connection shows no hang: the request itself fails then, too.

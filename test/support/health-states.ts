@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { CheckOutcome, Thresholds } from '../../src/health/check.ts';
 import { createGather, type HealthEngine } from '../../src/health/gather/gather.ts';
+import { KeptReadings } from '../../src/health/gather/kept-readings.ts';
 import { runChecks } from '../../src/health/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';
 import type { PinotClient } from './pinot.ts';
@@ -9,6 +10,9 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
 
 type Config = Record<string, Record<string, unknown>>;
+
+/** Readings are kept at once: by this clock, nothing was written less than a minute before. */
+const AHEAD = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
 
 export const entities = (outcome: CheckOutcome): string[] => outcome.findings.map(({ entity }) => entity);
 
@@ -18,6 +22,8 @@ export class HealthStates {
   readonly tested = new Set<string>();
   readonly #pinot: PinotClient;
   readonly #engine: HealthEngine;
+  /** Shared by all runs, so that a fault must be seen, and its repair, by runs that read only what has changed. */
+  readonly #kept = new KeptReadings();
 
   constructor(pinot: PinotClient, engine: HealthEngine) {
     this.#pinot = pinot;
@@ -33,7 +39,7 @@ export class HealthStates {
     const checks = CATALOGUE.filter((check) => check.name === name);
     const settings = resolveSettings({ thresholds: { [name]: thresholds }, ...more });
     const run = await runChecks({
-      gather: createGather({ engine: this.#engine, clock: systemClock, settleMs: 500 }),
+      gather: createGather({ engine: this.#engine, clock: AHEAD, kept: this.#kept, settleMs: 500 }),
       settings: { ...settings, checks },
       signal: AbortSignal.timeout(WAIT_LIMIT_MS),
       clock: systemClock,

@@ -2,7 +2,7 @@ import { NOT_READ, type Assignment } from '../snapshot.ts';
 import { KEPT_PARTS, type ClusterStamps, type KeptPart } from './cluster-stamps.ts';
 import type { TableState } from './table-documents.ts';
 
-/** Entries of all maps that are kept; each takes about 100 bytes. Tables beyond it are read in each run. */
+/** Entries of all maps that are kept; each takes about 120 bytes. Tables beyond it are read in each run. */
 const MAX_ENTRIES = 500_000;
 
 interface KeptReading {

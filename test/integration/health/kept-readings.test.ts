@@ -23,6 +23,7 @@ const kept = new KeptReadings();
 let pinot: Pinot;
 let engine: Engine;
 let states: HealthStates;
+let kafka: string;
 /** Calls of the last run, without queries. */
 let calls: string[] = [];
 
@@ -30,6 +31,7 @@ beforeAll(async () => {
   pinot = await startPinot({ brokers: 1, servers: 3, tables: ['orders'] });
   engine = createEngine({ controllerUrls: [pinot.controllerUrl], brokerRefreshMs: 500 });
   states = new HealthStates(pinot, engine);
+  kafka = await pinot.startKafka();
   await states.smallTable('other');
   await addRows('other', 1_760_000_000);
 });
@@ -197,6 +199,20 @@ describe('a run that reads only what has changed in a real cluster', () => {
     await bothSee((snapshot) => tableOf(snapshot, 'other_OFFLINE')?.enabled === false);
     await states.api('GET', '/tables/other?state=enable&type=offline');
     await bothSee((snapshot) => tableOf(snapshot, 'other_OFFLINE')?.enabled === true && !differs(snapshot));
+  });
+
+  it('sees consuming segments that are completed', async () => {
+    await pinot.createTopic('stream', 1);
+    await states.streamTable('stream', kafka, { rowsPerSegment: 5 });
+    await bothSee((snapshot) => segmentsOf(snapshot, 'stream_REALTIME') === 1);
+    const messages = Array.from({ length: 12 }, (_, n) => [
+      'k',
+      JSON.stringify({ pk: `k${n}`, ts: 1_760_000_000 + n }),
+    ]);
+    await pinot.produce('stream', messages as [string, string][]);
+    await bothSee((snapshot) => (segmentsOf(snapshot, 'stream_REALTIME') ?? 0) >= 3 && !differs(snapshot));
+    await pinot.deleteTable('stream');
+    await bothSee((snapshot) => tableOf(snapshot, 'stream_REALTIME') === undefined);
   });
 
   it('keeps all of it at the end', async () => {

@@ -176,11 +176,11 @@ describe('a controller that accepts a request and does not respond', () => {
   const seen = (controller: FakeEngine, path: string) =>
     expect.poll(() => controller.seen.filter(({ url }) => url === path).length, PATIENT);
 
-  async function controllers(first: FakeEngine['otherwise']) {
+  async function controllers(first: FakeEngine['otherwise'], limits: EngineOptions['limits'] = {}) {
     const [one, two] = [await fake(), await fake()];
     one.otherwise = first;
     const clock = new FakeClock();
-    return { one, two, clock, endpoint: engine({ controllerUrls: [one.url, two.url], clock }).controller };
+    return { one, two, clock, endpoint: engine({ controllerUrls: [one.url, two.url], clock, limits }).controller };
   }
 
   it('is left for the next one within the time-out of the request, and avoided for a minute', async () => {
@@ -201,6 +201,19 @@ describe('a controller that accepts a request and does not respond', () => {
     expect(endpoint.url).toBe(two.url);
     await clock.advance(2_000);
     expect(endpoint.url).toBe(one.url);
+  });
+
+  it('is left also while all connections to it are in use', async () => {
+    const { one, two, clock, endpoint } = await controllers(() => undefined, { connections: 1, queue: 8 });
+    const answers = [endpoint.request(read), endpoint.request(read), endpoint.request(read)];
+    await seen(one, '/tables').toBe(1);
+    await clock.advance(2_000);
+    await seen(one, '/health').toBe(1);
+    await clock.advance(2_000);
+    for (const { url, body } of await Promise.all(answers)) {
+      expect(url).toBe(two.url);
+      body.resume();
+    }
   });
 
   it('gets its share of a short time-out only', async () => {
