@@ -4,7 +4,7 @@ import { SEVERITIES, type Finding } from '../resources/cluster-health-report.ts'
 /** Limit of the encoded index, base64. The report must leave room for the rest of the status. */
 export const MAX_INDEX_LENGTH = 128 * 1024;
 /** Findings of all checks in an index. */
-const MAX_FINDINGS = 20_000;
+export const MAX_INDEXED_TOTAL = 20_000;
 /** A longer message of a finding is cut. */
 const MAX_MESSAGE = 200;
 /** Decoded, 20,000 findings take less; anything larger was not written by this program. */
@@ -39,7 +39,7 @@ interface Encoded {
  * then the names, then findings.
  */
 export function encodeIndex(index: FindingIndex): string {
-  let limit = MAX_FINDINGS;
+  let limit = MAX_INDEXED_TOTAL;
   const all = rowsOf(index.findings, limit);
   const carried = rowsOf(index.carried, limit);
   const { tables, instances } = index;

@@ -9,10 +9,11 @@ import {
 } from '../resources/cluster-health-report.ts';
 import type { Clock } from '../platform/clock.ts';
 import { originOf } from './catalogue.ts';
+import { MAX_FINDINGS } from './check.ts';
 import type { CheckResult } from './evaluation.ts';
 import { historyAfter, lastCompleteAfter } from './history.ts';
 import { activeMutes, muteFindings, type ActiveMute } from './mutes.ts';
-import { decodeIndex, encodeIndex, type FindingIndex } from './finding-index.ts';
+import { decodeIndex, encodeIndex, MAX_INDEXED_TOTAL, type FindingIndex } from './finding-index.ts';
 import { carriedFindings, cut, reportedFindings } from './report-findings.ts';
 import type { RunResult } from './run.ts';
 import { severityOf } from './severity.ts';
@@ -97,8 +98,11 @@ function checksAfter(
   index: FindingIndex | undefined,
 ): PreparedCheck[] {
   const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
+  const failing = result.results.filter(({ outcome }) => outcome.status === 'FAIL').length;
+  // Each check has at least those that a report can list.
+  const limit = Math.max(MAX_FINDINGS, Math.floor(MAX_INDEXED_TOTAL / Math.max(1, failing)));
   const prepared = (check: CheckResult) =>
-    prepare(check, known.get(check.name), { previous, index, at: result.startedAt, active });
+    prepare(check, known.get(check.name), { previous, index, at: result.startedAt, active, limit });
   if (recheck !== true) return result.results.map(prepared);
   const repeated = new Map(
     result.results.filter(({ outcome }) => !outcome.couldNotEvaluate).map((check) => [check.name, check]),
@@ -156,19 +160,21 @@ interface CheckStatusInput {
   readonly previous: ClusterHealthReportStatus | undefined;
   readonly index: FindingIndex | undefined;
   readonly at: Date;
+  /** Limit of findings in the index. */
+  readonly limit: number;
   readonly active: readonly ActiveMute[];
 }
 
 function prepare(
   result: CheckResult,
   before: CheckStatus | undefined,
-  { previous, index, at, active }: CheckStatusInput,
+  { previous, index, at, active, limit }: CheckStatusInput,
 ): PreparedCheck {
   const { outcome } = result;
   const evaluatedBefore = before === undefined ? undefined : evaluatedResult(before, previous?.lastRunTime);
   // A run that could not evaluate the check does not end what the last evaluation found.
   const kept = outcome.couldNotEvaluate ? before : (evaluatedBefore ?? before);
-  const all = [...outcome.findings, ...(outcome.moreFindings ?? [])];
+  const all = [...outcome.findings, ...(outcome.moreFindings ?? [])].slice(0, limit);
   const muted = muteFindings(active, result.name, { ...outcome, findings: all });
   const times = { before, indexBefore: index, timeBefore: previous?.lastRunTime, at };
   const status: CheckStatus = {

@@ -130,7 +130,7 @@ describe('GET /clusterHealth', () => {
     expect(body.checks).toMatchObject([
       { name: 'REPLICATION_CHECK', findings: [{ entity: 't2999_OFFLINE', message: 'it is not well' }] },
     ]);
-    const all = (await get('/clusterHealth')).body.checks as { findings?: unknown[] }[];
+    const all = (await get('/clusterHealth')).body.checks as readonly { findings?: unknown[] }[];
     expect(all[0]?.findings).toHaveLength(20);
     expect((await get('/clusterHealth?table=t25_OFFLINE')).body.checks).toHaveLength(2);
   });
