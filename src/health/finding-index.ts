@@ -5,6 +5,8 @@ import { SEVERITIES, type Finding } from '../resources/cluster-health-report.ts'
 export const MAX_INDEX_LENGTH = 128 * 1024;
 /** Findings of all checks in an index. */
 export const MAX_INDEXED_TOTAL = 20_000;
+/** A longer text is not compressed, which would take long: names and numbers hardly become that much smaller. */
+const MAX_JSON_LENGTH = 3 * 1024 * 1024;
 /** A longer message of a finding is cut. */
 const MAX_MESSAGE = 200;
 /** Decoded, 20,000 findings take less; anything larger was not written by this program. */
@@ -45,18 +47,22 @@ export function encodeIndex(index: FindingIndex): string {
   const { tables, instances } = index;
   const names = { ...(tables === undefined ? {} : { tables }), ...(instances === undefined ? {} : { instances }) };
   const complete = index.complete && all.complete;
-  let encoded = encode({ ...names, complete, findings: all.rows, carried: carried.rows });
-  if (encoded.length <= MAX_INDEX_LENGTH) return encoded;
-  encoded = encode({ ...names, complete, findings: withoutTexts(all.rows), carried: {} });
-  for (; encoded.length > MAX_INDEX_LENGTH && limit > 0; limit = Math.floor(limit / 4)) {
+  let encoded =
+    encode({ ...names, complete, findings: all.rows, carried: carried.rows }) ??
+    encode({ ...names, complete, findings: withoutTexts(all.rows), carried: {} });
+  for (; encoded === undefined && limit > 0; limit = Math.floor(limit / 4)) {
     const { rows } = rowsOf(index.findings, limit);
     encoded = encode({ complete: false, findings: withoutTexts(rows), carried: {} });
   }
-  return encoded.length <= MAX_INDEX_LENGTH ? encoded : encode({ complete: false, findings: {}, carried: {} });
+  return encoded ?? '';
 }
 
-function encode(value: Encoded): string {
-  return gzipSync(JSON.stringify(value)).toString('base64');
+/** @returns undefined if it is too large */
+function encode(value: Encoded): string | undefined {
+  const json = JSON.stringify(value);
+  if (json.length > MAX_JSON_LENGTH) return undefined;
+  const encoded = gzipSync(json).toString('base64');
+  return encoded.length <= MAX_INDEX_LENGTH ? encoded : undefined;
 }
 
 /** @returns undefined if the text is not an index */
