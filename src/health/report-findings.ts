@@ -1,23 +1,33 @@
 import type { CheckStatus, Finding } from '../resources/cluster-health-report.ts';
 import { findCheck } from './catalogue.ts';
-import type { CheckResult } from './evaluation.ts';
+import type { CheckOutcome } from './check.ts';
+import type { FindingIndex } from './finding-index.ts';
 
 /** The report before, and the start of the run of this one. */
 export interface FindingTimes {
   readonly before: CheckStatus | undefined;
+  /** The index of the report before. */
+  readonly indexBefore: FindingIndex | undefined;
   /** Start of the run of the report before. */
   readonly timeBefore: string | undefined;
   readonly at: Date;
 }
 
-/** The first findings of a check as the report has them: with severity, with the time of the first run that found them, and with bounded texts. */
-export function reportedFindings({ name, outcome }: CheckResult, limit: number, times: FindingTimes): Finding[] {
+/** The findings of a check as the report has them: with severity, with the time of the first run that found them, and with bounded texts. */
+export function reportedFindings(name: string, findings: readonly Finding[], times: FindingTimes): Finding[] {
   const severity = findCheck(name)?.severity ?? 'warning';
-  const known = knownSince(times);
-  return outcome.findings.slice(0, limit).map((finding) => {
+  const known = knownSince(name, times);
+  return findings.map((finding) => {
     const since = known.get(findingKey(finding)) ?? times.at.toISOString();
     return cutFinding({ severity, ...finding, since });
   });
+}
+
+/** The faults of earlier runs whose times a check keeps while it cannot be evaluated. */
+export function carriedFindings(name: string, outcome: CheckOutcome, index: FindingIndex | undefined): Finding[] {
+  if (!outcome.couldNotEvaluate || index === undefined) return [];
+  const before = [...(index.findings.get(name) ?? []), ...(index.carried.get(name) ?? [])];
+  return before.filter(({ couldNotRead }) => couldNotRead !== true);
 }
 
 /** Identifies a finding over runs. A fault and data that could not be read are different problems of an entity. */
@@ -25,12 +35,16 @@ function findingKey({ entityType, entity, couldNotRead }: Finding): string {
   return JSON.stringify([cut(entityType, 32), cut(entity, 512), couldNotRead === true]);
 }
 
-function knownSince({ before, timeBefore }: FindingTimes): ReadonlyMap<string, string> {
+function knownSince(name: string, { before, indexBefore, timeBefore }: FindingTimes): ReadonlyMap<string, string> {
   const times = new Map<string, string>();
-  for (const finding of before?.findings ?? []) {
+  const indexed = [...(indexBefore?.findings.get(name) ?? []), ...(indexBefore?.carried.get(name) ?? [])];
+  for (const finding of [...(before?.findings ?? []), ...indexed]) {
     const since = finding.since ?? timeBefore;
     const known = times.get(findingKey(finding));
-    if (since !== undefined && (known === undefined || since < known)) times.set(findingKey(finding), since);
+    // The index has the same times, in seconds.
+    if (since !== undefined && (known === undefined || Date.parse(since) < Date.parse(known) - 999)) {
+      times.set(findingKey(finding), since);
+    }
   }
   return times;
 }

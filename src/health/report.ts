@@ -9,10 +9,12 @@ import {
 } from '../resources/cluster-health-report.ts';
 import type { Clock } from '../platform/clock.ts';
 import { originOf } from './catalogue.ts';
+import { MAX_FINDINGS } from './check.ts';
 import type { CheckResult } from './evaluation.ts';
 import { historyAfter, lastCompleteAfter } from './history.ts';
 import { activeMutes, muteFindings, type ActiveMute } from './mutes.ts';
-import { cut, reportedFindings } from './report-findings.ts';
+import { decodeIndex, encodeIndex, MAX_INDEXED_TOTAL, type FindingIndex } from './finding-index.ts';
+import { carriedFindings, cut, reportedFindings } from './report-findings.ts';
 import type { RunResult } from './run.ts';
 import { severityOf } from './severity.ts';
 import { withSummary } from './summary.ts';
@@ -46,13 +48,17 @@ export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
   const active = activeMutes(mutes, now);
   const unreachable =
     result.unreachable === undefined ? undefined : cut(`the cluster could not be read: ${result.unreachable}`, 1024);
+  const index = decodeIndex(previous?.findingIndex ?? '');
+  const prepared = checksAfter(input, active, index);
+  const findingIndex = indexAfter(result, prepared, index);
   for (let limit = input.maxFindings; ; limit = Math.floor(limit / 2)) {
-    const checks = checksAfter(input, active, limit);
+    const checks = prepared.map((check) => withFindings(check, limit));
     const lastComplete = lastCompleteAfter(previous, checks);
     const status: ClusterHealthReportStatus = {
       ...keptOf(previous),
       ...runOf(input),
       checks,
+      findingIndex,
       ...(lastComplete === undefined ? {} : { lastComplete }),
       history: historyAfter(previous, checks, { startedAt: result.startedAt, id: input.runId }),
     };
@@ -89,42 +95,89 @@ function runOf({ result, previous, runAt, recheck }: ReportInput): ClusterHealth
 function checksAfter(
   { result, previous, recheck }: ReportInput,
   active: readonly ActiveMute[],
-  limit: number,
-): CheckStatus[] {
+  index: FindingIndex | undefined,
+): PreparedCheck[] {
   const known = new Map((previous?.checks ?? []).map((check) => [check.name, check]));
-  const statusOf = (check: CheckResult) =>
-    checkStatus(check, known.get(check.name), { previous, at: result.startedAt, limit, active });
-  if (recheck !== true) return result.results.map(statusOf);
+  const failing = result.results.filter(({ outcome }) => outcome.status === 'FAIL').length;
+  // Each check has at least those that a report can list.
+  const limit = Math.max(MAX_FINDINGS, Math.floor(MAX_INDEXED_TOTAL / Math.max(1, failing)));
+  const prepared = (check: CheckResult) =>
+    prepare(check, known.get(check.name), { previous, index, at: result.startedAt, active, limit });
+  if (recheck !== true) return result.results.map(prepared);
   const repeated = new Map(
     result.results.filter(({ outcome }) => !outcome.couldNotEvaluate).map((check) => [check.name, check]),
   );
   return (previous?.checks ?? []).map((check) => {
     const result = repeated.get(check.name);
-    return result === undefined ? check : statusOf(result);
+    return result === undefined ? unchanged(check, index) : prepared(result);
+  });
+}
+
+/** A check of the report, all of its findings, and those of earlier runs. */
+interface PreparedCheck {
+  readonly status: CheckStatus;
+  /** What the report lists the first of. */
+  readonly findings: readonly Finding[];
+  readonly indexed: readonly Finding[];
+  readonly carried: readonly Finding[];
+}
+
+/** A check that the run did not repeat. */
+function unchanged(status: CheckStatus, index: FindingIndex | undefined): PreparedCheck {
+  const { findings = [] } = status;
+  const indexed = index?.findings.get(status.name) ?? findings;
+  return { status, findings, indexed, carried: index?.carried.get(status.name) ?? [] };
+}
+
+function withFindings({ status, findings: all }: PreparedCheck, limit: number): CheckStatus {
+  const { findings: _, durationMs, ...rest } = status;
+  const findings = all.slice(0, limit);
+  return {
+    ...rest,
+    ...(findings.length === 0 ? {} : { findings }),
+    ...(durationMs === undefined ? {} : { durationMs }),
+  };
+}
+
+/** The index of all findings. The names of tables and instances that could not be read are those of the run before. */
+function indexAfter(
+  { tables, instances }: RunResult,
+  prepared: readonly PreparedCheck[],
+  before: FindingIndex | undefined,
+): string {
+  const of = (part: 'indexed' | 'carried') =>
+    new Map(prepared.filter((check) => check[part].length > 0).map((check) => [check.status.name, check[part]]));
+  return encodeIndex({
+    tables: tables ?? before?.tables,
+    instances: instances ?? before?.instances,
+    findings: of('indexed'),
+    carried: of('carried'),
+    complete: prepared.every(({ status, indexed }) => indexed.length === status.findingCount),
   });
 }
 
 interface CheckStatusInput {
   readonly previous: ClusterHealthReportStatus | undefined;
+  readonly index: FindingIndex | undefined;
   readonly at: Date;
-  /** Limit of findings. */
+  /** Limit of findings in the index. */
   readonly limit: number;
   readonly active: readonly ActiveMute[];
 }
 
-function checkStatus(
+function prepare(
   result: CheckResult,
   before: CheckStatus | undefined,
-  { previous, at, limit, active }: CheckStatusInput,
-): CheckStatus {
+  { previous, index, at, active, limit }: CheckStatusInput,
+): PreparedCheck {
   const { outcome } = result;
   const evaluatedBefore = before === undefined ? undefined : evaluatedResult(before, previous?.lastRunTime);
   // A run that could not evaluate the check does not end what the last evaluation found.
   const kept = outcome.couldNotEvaluate ? before : (evaluatedBefore ?? before);
-  const muted = muteFindings(active, result.name, outcome);
-  const sorted = { ...result, outcome: { ...outcome, findings: muted.findings } };
-  const findings = reportedFindings(sorted, limit, { before, timeBefore: previous?.lastRunTime, at });
-  return {
+  const all = [...outcome.findings, ...(outcome.moreFindings ?? [])].slice(0, limit);
+  const muted = muteFindings(active, result.name, { ...outcome, findings: all });
+  const times = { before, indexBefore: index, timeBefore: previous?.lastRunTime, at };
+  const status: CheckStatus = {
     name: result.name,
     status: outcome.status,
     origin: originOf(result.name),
@@ -136,9 +189,10 @@ function checkStatus(
     message: cut(outcome.message, 1024),
     findingCount: outcome.findingCount,
     ...muted.counts,
-    ...(findings.length === 0 ? {} : { findings }),
     durationMs: Math.round(result.durationMs),
   };
+  const findings = reportedFindings(result.name, muted.findings, times);
+  return { status, findings, indexed: findings, carried: carriedFindings(result.name, outcome, index) };
 }
 
 /** Runs in a row that could not evaluate the check, up to a status. */

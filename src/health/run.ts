@@ -38,6 +38,10 @@ export interface RunResult {
   readonly engineVersion: string | undefined;
   /** Why the cluster could not be reached; undefined if it was reached. */
   readonly unreachable: string | undefined;
+  /** Names of the tables with type suffix; undefined if they could not be read. */
+  readonly tables?: readonly string[] | undefined;
+  /** Ids of the instances; undefined if they could not be read. */
+  readonly instances?: readonly string[] | undefined;
   readonly results: readonly CheckResult[];
 }
 
@@ -86,6 +90,8 @@ export async function runChecks(options: RunOptions): Promise<RunResult> {
     clusterName: snapshot.clusterName,
     engineVersion: snapshot.engineVersion,
     unreachable: snapshot.unreachable,
+    tables: snapshot.tables.ok ? snapshot.tables.value.map(({ name }) => name) : undefined,
+    instances: snapshot.instances.ok ? snapshot.instances.value.map(({ id }) => id) : undefined,
     results,
   };
 }

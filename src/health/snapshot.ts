@@ -109,6 +109,8 @@ export interface TableConfig {
   readonly instanceAssignments: readonly InstanceAssignment[];
   /** Configured indexes, for engine versions that do not report whether a segment needs a reload. */
   readonly indexes: readonly ColumnIndex[];
+  /** Columns without a dictionary; undefined if the engine chooses the encoding of some columns itself. */
+  readonly rawColumns: readonly string[] | undefined;
 }
 
 /** A table setting; `default` means the default of the servers. */

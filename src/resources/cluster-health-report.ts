@@ -393,6 +393,13 @@ export const ClusterHealthReportStatus = Type.Object(
         'x-kubernetes-list-map-keys': ['name'],
       }),
     ),
+    findingIndex: Type.Optional(
+      Type.String({
+        maxLength: 131_072,
+        description:
+          'All findings and the names of all tables and instances, base64 of gzip of JSON: the data of GET /clusterHealth?table= and ?instance=.',
+      }),
+    ),
     mutes: Type.Optional(
       Type.Array(MuteCount, {
         maxItems: MAX_MUTES,

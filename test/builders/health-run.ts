@@ -1,4 +1,5 @@
 import type { Finding } from '../../src/resources/cluster-health-report.ts';
+import { MAX_FINDINGS, MAX_INDEXED_FINDINGS } from '../../src/health/check.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { CheckResult } from '../../src/health/evaluation.ts';
 import type { RunResult } from '../../src/health/run.ts';
@@ -9,7 +10,7 @@ export function checkResult(
   fails = 0,
   more: { unread?: boolean; finding?: Partial<Finding> } = {},
 ): CheckResult {
-  const findings = Array.from({ length: Math.min(200, fails) }, (_, i) => ({
+  const all = Array.from({ length: Math.min(MAX_INDEXED_FINDINGS, fails) }, (_, i) => ({
     entityType: 'table',
     entity: `t${i}_OFFLINE`,
     message: 'it is not well',
@@ -23,7 +24,8 @@ export function checkResult(
       status: fails === 0 ? 'PASS' : 'FAIL',
       message: fails === 0 ? 'all is well' : `${fails} are not well`,
       findingCount: fails,
-      findings,
+      findings: all.slice(0, MAX_FINDINGS),
+      ...(all.length > MAX_FINDINGS ? { moreFindings: all.slice(MAX_FINDINGS) } : {}),
       couldNotEvaluate: more.unread ?? false,
     },
   };
@@ -37,6 +39,8 @@ export function runResult(failing: Readonly<Record<string, number>> = {}, more: 
     clusterName: 'pinot',
     engineVersion: '1.5.1',
     unreachable: undefined,
+    tables: ['t0_OFFLINE', 't1_OFFLINE', 't1_REALTIME'],
+    instances: ['Server_a_8098', 'Server_b_8098'],
     results: CATALOGUE.map(({ name }) => checkResult(name, failing[name] ?? 0)),
     ...more,
   };

@@ -59,6 +59,7 @@ export function tableConfig(more: Partial<TableConfig> = {}): TableConfig {
     preload: 'default',
     instanceAssignments: [{ name: 'OFFLINE', poolBased: true, replicaGroupBased: true }],
     indexes: [],
+    rawColumns: [],
     ...more,
   };
 }

@@ -168,8 +168,8 @@ export class ReplayEngine implements Engine {
       { code: 404, error: 'ZKPath does not exist' },
       404,
     );
-    // The recorded clusters had no minion.
-    this.json('/tasks/tasktypes', []);
+    // The recorded clusters had no task queue.
+    this.json('/zk/ls?path=/hc/CONFIGS/RESOURCE', tables);
     for (const table of tables) {
       const [raw = '', type = ''] = table.split(/_(?=OFFLINE|REALTIME)/u);
       this.#deriveSegments(table, version, raw);

@@ -10,6 +10,7 @@ import { clientSignal } from '../proxy/forward.ts';
 import { requireAllowed } from '../server/context.ts';
 import { credentialRefused, ErrorBody, HttpError } from '../server/errors.ts';
 import { engineTaskNames, runEngineTask } from './engine-tasks.ts';
+import { asksForEntity, requireKnown } from './indexed-findings.ts';
 import { clusterHealth } from './report.ts';
 import { muteRoutes } from './mutes.ts';
 import {
@@ -43,7 +44,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
       schema: {
         ...route('getClusterHealth', 'The latest report of the health checks.'),
         querystring: HealthQuery,
-        response: { 200: ClusterHealth, 400: ErrorBody, ...errors },
+        response: { 200: ClusterHealth, 400: ErrorBody, 404: ErrorBody, ...errors },
       },
     },
     async (request): Promise<ClusterHealth> => {
@@ -52,7 +53,9 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
       if (check !== undefined && findCheck(check.toUpperCase()) === undefined) {
         throw new HttpError(400, `\`check\` in the query string: ${unknownCheck(check)}`);
       }
-      return clusterHealth(store.get('ClusterHealthReport', REPORT_NAME)?.status, request.query, options.clock.now());
+      const { status, spec } = store.get('ClusterHealthReport', REPORT_NAME) ?? {};
+      if (asksForEntity(request.query)) requireKnown(status, request.query);
+      return clusterHealth(status, request.query, options.clock.now(), spec?.mutes);
     },
   );
 

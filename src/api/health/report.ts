@@ -1,7 +1,8 @@
 import { CATALOGUE, originOf } from '../../health/catalogue.ts';
-import type { CheckStatus, ClusterHealthReportStatus, Finding } from '../../resources/cluster-health-report.ts';
+import type { CheckStatus, ClusterHealthReportStatus, Finding, Mute } from '../../resources/cluster-health-report.ts';
 import { isMuted } from '../../health/mutes.ts';
 import { countBySeverity, isAtLeast } from '../../health/severity.ts';
+import { asksForEntity, indexOf, isSameTable, withAllFindings } from './indexed-findings.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
 
 /** Entity types that the `instance` filter matches. */
@@ -19,12 +20,13 @@ const EMPTY: ClusterHealth = {
 
 /**
  * The API response: the stored status, with titles and remediation from the catalogue.
- * @param now milliseconds since the epoch
+ * @param now milliseconds since the epoch @param mutes of the report
  */
 export function clusterHealth(
   status: ClusterHealthReportStatus | undefined,
   query: HealthQuery,
   now: number,
+  mutes?: readonly Mute[],
 ): ClusterHealth {
   const running = runningPart(status);
   if (status?.lastRunTime === undefined || status.checks === undefined) return { ...EMPTY, running };
@@ -34,7 +36,11 @@ export function clusterHealth(
       ? []
       : [{ severity, ...entry(check), origin: originOf(name), title, category, remediation }];
   });
-  const selected = checks.filter((check) => matches(check, query)).map((check) => filterFindings(check, query));
+  const index = asksForEntity(query) ? indexOf(status) : undefined;
+  const selected = checks
+    .map((check) => withAllFindings(check, index, { mutes, now }))
+    .filter((check) => matches(check, query))
+    .map((check) => filterFindings(check, query));
   const failing = checks.filter((check) => check.status === 'FAIL');
   const fail = failing.length;
   const counted = failing.filter(({ muted }) => muted !== true);
@@ -94,23 +100,18 @@ function matches(check: HealthCheckEntry, query: HealthQuery): boolean {
   if (query.check !== undefined && query.check.toUpperCase() !== check.name) return false;
   if (query.severity !== undefined && !isAtLeast(check.severity, query.severity)) return false;
   if (query.status !== undefined && query.status !== check.status) return false;
-  if (query.table === undefined && query.instance === undefined) return true;
+  if (!asksForEntity(query)) return true;
   return check.findings.some((finding) => concerns(finding, query));
 }
 
 function filterFindings(check: HealthCheckEntry, query: HealthQuery): HealthCheckEntry {
-  if (query.table === undefined && query.instance === undefined) return check;
+  if (!asksForEntity(query)) return check;
   return { ...check, findings: check.findings.filter((finding) => concerns(finding, query)) };
 }
 
 function concerns({ entityType, entity }: Finding, { table, instance }: HealthQuery): boolean {
-  if (table !== undefined && entityType === 'table' && sameTable(entity, table)) return true;
+  if (table !== undefined && entityType === 'table' && isSameTable(entity, table)) return true;
   return instance !== undefined && INSTANCE_TYPES.has(entityType) && entity === instance;
-}
-
-/** `events` matches both parts of a hybrid table, `events_OFFLINE` only that part. */
-function sameTable(entity: string, table: string): boolean {
-  return entity === table || entity.replace(/_(?:OFFLINE|REALTIME)$/u, '') === table;
 }
 
 function byEntity(checks: readonly HealthCheckEntry[]): ClusterHealth['healthCheckResult'] {

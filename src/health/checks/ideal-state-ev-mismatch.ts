@@ -15,43 +15,46 @@ export const idealStateEvMismatch = defineCheck({
   needs: ['tables', 'enabled', 'assignment', 'externalView'],
   evaluate({ snapshot }) {
     const findings = new Findings();
-    let tables = 0;
-    let unserved = 0;
+    const differing: [TableSnapshot, ViewDifference][] = [];
     for (const table of enabledTables(snapshot, findings)) {
       findings.examined();
       const difference = findings.value(table.difference, 'table', table.name, 'its ideal state and external view');
-      if (difference === undefined || difference.segments.count === 0) continue;
-      tables += 1;
-      unserved += difference.unserved.count;
-      addFindings(table, difference, findings);
+      if (difference !== undefined && difference.segments.count > 0) differing.push([table, difference]);
     }
+    // First the segments that cannot be queried, of all tables.
+    for (const [table, difference] of differing) addUnserved(table, difference, findings);
+    for (const [table, difference] of differing) addReplicas(table, difference, findings);
+    const unserved = differing.reduce((sum, [, difference]) => sum + difference.unserved.count, 0);
     const note = unserved === 0 ? '' : `; ${have(unserved, 'segment', 'no online replica')}`;
     return findings.outcome({
       pass: 'the external view of every enabled table equals its ideal state',
-      fail: () => `${have(tables, 'table', 'segments whose external view differs from the ideal state')}${note}`,
+      fail: () =>
+        `${have(differing.length, 'table', 'segments whose external view differs from the ideal state')}${note}`,
       notApplicable: 'not applicable: the cluster has no enabled table',
     });
   },
 });
 
-/** First the segments without an online replica, which cannot be queried; then the replicas by server and state. */
-function addFindings(table: TableSnapshot, difference: ViewDifference, findings: Findings): void {
-  const { unserved, replicas, moreReplicaGroups, viewMissing } = difference;
-  if (unserved.count > 0) {
-    const observed = counted(unserved.count, 'segment');
-    const finding = tableFinding(table, unservedMessage(difference), observed, '0 segments');
-    findings.add(withSeverity('critical', finding));
-  }
+function addUnserved(table: TableSnapshot, difference: ViewDifference, findings: Findings): void {
+  const { count } = difference.unserved;
+  if (count === 0) return;
+  findings.add(tableFinding(table, unservedMessage(difference), counted(count, 'segment'), '0 segments'));
+}
+
+/** The replicas that differ, by server and state. */
+function addReplicas(table: TableSnapshot, difference: ViewDifference, findings: Findings): void {
+  const { replicas, moreReplicaGroups, viewMissing } = difference;
   if (viewMissing) return;
   for (const replica of replicas) {
     const observed = `${counted(replica.segments.count, 'segment')} ${stateText(replica)}`;
-    findings.add(withSeverity('warning', tableFinding(table, replicaMessage(replica), observed, '0 segments')));
+    const finding = tableFinding(table, replicaMessage(replica), observed, '0 segments');
+    // A replica that is not needed does not put data at risk.
+    findings.add(replica.state === 'unexpected' ? withSeverity('warning', finding) : finding);
   }
-  if (moreReplicaGroups > 0) {
-    const groups = counted(moreReplicaGroups, 'more group');
-    const message = `${groups} of segments by server and state differ from the ideal state`;
-    findings.add(withSeverity('warning', tableFinding(table, message, groups, '0 segments')));
-  }
+  if (moreReplicaGroups === 0) return;
+  const groups = counted(moreReplicaGroups, 'more group');
+  const message = `${groups} of segments by server and state differ from the ideal state`;
+  findings.add(tableFinding(table, message, groups, '0 segments'));
 }
 
 function stateText({ state }: ReplicaFault): string {

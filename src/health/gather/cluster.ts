@@ -24,6 +24,7 @@ const CHILDREN_TIMEOUT_MS = 20_000;
 /** For the metadata of all segments of a table: the controller reads all of it before it responds. */
 const METADATA_TIMEOUT_MS = 60_000;
 const METADATA_PRIORITY = 7;
+const TASK_QUEUE = 'TaskQueue_';
 
 const STAT_PATHS: Readonly<Record<keyof StatLists, string>> = {
   root: '',
@@ -122,6 +123,14 @@ export class ClusterCalls {
     return parseBrokerResource(
       await this.#reader.json(this.#zk('get', 'EXTERNALVIEW/brokerResource', 'broker_resource')),
     );
+  }
+
+  /** Types of minion tasks: Helix has a queue for each. `GET /tasks/tasktypes` responds with 500 where there is none (Pinot 0.11). */
+  async taskTypes(): Promise<string[]> {
+    const names = await this.#nodeOrNone(this.#zk('ls', 'CONFIGS/RESOURCE', 'task_queues'));
+    const queues = (Array.isArray(names) ? names.map(String) : []).filter((name) => name.startsWith(TASK_QUEUE));
+    // The tasks of a queue have its name and their own.
+    return queues.map((name) => name.slice(TASK_QUEUE.length)).filter((type) => !type.includes('_Task_'));
   }
 
   async leaders(): Promise<Map<string, number>> {

@@ -114,6 +114,7 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
     preload: switchOf(keyed.preload, keyed.enablePreload),
     instanceAssignments: instanceAssignments(part('instanceAssignmentConfigMap')),
     indexes: columnIndexes(part('tableIndexConfig'), parseList(fields.fieldConfigList)),
+    rawColumns: rawColumns(part('tableIndexConfig'), parseList(fields.fieldConfigList)),
   };
 }
 
@@ -197,6 +198,14 @@ function columnIndexes(config: Json, fields: readonly Json[]): ColumnIndex[] {
     }
   }
   return indexes;
+}
+
+function rawColumns(config: Json, fields: readonly Json[]): string[] | undefined {
+  const optimized = ['optimizeDictionary', 'optimizeDictionaryForMetrics', 'optimizeDictionaryType'];
+  if (optimized.some((flag) => config[flag] === true)) return undefined;
+  const raw = fields.filter(({ encodingType }) => encodingType === 'RAW').map(({ name }) => textOf(name) ?? '');
+  const listed = listOf(config.noDictionaryColumns);
+  return [...new Set([...listed, ...Object.keys(objectOf(config.noDictionaryConfig)), ...raw])];
 }
 
 const FIELD_SPECS = ['dimensionFieldSpecs', 'metricFieldSpecs', 'dateTimeFieldSpecs', 'complexFieldSpecs'] as const;

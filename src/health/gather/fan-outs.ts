@@ -101,7 +101,8 @@ export class TableCalls {
       );
     }
     const path = `/segments/${encodeURIComponent(table.name)}/metadata?columns=*`;
-    const expected = { columns: (await schema())?.columnNames ?? [], indexes: table.config.indexes };
+    const { indexes, rawColumns } = table.config;
+    const expected = { columns: (await schema())?.columnNames ?? [], indexes, rawColumns };
     const call = this.#fanOut('segments_metadata', path, PRIORITY.reload);
     const visitor = await this.#reader.stream(call, () => new IndexVisitor(expected));
     if (visitor.segments < completed) {

@@ -12,9 +12,9 @@ const RUNNING = ['waiting', 'running'] as const;
 
 /** Reads the latest tasks of each type, one type after the other: the controller reads each of its tasks from ZooKeeper. */
 export async function readMinionTasks(reader: Reader, calls: ClusterCalls): Promise<MinionTasks[]> {
-  const types = await orNone(() => reader.json(calls.call('task_types', '/tasks/tasktypes')));
+  const types = await calls.taskTypes();
   const result: MinionTasks[] = [];
-  for (const type of Array.isArray(types) ? types.map(String).slice(0, MAX_TYPES) : []) {
+  for (const type of types.slice(0, MAX_TYPES)) {
     const path = `/tasks/${encodeURIComponent(type)}/taskcounts`;
     const counts = await orNone(() => reader.json(calls.call('task_counts', path)));
     result.push(minionTasks(type, objectOf(counts)));
@@ -22,7 +22,7 @@ export async function readMinionTasks(reader: Reader, calls: ClusterCalls): Prom
   return result;
 }
 
-/** A cluster without minions, or without a task of the type, may respond with 404. */
+/** There may be no task of the type any more. */
 async function orNone(read: () => Promise<unknown>): Promise<unknown> {
   try {
     return await read();

@@ -247,6 +247,7 @@ describe('an instance', () => {
       // Until its session ends, the broker queries the server and reports an exception; after that it queries no server.
       await states.fails('IDEAL_STATE_EV_MISMATCH_CHECK', 'alone_OFFLINE');
       await states.fails('QUERY_HEALTH_CHECK', 'alone');
+      await states.fails('SEGMENTS_WITHOUT_ONLINE_REPLICA_CHECK', 'alone_OFFLINE');
       await pinot.startServer(index);
       await states.passes('QUERY_HEALTH_CHECK');
       await states.passes('IDEAL_STATE_EV_MISMATCH_CHECK');
@@ -366,6 +367,54 @@ async function deleteNewTable(name: string): Promise<void> {
     }
   }
 }
+
+describe('checks beyond the specification', () => {
+  it('a realtime table that loses its consuming segment', async () => {
+    const kafka = await pinot.startKafka();
+    await pinot.createTopic('stopped', 1);
+    await states.streamTable('stopped', kafka);
+    try {
+      await pinot.produce('stopped', [['k', JSON.stringify({ pk: 'k', ts: 1_760_000_000 })]]);
+      await pinot.awaitRows('stopped', 1);
+      await states.passes('INGESTION_STOPPED_CHECK');
+      // This version does not report lags.
+      expect((await states.passes('CONSUMER_LAG_CHECK')).message).toContain('not applicable');
+      const [segment = ''] = Object.keys(await states.placement('stopped'));
+      await states.api('DELETE', `/segments/stopped_REALTIME/${segment}`);
+      await states.fails('INGESTION_STOPPED_CHECK', 'stopped_REALTIME');
+    } finally {
+      await pinot.deleteTable('stopped');
+    }
+    await states.passes('INGESTION_STOPPED_CHECK');
+  });
+
+  it('a segment whose metadata is lost', async () => {
+    await states.smallTable('orphan');
+    try {
+      await pinot.uploadRows('orphan', [JSON.stringify({ id: 'a', ts: 1_760_000_000 })]);
+      await pinot.awaitRows('orphan', 1);
+      await states.passes('SEGMENT_METADATA_MISMATCH_CHECK');
+      const { clusterName } = await states.api('GET', '/cluster/info');
+      const [segment = ''] = Object.keys(await states.placement('orphan'));
+      // A table of which no metadata is left is not judged.
+      await pinot.uploadRows('orphan', [JSON.stringify({ id: 'b', ts: 1_760_009_000 })]);
+      await pinot.awaitRows('orphan', 2);
+      const path = `/${String(clusterName)}/PROPERTYSTORE/SEGMENTS/orphan_OFFLINE/${segment}`;
+      await states.api('DELETE', `/zk/delete?path=${encodeURIComponent(path)}`);
+      const { findings } = await states.fails('SEGMENT_METADATA_MISMATCH_CHECK', 'orphan_OFFLINE');
+      expect(findings[0]?.message).toContain('1 segment has no metadata');
+    } finally {
+      await pinot.deleteTable('orphan');
+    }
+    await states.passes('SEGMENT_METADATA_MISMATCH_CHECK');
+  });
+
+  it('that this cluster cannot fail: without minions, without endpoints for disks, and with new segments', async () => {
+    expect((await states.passes('MINION_TASK_FAILURES_CHECK')).message).toContain('not applicable');
+    expect((await states.passes('SERVER_DISK_USAGE_CHECK')).message).toContain('not applicable');
+    await states.passes('DATA_FRESHNESS_CHECK');
+  });
+});
 
 it('tables that are created and deleted during runs', async () => {
   const over = new AbortController();

@@ -108,7 +108,6 @@ describe('a recorded cluster of 1.5.1', () => {
       {
         entity: 'orders_OFFLINE',
         observed: '6 segments missing',
-        severity: 'warning',
         message: expect.stringContaining('6 segments on `Server_127.0.0.1_18202` are missing from the external view'),
       },
     ]);
@@ -141,9 +140,9 @@ describe('a recorded cluster of 1.5.1', () => {
     engine.on('GET', 'controller', path, () => without(++looks));
     const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
     expect(outcome.findings).toMatchObject([
-      { entity: 'orders_OFFLINE', observed: '1 segment', severity: 'critical' },
-      { entity: 'orders_OFFLINE', observed: '1 segment missing', severity: 'warning' },
-      { entity: 'orders_OFFLINE', observed: '1 segment missing', severity: 'warning' },
+      { entity: 'orders_OFFLINE', observed: '1 segment' },
+      { entity: 'orders_OFFLINE', observed: '1 segment missing' },
+      { entity: 'orders_OFFLINE', observed: '1 segment missing' },
     ]);
     const unserved = await outcomeOf(engine, 'SEGMENTS_WITHOUT_ONLINE_REPLICA_CHECK');
     expect(unserved.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '1 segment' }]);
@@ -379,6 +378,44 @@ describe('a recorded cluster of 0.11.0', () => {
     engine.json(path, nodes);
     const outcome = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '10 segments' }]);
+  });
+
+  it.each([
+    ['a removed index', '{}', '10 segments'],
+    [
+      'a column that should have no dictionary',
+      '{"invertedIndexColumns":["city"],"noDictionaryColumns":["price"]}',
+      '10 segments',
+    ],
+    [
+      'a sorted column that should have no dictionary',
+      '{"invertedIndexColumns":["city"],"noDictionaryColumns":["ts"]}',
+      undefined,
+    ],
+    [
+      'an encoding that the engine chooses',
+      '{"invertedIndexColumns":["city"],"noDictionaryColumns":["price"],"optimizeDictionary":true}',
+      undefined,
+    ],
+  ])('finds %s in the metadata of segments', async (_, tableIndexConfig, observed) => {
+    const path = '/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE';
+    const nodes = engine.body(path) as { id: string; simpleFields: Record<string, string> }[];
+    for (const { id, simpleFields } of nodes) {
+      if (id === 'orders_OFFLINE') simpleFields.tableIndexConfig = tableIndexConfig;
+    }
+    engine.json(path, nodes);
+    const { findings } = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
+    expect(findings.map((finding) => finding.observed)).toEqual(observed === undefined ? [] : [observed]);
+  });
+
+  it('finds a column without a dictionary that should have one', async () => {
+    const path = '/segments/orders_OFFLINE/metadata?columns=*';
+    const segments = engine.body(path) as Record<string, { indexes: Record<string, Record<string, string>> }>;
+    for (const { indexes } of Object.values(segments).slice(0, 3))
+      Object.assign(indexes.price ?? {}, { dictionary: 'NO' });
+    engine.json(path, segments);
+    const { findings } = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
+    expect(findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '3 segments' }]);
   });
 
   it('reports an index that the metadata does not cover as not evaluated', async () => {

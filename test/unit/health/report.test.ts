@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildStatus, MAX_STATUS_BYTES, runningId, withoutRunning, withRunning } from '../../../src/health/report.ts';
 import { changedChecks } from '../../../src/health/history.ts';
+import { decodeIndex } from '../../../src/health/finding-index.ts';
 import type { CheckResult } from '../../../src/health/evaluation.ts';
 import type { RunResult } from '../../../src/health/run.ts';
 import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
@@ -128,6 +129,37 @@ describe('the status of a report', () => {
     ]);
     // Data that could not be read is another problem than a fault.
     expect(at('10:20', checkResult(name, 1, { unread: true }), first)).toEqual([['t0_OFFLINE', 'warning', '10:20']]);
+  });
+
+  it('keeps the times of all findings, also over runs that could not evaluate the check', () => {
+    const name = 'REPLICATION_CHECK';
+    const at = (time: string, result: CheckResult, previous?: ClusterHealthReportStatus) =>
+      status(runResult({}, { results: [result], startedAt: new Date(`2026-11-21T${time}:00Z`) }), {
+        ...(previous === undefined ? {} : { previous }),
+      });
+    const indexed = (of: ClusterHealthReportStatus) => decodeIndex(of.findingIndex ?? '');
+    const first = at('10:00', checkResult(name, 500));
+    const unread = at(
+      '10:40',
+      checkResult(name, 1, { unread: true }),
+      at('10:20', checkResult(name, 1, { unread: true }), first),
+    );
+    expect(indexed(unread)?.findings.get(name)).toMatchObject([
+      { couldNotRead: true, since: '2026-11-21T10:20:00.000Z' },
+    ]);
+    const again = indexed(at('11:00', checkResult(name, 501), unread))?.findings.get(name) ?? [];
+    expect(again).toHaveLength(501);
+    expect(new Set(again.slice(0, 500).map(({ since }) => since))).toEqual(new Set(['2026-11-21T10:00:00.000Z']));
+    expect(again[500]?.since).toBe('2026-11-21T11:00:00.000Z');
+  });
+
+  it('keeps the names of tables and instances that a run could not read', () => {
+    const first = status(runResult());
+    const blind = status(runResult({}, { tables: undefined, instances: undefined }), { previous: first });
+    expect(decodeIndex(blind.findingIndex ?? '')).toMatchObject({
+      tables: ['t0_OFFLINE', 't1_OFFLINE', 't1_REALTIME'],
+      instances: ['Server_a_8098', 'Server_b_8098'],
+    });
   });
 
   it('truncates findings and keeps exact counts', () => {

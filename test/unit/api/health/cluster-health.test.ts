@@ -122,6 +122,33 @@ describe('GET /clusterHealth', () => {
     });
   });
 
+  it('finds a table and an instance among all findings, not among the first ones only', async () => {
+    const tables = Array.from({ length: 3_000 }, (_, i) => `t${i}_OFFLINE`);
+    const results = [checkResult('REPLICATION_CHECK', 3_000), checkResult('SEGMENT_COUNT_CHECK', 30)];
+    await finish(runResult({}, { results, tables }));
+    const { body } = await get('/clusterHealth?table=t2999');
+    expect(body.checks).toMatchObject([
+      { name: 'REPLICATION_CHECK', findings: [{ entity: 't2999_OFFLINE', message: 'it is not well' }] },
+    ]);
+    const all = (await get('/clusterHealth')).body.checks as readonly { findings?: unknown[] }[];
+    expect(all[0]?.findings).toHaveLength(20);
+    expect((await get('/clusterHealth?table=t25_OFFLINE')).body.checks).toHaveLength(2);
+  });
+
+  it('responds with 404 to an unknown table or instance, and before the first run', async () => {
+    const before = await get('/clusterHealth?table=t0');
+    expect(before).toMatchObject({ status: 404, body: { message: expect.stringContaining('have not run') } });
+    await finish(runResult({ REPLICATION_CHECK: 1 }));
+    expect((await get('/clusterHealth?table=t1_OFFLINE')).status).toBe(200);
+    const table = await get('/clusterHealth?table=nosuch');
+    expect(table).toMatchObject({ status: 404, body: { message: expect.stringContaining('unknown table `nosuch`') } });
+    const instance = await get('/clusterHealth?instance=Server_c_8098');
+    expect(instance).toMatchObject({
+      status: 404,
+      body: { message: expect.stringContaining('unknown instance `Server_c_8098`') },
+    });
+  });
+
   it('marks a check that could not be evaluated', async () => {
     await finish(runResult({}, { results: [checkResult('REPLICATION_CHECK', 1, { unread: true })] }));
     const { body } = await get('/clusterHealth');
@@ -138,7 +165,7 @@ describe('GET /clusterHealth', () => {
     ['table=t1_OFFLINE', ['REPLICATION_CHECK']],
     ['table=t1_REALTIME', []],
     ['instance=Server_a_8098', ['INSTANCE_HEALTH_API_CHECK']],
-    ['instance=t0_OFFLINE', []],
+    ['instance=Server_b_8098', []],
     ['status=PASS&check=REPLICATION_CHECK', []],
   ])('by ?%s', async (query, names) => {
     const results = [

@@ -56,12 +56,17 @@ describe('the disks of servers', () => {
 
 describe('the tasks of minions', () => {
   const NAME = 'MINION_TASK_FAILURES_CHECK';
+  const QUEUES = '/zk/ls?path=/hc/CONFIGS/RESOURCE';
   const COUNTS = '/tasks/MergeRollupTask/taskcounts';
   const task = (at: number, more: object) => [`Task_MergeRollupTask_8f2c_${at}`, { total: 2, completed: 2, ...more }];
   const FAILED = { completed: 1, error: 1 };
   let engine: ReplayEngine;
   beforeEach(() => {
-    engine = new ReplayEngine('1.5.1').json('/tasks/tasktypes', ['MergeRollupTask']);
+    engine = new ReplayEngine('1.5.1').json(QUEUES, [
+      'orders_OFFLINE',
+      'TaskQueue_MergeRollupTask',
+      'TaskQueue_MergeRollupTask_Task_MergeRollupTask_1760000000000',
+    ]);
   });
   const tasks = (...entries: readonly (string | object)[][]) => engine.json(COUNTS, Object.fromEntries(entries));
 
@@ -83,7 +88,7 @@ describe('the tasks of minions', () => {
     expect((await outcomeOf(engine, NAME)).message).toContain('not applicable');
   });
 
-  it.each(['/tasks/tasktypes', COUNTS])('do not exist: 404 of %s', async (path) => {
+  it.each([QUEUES, COUNTS])('do not exist: 404 of %s', async (path) => {
     engine.json(path, { code: 404, error: 'not found' }, 404);
     expect((await outcomeOf(engine, NAME)).message).toContain('not applicable');
   });
@@ -95,8 +100,8 @@ describe('the tasks of minions', () => {
 
   it('are read for a bounded number of types', async () => {
     engine.json(
-      '/tasks/tasktypes',
-      Array.from({ length: 1_000 }, (_, i) => `T${i}`),
+      QUEUES,
+      Array.from({ length: 1_000 }, (_, i) => `TaskQueue_T${i}`),
     );
     for (let i = 0; i < 50; i += 1) engine.json(`/tasks/T${i}/taskcounts`, {});
     expect(await outcomeOf(engine, NAME)).toMatchObject({ status: 'PASS' });
