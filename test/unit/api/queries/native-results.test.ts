@@ -536,7 +536,7 @@ describe('results in the engine’s cursors', () => {
     expect(table.numRows).toBe(130_000);
     expect(table.getChildAt(0)?.get(129_999)).toBe(9007199254870992n);
     await expect.poll(() => readdir(join(folder, 'temp-0'))).toEqual([]);
-    expect(gateway.service.data.queries.isBeingRead(id)).toBe(false);
+    await expect.poll(() => gateway.service.data.queries.isBeingRead(id)).toBe(false);
   });
 
   it('end a download early, so that clients notice, if a later page fails', async () => {
