@@ -1,3 +1,4 @@
+import type { HolderAddress } from './page.ts';
 import type { ResultRecord, StoredResultSummary } from './result-store.ts';
 
 /** Types of metadata fields in the specification, as the JSON default for absent fields and fields of another type. */
@@ -63,6 +64,43 @@ export function metadataJson(record: ResultRecord): string {
     return `${JSON.stringify(name)}:${value !== undefined && typeOf(value) === typeOf(empty) ? value : empty}`;
   });
   return `[{${fields.join(',')}}]`;
+}
+
+/** Fields that the gateway sets itself, because those of the engine describe another store or one page. */
+const CURSOR_FIELDS: ReadonlySet<string> = new Set([
+  'requestId',
+  'brokerId',
+  'numRowsResultSet',
+  'offset',
+  'numRows',
+  'submissionTimeMs',
+  'expirationTimeMs',
+  'bytesWritten',
+  'brokerHost',
+  'brokerPort',
+  'exceptions',
+  'tablesQueried',
+]);
+
+/** The metadata of a result as Pinot writes that of a cursor: one JSON object with the engine's statistics. */
+export function cursorMetadataJson(record: ResultRecord, holder: HolderAddress | undefined): string {
+  const own = {
+    numRowsResultSet: record.rowCount,
+    exceptions: [],
+    requestId: record.requestId,
+    brokerId: record.brokerId,
+    offset: 0,
+    numRows: record.rowCount,
+    submissionTimeMs: record.submissionTimeMs,
+    expirationTimeMs: record.expirationTimeMs,
+    bytesWritten: record.cursor?.bytes ?? record.rowBytes,
+    tablesQueried: record.tables,
+    ...(holder !== undefined && { brokerHost: holder.host, brokerPort: holder.port }),
+  };
+  const others = record.fields
+    .filter(({ name }) => !CURSOR_FIELDS.has(name))
+    .map(({ name, value }) => `,${JSON.stringify(name)}:${value}`);
+  return `${JSON.stringify(own).slice(0, -1)}${others.join('')}}`;
 }
 
 /** `{`, `[`, `"`, `b` for booleans, `n` for numbers, `-` for null. */

@@ -5,14 +5,13 @@ import { clusterResource } from '../../access/policy/srn.ts';
 import { listingItem, metadataJson } from '../../results/metadata.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody } from '../server/errors.ts';
-import { clientSignal, sendAnswer } from '../proxy/forward.ts';
+import { clientSignal } from '../proxy/forward.ts';
 import { READ_ERRORS } from './data-plane/operations.ts';
-import { classOf } from '../server/request/classify.ts';
 import type { PaginatedQueries } from '../../results/paginated-queries.ts';
-import { requireDelete, requireRead } from './access.ts';
-import { openResult } from './open-result.ts';
+import { enginePaths } from './engine-paths.ts';
+import { deleteResult, readResult } from './stored-result.ts';
 import { queryRuns, type QueryRunRoutes } from './runs.ts';
-import { gatewayIdentity, holderOf, type PeerRouting } from './peer-routing.ts';
+import { gatewayIdentity, type PeerRouting } from './peer-routing.ts';
 import { ForwardHeaders, QueryMetadata, RequestIdParams, ResultStoreUsage, StoredResultListing } from './schemas.ts';
 
 export interface PaginatedQueriesOptions {
@@ -29,12 +28,12 @@ export async function paginatedQueries(app: FastifyInstance, options: PaginatedQ
   gatewayIdentity(app, options.queries.brokerId);
   reading(app, options);
   administration(app, options);
+  enginePaths(app, options);
   const { runs, queries, peers } = options;
   if (runs !== undefined) queryRuns(app, { ...runs, queries, peers });
 }
 
 function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
-  const { queries, peers } = options;
   app.get<{ Params: RequestIdParams }>(
     '/query/:requestId/metadata',
     {
@@ -48,24 +47,12 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
         response: { 200: Type.Array(QueryMetadata), ...READ_ERRORS },
       },
     },
-    async (request, reply) => {
-      const signal = clientSignal(reply);
-      const holder = await holderOf(request, request.params.requestId, peers);
-      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
-      const parts = { queries, runs: options.runs?.runs };
-      const reader = await openResult(request.params.requestId, request.principal.srn, parts, signal);
-      try {
-        requireRead(request, reader.record);
-        return await reply.type('application/json').send(metadataJson(await queries.described(reader, signal)));
-      } finally {
-        await reader.close();
-      }
-    },
+    async (request, reply) => readResult(request, reply, options, metadataJson),
   );
 }
 
 function administration(app: FastifyInstance, options: PaginatedQueriesOptions): void {
-  const { queries, peers } = options;
+  const { queries } = options;
   app.get(
     '/query/resultStore',
     {
@@ -114,15 +101,6 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
         },
       },
     },
-    async (request, reply) => {
-      const { requestId } = request.params;
-      const signal = clientSignal(reply);
-      const holder = await holderOf(request, requestId, peers);
-      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
-      const record = await queries.deletable(requestId, signal);
-      requireDelete(request, record.owner);
-      await queries.delete(record, signal);
-      return reply.type('text/plain').send(`Query Results for ${requestId} deleted.`);
-    },
+    async (request, reply) => deleteResult(request, reply, options),
   );
 }

@@ -166,6 +166,27 @@ export const QueryMetadata = Type.Object(
   { $id: 'QueryMetadata', description: 'Metadata of a stored result: the response of the engine without the rows.' },
 );
 
+export const CursorMetadata = Type.Object(
+  {
+    requestId: Type.String(),
+    brokerId: Type.String({ description: 'The gateway that stores the result.' }),
+    numRowsResultSet: Type.Integer({ description: 'Rows in the whole result.' }),
+    offset: Type.Integer(),
+    numRows: Type.Integer(),
+    submissionTimeMs: Type.Integer({ description: 'Epoch milliseconds.' }),
+    expirationTimeMs: Type.Integer({ description: 'Epoch milliseconds.' }),
+    bytesWritten: Type.Integer({ description: 'Size of the result in bytes.' }),
+    tablesQueried: Type.Array(Type.String()),
+    exceptions: Type.Array(Type.Unknown()),
+    brokerHost: Type.Optional(Type.String({ description: 'Present where only this gateway can serve the result.' })),
+    brokerPort: Type.Optional(Type.Integer()),
+  },
+  {
+    $id: 'CursorMetadata',
+    description: "Metadata of a stored result. The engine's statistics follow as further fields.",
+  },
+);
+
 export const StoredResultListing = Type.Object(
   {
     resultMetadataList: Type.Array(

@@ -502,6 +502,21 @@ export type ResultStoreUsage = {
   readonly targetPercent: number;
 };
 
+export type CursorMetadata = {
+  readonly requestId: string;
+  readonly brokerId: string;
+  readonly numRowsResultSet: number;
+  readonly offset: number;
+  readonly numRows: number;
+  readonly submissionTimeMs: number;
+  readonly expirationTimeMs: number;
+  readonly bytesWritten: number;
+  readonly tablesQueried: ReadonlyArray<string>;
+  readonly exceptions: ReadonlyArray<unknown>;
+  readonly brokerHost?: string;
+  readonly brokerPort?: number;
+};
+
 export type QueryStatus = {
   readonly requestId: string;
   readonly brokerId: string;

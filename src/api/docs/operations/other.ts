@@ -19,6 +19,19 @@ const PAGE = {
   exceptions: [],
 };
 
+const CURSOR = {
+  numRowsResultSet: 2,
+  exceptions: [],
+  requestId: REQUEST_ID,
+  brokerId: 'olap-warden-gateway-0',
+  offset: 0,
+  numRows: 2,
+  submissionTimeMs: 1_769_846_400_000,
+  expirationTimeMs: 1_769_850_000_000,
+  bytesWritten: 24,
+  tablesQueried: ['orders'],
+};
+
 const MUTE = {
   id: 'mute-0a1b2c3d',
   check: 'REPLICATION_CHECK',
@@ -145,6 +158,10 @@ export const OTHER_DOCS: DocsByOperation = {
   submitQueryByGet: SUBMIT,
   getQueryResults: { ok: 'One page of the result.', response: PAGE },
   getQueryMetadata: { ok: 'The metadata of the result.', response: [{ ...METADATA, requestId: REQUEST_ID }] },
+  getCursorResults: { ok: 'One page of the result.', response: PAGE },
+  getCursor: { ok: 'The metadata of the result.', response: CURSOR },
+  listCursors: { ok: 'The metadata of all results.', response: [CURSOR] },
+  deleteCursor: { ok: 'The result is deleted.', response: `Query Results for ${REQUEST_ID} deleted.` },
   getQueryStatus: { ok: 'The state of the query.', response: STATUS, links: RESULT_LINKS },
   cancelQuery: {
     ok: 'The state of the query afterwards.',

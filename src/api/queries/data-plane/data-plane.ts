@@ -24,6 +24,7 @@ export interface Checks {
 }
 
 const PAGE_ROUTE = '/query/:requestId/results';
+const CURSOR_ROUTE = '/responseStore/:requestId/results';
 
 /** Whether the data plane serves requests of this kind. */
 export function isData(kind: RequestKind): boolean {
@@ -47,7 +48,9 @@ export class DataPlane {
 
   /** Serves a request for which `isData` holds. */
   serve(request: IncomingMessage, response: ServerResponse, requestClass: RequestClass): void {
-    const exchange = new Exchange(request, response, requestClass.sql?.path ?? PAGE_ROUTE, this.#exchange);
+    const { sql, segments } = requestClass;
+    const route = sql?.path ?? (segments[0] === 'query' ? PAGE_ROUTE : CURSOR_ROUTE);
+    const exchange = new Exchange(request, response, route, this.#exchange);
     this.#run(exchange, requestClass).catch((error: unknown) => exchange.fail(error));
   }
 

@@ -114,6 +114,30 @@ export const OPERATIONS: readonly Operation[] = [
       },
     },
   },
+  {
+    method: 'GET',
+    url: '/responseStore/:requestId/results',
+    schema: {
+      operationId: 'getCursorResults',
+      tags: TAGS,
+      summary: 'Like `getQueryResults`, at the path of Pinot. The default of `offset` is 0.',
+      params: RequestIdParams,
+      headers: ForwardHeaders,
+      querystring: ResultsQuerystring,
+      response: {
+        200: {
+          description: 'One page, or a download.',
+          content: {
+            'application/json': { schema: CursorResponse },
+            ...DOWNLOADS,
+          },
+        },
+        206: { description: 'A part of a download of JSON lines or CSV.', content: PARTS },
+        ...READ_ERRORS,
+        416: ErrorBody,
+      },
+    },
+  },
 ];
 
 type Validate = (data: unknown) => { value?: unknown; error?: Error };

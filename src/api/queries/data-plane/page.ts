@@ -12,6 +12,8 @@ import { exportFormat, sendExport } from './export.ts';
 import { readPageParameters, readRequestId, readResultsParameters } from './operations.ts';
 import { isWhole, sendAnswer, sendPage } from './send.ts';
 
+const CURSOR_PREFIX = 'responseStore';
+
 /** Memory of a page that is streamed. */
 const STREAMED_PAGE_BYTES = 512 * 1024;
 /** Allowance for the head, the tail and read buffers of a page. */
@@ -28,7 +30,9 @@ export async function sendResultPage(
   }
   const { peers } = parts;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
-  const { offset, numRows, format: named } = readResultsParameters(requestClass.parameters);
+  const { offset: written, numRows, format: named } = readResultsParameters(requestClass.parameters);
+  // Pinot's own path begins with the first row by default.
+  const offset = written ?? (requestClass.segments[0] === CURSOR_PREFIX ? 0 : undefined);
   const format = exportFormat(exchange, named);
   // Only a page has a required offset: a download begins with the first row.
   if (format === undefined && offset === undefined) readPageParameters(requestClass.parameters);

@@ -97,6 +97,7 @@ function kindOf(method: string, { segments }: Target, path: string): RequestKind
   if (Object.hasOwn(EXACT, path)) return EXACT[path] as RequestKind;
   const [first = '', second] = segments;
   if (first === 'query') return storedResultKind(method, segments);
+  if (first === 'responseStore') return cursorKind(method, segments);
   if (first === 'clusterHealth' && second === 'mutes' && segments.length === 3) return 'health';
   if (first === 'api' && second === 'v1') return segments[2] === 'rbac-manager' ? 'rbac' : 'unknown';
   return Object.hasOwn(PREFIXES, first) ? (PREFIXES[first] as RequestKind) : 'controller';
@@ -112,6 +113,13 @@ function storedResultKind(method: string, segments: readonly string[]): RequestK
   }
   if (segments.length === 2 && (method === 'GET' || method === 'DELETE')) return 'query-state';
   return method === 'POST' ? 'other-query' : 'controller';
+}
+
+/** The paths of Pinot's cursors, at which the gateway serves its own results. */
+function cursorKind(method: string, { length, 2: third }: readonly string[]): RequestKind {
+  if (length === 3) return third === 'results' ? 'page' : 'controller';
+  if (method === 'GET' && length <= 2) return length === 1 ? 'result-list' : 'metadata';
+  return method === 'DELETE' && length === 2 ? 'result-delete' : 'controller';
 }
 
 /** Whether requests of this kind run a query in the engine. */

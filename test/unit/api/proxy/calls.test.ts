@@ -327,7 +327,6 @@ describe('calls that affect more than their path names', () => {
   it.each([
     'GET /timeseries/api/v1/query_range?query=x',
     'POST /query/timeseries',
-    'GET /responseStore/1/results',
     'GET /queryLog/x',
     'POST /segmentConsumed?name=x',
     'GET /swagger.json',

@@ -94,10 +94,6 @@ describe('a call that the gateway cannot judge by tables', () => {
     // SQL that the gateway does not read.
     ['POST', '/query/compare'],
     ['POST', '/query/tableNames'],
-    // Responses that brokers store; those of the gateway are below `/query`.
-    ['GET', '/responseStore'],
-    ['GET', '/responseStore/1/results'],
-    ['DELETE', '/responseStore/1'],
     ['GET', '/resultStore'],
     ['GET', '/queryLog'],
     ['GET', '/systemTables'],

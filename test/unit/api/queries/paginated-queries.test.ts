@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { formatSrn } from '../../../../src/access/policy/srn.ts';
+import { clusterResource, formatSrn } from '../../../../src/access/policy/srn.ts';
 import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
 import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
@@ -12,6 +12,7 @@ import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
 import { engineOf } from './gateways.ts';
+import { readRecording } from '../../../support/replay-engine.ts';
 import { answerText, DATA_SCHEMA, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 
 const NOW = 1_700_000_000_000;
@@ -152,6 +153,62 @@ describe('paginated queries over HTTP', () => {
     expect(answer.json()).toMatchObject({ numRows: 3, numRowsResultSet: 10 });
     expect(endpoint.requests[0]).toMatchObject({ method: 'POST', path: '/query/sql' });
     expect(JSON.parse(endpoint.requests[0]!.body as string)).toEqual({ sql: 'SELECT * FROM "orders"' });
+  });
+
+  it('is read, listed and deleted at the paths of Pinot, with the fields of Pinot', async () => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/query/sql?getCursor=true',
+      payload: { sql: 'SELECT * FROM orders' },
+    });
+    const { requestId: id } = answer.json<{ requestId: string }>();
+    for (const query of ['offset=3&numRows=3', 'offset=9']) {
+      const page = await app.inject(`/responseStore/${id}/results?${query}`);
+      expect(page.statusCode).toBe(200);
+      expect(page.body).toBe((await app.inject(`/query/${id}/results?${query}`)).body);
+    }
+    expect((await app.inject(`/responseStore/${id}/results`)).json()).toMatchObject({ offset: 0, numRows: 4 });
+    const metadata = await app.inject(`/responseStore/${id}`);
+    const recorded = JSON.parse(readRecording('1.5.1', 'cursor/meta').body) as Record<string, unknown>;
+    const found = metadata.json<Record<string, unknown>>();
+    // The fields of the store; the statistics are those of the engine.
+    for (const name of [
+      'requestId',
+      'brokerId',
+      'numRowsResultSet',
+      'offset',
+      'numRows',
+      'submissionTimeMs',
+      'expirationTimeMs',
+      'bytesWritten',
+      'brokerHost',
+      'brokerPort',
+      'tablesQueried',
+      'exceptions',
+      'numDocsScanned',
+    ])
+      expect([name, typeof found[name]]).toEqual([name, typeof recorded[name]]);
+    expect(found).not.toHaveProperty('resultTable');
+    expect(found).toMatchObject({ requestId: id, numRowsResultSet: 10, numRows: 10, tablesQueried: ['orders'] });
+    expect(metadata.body).toContain('"minConsumingFreshnessTimeMs":9007199254740993');
+    expect((await app.inject('/responseStore')).json()).toEqual([found]);
+    const deleted = await app.inject({ method: 'DELETE', url: `/responseStore/${id}` });
+    expect([deleted.statusCode, deleted.body]).toEqual([200, `Query Results for ${id} deleted.`]);
+    for (const path of [`/responseStore/${id}/results`, `/responseStore/${id}`, '/responseStore/12345'])
+      expect((await app.inject(path)).statusCode).toBe(404);
+    expect((await app.inject('/responseStore')).json()).toEqual([]);
+  });
+
+  it('has the same rights at the paths of Pinot', async () => {
+    const id = await submitted();
+    denied.add('Query srn2:table#orders');
+    for (const path of [`/responseStore/${id}/results`, `/responseStore/${id}`])
+      expect((await app.inject(path)).statusCode).toBe(403);
+    denied = new Set([`GetResponseStore ${formatSrn(clusterResource)}`]);
+    expect((await app.inject('/responseStore')).statusCode).toBe(403);
+    // Unknown parameters and methods are refused as at the other paths.
+    expect((await app.inject(`/responseStore/${id}/results?offste=1`)).statusCode).toBe(400);
+    expect((await app.inject({ method: 'POST', url: `/responseStore/${id}/results` })).statusCode).toBe(405);
   });
 
   it('has a link to each next page, whatever the host that the client names', async () => {

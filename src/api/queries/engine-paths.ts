@@ -1,0 +1,74 @@
+/// <reference types="@fastify/swagger" />
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { clusterResource } from '../../access/policy/srn.ts';
+import { cursorMetadataJson } from '../../results/metadata.ts';
+import { requireAllowed } from '../server/context.ts';
+import { ErrorBody } from '../server/errors.ts';
+import { clientSignal } from '../proxy/forward.ts';
+import { READ_ERRORS } from './data-plane/operations.ts';
+import type { PaginatedQueriesOptions } from './index.ts';
+import { CursorMetadata, ForwardHeaders, RequestIdParams } from './schemas.ts';
+import { deleteResult, readResult } from './stored-result.ts';
+
+const TAGS = ['paginated queries'];
+
+/**
+ * `/responseStore/…`: the paths of Pinot's own cursors, so that its clients work unchanged. They serve the results of the gateway only; pages are
+ * served by the data plane.
+ */
+export function enginePaths(app: FastifyInstance, options: PaginatedQueriesOptions): void {
+  const { queries } = options;
+  app.get(
+    '/responseStore',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'listCursors',
+        tags: TAGS,
+        summary: 'All stored results, in the form and at the path of Pinot.',
+        response: { 200: Type.Array(CursorMetadata), 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
+      },
+    },
+    async (request, reply) => {
+      requireAllowed(request, 'GetResponseStore', clusterResource);
+      const results = await queries.list(clientSignal(reply));
+      const readable = results.filter(({ damaged }) => damaged === undefined);
+      const items = readable.map(({ record }) => cursorMetadataJson(record, queries.holder));
+      return reply.type('application/json').send(`[${items.join(',')}]`);
+    },
+  );
+  app.get<{ Params: RequestIdParams }>(
+    '/responseStore/:requestId',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getCursor',
+        tags: TAGS,
+        summary: 'Metadata of a stored result, in the form and at the path of Pinot.',
+        params: RequestIdParams,
+        headers: ForwardHeaders,
+        response: { 200: CursorMetadata, ...READ_ERRORS },
+      },
+    },
+    async (request, reply) =>
+      readResult(request, reply, options, (record) => cursorMetadataJson(record, queries.holder)),
+  );
+  app.delete<{ Params: RequestIdParams }>(
+    '/responseStore/:requestId',
+    {
+      schema: {
+        operationId: 'deleteCursor',
+        tags: TAGS,
+        summary: 'Deletes a stored result, at the path of Pinot.',
+        params: RequestIdParams,
+        headers: ForwardHeaders,
+        response: {
+          200: { description: 'Deleted.', content: { 'text/plain': { schema: Type.String() } } },
+          ...READ_ERRORS,
+        },
+      },
+    },
+    async (request, reply) => deleteResult(request, reply, options),
+  );
+}
