@@ -90,6 +90,24 @@ describe('the examples of the documentation', () => {
     expect(await stored()).toBe(0);
   });
 
+  it.skipIf(NO_CURL)(named('curl, asynchronous', NO_CURL), async () => {
+    await writeFile(join(folder, 'async.sh'), await example('curl, asynchronous', 'sh'));
+    expect(await output('sh', ['-eu', 'async.sh'])).toMatch(/^Query Results for [0-9a-f-]+ deleted\.$/);
+    const rows = (await readFile(join(folder, 'rows.jsonl'), 'utf8')).trimEnd().split('\n');
+    expect(new Set(rows).size).toBe(ROWS);
+    expect(rows.every((row) => /^\[\d{16,},.*\]$/.test(row))).toBe(true);
+    expect(await stored()).toBe(0);
+  });
+
+  it.skipIf(NO_PYTHON)(named('Python, asynchronous', NO_PYTHON), async () => {
+    await writeFile(join(folder, 'async.py'), await example('Python, asynchronous', 'python'));
+    const lines = (await output('python3', ['async.py'])).trimEnd().split('\n');
+    expect(lines).toHaveLength(ROWS / 10_000);
+    expect(lines.every((line) => /^10000 \[\d{16,}, .*\]$/.test(line))).toBe(true);
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(await stored()).toBe(0);
+  });
+
   it.skipIf(NO_PYTHON)(named('Python', NO_PYTHON), async () => {
     await writeFile(join(folder, 'pages.py'), await example('Python', 'python'));
     const lines = (await output('python3', ['pages.py'])).trimEnd().split('\n');
