@@ -35,6 +35,12 @@ const QuerySchema = Type.Object({
     minimum: 1000,
     live: true,
   }),
+  'olap.broker.pagination.max.expiration': duration({
+    description:
+      'Age at which a result expires although it is read. If it exceeds `olap.broker.pagination.expiration`, reading a page or a download renews the expiration. 0: reading renews nothing.',
+    default: 0,
+    live: true,
+  }),
   'olap.broker.pagination.max.submissions': integer({
     description: 'Limit of concurrent paginated queries per gateway. Further ones get 503.',
     default: 64,

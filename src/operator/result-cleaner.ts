@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { GatewayClient } from '../results/peers/gateway-client.ts';
 import type { GatewayAddress } from '../results/peers/peers.ts';
+import { RENEWAL_GRACE_MS } from '../results/retention/retention.ts';
 import { sleep, type Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import type { LeaderTask } from './operator.ts';
@@ -63,7 +64,8 @@ async function cleanGateway(
   let deleted = 0;
   try {
     for (const { requestId, expirationTimeMs } of await client.list(gateway, deadline.signal)) {
-      if (expirationTimeMs > clock.now()) continue;
+      // A gateway may be writing a renewal that it began before the expiration.
+      if (expirationTimeMs + RENEWAL_GRACE_MS > clock.now()) continue;
       if (await client.delete(gateway, requestId, deadline.signal)) deleted++;
     }
     metrics.gateway('success');

@@ -10,6 +10,7 @@ export type StoreOperation =
   | 'seal'
   | 'commit'
   | 'open'
+  | 'renew'
   | 'read'
   | 'list'
   | 'delete'

@@ -17,6 +17,7 @@ import { type HolderAddress, type Page, type PageRequest, readPage, rowsOf } fro
 import { holderOf, holderTag, isCursorId, isRequestId, newCursorId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
 import { Readers, TrackedReader } from './readers.ts';
+import { Renewal } from './renewal.ts';
 import type { PaginationSettings } from './settings.ts';
 import {
   type RecordAdditions,
@@ -104,6 +105,7 @@ export class PaginatedQueries {
   readonly #damaged = new LruCache<string, string>({ maxWeight: MAX_DAMAGED });
   readonly #exports = new ExportLimit();
   readonly #layouts = new LruCache<string, CsvLayout>({ maxWeight: MAX_LAYOUTS });
+  readonly #renewal: Renewal;
   #submissions = 0;
 
   constructor(options: PaginatedQueriesOptions) {
@@ -115,6 +117,7 @@ export class PaginatedQueries {
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#cursors = options.cursors;
+    this.#renewal = new Renewal(options);
   }
 
   /** `brokerHost` and `brokerPort` of responses; the same object while unchanged. Undefined if any gateway can serve a page. */
@@ -282,6 +285,7 @@ export class PaginatedQueries {
         throw error;
       },
     );
+    await this.#renewal.renew(record);
     const { rows } = page;
     const streamed = Symbol.asyncIterator in rows;
     this.#readers.hold(reader, streamed ? 0 : page.length);
@@ -305,6 +309,7 @@ export class PaginatedQueries {
       const found = isCursorRecord(record)
         ? await this.#exportCursor(reader, { record, format }, request, signal)
         : await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
+      await this.#renewal.renew(record);
       const body: Export['body'] = (from, to, abort) => this.#watched(record, found.body(from, to, abort));
       const { measure } = found;
       if (measure === undefined) return { ...found, body, release };

@@ -105,6 +105,12 @@ export interface ResultStore {
   begin(requestId: string, signal: AbortSignal): Promise<ResultWriter>;
   /** @returns undefined if the result does not exist. @throws {QueryError} damaged, if its record is not valid */
   open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined>;
+  /**
+   * Replaces the record of a stored result by one that differs only in its expiration. No effect where the result was deleted, also meanwhile: a renewal
+   * never makes it visible again.
+   * @throws {QueryError} store-full, store-unavailable
+   */
+  renew(record: ResultRecord, signal: AbortSignal): Promise<void>;
   /** Lists complete and damaged results in any order. */
   list(signal: AbortSignal): AsyncIterable<StoredResultSummary>;
   /** @returns false if the result did not exist. An open reader may continue. */

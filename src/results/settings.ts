@@ -14,6 +14,8 @@ export interface PaginationSettings {
   readonly maxPageSize: number;
   /** Lifetime of a stored result in milliseconds: `olap.broker.pagination.expiration`. */
   readonly expirationMs: number;
+  /** Milliseconds after which a result that is read expires in any case; 0 where reading it does not renew it: `olap.broker.pagination.max.expiration`. */
+  readonly maxExpirationMs: number;
   /** Maximum concurrent submissions on this gateway; further ones get 503: `olap.broker.pagination.max.submissions`. */
   readonly maxSubmissions: number;
   /** Asynchronous queries: `olap.broker.pagination.async.*`. */
@@ -43,6 +45,7 @@ export const DEFAULT_PAGINATION_SETTINGS: PaginationSettings = {
   pageSize: 10_000,
   maxPageSize: 100_000,
   expirationMs: HOUR_MS,
+  maxExpirationMs: 0,
   maxSubmissions: 64,
   async: { maxRunning: 16, maxPerCaller: 16, maxInAll: 256, maxTimeMs: HOUR_MS },
   defaultLimit: 10,

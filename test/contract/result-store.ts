@@ -187,6 +187,33 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       await restarted.close();
     });
 
+    it('renews the expiration of a result, and never brings a deleted one back', async () => {
+      const { store, reopen } = await make();
+      const reader = await stored(store, rowTexts(500));
+      const { record } = reader;
+      const { requestId } = record;
+      await page(reader, 100, 5);
+      await reader.close();
+      const renewed = { ...record, expirationTimeMs: record.expirationTimeMs + 60_000 };
+      await store.renew(renewed, signal());
+      const again = await store.open(requestId, signal());
+      expect(again?.record).toEqual(renewed);
+      expect(await page(again!, 490, 10)).toBe(rowTexts(500).slice(490).join(','));
+      await again!.close();
+      expect((await listed(store)).map((summary) => [summary.record, summary.damaged])).toEqual([[renewed, undefined]]);
+      // A renewal at the same time as the deletion.
+      await Promise.all([store.delete(requestId, signal()), store.renew({ ...renewed, rowCount: 500 }, signal())]);
+      await store.delete(requestId, signal());
+      await store.renew(renewed, signal());
+      expect(await store.open(requestId, signal())).toBeUndefined();
+      expect(await listed(store)).toEqual([]);
+      if (reopen !== undefined) {
+        const restarted = await reopen();
+        expect(await listed(restarted)).toEqual([]);
+        await restarted.close();
+      }
+    });
+
     it('keeps notes apart from results', async () => {
       const { store } = await make();
       const { notes } = store;

@@ -7,6 +7,7 @@ export function paginationSettings(properties: Properties): PaginationSettings {
     pageSize: properties['olap.broker.query.page.size'],
     maxPageSize: properties['olap.broker.query.max.page.size'],
     expirationMs: properties['olap.broker.pagination.expiration'],
+    maxExpirationMs: properties['olap.broker.pagination.max.expiration'],
     maxSubmissions: properties['olap.broker.pagination.max.submissions'],
     async: {
       maxRunning: properties['olap.broker.pagination.async.max.running'],

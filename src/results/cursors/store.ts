@@ -26,6 +26,7 @@ export function cursorStore({ store, brokers, native, clock, onProblem }: Cursor
     ...(store.tidy && { tidy: (signal: AbortSignal) => store.tidy?.(signal) ?? Promise.resolve() }),
     begin: (requestId, signal) => store.begin(requestId, signal),
     open: (requestId, signal) => store.open(requestId, signal),
+    renew: (record, signal) => store.renew(record, signal),
     async *list(signal) {
       for await (const summary of store.list(signal)) yield withCursor(summary);
     },

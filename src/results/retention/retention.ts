@@ -4,6 +4,8 @@ import type { ResultStore, StoredResultSummary } from '../result-store.ts';
 import type { PaginationSettings, StorageCleanerSettings } from '../settings.ts';
 
 const MB = 1024 * 1024;
+/** Time after the expiration until a result is deleted, where reading renews it. Longer than a renewal that was begun before the expiration. */
+export const RENEWAL_GRACE_MS = 15_000;
 /** Grace period after expiration before another gateway deletes a result from a shared store, in case the owning gateway no longer exists. */
 const OWNER_GRACE_MS = 10 * 60_000;
 
@@ -124,9 +126,10 @@ export class Retention {
 
   #expired(results: readonly StoredResultSummary[]): ReturnType<typeof chooseForDeletion> {
     if (!this.#options.deletesExpired) return [];
-    const now = this.#options.clock.now();
+    const grace = this.#options.settings().maxExpirationMs > 0 ? RENEWAL_GRACE_MS : 0;
+    const latest = this.#options.clock.now() - grace;
     return results
-      .filter(({ record }) => record.expirationTimeMs <= now)
+      .filter(({ record }) => record.expirationTimeMs <= latest)
       .map((result) => ({ result, reason: 'expired' as const }));
   }
 

@@ -63,6 +63,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
       const found = await timed('open', signal, () => store.open(requestId, signal));
       return found === undefined ? undefined : reader(found);
     },
+    renew: (record, signal) => timed('renew', signal, () => store.renew(record, signal)),
     list: (signal) => timedPieces('list', signal, store.list(signal)),
     delete: (requestId, signal) => timed('delete', signal, () => store.delete(requestId, signal)),
     close: () => store.close(),

@@ -2,10 +2,12 @@ import { LruCache } from '../../platform/lru.ts';
 import type { ResultRecord } from '../result-store.ts';
 import { indexBytes, type RowIndex } from '../row-index.ts';
 
-/** What a page needs before its rows are read. Stored results never change, so an entry is never stale. */
+/** What a page needs before its rows are read. Of a stored result only the expiration changes. */
 export interface CachedResult {
   readonly record: ResultRecord;
   index: RowIndex | undefined;
+  /** When the record was last changed, as the listing that it was read for reported; epoch milliseconds. */
+  readonly modifiedMs?: number | undefined;
 }
 
 /** Records and indexes by request id; the weight is their size in bytes. */

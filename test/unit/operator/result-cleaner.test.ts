@@ -12,6 +12,7 @@ import {
 import type { GatewayClient } from '../../../src/results/peers/gateway-client.ts';
 import { FakeLeases } from './fake-leases.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { RENEWAL_GRACE_MS } from '../../../src/results/retention/retention.ts';
 import { silent } from './fakes.ts';
 
 const DAY_MS = 86_400_000;
@@ -27,7 +28,9 @@ function setup(over: Partial<ResultCleanerOptions> = {}, client: Partial<Gateway
     gateways: async () => [A, B],
     client: {
       list: async ({ host }) => [
-        { requestId: `${host}-old`, expirationTimeMs: clock.now() },
+        { requestId: `${host}-old`, expirationTimeMs: clock.now() - RENEWAL_GRACE_MS },
+        // A gateway may be renewing it.
+        { requestId: `${host}-expiring`, expirationTimeMs: clock.now() - RENEWAL_GRACE_MS + 1 },
         { requestId: `${host}-new`, expirationTimeMs: clock.now() + DAY_MS },
       ],
       delete: async (_gateway, requestId) => {

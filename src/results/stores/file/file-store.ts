@@ -1,3 +1,4 @@
+import { existsSync, renameSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -39,6 +40,9 @@ export class FileStore implements ResultStore {
   readonly #files: OpenFiles;
   readonly #parts: FileReaderParts;
   readonly #leftovers: FileLeftovers;
+  /** Results whose record is being replaced or removed. */
+  readonly #renewing = new Set<string>();
+  readonly #deleting = new Set<string>();
   #incoming: string;
 
   constructor(options: FileStoreOptions) {
@@ -100,7 +104,39 @@ export class FileStore implements ResultStore {
     }
   }
 
+  async renew(record: ResultRecord): Promise<void> {
+    const { requestId } = record;
+    const path = this.#path(requestId, RECORD);
+    // The renewals of a result follow each other: they use the same temporary file.
+    if (this.#renewing.has(requestId)) return;
+    this.#renewing.add(requestId);
+    const part = join(this.#incoming, `${requestId}${RECORD}${this.#leftovers.ending}`);
+    try {
+      await rm(part, { force: true });
+      await writeDurably(part, recordToJson(record));
+      // In one step with the check, so that a deletion of this process comes before or after both.
+      if (this.#deleting.has(requestId) || !existsSync(path)) return;
+      renameSync(part, path);
+      this.#cache.set(requestId, { record, index: this.#cache.peek(requestId)?.index });
+      this.#files.forget(requestId);
+    } catch (error) {
+      throw asStoreError(error);
+    } finally {
+      this.#renewing.delete(requestId);
+      await rm(part, { force: true }).catch(() => undefined);
+    }
+  }
+
   async delete(requestId: string): Promise<boolean> {
+    this.#deleting.add(requestId);
+    try {
+      return await this.#delete(requestId);
+    } finally {
+      this.#deleting.delete(requestId);
+    }
+  }
+
+  async #delete(requestId: string): Promise<boolean> {
     this.#cache.delete(requestId);
     this.#files.forget(requestId);
     try {

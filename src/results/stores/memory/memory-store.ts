@@ -51,6 +51,11 @@ export class MemoryStore implements ResultStore {
     return stored === undefined ? undefined : new MemoryReader(stored);
   }
 
+  async renew(record: ResultRecord): Promise<void> {
+    const stored = this.#results.get(record.requestId);
+    if (stored !== undefined) this.#results.set(record.requestId, { ...stored, record });
+  }
+
   async *list(): AsyncIterable<StoredResultSummary> {
     for (const { record, bytes } of this.#results.values()) {
       const at = `memory://${record.brokerId}/${record.requestId}`;

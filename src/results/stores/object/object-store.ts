@@ -89,11 +89,21 @@ export class ObjectResultStore implements ResultStore {
 
   async open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined> {
     const known = this.#cache.get(requestId);
-    if (known !== undefined && (await this.#exists(known, signal))) return this.#reader(known);
+    // Another gateway may have renewed a result that has expired according to the cached record.
+    const isCurrent = known !== undefined && known.record.expirationTimeMs > this.#clock.now();
+    if (isCurrent && (await this.#exists(known, signal))) return this.#reader(known);
     const rowsBytes = this.#client.size(requestId + ROWS, signal);
     const [record, bytes] = await Promise.all([this.#load(requestId, signal), rowsBytes]);
     if (record === undefined || bytes === undefined) return undefined;
     return this.#reader({ record, index: undefined }, wrongSize(record, bytes));
+  }
+
+  async renew(record: ResultRecord, signal: AbortSignal): Promise<void> {
+    const { requestId } = record;
+    // A record that is written after the rows were deleted is not listed, and is removed as a leftover.
+    if ((await this.#client.size(requestId + ROWS, signal)) === undefined) return;
+    await this.#client.put(requestId + RECORD, Buffer.from(recordToJson(record)), signal);
+    this.#cache.set(requestId, { record, index: this.#cache.peek(requestId)?.index });
   }
 
   async *list(signal: AbortSignal): AsyncIterable<StoredResultSummary> {
@@ -188,10 +198,8 @@ export class ObjectResultStore implements ResultStore {
     const dataFile = `${this.#client.base}/${requestId}${ROWS}`;
     const metadataFile = `${this.#client.base}/${requestId}${RECORD}`;
     try {
-      const known = this.#cache.peek(requestId);
-      const record = known?.record ?? (await this.#load(requestId, signal));
+      const record = await this.#listedRecord(requestId, object?.modifiedMs, signal);
       if (record === undefined) return undefined;
-      if (known === undefined) this.#remember({ record, index: undefined });
       const bytes = rowsBytes + recordToJson(record).length;
       const reason = wrongSize(record, rowsBytes);
       return { record, bytes, dataFile, metadataFile, ...(reason !== undefined && { damaged: reason.message }) };
@@ -204,9 +212,31 @@ export class ObjectResultStore implements ResultStore {
     }
   }
 
+  /** @param modifiedMs of the record in the listing */
+  async #listedRecord(
+    requestId: string,
+    modifiedMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<ResultRecord | undefined> {
+    const known = this.#cache.peek(requestId);
+    if (known !== undefined && this.#isCurrent(known, modifiedMs)) return known.record;
+    const record = await this.#load(requestId, signal);
+    if (record !== undefined) this.#remember({ record, index: known?.index, modifiedMs });
+    return record;
+  }
+
+  /** Whether the cached record is that of the bucket. Only the expiration of a record ever changes, by a renewal. */
+  #isCurrent(known: CachedResult, modifiedMs: number | undefined): boolean {
+    return known.modifiedMs === undefined || modifiedMs === undefined
+      ? known.record.expirationTimeMs > this.#clock.now()
+      : known.modifiedMs === modifiedMs;
+  }
+
   /** Listings run twice a minute for the quota, so records are cached, but not in place of results that are read. */
   #remember(listed: CachedResult): void {
-    if (this.#cache.hasRoomFor(bytesOf(listed))) this.#cache.set(listed.record.requestId, listed);
+    const { requestId } = listed.record;
+    if (this.#cache.peek(requestId) !== undefined || this.#cache.hasRoomFor(bytesOf(listed)))
+      this.#cache.set(requestId, listed);
   }
 
   /** @param problem the reader throws it instead of reading rows */

@@ -98,6 +98,54 @@ describe('paginated queries over HTTP', () => {
     });
   });
 
+  it.each([
+    ['SELECT * FROM orders', 10, true],
+    ['SELECT * FROM orders', 9, false],
+    ['SELECT * FROM orders LIMIT 10', 10, false],
+    ['SET useMultistageEngine = true; SELECT * FROM orders', 10, false],
+    ['SELECT city FROM orders WHERE id IN (SELECT id FROM orders LIMIT 5)', 10, true],
+  ])('warns on each page that `%s` with %i rows may be cut: %s', async (sql, rows, isWarned) => {
+    endpoint.answer = () => responseOf(answerText(rowTexts(rows)));
+    const first = (await submit('doPaginate=true', sql)).json<{ requestId: string }>();
+    const next = (await app.inject(`/query/${first.requestId}/results?offset=5`)).json<object>();
+    for (const page of [first, next]) {
+      const warnings = [
+        expect.stringContaining('the query has no LIMIT, so the engine returned at most its default of 10'),
+      ];
+      if (isWarned) expect(page).toMatchObject({ warnings });
+      else expect(page).not.toHaveProperty('warnings');
+    }
+    settings = { ...settings, defaultLimit: 0 };
+    expect((await submit('doPaginate=true', sql)).json()).not.toHaveProperty('warnings');
+  });
+
+  it('renews the expiration of a result that is read, up to a maximum, and rarely', async () => {
+    const HOUR = 3_600_000;
+    settings = { ...settings, expirationMs: HOUR, maxExpirationMs: 2 * HOUR };
+    const id = await submitted();
+    const expiration = async (): Promise<number> => {
+      const [listed] = (await app.inject('/query/resultStore')).json<{
+        resultMetadataList: { expirationTimeMs: number }[];
+      }>().resultMetadataList;
+      return listed!.expirationTimeMs - NOW;
+    };
+    const readAfter = async (ms: number): Promise<number> => {
+      now = NOW + ms;
+      return (await app.inject(`/query/${id}/results?offset=0`)).statusCode;
+    };
+    expect(await expiration()).toBe(HOUR);
+    // Not for each page.
+    expect([await readAfter(60_000), await expiration()]).toEqual([200, HOUR]);
+    expect([await readAfter(HOUR - 1), await expiration()]).toEqual([200, 2 * HOUR - 1]);
+    // Not by a caller who may not read it, and not by other calls.
+    denied.add('Query srn2:cluster#pinot:table#orders');
+    expect([await readAfter(2 * HOUR - 10), await expiration()]).toEqual([200, 2 * HOUR - 1]);
+    denied.clear();
+    // The maximum.
+    expect([await readAfter(2 * HOUR - 2), await expiration()]).toEqual([200, 2 * HOUR - 1]);
+    expect(await readAfter(2 * HOUR)).toBe(404);
+  });
+
   it('accepts the engine’s spelling, and a query in the query string', async () => {
     const sql = encodeURIComponent('SELECT * FROM orders');
     const answer = await app.inject(`/query/sql?sql=${sql}&getCursor=true&numRows=3`);

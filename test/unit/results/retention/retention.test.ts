@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
 import type { ResultRecord, ResultStore, StoredResultSummary } from '../../../../src/results/result-store.ts';
-import { chooseForDeletion, Retention } from '../../../../src/results/retention/retention.ts';
+import { chooseForDeletion, Retention, RENEWAL_GRACE_MS } from '../../../../src/results/retention/retention.ts';
 import { usageOf } from '../../../../src/results/usage.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type StorageCleanerSettings } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
@@ -61,12 +61,14 @@ describe('the retention', () => {
   let registry: Registry;
   let retention: Retention;
   let quota: StorageCleanerSettings;
+  let maxExpirationMs: number;
   let seed = 0;
   const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
 
   beforeEach(() => {
     store = new MemoryStore({ maxBytes: 64 * MB });
     reading = new Set();
+    maxExpirationMs = 0;
     quota = { enabled: true, maxStorageMb: 1, criticalPercent: 90, targetPercent: 60 };
     retention = retentionOver(store);
   });
@@ -75,7 +77,7 @@ describe('the retention', () => {
     return new Retention({
       store: over,
       gatewayId: 'gw-0',
-      settings: () => ({ ...DEFAULT_PAGINATION_SETTINGS, storageCleaner: quota }),
+      settings: () => ({ ...DEFAULT_PAGINATION_SETTINGS, maxExpirationMs, storageCleaner: quota }),
       clock: { now: () => NOW },
       metrics: prometheusQueryMetrics((registry = new Registry())),
       deletesExpired,
@@ -117,6 +119,18 @@ describe('the retention', () => {
     expect((await retention.run(signal)).deleted).toEqual([]);
     reading.clear();
     expect((await retention.run(signal)).deleted).toEqual([large]);
+  });
+
+  it('waits for a renewal that was begun before the expiration', async () => {
+    maxExpirationMs = 86_400_000;
+    const [expired, expiring] = [
+      await put(1, { expirationTimeMs: NOW - RENEWAL_GRACE_MS }),
+      await put(1, { expirationTimeMs: NOW - RENEWAL_GRACE_MS + 1 }),
+    ];
+    expect((await retention.run(signal)).deleted).toEqual([expired]);
+    expect(await has(expiring)).toBe(true);
+    maxExpirationMs = 0;
+    expect((await retention.run(signal)).deleted).toEqual([expiring]);
   });
 
   it('does not delete results of other gateways in a shared store', async () => {

@@ -34,9 +34,9 @@ function newId(gatewayId = OWN): string {
   return newRequestId(gatewayId, (bytes) => Buffer.alloc(bytes, `-${seed}`));
 }
 
-async function stored(into = store, requestId = newId()): Promise<string> {
+async function stored(into = store, requestId = newId(), expirationTimeMs = Number.MAX_SAFE_INTEGER): Promise<string> {
   const answer = responseOf(answerText(rowTexts(5)));
-  const outcome = await storeAnswer(answer, into, submission({ requestId }), signal);
+  const outcome = await storeAnswer(answer, into, submission({ requestId, expirationTimeMs }), signal);
   expect(outcome.kind).toBe('stored');
   return requestId;
 }
@@ -191,6 +191,25 @@ describe('a result in a bucket', () => {
     expect(await listed()).toEqual(ids);
     await store.tidy(signal);
     expect(await listed(gateway('gateway-2'))).toEqual(ids);
+  });
+
+  it('is renewed for all gateways, also for those that read its record before', async () => {
+    const one = gateway('gateway-1');
+    bucket.now = 1_000;
+    const requestId = await stored(one, undefined, 5_000);
+    const two = gateway('gateway-2');
+    const { record } = (await two.open(requestId, signal))!;
+    expect(record.expirationTimeMs).toBe(5_000);
+    bucket.now = 4_000;
+    await one.renew({ ...record, expirationTimeMs: 9_000 }, signal);
+    // Now the record in the memory of the other gateway has expired.
+    bucket.now = 6_000;
+    for (const store of [one, two]) {
+      const expirations: number[] = [];
+      for await (const summary of store.list(signal)) expirations.push(summary.record.expirationTimeMs);
+      expect(expirations).toEqual([9_000]);
+      expect((await store.open(requestId, signal))!.record.expirationTimeMs).toBe(9_000);
+    }
   });
 
   it('is read once for several listings', async () => {
