@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { QueryError } from '../../../src/results/errors.ts';
 import { holderTag, newRequestId } from '../../../src/results/request-id.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
+import type { ResultStore } from '../../../src/results/result-store.ts';
 import { storeAnswer } from '../../../src/results/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -13,14 +14,14 @@ import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 const folder = process.argv[2] ?? '';
 const filler = join(folder, 'filler');
 const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
-const store = new FileStore({
+const store: ResultStore = new FileStore({
   dataDir: join(folder, 'data'),
   tempDir: join(folder, 'temp'),
   tag: holderTag('gateway'),
   clock: systemClock,
   onProblem: (message) => process.stderr.write(`${message}\n`),
 });
-await store.start();
+await store.start(signal);
 
 const newId = (): string => newRequestId('gateway', (bytes) => randomBytes(bytes));
 const codeOf = (work: Promise<unknown>): Promise<string> =>
