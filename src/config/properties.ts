@@ -42,7 +42,7 @@ const QuerySchema = Type.Object({
     live: true,
   }),
   'olap.broker.pagination.max.submissions': integer({
-    description: 'Limit of concurrent paginated queries per gateway. Further ones get 503.',
+    description: 'Limit of concurrent synchronous paginated queries per gateway. Further ones get 503.',
     default: 64,
     minimum: 1,
     maximum: 10_000,

@@ -189,6 +189,9 @@ export function printed(sql: string): string {
 function sqlOf(body: string): string {
   const { sql: text, ...others } = JSON.parse(body) as { sql: string };
   const sql = ORIGINALS.get(text) ?? text;
+  // The id of an asynchronous query, which changes nothing but `clientRequestId` of the response.
+  if (/^clientQueryId=[0-9a-fn-]+$/u.test((others as { queryOptions?: string }).queryOptions ?? ''))
+    Reflect.deleteProperty(others, 'queryOptions');
   if (Object.keys(others).length > 0) return `${sql} with ${JSON.stringify(others)}`;
   return sql;
 }

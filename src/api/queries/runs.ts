@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { QueryRuns } from '../../results/runs/runs.ts';
 import type { RunStatus } from '../../results/runs/status.ts';
 import { queriesOf, positionOf, mergedQueries } from '../../results/runs/listing.ts';
@@ -113,7 +113,7 @@ function mine(app: FastifyInstance, options: QueryRunRoutes): void {
       await all.begin('all', LISTINGS_IN_ALL, onClose);
       const own = await queriesOf(owner, { limit, before }, options, signal);
       const now = clock.now();
-      const ofPeers = await queriesOfPeers(request as FastifyRequest, peers, signal);
+      const ofPeers = await queriesOfPeers(request, peers, signal);
       const shown = own.map((status) => queryStatus(status, options, now));
       return { ...page([shown, ...ofPeers.lists], limit), ...(ofPeers.isIncomplete && { incomplete: true }) };
     },

@@ -7,6 +7,7 @@ import { credentialFromFile } from '../../../src/pinot/credential.ts';
 import { createLogger } from '../../../src/platform/logging.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { cleanResults, resultCleanerMetrics, type CleaningOutcome } from '../../../src/operator/result-cleaner.ts';
+import { RENEWAL_GRACE_MS } from '../../../src/results/retention/retention.ts';
 import { gatewaysOfList } from '../../../src/results/peers/discovery.ts';
 import { createGatewayClient, type GatewayClient } from '../../../src/results/peers/gateway-client.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
@@ -97,7 +98,7 @@ describe('the operator’s cleaner with gateways that have local stores', () => 
       [0, undefined],
     ]);
     expect(await statuses()).toEqual([200, 200, 200]);
-    expect((await clean(3_600_000)).map(({ deleted, error }) => [deleted, error])).toEqual([
+    expect((await clean(3_600_000 + RENEWAL_GRACE_MS)).map(({ deleted, error }) => [deleted, error])).toEqual([
       [1, undefined],
       [2, undefined],
     ]);

@@ -19,6 +19,7 @@ import {
   printed,
 } from '../../../support/cursor-brokers.ts';
 import { fileProperties, memoryProperties } from '../../../support/result-stores.ts';
+import { until } from '../../../support/until.ts';
 import { readRecording } from '../../../support/replay-engine.ts';
 import { startGateways, stopGateways, type TestGateway } from './gateways.ts';
 
@@ -137,6 +138,32 @@ describe('results in the engine’s cursors', () => {
   /** The broker that stores a result. */
   const resultBroker = () => cluster.brokers.find(({ disk }) => disk.size > 0)!;
   const otherBroker = () => cluster.brokers.find((broker) => broker !== resultBroker())!;
+
+  it('are the results of asynchronous queries, too, also without rows', async () => {
+    const gateway = await start();
+    for (const [sql, rows] of [
+      [CURSOR_SQL, CURSOR_ROWS.length],
+      [NO_ROWS_SQL, 0],
+    ] as const) {
+      const payload = { sql };
+      const answer = await gateway.app.inject({
+        method: 'POST',
+        url: '/query/sql?doPaginate=true&async=true',
+        payload,
+      });
+      expect(answer.statusCode).toBe(202);
+      const { requestId } = answer.json<PageBody>();
+      let status = answer.json<{ state: string }>();
+      await until('the query is done', async () => {
+        status = (await gateway.app.inject(`/query/${requestId}`)).json();
+        return status.state !== 'running' && status.state !== 'storing';
+      });
+      expect(status).toMatchObject({ state: 'done', numRowsResultSet: rows });
+      const first = (await page(gateway, requestId, 'offset=0&numRows=2')).json<{ numRowsResultSet: number }>();
+      expect(first).toMatchObject({ requestId, numRowsResultSet: rows });
+      expect((await remove(gateway, requestId)).statusCode).toBe(200);
+    }
+  });
 
   it('have the fields in the order of the specification, and their rows byte for byte', async () => {
     const gateway = await start();
