@@ -181,6 +181,16 @@ describe.each(['light', 'dark'] as const)('every page in the %s theme', (colorSc
   );
 });
 
+describe('the documentation in the gateway', () => {
+  it.each(['/docs', '/docs/checks/REPLICATION_CHECK'])('is accessible: %s', async (path) => {
+    const { page, problems } = await visit(browser, gateway.url, path);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    expect(await accessibility(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});
+
 /** Time of the processor that the page's thread has used, seconds. Unlike the time that passes, it does not depend on other programs. */
 async function processorSeconds(protocol: CDPSession): Promise<number> {
   const { metrics } = await protocol.send('Performance.getMetrics');
