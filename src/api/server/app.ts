@@ -23,6 +23,7 @@ import { registerDocs } from '../docs/index.ts';
 import { HttpError } from './errors.ts';
 import { type JsonLimits, registerJsonBodies } from './request/json-bodies.ts';
 import { refuseUnknownParameters } from './request/known-parameters.ts';
+import { registerCompression } from './compression.ts';
 import { registerLimits, type Limits } from './bounds/limits.ts';
 import { reserveOwnPaths, methodGuard } from './request/methods.ts';
 import { registerOpenApi } from '../docs/openapi.ts';
@@ -108,6 +109,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   registerAuthentication(app, authentication);
   registerLimits(app, parts.callerLimits);
   refuseUnknownParameters(app);
+  registerCompression(app);
   await registerOpenApi(app, parts.version, parts.dataPlane === undefined ? [] : OPERATIONS);
   await app.register(registerDocs);
   for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));

@@ -6,10 +6,23 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1000],
 ];
 
-/** `3 minutes ago`, `in 2 hours`. */
+const [DAY, HOUR, MINUTE] = [86_400_000, 3_600_000, 60_000];
+
+/** The time left, rounded down to hours or minutes, such as `in 5 days 15 h`; undefined where one unit is enough. */
+function timeLeft(ms: number): string | undefined {
+  const [days, hours] = [Math.floor(ms / DAY), Math.floor((ms % DAY) / HOUR)];
+  if (ms < HOUR || days >= 30) return undefined;
+  if (days > 0) return `in ${days} day${days === 1 ? '' : 's'}${hours > 0 ? ` ${hours} h` : ''}`;
+  const minutes = Math.floor((ms % HOUR) / MINUTE);
+  return `in ${hours} h${minutes > 0 ? ` ${minutes} min` : ''}`;
+}
+
+/** `3 minutes ago`, `in 5 days 15 h`. */
 export function relative(time: number | string, now = Date.now()): string {
   const difference = new Date(time).getTime() - now;
   if (Number.isNaN(difference)) return '';
+  const left = timeLeft(difference);
+  if (left !== undefined) return left;
   for (const [unit, ms] of STEPS)
     if (Math.abs(difference) >= ms) return RELATIVE.format(Math.round(difference / ms), unit);
   return 'just now';

@@ -3,7 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { responseHeaders } from '../../../pinot/headers.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import type { Page, WholePage } from '../../../results/page.ts';
-import { type Coding, compressor } from './coding.ts';
+import type { Coding } from '../../server/content-coding.ts';
+import { compressor } from './coding.ts';
 import type { Exchange } from './exchange.ts';
 
 const JSON_TYPE = 'application/json';

@@ -2,7 +2,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
-import { acceptedCoding } from '../../../../src/api/queries/data-plane/coding.ts';
+import { acceptedCoding } from '../../../../src/api/server/content-coding.ts';
 import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
 import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type PaginationSettings } from '../../../../src/results/settings.ts';

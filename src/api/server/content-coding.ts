@@ -1,0 +1,37 @@
+/** A content coding of responses. */
+export type Coding = 'zstd' | 'gzip';
+
+/** Shorter responses are sent as they are: compressing them costs more than it saves. */
+export const MIN_COMPRESSED_BYTES = 16 * 1024;
+
+/** In the order of preference: zstd is several times as fast. */
+const CODINGS: readonly Coding[] = ['zstd', 'gzip'];
+
+/** @param header value of `Accept-Encoding` */
+export function acceptedCoding(header: string): Coding | undefined {
+  const qualities = new Map<string, number>();
+  for (const part of header.split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+    qualities.set(name === 'x-gzip' ? 'gzip' : name, qualityOf(parameters));
+  }
+  const others = qualities.get('*') ?? 0;
+  let best: Coding | undefined;
+  // The client prefers an uncompressed response where that has a higher quality.
+  let quality = qualities.get('identity') ?? 0;
+  for (const coding of CODINGS) {
+    const own = qualities.get(coding) ?? others;
+    if (own > 0 && (best === undefined ? own >= quality : own > quality)) {
+      best = coding;
+      quality = own;
+    }
+  }
+  return best;
+}
+
+const QUALITY = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
+
+/** 1 without a quality; 0, not accepted, for one that is not valid. */
+function qualityOf(parameters: readonly string[]): number {
+  const written = parameters.find((parameter) => parameter.startsWith('q'));
+  return written === undefined ? 1 : Number(QUALITY.exec(written)?.[1] ?? 0);
+}
