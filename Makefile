@@ -51,6 +51,23 @@ test-races: deps parts ## 1,000 races of each kind between deletions and referen
 test-security: deps parts ## the tests that SECURITY.md names, npm audit, and the list of shipped packages (UPDATE=1 writes docs/access-by-role.md)
 	@$(NODE) && node tools/dev/supply-chain.ts && UPDATE=$(UPDATE) exec node tools/dev/suite.ts SECURITY.md test/security
 
+.PHONY: test-faults
+FAULT_SECONDS ?= 10
+test-faults: deps parts ## faults of the Kubernetes API, object store, disk, engine and own processes under load, about ten minutes (ALL=1: every test of docs/guarantees.md; UPDATE=1 writes its figures)
+	@$(NODE) && UPDATE=$(UPDATE) FAULT_SECONDS=$(FAULT_SECONDS) exec node tools/dev/suite.ts $(if $(ALL),docs/guarantees.md,-) test/faults
+
+.PHONY: test-history soak mutate
+WRITES ?= 10000
+test-history: deps parts ## WRITES=10000 random writes through three gateways and kubectl with faults; then compares stored objects, decisions and tokens (SEED=number)
+	@$(NODE) && WRITES=$(WRITES) SEED=$(SEED) exec $(BIN)/vitest run --project integration test/faults/history.integration.test.ts
+
+MINUTES ?= 10
+soak: deps parts ## mixed load on operator and gateway for MINUTES=10; memory, sockets, timers, watches and stored results must end where they began
+	@$(NODE) && MINUTES=$(MINUTES) exec $(BIN)/vitest run --project integration test/soak
+
+mutate: deps ## change one operator at a time and run the unit tests; prints the survivors (COUNT=300 SEED=1 ONLY=path)
+	@$(NODE) && COUNT=$(COUNT) SEED=$(SEED) ONLY=$(ONLY) exec node tools/dev/mutate.ts
+
 .PHONY: fuzz-http
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)
 	@$(NODE) && exec node test/fuzz/http/main.ts

@@ -46,7 +46,7 @@ export default defineConfig({
           include: [
             'test/integration/**/*.test.ts',
             'test/contract/**/*.integration.test.ts',
-            'test/{security,faults}/**/*.integration.test.ts',
+            'test/{security,faults,soak}/**/*.integration.test.ts',
           ],
           ...limits,
           sequence: { groupOrder: 1 },

@@ -28,11 +28,13 @@ export async function startProduct(
     readonly onStart: (program: Program) => void;
     /** `livez` for a process that does not get ready; `readyz` by default. */
     readonly probe?: 'readyz' | 'livez';
+    /** `olap.broker.…=value` */
+    readonly properties?: readonly string[];
     /** URL of a proxy in front of the API server. */
     readonly server?: string;
   },
 ): Promise<RunningProduct> {
-  const { namespace, settings, onStart, probe = 'readyz' } = options;
+  const { namespace, settings, onStart, probe = 'readyz', properties = [] } = options;
   const [port, metricsPort] = (await freePorts(2)) as [number, number];
   const kubeconfig = await api.serviceAccountKubeconfig(namespace, `olap-warden-${command}`);
   if (options.server !== undefined) {
@@ -40,7 +42,10 @@ export async function startProduct(
     await writeFile(kubeconfig, config.replaceAll(api.url, options.server));
   }
   const all = { host: '127.0.0.1', port, 'metrics-port': metricsPort, kubeconfig, namespace, ...settings };
-  const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
+  const args = [
+    ...Object.entries(all).map(([name, value]) => `--${name}=${value}`),
+    ...properties.map((property) => `--set=${property}`),
+  ];
   const program = new Program(process.execPath, ['bin/olap-warden.js', command, ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'] },

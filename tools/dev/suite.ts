@@ -1,5 +1,5 @@
 // Runs the tests that a page of the documentation names in backticks, and those of the folders given: `node tools/dev/suite.ts SECURITY.md test/security`.
-// The page is the list of the suite: what it claims is what runs. UPDATE=1 writes the pages that the tests compare.
+// The page is the list of the suite: what it claims is what runs; `-` for no page. UPDATE=1 writes the pages that the tests compare.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
@@ -16,9 +16,10 @@ export function testsOf(page: string): string[] {
 
 async function main([page, ...folders]: readonly string[]): Promise<number> {
   if (page === undefined) throw new Error('usage: node tools/dev/suite.ts PAGE [FOLDER…]');
+  const named = page === '-' ? [] : testsOf(page);
   const inFolders = folders.flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }));
-  const files = [...new Set([...testsOf(page), ...inFolders])].toSorted();
-  process.stdout.write(`${files.length} test files of ${page}\n`);
+  const files = [...new Set([...named, ...inFolders])].toSorted();
+  process.stdout.write(`${files.length} test files\n`);
   const update = process.env['UPDATE'] === '1' ? ['-u'] : [];
   const child = spawn(join(root, 'node_modules/.bin/vitest'), ['run', ...update, ...files], {
     cwd: root,

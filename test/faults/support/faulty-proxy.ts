@@ -92,6 +92,8 @@ export class FaultyProxy {
     else if (fault === 'slow') {
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
+        // Its sender has given up.
+        if (outgoing.destroyed) return;
         this.#pass(incoming, outgoing, 'none');
       }, SLOW_MS);
       this.#timers.add(timer);

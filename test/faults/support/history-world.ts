@@ -1,0 +1,169 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CommandResult, type ControlPlane, startControlPlane } from '../../support/control-plane.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { type RunningProduct, startProduct } from '../../support/product-process.ts';
+import type { Program } from '../../support/processes.ts';
+import { Random } from '../../fuzz/http/random.ts';
+import { until } from '../../support/until.ts';
+import { type Fault, FaultyProxy } from './faulty-proxy.ts';
+import { Expectation } from './history.ts';
+import { type Outcome, send } from './load.ts';
+
+export const GATEWAYS = 3;
+export const TABLES = ['orders', 'events', 'users'];
+export const ACTIONS = ['Query', 'GetSchema', 'DeleteTable'];
+export const RBAC = '/api/v1/rbac-manager';
+const NAMESPACE = 'olap';
+const FAULTS: readonly Fault[] = ['none', 'none', 500, 429, 'slow', 'silent', 'reset', 'lost-answer'];
+
+export interface HeldToken {
+  readonly bearerToken: string;
+  state: 'live' | 'deleted' | 'unknown';
+}
+
+interface IssuedToken {
+  readonly accessKey: string;
+  readonly bearerToken: string;
+}
+
+/** An operator and three gateways, each behind a faulty connection to one Kubernetes API, and what clients know of the stored objects. */
+export class HistoryWorld {
+  readonly api: ControlPlane;
+  /** By `Kind name`. */
+  readonly expected = new Map<string, Expectation>();
+  /** Service tokens by access key. */
+  readonly tokens = new Map<string, HeldToken>();
+  readonly #engine: FakeEngine;
+  readonly #token: string;
+  readonly #programs: Program[] = [];
+  readonly #proxies: FaultyProxy[] = [];
+  readonly #gateways: RunningProduct[] = [];
+  #delegate: IssuedToken | undefined;
+
+  private constructor(api: ControlPlane, engine: FakeEngine, token: string) {
+    this.api = api;
+    this.#engine = engine;
+    this.#token = token;
+  }
+
+  static async start(): Promise<HistoryWorld> {
+    const engine = new FakeEngine();
+    await engine.listen();
+    engine.serve(TABLES.map((table) => `${table}_OFFLINE`));
+    const api = await startControlPlane();
+    await api.applyCrds();
+    await api.mustKubectl(['create', 'namespace', NAMESPACE]);
+    await api.mustKubectl(['apply', '-k', join(import.meta.dirname, '../../../manifests')]);
+    const token = await api.serviceAccountToken(NAMESPACE, 'admin', {
+      audience: 'olap-warden',
+      durationSeconds: 86_400,
+    });
+    const world = new HistoryWorld(api, engine, token);
+    await world.#open();
+    return world;
+  }
+
+  async #open(): Promise<void> {
+    const admin = `user-email:system:serviceaccount:${NAMESPACE}:admin`;
+    await this.#start('operator', this.api.url, { 'admin-subject': admin });
+    for (let at = 0; at < GATEWAYS; at++) {
+      this.#proxies.push(await FaultyProxy.ofApi(this.api));
+      this.#gateways.push(await this.#startGateway(at));
+      const isServed = async (): Promise<boolean> => (await this.call(at, 'GET', `${RBAC}/roles`)).status === 200;
+      await until('the administrator has its role', isServed);
+    }
+    const issued = await this.#must('POST', `${RBAC}/service-tokens`, { description: 'delegate' });
+    this.#delegate = JSON.parse(issued.text) as IssuedToken;
+    const assignment = { subject: this.#delegate.accessKey, subjectType: 'service-token' };
+    await this.#must('POST', `${RBAC}/roles/srn2:role%23rbac-admin/create-assignment`, assignment);
+  }
+
+  /** An administrator of access that may not grant access to tables. */
+  get delegate(): string {
+    return this.#delegate?.bearerToken ?? '';
+  }
+
+  /** One call of a gateway, as the administrator where no credential is given. */
+  call(at: number, method: string, path: string, body?: unknown, credential = this.#token): Promise<Outcome> {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${credential}`, ...type };
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    return send(this.#gateways[at]!.url + path, init);
+  }
+
+  apply(manifest: object): Promise<CommandResult> {
+    const args = ['-n', NAMESPACE, 'apply', '--server-side', '--force-conflicts', '-f', '-'];
+    return this.api.kubectl(args, { input: JSON.stringify(manifest) });
+  }
+
+  /** All objects of a kind in the Kubernetes API. */
+  async read<T>(kind: string): Promise<T[]> {
+    const { stdout } = await this.api.mustKubectl(['-n', NAMESPACE, 'get', `${kind}.olapwarden.io`, '-o', 'json']);
+    return (JSON.parse(stdout) as { items: T[] }).items;
+  }
+
+  expectationOf(key: string): Expectation {
+    const known = this.expected.get(key) ?? new Expectation();
+    this.expected.set(key, known);
+    return known;
+  }
+
+  /** Until the writers have ended: faults of one gateway's connection to the Kubernetes API, and killed gateways. None afterwards. */
+  async injectFaults(seed: number, isOver: () => boolean): Promise<void> {
+    const random = new Random(seed);
+    while (!isOver()) {
+      const at = random.below(GATEWAYS);
+      if (random.chance(0.1)) {
+        this.#gateways[at]!.program.signalGroup('SIGKILL');
+        this.#proxies[at]!.set('none');
+        this.#gateways[at] = await this.#startGateway(at);
+      } else this.#proxies[at]!.set(random.pick(FAULTS));
+      await delay(300);
+    }
+    for (const proxy of this.#proxies) proxy.set('none');
+  }
+
+  /** Resolves when every gateway has seen a write that was made after all others. */
+  async untilInSync(): Promise<void> {
+    const write = async (): Promise<boolean> =>
+      (await this.call(0, 'POST', `${RBAC}/roles`, { name: 'marker' })).status === 200;
+    await until('a gateway writes again', write);
+    for (let at = 0; at < GATEWAYS; at++) {
+      const isSeen = async (): Promise<boolean> =>
+        (await this.call(at, 'GET', `${RBAC}/roles/srn2:role%23marker`)).status === 200;
+      await until('every gateway has all writes', isSeen);
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const program of this.#programs) program.signalGroup('SIGKILL');
+    for (const proxy of this.#proxies) await proxy.close();
+    await this.#engine.close();
+    await this.api.stop();
+  }
+
+  async #must(method: string, path: string, body: unknown): Promise<Outcome> {
+    const outcome = await this.call(0, method, path, body);
+    if (outcome.status !== 200) throw new Error(`${method} ${path}: ${outcome.status} ${outcome.text}`);
+    return outcome;
+  }
+
+  #startGateway(at: number): Promise<RunningProduct> {
+    const settings = { 'max-requests-per-second': '0', 'max-failed-attempts': '1000000' };
+    return this.#start('gateway', this.#proxies[at]!.url, settings);
+  }
+
+  #start(
+    command: 'operator' | 'gateway',
+    server: string,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<RunningProduct> {
+    return startProduct(this.api, command, {
+      namespace: NAMESPACE,
+      settings: { controllers: this.#engine.url, ...settings },
+      onStart: (program) => this.#programs.push(program),
+      server,
+    });
+  }
+}
