@@ -35,10 +35,14 @@ export async function openGateway(env: NodeJS.ProcessEnv, root: string): Promise
   const token = await readFile(join(dataDir, 'admin-token'), 'utf8').catch(() => {
     throw new Error(`${dataDir} has no admin-token: start \`make run\` first, with the same DATA_DIR`);
   });
+  return callerOf(url, { authorization: `Bearer ${token.trim()}` });
+}
+
+function callerOf(url: string, headers: Readonly<Record<string, string>>): SampleGateway {
   const call = async (method: string, path: string, body?: string): Promise<unknown> => {
     const answer = await fetch(`${url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${token.trim()}`, ...(body !== undefined && { 'content-type': 'text/plain' }) },
+      headers: { ...headers, ...(body !== undefined && { 'content-type': 'text/plain' }) },
       ...(body !== undefined && { body }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     }).catch((error: unknown) => {
@@ -60,6 +64,16 @@ async function sampleServers({ call }: SampleGateway): Promise<readonly string[]
     tables.toSorted().join() === SAMPLE_TABLES.join() && servers.every((name) => name.startsWith('Server_127.0.0.1_'));
   if (!isSample) throw new Error('this is not the sample cluster of `make run`; nothing was changed');
   return servers;
+}
+
+/** Enables the servers of a sample that is about to stop: a disabled one would not start again. */
+export async function enableSampleServers(controllerUrl: string): Promise<void> {
+  const controller = callerOf(controllerUrl, {});
+  await enableServers(controller, await sampleServers(controller));
+}
+
+async function enableServers({ call }: SampleGateway, servers: readonly string[]): Promise<void> {
+  for (const server of servers) await call('POST', `/instances/${server}/state`, 'enable');
 }
 
 async function fragileServer({ call }: SampleGateway): Promise<string> {
@@ -102,9 +116,7 @@ export async function breakSample(gateway: SampleGateway): Promise<string> {
 
 /** Enables all servers. @returns the report as text */
 export async function mendSample(gateway: SampleGateway): Promise<string> {
-  for (const server of await sampleServers(gateway)) {
-    await gateway.call('POST', `/instances/${server}/state`, 'enable');
-  }
+  await enableServers(gateway, await sampleServers(gateway));
   const report = await runChecks(gateway, 'PASS');
   return `Enabled all servers.\n${describeReport(report, gateway.url)}`;
 }

@@ -7,6 +7,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCluster, type RunningCluster } from '../pinot/cluster.ts';
 import { loadSampleTables } from '../pinot/tables.ts';
+import { enableSampleServers } from './break.ts';
 import { welcome, type WelcomeOptions } from './welcome.ts';
 
 const READY_LIMIT_MS = 120_000;
@@ -260,6 +261,14 @@ async function serve(settings: Settings, controllerUrl: string, signal: AbortSig
   }
 }
 
+async function stopSample(cluster: RunningCluster): Promise<void> {
+  // Pinot waits for minutes when a disabled server starts.
+  await enableSampleServers(cluster.controllerUrl).catch((error: unknown) =>
+    say(`the servers of the sample could not be enabled: ${String(error)}`),
+  );
+  await cluster.stop();
+}
+
 async function run(signal: AbortSignal): Promise<void> {
   const settings = readSettings();
   await requireFree('PORT', settings.port);
@@ -270,7 +279,7 @@ async function run(signal: AbortSignal): Promise<void> {
     const controllerUrl = cluster?.controllerUrl ?? settings.controller ?? '';
     await serve(settings, controllerUrl, signal, cluster?.ended ?? new Promise(() => undefined));
   } finally {
-    await cluster?.stop();
+    if (cluster !== undefined) await stopSample(cluster);
   }
 }
 
