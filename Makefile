@@ -15,9 +15,15 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  \033[1mmake %-18s\033[0m %s\n", $$1, $$2 } /^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
 
 ##@ Use
-.PHONY: run doctor
+.PHONY: run break mend doctor
 run: deps web ## start olap-warden and a sample Pinot on this machine (PORT, METRICS_PORT, DATA_DIR, OLAP_CONTROLLER=URL)
 	@$(NODE) && exec node tools/dev/run.ts
+
+break: ## disable a server of the sample cluster of `make run`, so that its health report is red (PORT, DATA_DIR as for make run)
+	@$(NODE) && exec node tools/dev/break.ts break
+
+mend: ## enable the servers of the sample cluster again
+	@$(NODE) && exec node tools/dev/break.ts mend
 
 doctor: ## check the requirements of `make run` and `make test` on this machine
 	@$(NODE) && exec node tools/dev/doctor.ts

@@ -3,6 +3,7 @@ import { formatDuration } from '../platform/duration.ts';
 import { keysOf } from './keys.ts';
 import { ACCESS_SETTINGS } from './schema/access.ts';
 import { GATEWAYS_SETTINGS } from './schema/gateways.ts';
+import { HEALTH_SETTINGS } from './schema/health.ts';
 import { KUBERNETES_SETTINGS } from './schema/kubernetes.ts';
 import { LIMITS_SETTINGS } from './schema/limits.ts';
 import { PINOT_SETTINGS } from './schema/pinot.ts';
@@ -12,6 +13,7 @@ import { PROCESS_SETTINGS } from './schema/process.ts';
 export const SettingsSchema = Type.Object({
   ...PROCESS_SETTINGS,
   ...PINOT_SETTINGS,
+  ...HEALTH_SETTINGS,
   ...ACCESS_SETTINGS,
   ...KUBERNETES_SETTINGS,
   ...GATEWAYS_SETTINGS,
@@ -44,7 +46,25 @@ export function settingsProblems(settings: Settings): string[] {
     problems.push('`peers` and `peers-service` are both set: set only one');
   if (settings.port !== 0 && settings.port === settings['metrics-port'])
     problems.push(`\`port\` and \`metrics-port\` are both ${settings.port}: they must differ`);
-  return [...problems, ...viewAgeProblems(settings['max-view-age'])];
+  return [...problems, ...webhookProblems(settings), ...viewAgeProblems(settings['max-view-age'])];
+}
+
+/** The messages do not contain the URL: it can have a secret. */
+function webhookProblems(settings: Settings): string[] {
+  const text = settings['health-webhook-url'];
+  if (text === undefined) {
+    return settings['health-webhook-credential-file'] === undefined
+      ? []
+      : ['missing `health-webhook-url`: it is required with `health-webhook-credential-file`'];
+  }
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/u.test(url.protocol))
+    return ['invalid `health-webhook-url`: it must be an https URL'];
+  if (url.username !== '' || url.password !== '')
+    return ['invalid `health-webhook-url`: a credential belongs into `health-webhook-credential-file`'];
+  if (url.protocol === 'http:' && !settings['health-webhook-allow-http'])
+    return ['invalid `health-webhook-url`: it must be an https URL, unless `health-webhook-allow-http` is set'];
+  return [];
 }
 
 function viewAgeProblems(viewAge: number): string[] {

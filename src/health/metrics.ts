@@ -30,12 +30,15 @@ export interface HealthMetrics {
   forget(report: string): void;
   /** @param endpoint one of a fixed set of names, not a path */
   engineCall(endpoint: string, outcome: CallOutcome): void;
+  /** Counts attempts to deliver alerts to the webhook. */
+  webhook(result: 'success' | 'error'): void;
 }
 
 export const NO_METRICS: HealthMetrics = {
   run: () => undefined,
   forget: () => undefined,
   engineCall: () => undefined,
+  webhook: () => undefined,
 };
 
 /**
@@ -64,6 +67,12 @@ export function healthMetrics(registry: Registry, getReports: ReportSource): Hea
     labelNames: ['endpoint', 'outcome'],
     registers,
   });
+  const deliveries = new Counter({
+    name: 'olap_warden_health_webhook_deliveries_total',
+    help: 'Attempts to deliver alerts to the webhook, by result.',
+    labelNames: ['result'],
+    registers,
+  });
   return {
     run: (result, report) => {
       runs.inc({ result, report });
@@ -74,6 +83,7 @@ export function healthMetrics(registry: Registry, getReports: ReportSource): Hea
       for (const result of OUTCOMES) runs.remove({ result, report });
     },
     engineCall: (endpoint, outcome) => calls.inc({ endpoint, outcome }),
+    webhook: (result) => deliveries.inc({ result }),
   };
 }
 

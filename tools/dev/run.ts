@@ -1,12 +1,13 @@
 // `make run`: starts a sample Pinot cluster (unless OLAP_CONTROLLER is set) and `olap-warden standalone`, until Ctrl-C.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, readFile, rename, statfs, type FileHandle } from 'node:fs/promises';
+import { constants, copyFile, mkdir, open, readFile, rename, statfs, type FileHandle } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCluster, type RunningCluster } from '../pinot/cluster.ts';
 import { loadSampleTables } from '../pinot/tables.ts';
+import { enableSampleServers } from './break.ts';
 import { welcome, type WelcomeOptions } from './welcome.ts';
 
 const READY_LIMIT_MS = 120_000;
@@ -93,6 +94,16 @@ async function startSample(settings: Settings, signal: AbortSignal): Promise<Run
     throw error;
   }
   return cluster;
+}
+
+/** The thresholds of the checks are for production clusters; the sample has its own, unless the data folder has a report already. */
+async function writeSampleReport({ dataDir }: Settings): Promise<void> {
+  const folder = join(dataDir, 'clusterhealthreports');
+  await mkdir(folder, { recursive: true });
+  const sample = join(import.meta.dirname, 'sample-health.yaml');
+  await copyFile(sample, join(folder, 'cluster.yaml'), constants.COPYFILE_EXCL).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
 }
 
 /** The log of olap-warden of this start; that of the start before gets the suffix `.1`. */
@@ -233,9 +244,10 @@ async function serve(settings: Settings, controllerUrl: string, signal: AbortSig
     await awaitReady(warden, metricsUrl, logFileOf(settings), signal);
     const table = await tableToShow(settings, controllerUrl);
     await awaitFirstReport(url, join(settings.dataDir, 'admin-token'), signal);
+    const sample = settings.controller === undefined;
     const tokenFile = shortest(join(settings.dataDir, 'admin-token'));
     process.stdout.write(
-      welcome({ url, metricsUrl, tokenFile, logFile: shortest(logFileOf(settings)), controllerUrl, table }),
+      welcome({ url, metricsUrl, tokenFile, logFile: shortest(logFileOf(settings)), controllerUrl, table, sample }),
     );
     const first = await Promise.race([
       aborted(signal),
@@ -249,16 +261,25 @@ async function serve(settings: Settings, controllerUrl: string, signal: AbortSig
   }
 }
 
+async function stopSample(cluster: RunningCluster): Promise<void> {
+  // Pinot waits for minutes when a disabled server starts.
+  await enableSampleServers(cluster.controllerUrl).catch((error: unknown) =>
+    say(`the servers of the sample could not be enabled: ${String(error)}`),
+  );
+  await cluster.stop();
+}
+
 async function run(signal: AbortSignal): Promise<void> {
   const settings = readSettings();
   await requireFree('PORT', settings.port);
   await requireFree('METRICS_PORT', settings.metricsPort);
   const cluster = settings.controller === undefined ? await startSample(settings, signal) : undefined;
   try {
+    if (cluster !== undefined) await writeSampleReport(settings);
     const controllerUrl = cluster?.controllerUrl ?? settings.controller ?? '';
     await serve(settings, controllerUrl, signal, cluster?.ended ?? new Promise(() => undefined));
   } finally {
-    await cluster?.stop();
+    if (cluster !== undefined) await stopSample(cluster);
   }
 }
 

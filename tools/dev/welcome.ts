@@ -6,6 +6,8 @@ export interface WelcomeOptions {
   readonly controllerUrl: string;
   /** A table for the pagination example, and a column to order by, if known. */
   readonly table: { readonly name: string; readonly orderBy?: string } | undefined;
+  /** Whether the cluster is the sample, which `make break` can break. */
+  readonly sample: boolean;
 }
 
 /** Quotes a text for a shell. */
@@ -51,6 +53,6 @@ ${role}
 Read the health report:
 ${health}
 ${page === undefined ? '' : `\nPage through a query (submits it, then reads its second page):\n${page}\n`}
-Ctrl-C stops everything.
+${options.sample ? '`make break` in another terminal makes the report red, and `make mend` green again.\n' : ''}Ctrl-C stops everything.
 `;
 }

@@ -1,16 +1,16 @@
 import { stringify } from 'yaml';
+import {
+  alertName,
+  CRITICAL_NOT_EVALUATED,
+  NOT_EVALUATED,
+  NOT_EVALUATED_RUNS,
+  RUNBOOKS,
+} from '../../src/health/alert-names.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { GeneratedFiles } from './generator.ts';
 
-const RUNBOOKS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/checks';
 const HEADER = '# Generated from src/health/checks/ and tools/generate/alerts.ts by `make generate`; do not edit.\n';
 const OPERATIONS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/operations.md';
-
-/** `IDEAL_STATE_EV_MISMATCH_CHECK` → `OlapIdealStateEvMismatch`. */
-export function alertName(check: string): string {
-  const words = check.replace(/(_HEALTH)?_CHECK$/, '').split('_');
-  return `Olap${words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join('')}`;
-}
 
 /**
  * Aggregates over processes. With these labels, a change of the leader would create a new alert with a new waiting time. The value of the last
@@ -56,11 +56,13 @@ const CRITICAL_CHECKS = CATALOGUE.filter(({ severity }) => severity === 'critica
 /** @param selector selects the checks by their label */
 function notEvaluatedAlert(alert: string, severity: string, selector: string, consequence: string) {
   const notEvaluated = (labels: string) => `olap_warden_health_check_unevaluated_runs{${labels}}`;
-  const names = query(`max by (check) (${notEvaluated(`${selector},report=%q,namespace=%q`)}) >= 3`);
+  const names = query(
+    `max by (check) (${notEvaluated(`${selector},report=%q,namespace=%q`)}) >= ${NOT_EVALUATED_RUNS}`,
+  );
   return {
     alert,
     // One alert for each report: a cluster that cannot be read concerns all its checks.
-    expr: `count without (check) (max ${ANY_PROCESS} (last_over_time(${notEvaluated(selector)}[5m])) >= 3)`,
+    expr: `count without (check) (max ${ANY_PROCESS} (last_over_time(${notEvaluated(selector)}[5m])) >= ${NOT_EVALUATED_RUNS})`,
     // Longer than a restart of the controller.
     for: '10m',
     labels: { severity, category: 'task' },
@@ -74,13 +76,13 @@ function notEvaluatedAlert(alert: string, severity: string, selector: string, co
 
 const notEvaluatedAlerts = [
   notEvaluatedAlert(
-    'OlapHealthCriticalChecksNotEvaluated',
+    CRITICAL_NOT_EVALUATED,
     'critical',
     `check=~"${CRITICAL_CHECKS}"`,
     'These checks find faults that make data or queries unavailable, and would not find them now.',
   ),
   notEvaluatedAlert(
-    'OlapHealthChecksNotEvaluated',
+    NOT_EVALUATED,
     'warning',
     `check!~"${CRITICAL_CHECKS}"`,
     'Their alerts stay as they were after the last run that could evaluate them.',

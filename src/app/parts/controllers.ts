@@ -1,15 +1,16 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import type { Properties } from '../../config/properties.ts';
-import { healthMetrics, type ReportedHealth } from '../../health/metrics.ts';
+import { healthMetrics, type HealthMetrics, type ReportedHealth } from '../../health/metrics.ts';
 import type { CheckState } from '../../health/history.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
 import { observeExpiries, type Expiring } from '../../operator/expiry-metrics.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
+import { HealthWebhook } from '../../operator/health-webhook.ts';
 import { activeReports } from '../../operator/health-reports.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
-import { startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
+import { loopTask, startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
+import { credentialFromFile } from '../../pinot/credential.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { KubernetesTransport } from '../../kubernetes/transport.ts';
 import type { Mute } from '../../resources/cluster-health-report.ts';
@@ -30,6 +31,10 @@ export interface ControllerParts {
 export function startControllers(boot: Boot, parts: ControllerParts): Operator {
   const { settings, log, registry, closers } = boot;
   const { store, engine, transport, tasks = [] } = parts;
+  const metrics = healthMetrics(registry, () =>
+    // Only the leader exports them.
+    operator.isLeader() ? activeReports(store.list('ClusterHealthReport')).map(reported) : [],
+  );
   const operator: Operator = startOperator({
     store,
     metrics: prometheusMetrics(registry),
@@ -43,14 +48,8 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
     tokenGraceMs: settings['token-grace'],
     pruneExpiredAfterMs: settings['prune-expired-after'],
     tasks: [
-      healthTask({
-        engine,
-        log,
-        registry,
-        store,
-        isLeader: () => operator.isLeader(),
-        configured: () => configuredOf(boot.live.get()),
-      }),
+      healthTask({ engine, log, metrics, configured: () => configuredOf(boot.live.get()) }),
+      ...healthWebhook(boot, metrics),
       administratorsTask(settings['admin-subject'].map(parseSubject), log),
       ...tasks,
     ],
@@ -72,17 +71,12 @@ const CHECK_EVENTS = {
 interface HealthTaskParts {
   readonly engine: Engine;
   readonly log: Logger;
-  readonly registry: Registry;
-  readonly store: ResourceStore;
-  readonly isLeader: () => boolean;
+  readonly metrics: HealthMetrics;
   readonly configured: () => ConfiguredSettings;
 }
 
-/** Runs the health checks on the leader. Only the leader exports their metrics. */
-function healthTask({ engine, log, registry, store, isLeader, configured }: HealthTaskParts): LeaderTask {
-  const metrics = healthMetrics(registry, () =>
-    isLeader() ? activeReports(store.list('ClusterHealthReport')).map(reported) : [],
-  );
+/** Runs the health checks on the leader. */
+function healthTask({ engine, log, metrics, configured }: HealthTaskParts): LeaderTask {
   return {
     name: 'health',
     async run(signal, ports) {
@@ -117,6 +111,20 @@ function healthTask({ engine, log, registry, store, isLeader, configured }: Heal
       await loop.stop();
     },
   };
+}
+
+/** Sends the alerts of the health checks to the webhook of the settings, on the leader. */
+function healthWebhook({ settings, log }: Boot, metrics: HealthMetrics): LeaderTask[] {
+  const url = settings['health-webhook-url'];
+  if (url === undefined) return [];
+  const file = settings['health-webhook-credential-file'];
+  const credential =
+    file === undefined
+      ? undefined
+      : credentialFromFile(file, systemClock, (problem) => log.warn({ problem }, 'webhook credential not read again'));
+  const options = { url: new URL(url), cluster: settings.cluster, clock: systemClock, log, metrics };
+  const authorization = async () => credential?.current();
+  return [loopTask('health-webhook', ({ store }) => new HealthWebhook({ ...options, authorization, store }))];
 }
 
 function expiredMute({ id, check = '*', entity, reason, author }: Mute, findingCount: number): string {

@@ -45,7 +45,15 @@ describe('the lines that `make run` prints', () => {
   async function paste(index: number): Promise<void> {
     const table = { name: 'orders', orderBy: 'orderId' };
     const tokenFile = join(folder, 'admin-token');
-    const lines = curlLines({ url, metricsUrl: url, tokenFile, logFile: 'x.log', controllerUrl: url, table });
+    const lines = curlLines({
+      url,
+      metricsUrl: url,
+      tokenFile,
+      logFile: 'x.log',
+      controllerUrl: url,
+      table,
+      sample: true,
+    });
     await promisify(execFile)('sh', ['-c', lines[index] ?? ''], { timeout: WAIT_LIMIT_MS });
   }
 
@@ -87,6 +95,7 @@ describe('the lines that `make run` prints', () => {
       logFile: 'x.log',
       controllerUrl: url,
       table: undefined,
+      sample: false,
     });
     expect(text).toContain('/clusterHealth');
     expect(text).not.toContain('Page through');

@@ -126,6 +126,21 @@ describe('a problem has its source, its key and what is expected', () => {
       {},
       'invalid `max-view-age`: 20s is less than 30s; the view is up to 25 s old without any outage',
     ],
+    [
+      ['--health-webhook-url=http://a/b'],
+      {},
+      'invalid `health-webhook-url`: it must be an https URL, unless `health-webhook-allow-http` is set',
+    ],
+    [
+      ['--health-webhook-url=https://user:secret@a/b'],
+      {},
+      'invalid `health-webhook-url`: a credential belongs into `health-webhook-credential-file`',
+    ],
+    [
+      ['--health-webhook-credential-file=/a'],
+      {},
+      'missing `health-webhook-url`: it is required with `health-webhook-credential-file`',
+    ],
     [['gateway'], {}, 'unexpected argument `gateway`: flags begin with `--`'],
     [
       [],

@@ -15,17 +15,10 @@ const run = runResult(
   },
 );
 
-/** Broken at 114 characters. */
-const queryRemedy = findCheck('QUERY_HEALTH_CHECK')!
-  .remediation.split(' ')
-  .reduce(
-    (lines, word) => {
-      const last = lines.at(-1) ?? '';
-      return `${last} ${word}`.length > 114 ? [...lines, word] : [...lines.slice(0, -1), `${last} ${word}`];
-    },
-    ['Remedy:'],
-  )
-  .map((line) => `      ${line}`);
+/** Broken at spaces, after at most 114 characters. */
+const queryRemedy = (`Remedy: ${findCheck('QUERY_HEALTH_CHECK')!.remediation}`.match(/.{1,114}(?: |$)/gu) ?? []).map(
+  (line) => `      ${line.trimEnd()}`,
+);
 
 describe('the result of a run', () => {
   it('with muted faults', () => {
