@@ -1,7 +1,8 @@
-import { CATALOGUE } from '../../src/health/catalogue.ts';
+import { CATALOGUE, originOf } from '../../src/health/catalogue.ts';
 import type { Need } from '../../src/health/check.ts';
 import { KEPT_PARTS, type KeptPart } from '../../src/health/gather/cluster-stamps.ts';
 import { alertName } from '../../src/health/alert-names.ts';
+import { faultTable } from './check-faults.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const HEAD = `<!-- Generated from src/health/checks/ by \`make generate\`; do not edit. -->
@@ -129,6 +130,22 @@ function ageRow(name: string, needs: readonly Need[]): string {
   return `| [${name}](${name}.md) | ${kept.map((part) => KEPT_PART_TEXTS[part].data).join(', ')} | ${seen} |`;
 }
 
+const ORIGINS = `
+The first ${CATALOGUE.filter(({ name }) => originOf(name) === 'specification').length} checks are those of the specification (\`origin: specification\`); \`healthCheckResult\` of \`GET /clusterHealth\` has only these. The others (\`origin: extension\`) look for faults that make data
+unavailable, late or stale, and are on by default: they fail only on faults, not on designs. One switch turns them off: \`spec.extensionChecks: false\` of a report, or the property \`controller.cluster.health.extensionChecks=false\` for all reports.
+
+Each finding has a severity and \`since\`, the start of the first run in a row that found it; the severity of a failed check is that of its worst finding, and the label \`severity\` of an alert that of the check in the table below. A report lists the first findings of each check (\`spec.maxFindings\`).
+\`GET /clusterHealth?table=\` and \`?instance=\` search all of them, from an index of at most 128 KiB in the status (\`findingIndex\`): up to 20,000 findings, and 10,000 of one check. A name that the latest complete reading of the cluster does not have is 404.
+`;
+
+const FAULTS = `
+## What the checks found
+
+Each check was run on a cluster with its fault, and without. *live*: a running Pinot 0.11 with three or five servers (\`test/integration/health\`); *lowered threshold*: there, with a threshold that a small cluster can exceed; *recorded or built responses*: without a running Pinot (\`test/unit/health\`).
+
+${faultTable(CATALOGUE.map(({ name }) => name))}
+`;
+
 /** Generates docs/checks/README.md: all checks with condition, thresholds and alert, and the runbooks of the task. */
 export function generateCheckIndex(): GeneratedFiles {
   const rows = CATALOGUE.map(({ name, title, category, severity, description, defaultThresholds }) => {
@@ -136,5 +153,5 @@ export function generateCheckIndex(): GeneratedFiles {
     return `| [${title}](${name}.md) | ${category} | ${description} | ${thresholds.join(', ')} | \`${alertName(name)}\`, ${severity} |`;
   });
   const table = ['| check | family | fails where | thresholds | alert |', '|---|---|---|---|---|', ...rows].join('\n');
-  return new Map([['docs/checks/README.md', `${HEAD}\n${table}\n${AGE}${TASK}`]]);
+  return new Map([['docs/checks/README.md', `${HEAD}${ORIGINS}\n${table}\n${AGE}${TASK}${FAULTS}`]]);
 }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import { MADE_FAULTS } from '../../../tools/generate/check-faults.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../docs/checks');
 
@@ -24,6 +25,10 @@ describe('the runbooks of the checks', () => {
       '## Mitigation',
     ]);
     for (const threshold of Object.keys(defaultThresholds)) expect(text).toContain(`\`${threshold}\``);
+  });
+
+  it('say of each check what it found', () => {
+    expect(Object.keys(MADE_FAULTS)).toEqual(CATALOGUE.map(({ name }) => name));
   });
 
   it('refer only to existing checks', () => {
