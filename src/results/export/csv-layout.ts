@@ -16,16 +16,19 @@ export class CsvLayout {
   /** Bytes of the whole download; undefined until all rows were converted once. */
   length: number | undefined;
   readonly #points: Point[];
+  #last: Point;
 
   /** @param headerBytes bytes of the header row */
   constructor(headerBytes: number) {
-    this.#points = [{ rows: 0, bytes: headerBytes }];
+    this.#last = { rows: 0, bytes: headerBytes };
+    this.#points = [this.#last];
   }
 
   /** A batch of rows ends here. */
   add(rows: number, bytes: number): void {
-    const last = this.#points.at(-1) as Point;
-    if (bytes >= last.bytes + SPACING_BYTES && this.#points.length < MAX_POINTS) this.#points.push({ rows, bytes });
+    if (bytes < this.#last.bytes + SPACING_BYTES || this.#points.length === MAX_POINTS) return;
+    this.#last = { rows, bytes };
+    this.#points.push(this.#last);
   }
 
   /** The last known row that begins at or before a byte; the first row for the bytes of the header. */

@@ -1,7 +1,29 @@
-import { isString, rawValues, textOf } from './raw-values.ts';
+import { textOf } from './raw-values.ts';
 
 const LINE_END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]/;
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const LETTER_N = 0x6e;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Bytes that a value of the usual forms may grow by: two quotes. */
+const ROOM = 4;
+
+/** Rows in CSV. */
+export interface CsvRows {
+  readonly bytes: Uint8Array;
+  /** Number of rows. */
+  readonly rows: number;
+}
 
 /**
  * CSV (RFC 4180) in UTF-8. Numbers keep the engine's spelling, arrays and objects are JSON, null is an empty field, and an empty string is
@@ -11,18 +33,174 @@ export function csvHeader(columnNames: readonly string[]): Buffer {
   return Buffer.from(columnNames.map(quoted).join(',') + LINE_END);
 }
 
-/** @param rows texts of JSON arrays */
-export function csvRows(rows: readonly string[]): Buffer {
-  let text = '';
-  for (const row of rows) text += rawValues(row).map(fieldOf).join(',') + LINE_END;
-  return Buffer.from(text);
-}
-
-function fieldOf(raw: string): string {
-  if (isString(raw)) return raw === '""' ? raw : quoted(textOf(raw));
-  return raw === 'null' ? '' : quoted(raw);
+/** @param lines complete lines, each a JSON array, separated by a line feed */
+export function csvRows(lines: Uint8Array): CsvRows {
+  const converter = new Converter(lines);
+  const rows = converter.convert();
+  return { bytes: converter.bytes(), rows };
 }
 
 function quoted(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Copies the bytes of values; only those with an escape, arrays and objects are decoded. */
+class Converter {
+  readonly #in: Uint8Array;
+  #out: Buffer;
+  #length = 0;
+
+  constructor(lines: Uint8Array) {
+    this.#in = lines;
+    this.#out = Buffer.allocUnsafeSlow(lines.length + (lines.length >> 2) + 1024);
+  }
+
+  bytes(): Uint8Array {
+    return this.#out.subarray(0, this.#length);
+  }
+
+  /** @returns the number of rows */
+  convert(): number {
+    const bytes = this.#in;
+    let rows = 0;
+    for (let at = 0; at < bytes.length; rows++) {
+      at = afterSpace(bytes, at);
+      if (bytes[at] !== OPEN_ARRAY) throw new TypeError('the value is not an array');
+      at = this.#row(at + 1);
+      this.#reserve(2);
+      this.#out[this.#length++] = CARRIAGE_RETURN;
+      this.#out[this.#length++] = LINE_FEED;
+      at = afterSpace(bytes, at);
+      if (at < bytes.length && bytes[at++] !== LINE_FEED) throw new TypeError('the array is not valid JSON');
+    }
+    return rows;
+  }
+
+  /** @returns the offset after the `]` of the row */
+  #row(from: number): number {
+    const bytes = this.#in;
+    let at = afterSpace(bytes, from);
+    if (bytes[at] === CLOSE_ARRAY) return at + 1;
+    for (;;) {
+      at = afterSpace(bytes, this.#value(at));
+      const next = bytes[at++];
+      if (next === CLOSE_ARRAY) return at;
+      if (next !== COMMA) throw new TypeError('the array is not valid JSON');
+      this.#reserve(1);
+      this.#out[this.#length++] = COMMA;
+      at = afterSpace(bytes, at);
+    }
+  }
+
+  /** @returns the offset after the value */
+  #value(from: number): number {
+    const bytes = this.#in;
+    const first = bytes[from];
+    if (first === QUOTE) return this.#string(from);
+    if (first === OPEN_ARRAY || first === OPEN_OBJECT) {
+      const end = afterBrackets(bytes, from);
+      this.#copyQuoted(from, end);
+      return end;
+    }
+    let end = from;
+    for (let byte = first ?? 0; byte > SPACE && byte !== COMMA && byte !== CLOSE_ARRAY; byte = bytes[end] ?? 0) end++;
+    if (first !== LETTER_N) this.#copy(from, end);
+    return end;
+  }
+
+  #string(from: number): number {
+    const bytes = this.#in;
+    let hasComma = false;
+    let end = from + 1;
+    for (; bytes[end] !== QUOTE; end++) {
+      const byte = bytes[end];
+      if (byte === COMMA) hasComma = true;
+      else if (byte === BACKSLASH) {
+        end = afterString(bytes, from);
+        this.#write(quoted(textOf(textAt(bytes, from, end))));
+        return end;
+      } else if (byte === undefined) throw new TypeError('the array is not valid JSON');
+    }
+    end++;
+    // With its quotes, as it is.
+    if (hasComma || end === from + 2) this.#copy(from, end);
+    else this.#copy(from + 1, end - 1);
+    return end;
+  }
+
+  #copy(from: number, end: number): void {
+    this.#reserve(end - from);
+    const bytes = this.#in;
+    const out = this.#out;
+    let length = this.#length;
+    // A loop is faster than a call for the few bytes of most values.
+    if (end - from > 64) {
+      out.set(bytes.subarray(from, end), length);
+      length += end - from;
+    } else for (let at = from; at < end; at++) out[length++] = bytes[at] as number;
+    this.#length = length;
+  }
+
+  /** Copies JSON of an array or an object. */
+  #copyQuoted(from: number, end: number): void {
+    const bytes = this.#in;
+    if (!hasSpecial(bytes, from, end)) return this.#copy(from, end);
+    this.#reserve(2 * (end - from) + 2);
+    const out = this.#out;
+    let length = this.#length;
+    out[length++] = QUOTE;
+    for (let at = from; at < end; at++) {
+      const byte = bytes[at] as number;
+      out[length++] = byte;
+      if (byte === QUOTE) out[length++] = QUOTE;
+    }
+    out[length++] = QUOTE;
+    this.#length = length;
+  }
+
+  #write(text: string): void {
+    this.#reserve(text.length * 3);
+    this.#length += this.#out.write(text, this.#length);
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more + ROOM <= this.#out.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * this.#out.length + more);
+    this.#out.copy(larger, 0, 0, this.#length);
+    this.#out = larger;
+  }
+}
+
+function hasSpecial(bytes: Uint8Array, from: number, end: number): boolean {
+  for (let at = from; at < end; at++) if (bytes[at] === QUOTE || bytes[at] === COMMA) return true;
+  return false;
+}
+
+function textAt(bytes: Uint8Array, from: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString();
+}
+
+/** Offset of the first byte that is not white space; a line feed ends a row. */
+function afterSpace(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (bytes[at] === SPACE || bytes[at] === 0x09) at++;
+  return at;
+}
+
+/** Offset after the closing quote. */
+function afterString(bytes: Uint8Array, from: number): number {
+  let at = from + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+function afterBrackets(bytes: Uint8Array, from: number): number {
+  let depth = 0;
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = afterString(bytes, at) - 1;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
+    else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --depth === 0) return at + 1;
+  }
+  return bytes.length;
 }

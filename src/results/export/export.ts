@@ -9,7 +9,7 @@ import { arrowStream, type Columns } from './arrow.ts';
 import { csvHeader, csvRows } from './csv.ts';
 import { CsvLayout } from './csv-layout.ts';
 import type { ExportFormat } from './format.ts';
-import { jsonLines, rowTexts } from './json-lines.ts';
+import { completeLines, jsonLines, rowTexts } from './json-lines.ts';
 
 /** Rows of a result, ready to be sent. */
 export interface Export {
@@ -59,12 +59,12 @@ export function convertRows(
 ): AsyncIterable<Uint8Array> {
   const lines = jsonLines(rows);
   if (format === 'arrow') return inTurns(arrowStream(columns, rowTexts(lines)));
-  return inTurns(format === 'csv' ? csvOf(columns, rowTexts(lines)) : ended(lines));
+  return inTurns(format === 'csv' ? csvOf(columns, completeLines(lines)) : ended(lines));
 }
 
-async function* csvOf({ columnNames }: Columns, rows: AsyncIterable<readonly string[]>): AsyncIterable<Uint8Array> {
+async function* csvOf({ columnNames }: Columns, lines: AsyncIterable<Buffer>): AsyncIterable<Uint8Array> {
   yield csvHeader(columnNames);
-  for await (const batch of rows) yield csvRows(batch);
+  for await (const batch of lines) yield csvRows(batch).bytes;
 }
 
 /** Ends the last line, too. */
@@ -113,14 +113,15 @@ function csvExport(
   async function* converted(
     byte: number,
     signal: AbortSignal,
-  ): AsyncIterable<{ readonly bytes: Buffer; readonly at: number }> {
+  ): AsyncIterable<{ readonly bytes: Uint8Array; readonly at: number }> {
     const start = layout.before(byte);
     let { rows, bytes: at } = start;
     const range = await rowRange(indexed, { offset: offset + rows, numRows: numRows - rows }, signal);
-    for await (const batch of rowTexts(jsonLines(streamRows(indexed, range.from, range.to, signal)))) {
-      const bytes = csvRows(batch);
+    const lines = completeLines(jsonLines(streamRows(indexed, range.from, range.to, signal)));
+    for await (const batch of lines) {
+      const { bytes, rows: converted } = csvRows(batch);
       yield { bytes, at };
-      rows += batch.length;
+      rows += converted;
       at += bytes.length;
       layout.add(rows, at);
     }

@@ -47,8 +47,8 @@ function replaceLineBreaks(bytes: Buffer): void {
   }
 }
 
-/** Decodes JSON lines to lists of rows, each row the text of a JSON array. @param lines from `jsonLines` */
-export async function* rowTexts(lines: AsyncIterable<Buffer>): AsyncIterable<readonly string[]> {
+/** Joins JSON lines to pieces of complete lines, without the last line feed. @param lines from `jsonLines` */
+export async function* completeLines(lines: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   /** The beginning of a row whose end has not arrived. */
   let rest: Buffer[] = [];
   for await (const bytes of lines) {
@@ -57,11 +57,14 @@ export async function* rowTexts(lines: AsyncIterable<Buffer>): AsyncIterable<rea
       rest.push(bytes);
       continue;
     }
-    yield Buffer.concat([...rest, bytes.subarray(0, end)])
-      .toString()
-      .split('\n');
+    yield Buffer.concat([...rest, bytes.subarray(0, end)]);
     rest = [bytes.subarray(end + 1)];
   }
-  const last = Buffer.concat(rest).toString();
-  if (last !== '') yield [last];
+  const last = Buffer.concat(rest);
+  if (last.length > 0) yield last;
+}
+
+/** Decodes JSON lines to lists of rows, each row the text of a JSON array. @param lines from `jsonLines` */
+export async function* rowTexts(lines: AsyncIterable<Buffer>): AsyncIterable<readonly string[]> {
+  for await (const bytes of completeLines(lines)) yield bytes.toString().split('\n');
 }
