@@ -18,7 +18,8 @@ const withText = (selector: string, text: string): string =>
   `[...document.querySelectorAll(${JSON.stringify(selector)})].find((one) => one.textContent.trim().startsWith(${JSON.stringify(text)}))`;
 const labelled = (text: string): string =>
   `document.getElementById([...document.querySelectorAll('label')].find((one) => one.textContent.trim() === ${JSON.stringify(text)})?.htmlFor ?? '')`;
-const editor = "document.querySelector('.cm-content')";
+// The editor is in a shadow root.
+const editor = "document.querySelector('.editor > div')?.shadowRoot?.querySelector('.cm-content')";
 
 // Without Firefox the tests are skipped: install the Debian package firefox-esr, or set FIREFOX to the program.
 describe.skipIf(firefox === undefined)('in Firefox (needs firefox-esr in the PATH, or $FIREFOX)', () => {

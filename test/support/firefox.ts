@@ -134,13 +134,11 @@ export class FirefoxPage {
 
   /** Types with key events, as a keyboard does. */
   async type(text: string): Promise<void> {
-    await this.#perform(
-      'key',
-      [...text].flatMap((value) => [
-        { type: 'keyDown', value },
-        { type: 'keyUp', value },
-      ]),
-    );
+    const keys = Array.from(text, (value) => [
+      { type: 'keyDown', value },
+      { type: 'keyUp', value },
+    ]);
+    await this.#perform('key', keys.flat());
   }
 
   /** Presses a key while another is held. */
