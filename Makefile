@@ -74,6 +74,11 @@ soak: deps parts ## mixed load on operator and gateway for MINUTES=10; memory, s
 mutate: deps ## change one operator at a time and run the unit tests; prints the survivors (COUNT=300 SEED=1 ONLY=path)
 	@$(NODE) && COUNT=$(COUNT) SEED=$(SEED) ONLY=$(ONLY) exec node tools/dev/mutate.ts
 
+.PHONY: fuzz-input
+INPUTS ?= 100000
+fuzz-input: deps ## 100,000 inputs each of JSON, SRNs, policies, URLs, forwarding headers, YAML and records of results (INPUTS=number; FAST_CHECK_SEED=number)
+	@$(NODE) && INPUTS=$(INPUTS) $(BIN)/vitest run --project unit test/security/bad-input.unit.test.ts
+
 .PHONY: fuzz-http
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)
 	@$(NODE) && exec node test/fuzz/http/main.ts

@@ -16,7 +16,7 @@ const SQL = JSON.stringify({ sql: 'SELECT city FROM orders' });
 const ANSWER = JSON.stringify({
   resultTable: {
     dataSchema: { columnNames: ['city'], columnDataTypes: ['STRING'] },
-    rows: Array(5_000).fill(['Oslo']),
+    rows: Array.from({ length: 5_000 }, () => ['Oslo']),
   },
   exceptions: [],
   tablesQueried: ['orders'],
@@ -72,9 +72,9 @@ it(`${CLIENTS} clients at once get responses or 429 and 503 with Retry-After`, a
   expect((await query(revoked.bearerToken)).status).toBe(200);
   const atRest = await gateway.residentBytes();
   const seen: Seen[] = [];
-  let over = false;
+  const over = new AbortController();
   const client = async (): Promise<void> => {
-    while (!over) {
+    while (!over.signal.aborted) {
       const answer = await query(load.bearerToken);
       // The text of a 200 is large.
       seen.push(answer.status === 200 ? { ...answer, text: '' } : answer);
@@ -95,7 +95,7 @@ it(`${CLIENTS} clients at once get responses or 429 and 503 with Retry-After`, a
     await delay(FAULT_MS / 2);
     expect((await gateway.residentBytes()) - atRest).toBeLessThan(MEMORY_BYTES);
   } finally {
-    over = true;
+    over.abort();
     await Promise.all(clients);
     await ownAgent.destroy();
   }

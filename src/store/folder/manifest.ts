@@ -56,8 +56,8 @@ export function parseManifest(kind: ResourceKind, text: string): unknown {
 
 function parseOneDocument(text: string): unknown {
   const lineCounter = new LineCounter();
-  // prettyErrors would quote the source line, which may contain a secret.
-  const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
+  // prettyErrors would quote the source line, which may contain a secret. So would warnings, which the library prints to stderr.
+  const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, logLevel: 'error' });
   const [document] = documents;
   if (document === undefined || !('contents' in document)) throw new Error('the file is empty');
   if (documents.length > 1)
