@@ -102,7 +102,7 @@ describe('every route of both planes', () => {
   });
 
   it('is in the table, answers 405 to other methods, or forwards to Pinot', async () => {
-    const objects = { role: 'r', policy: 'p', spare: 's', token: 't', requestId: 'i' };
+    const objects = { role: 'r', policy: 'p', spare: 's', token: 't', requestId: 'i', cursor: 'c' };
     const known = new Set(ownCalls(objects, 0).map(({ route }) => route));
     const others = registered().filter((route) => !known.has(route));
     expect(registered().length).toBeGreaterThan(known.size);

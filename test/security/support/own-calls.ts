@@ -18,6 +18,8 @@ interface Objects {
   readonly spare: string;
   readonly token: string;
   readonly requestId: string;
+  /** A second result. */
+  readonly cursor: string;
 }
 
 const RBAC = '/api/v1/rbac-manager';
@@ -39,7 +41,8 @@ export async function createObjects(gateway: RoledGateway, turn: number): Promis
   await manage(gateway, `${RBAC}/roles`, { name: names.spare, description: 'Unused.' });
   const token = await manage(gateway, `${RBAC}/service-tokens`, { description: 'For one turn.' });
   const { requestId = '' } = await manage(gateway, '/query/sql?doPaginate=true&numRows=1', SQL);
-  return { ...names, token: token['accessKey'] ?? '', requestId };
+  const { requestId: cursor = '' } = await manage(gateway, '/query/sql?doPaginate=true&numRows=1', SQL);
+  return { ...names, cursor, token: token['accessKey'] ?? '', requestId };
 }
 
 async function manage(gateway: RoledGateway, path: string, body: unknown): Promise<Record<string, string>> {
@@ -49,7 +52,7 @@ async function manage(gateway: RoledGateway, path: string, body: unknown): Promi
 }
 
 /** @param turn makes the names of what a call creates unique */
-export function ownCalls({ role, policy, spare, token, requestId }: Objects, turn: number): OwnCall[] {
+export function ownCalls({ role, policy, spare, token, requestId, cursor }: Objects, turn: number): OwnCall[] {
   const oneRole = `${RBAC}/roles/srn2:role%23${role}`;
   const onePolicy = `${RBAC}/policies/srn2:policy%23${policy}`;
   const oneToken = `${RBAC}/service-tokens/srn2:service-token%23${token}`;
@@ -96,6 +99,10 @@ export function ownCalls({ role, policy, spare, token, requestId }: Objects, tur
     filtered(of('GET', '/query/resultStore')),
     of('GET', '/query/resultStore/usage'),
     of('DELETE', '/query/resultStore/{requestId}', `/query/resultStore/${requestId}`),
+    filtered(of('GET', '/responseStore')),
+    of('GET', '/responseStore/{requestId}', `/responseStore/${cursor}`),
+    of('GET', '/responseStore/{requestId}/results', `/responseStore/${cursor}/results?offset=0&numRows=1`),
+    of('DELETE', '/responseStore/{requestId}', `/responseStore/${cursor}`),
     of('GET', '/clusterHealth'),
     of('PUT', '/clusterHealth', '/clusterHealth?state=ENABLE'),
     of('GET', '/clusterHealth/list'),
