@@ -2,7 +2,7 @@ import { compileGlob, globMatches, type Glob } from '../platform/glob.ts';
 import type { CheckStatus, Finding, LastEvaluated, Mute, MuteCount } from '../resources/cluster-health-report.ts';
 import { nearest } from '../resources/nearest.ts';
 import { CATALOGUE } from './catalogue.ts';
-import type { CheckOutcome } from './check.ts';
+import { MAX_FINDINGS, type CheckOutcome } from './check.ts';
 import type { RunResult } from './run.ts';
 
 /** A mute cannot end later: it must be renewed by somebody who looks at the fault again. */
@@ -66,7 +66,7 @@ export function muteOf(active: readonly ActiveMute[], check: string, finding: Fi
 export type CountedApart = Pick<CheckStatus, 'unreadCount' | 'mutedCount' | 'mutes'>;
 
 /**
- * Applies the mutes to the findings of a run, of which at most `MAX_FINDINGS` are known. Only a mute of every entity applies to the others.
+ * Applies the mutes to the findings of a run, of which at most `MAX_INDEXED_FINDINGS` are known. Only a mute of every entity applies to the others.
  * @returns the findings with their mutes, those that are not muted first, and the counts
  */
 export function muteFindings(
@@ -92,16 +92,25 @@ export function muteFindings(
 export function muteRun(run: RunResult, mutes: readonly Mute[] | undefined, now: number): RunResult {
   const active = activeMutes(mutes, now);
   const results = run.results.map(({ name, outcome, durationMs }) => {
-    const { findings, counts } = muteFindings(active, name, outcome);
-    const outcomeAfter: CheckOutcome = Object.assign({}, outcome, { findings, mutedCount: counts.mutedCount ?? 0 });
+    const all = Object.assign({}, outcome, { findings: knownFindings(outcome) });
+    const { findings, counts } = muteFindings(active, name, all);
+    const outcomeAfter: CheckOutcome = Object.assign({}, outcome, {
+      findings: findings.slice(0, MAX_FINDINGS),
+      moreFindings: findings.slice(MAX_FINDINGS),
+      mutedCount: counts.mutedCount ?? 0,
+    });
     return { name, durationMs, outcome: outcomeAfter };
   });
   return { ...run, results };
 }
 
+function knownFindings({ findings, moreFindings = [] }: CheckOutcome): Finding[] {
+  return [...findings, ...moreFindings];
+}
+
 /** Whether a check of such a run fails only with muted faults. */
 export function isMutedOutcome(outcome: CheckOutcome): boolean {
-  const unreadCount = outcome.findings.filter(({ couldNotRead }) => couldNotRead === true).length;
+  const unreadCount = knownFindings(outcome).filter(({ couldNotRead }) => couldNotRead === true).length;
   return isMuted({ ...outcome, unreadCount });
 }
 

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { activeMutes, isMuted, muteProblems, nextMuteChange } from '../../../src/health/mutes.ts';
+import {
+  activeMutes,
+  isMuted,
+  isMutedOutcome,
+  muteRun,
+  muteProblems,
+  nextMuteChange,
+} from '../../../src/health/mutes.ts';
 import { buildStatus, MAX_STATUS_BYTES } from '../../../src/health/report.ts';
 import { withMutes } from '../../../src/health/summary.ts';
 import type { CheckResult } from '../../../src/health/evaluation.ts';
 import { MAX_MUTES, type ClusterHealthReportStatus, type Mute } from '../../../src/resources/cluster-health-report.ts';
 import { validateResource } from '../../../src/resources/validate.ts';
+import { MAX_INDEXED_FINDINGS } from '../../../src/health/check.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 
@@ -70,8 +78,15 @@ describe('mutes', () => {
 
   it('apply to findings that are not listed, but beyond those that are known only to all entities', () => {
     expect(first(after([checkResult(NAME, 150)], [mute({ entity: 't*' })]))).toMatchObject({ mutedCount: 150 });
-    expect(first(after([checkResult(NAME, 250)], [mute({ entity: 't*' })]))).toMatchObject({ mutedCount: 200 });
-    expect(first(after([checkResult(NAME, 250)], [mute()]))).toMatchObject({ mutedCount: 250 });
+    const run = runResult({}, { results: [checkResult(NAME, 250)] });
+    const [{ outcome }] = muteRun(run, [mute({ entity: 't*' })], NOW).results as [CheckResult];
+    expect(outcome).toMatchObject({ mutedCount: 250, findings: { length: 200 }, moreFindings: { length: 50 } });
+    expect(isMutedOutcome(outcome)).toBe(true);
+    const many = MAX_INDEXED_FINDINGS + 50;
+    expect(first(after([checkResult(NAME, 250)], [mute({ entity: 't*' })]))).toMatchObject({ mutedCount: 250 });
+    const ofMany = first(after([checkResult(NAME, many)], [mute({ entity: 't*' })]));
+    expect(ofMany).toMatchObject({ mutedCount: MAX_INDEXED_FINDINGS });
+    expect(first(after([checkResult(NAME, many)], [mute()]))).toMatchObject({ mutedCount: many });
     // The one that is not muted is listed, although it was found last.
     const status = after(
       [checkResult(NAME, 111)],
