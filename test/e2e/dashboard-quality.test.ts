@@ -168,6 +168,7 @@ describe.each(['light', 'dark'] as const)('every page in the %s theme', (colorSc
       const { page, problems } = await visit(browser, gateway.url, path, { colorScheme });
       await signIn(page, gateway.token);
       await ready?.(page);
+      expect(await page.locator('.note-error').allInnerTexts()).toEqual([]);
       await picture(page, `dashboard-${name}-${colorScheme}`);
       expect(await accessibility(page)).toEqual([]);
       await page.setViewportSize({ width: 390, height: 800 });

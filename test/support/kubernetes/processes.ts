@@ -106,9 +106,10 @@ export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
     const port = FIRST_PORT + randomInt(PORTS);
-    if (givenPorts.has(port) || !(await isFree(port))) continue;
+    if (givenPorts.has(port)) continue;
+    // Before the port is tried: a concurrent call may draw it meanwhile.
     givenPorts.add(port);
-    ports.push(port);
+    if (await isFree(port)) ports.push(port);
   }
   return ports;
 }
