@@ -40,16 +40,33 @@ const FAILING: Readonly<Record<string, readonly string[]>> = {
   REPLICATION_CHECK: ALL,
   INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK: ALL,
 };
+/**
+ * The recording lacks these calls, so the checks that need them cannot be evaluated here. Their answers of Pinot 1.5.1 are in
+ * `test/unit/health/gather/disks-and-tasks.test.ts`. A new recording has them: remove both lists then.
+ */
+const NOT_RECORDED = [
+  'GET controller /zk/ls?path=/pinot/CONFIGS/RESOURCE',
+  'GET server /instance/diskUtilization',
+  'GET server /instance/diskUtilization',
+];
+const NOT_EVALUATED = ['SERVER_DISK_USAGE_CHECK', 'MINION_TASK_FAILURES_CHECK'];
 
 describe('a health run', () => {
-  it.each(CATALOGUE.map(({ name }) => name))('evaluates %s', (name) => {
+  it.each(CATALOGUE.map(({ name }) => name).filter((name) => !NOT_EVALUATED.includes(name)))('evaluates %s', (name) => {
     const { outcome } = run.results.find((result) => result.name === name)!;
     expect(outcome.findings.map(({ entity }) => entity).toSorted()).toEqual((FAILING[name] ?? []).toSorted());
     expect(outcome).toMatchObject({ status: name in FAILING ? 'FAIL' : 'PASS', couldNotEvaluate: false });
   });
 
-  it('asks only what was recorded, and changes nothing', () => {
-    expect(pinot.unknown).toEqual([]);
+  it.each(NOT_EVALUATED)('reports that it could not evaluate %s', (name) => {
+    const { outcome } = run.results.find((result) => result.name === name)!;
+    expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
+    for (const { couldNotRead } of outcome.findings) expect(couldNotRead).toBe(true);
+  });
+
+  it('asks nothing else that was not recorded, and changes nothing', () => {
+    const unknown = pinot.unknown.map((line) => JSON.parse(line) as Record<'method' | 'role' | 'path', string>);
+    expect(unknown.map(({ method, role, path }) => `${method} ${role} ${path}`).toSorted()).toEqual(NOT_RECORDED);
     expect(run).toMatchObject({ engineVersion: '1.5.1', unreachable: undefined });
     const posts = pinot.asked.filter((line) => !line.startsWith('GET '));
     for (const line of posts) expect(line).toMatch(/dryRun=true|^POST broker \/query\/sql /);
