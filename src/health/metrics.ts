@@ -167,6 +167,16 @@ function checkGauges(registers: Registry[], getReports: ReportSource): void {
     },
   );
   gauge(
+    'critical',
+    '1 if a fault of the latest run that could evaluate the check is critical and not muted, else 0; absent if no run could.',
+    ({ checks = [] }, set) => {
+      for (const check of checks) {
+        const evaluated = evaluatedResult(check, undefined);
+        if (evaluated !== undefined) set(check.name, evaluated.severity === 'critical' && !isMuted(evaluated) ? 1 : 0);
+      }
+    },
+  );
+  gauge(
     'unevaluated_runs',
     'Number of runs in a row that could not evaluate the check; 0 if the latest could.',
     ({ checks = [] }, set) => {

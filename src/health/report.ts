@@ -16,7 +16,7 @@ import { activeMutes, muteFindings, type ActiveMute } from './mutes.ts';
 import { decodeIndex, encodeIndex, MAX_INDEXED_TOTAL, type FindingIndex } from './finding-index.ts';
 import { carriedFindings, cut, reportedFindings } from './report-findings.ts';
 import type { RunResult } from './run.ts';
-import { severityOf } from './severity.ts';
+import { severityOf, severityOfFaults } from './severity.ts';
 import { withSummary } from './summary.ts';
 
 /** Findings are dropped until the status fits. Kubernetes limits a whole object to about 1.5 MiB. */
@@ -217,6 +217,7 @@ export function evaluatedResult(check: CheckStatus, time: string | undefined): L
     status: check.status,
     ...(time === undefined ? {} : { time }),
     ...(check.since === undefined ? {} : { since: check.since }),
+    ...(check.status === 'PASS' ? {} : { severity: severityOfFaults(check) }),
     findingCount: check.findingCount,
     ...(check.unreadCount === undefined ? {} : { unreadCount: check.unreadCount }),
     ...(check.mutedCount === undefined ? {} : { mutedCount: check.mutedCount }),

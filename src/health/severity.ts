@@ -1,13 +1,36 @@
-import { SEVERITIES, type FailBySeverity, type Severity } from '../resources/cluster-health-report.ts';
+import {
+  SEVERITIES,
+  type CheckStatus,
+  type FailBySeverity,
+  type Finding,
+  type Severity,
+} from '../resources/cluster-health-report.ts';
 import { findCheck } from './catalogue.ts';
 import type { CheckOutcome } from './check.ts';
 
 /** The severity of an outcome: the worst one of its findings; that of the check if it passed or could not be evaluated. */
 export function severityOf(name: string, { findings, couldNotEvaluate }: CheckOutcome): Severity {
-  const own = findCheck(name)?.severity ?? 'warning';
+  const own = ownSeverity(name);
   const faults = couldNotEvaluate ? [] : findings.filter(({ couldNotRead }) => couldNotRead !== true);
-  if (faults.length === 0) return own;
-  const found = new Set(faults.map(({ severity }) => severity ?? own));
+  return worstOf(faults, own);
+}
+
+/**
+ * The severity of a failed check of a report for its alerts: the worst one of the listed faults that are not muted. A report lists these first,
+ * the worst ones before the others. Without any, for example with `spec.maxFindings: 0`, the severity of the check.
+ */
+export function severityOfFaults({ name, severity, findings = [] }: CheckStatus): Severity {
+  const own = ownSeverity(name);
+  const faults = findings.filter(({ couldNotRead, mutedBy }) => couldNotRead !== true && mutedBy === undefined);
+  return faults.length === 0 ? (severity ?? own) : worstOf(faults, own);
+}
+
+function ownSeverity(name: string): Severity {
+  return findCheck(name)?.severity ?? 'warning';
+}
+
+function worstOf(findings: readonly Pick<Finding, 'severity'>[], own: Severity): Severity {
+  const found = new Set(findings.map(({ severity }) => severity ?? own));
   return SEVERITIES.find((severity) => found.has(severity)) ?? own;
 }
 

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { CheckStatus, ClusterHealthReportStatus, Severity } from '../resources/cluster-health-report.ts';
+import type {
+  CheckStatus,
+  ClusterHealthReportStatus,
+  LastEvaluated,
+  Severity,
+} from '../resources/cluster-health-report.ts';
 import { alertName, CRITICAL_NOT_EVALUATED, NOT_EVALUATED, NOT_EVALUATED_RUNS, RUNBOOKS } from './alert-names.ts';
 import { findCheck } from './catalogue.ts';
 import { isMuted } from './mutes.ts';
@@ -67,28 +72,31 @@ export function firingAlerts(
     const evaluated = evaluatedResult(check, undefined);
     if (evaluated?.status !== 'FAIL' || isMuted(evaluated)) continue;
     const since = Date.parse(evaluated.since ?? '') || now;
-    const at = since + (severityOf(check) === 'critical' ? FOR_MS.critical : FOR_MS.other);
+    const at = since + (severityOf(check, evaluated) === 'critical' ? FOR_MS.critical : FOR_MS.other);
     if (at <= now) alerts.push(checkAlert(check, evaluated, source, since));
     else nextAt = Math.min(nextAt, at);
   }
   return { alerts: [...alerts, ...notEvaluatedAlerts(status, source)], nextAt };
 }
 
-function severityOf({ name, severity }: CheckStatus): Severity {
+/** Like the rest of the alert, that of the latest run that could evaluate the check. Earlier versions did not store it. */
+function severityOf({ name }: CheckStatus, { severity }: LastEvaluated): Severity {
   return severity ?? findCheck(name)?.severity ?? 'warning';
 }
 
-function checkAlert(
-  check: CheckStatus,
-  { findingCount, entities = [] }: NonNullable<ReturnType<typeof evaluatedResult>>,
-  source: AlertSource,
-  since: number,
-): HealthAlert {
+function checkAlert(check: CheckStatus, evaluated: LastEvaluated, source: AlertSource, since: number): HealthAlert {
+  const { findingCount, entities = [] } = evaluated;
   const { title = check.name, category = 'health', description = '', remediation = '' } = findCheck(check.name) ?? {};
   const named = entities.map(({ entity }) => entity).join(', ');
   const found = named === '' ? '' : `First found: ${named}. `;
   return alertOf(
-    { alertname: alertName(check.name), check: check.name, severity: severityOf(check), category, ...source },
+    {
+      alertname: alertName(check.name),
+      check: check.name,
+      severity: severityOf(check, evaluated),
+      category,
+      ...source,
+    },
     {
       summary: `${title}: the health check ${check.name} fails`,
       description: `Findings: ${findingCount}. ${found}${description} ${remediation}`,

@@ -224,6 +224,11 @@ export const LastEvaluated = Type.Object(
     since: Type.Optional(
       Type.String({ format: 'date-time', description: 'Time since which the check had that status.' }),
     ),
+    severity: Type.Optional(
+      StringEnum([...SEVERITIES], {
+        description: 'Severity of that FAIL: the worst one of its faults that are not muted.',
+      }),
+    ),
     findingCount: Type.Integer({ description: 'Number of findings of that run.' }),
     ...countedApart,
     entities: Type.Optional(

@@ -68,9 +68,9 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check, four for the task, one for access and six for olap-warden', async () => {
+  it('are valid for promtool, one for each check and one more for critical disks, four for the task, one for access and six for olap-warden', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
-    expect(stdout).toContain(`${CATALOGUE.length + 11} rules found`);
+    expect(stdout).toContain(`${CATALOGUE.length + 12} rules found`);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 11);
   });
 
@@ -96,6 +96,31 @@ describe('the alerts', () => {
         interval: '30s',
         input_series: [series(check, '1x60 0x60')],
         alert_rule_test: [firing(rule, true, labels), firing(rule, false, labels)],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it('fire within minutes for a critical fault of a check that is a warning', async () => {
+    const check = 'SERVER_DISK_USAGE_CHECK';
+    const warning = ruleOf(check);
+    const critical = rules.find(({ alert, labels }) => alert === warning.alert && labels['severity'] === 'critical')!;
+    const at = (eval_time: string, ...firingNow: Rule[]) => ({
+      alertname: warning.alert,
+      eval_time,
+      exp_alerts: firingNow.map((rule) => ({
+        exp_labels: { ...rule.labels, check },
+        exp_annotations: expanded(rule),
+      })),
+    });
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [
+          series(check, '1x120'),
+          { series: `olap_warden_health_check_critical{check="${check}"}`, values: '1x59 0x60' },
+        ],
+        alert_rule_test: [at('30s'), at('5m', critical), at('26m', critical, warning), at('45m', warning)],
       },
     ]);
     expect(output).toContain('SUCCESS');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { healthMetrics, type ReportedHealth } from '../../../src/health/metrics.ts';
 import { buildStatus } from '../../../src/health/report.ts';
-import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
+import type { ClusterHealthReportStatus, Finding, Mute } from '../../../src/resources/cluster-health-report.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 
 const now = Date.parse('2026-11-21T10:00:05Z');
@@ -57,6 +57,29 @@ describe('metrics of the health checks', () => {
     for (const [severity, count] of Object.entries({ critical: 1, warning: 1, advice: 0 })) {
       expect(lines).toContain(`olap_warden_health_checks_failed_${severity}{report="cluster"} ${count}`);
     }
+  });
+
+  it('tell a critical fault of a check that is a warning, unless it is muted, also while the check cannot be evaluated', async () => {
+    const name = 'SERVER_DISK_USAGE_CHECK';
+    const { outcome } = checkResult(name, 2);
+    const [full, almost] = outcome.findings as [Finding, Finding];
+    const findings = [{ ...full, severity: 'critical' as const }, almost];
+    const base = { generation: 1, runAt: undefined, maxFindings: 20, now };
+    const after = (mutes: Mute[], previous?: ClusterHealthReportStatus) => {
+      const result = previous
+        ? checkResult(name, 1, { unread: true })
+        : { name, durationMs: 1, outcome: { ...outcome, findings } };
+      return buildStatus({ ...base, result: runResult({}, { results: [result] }), previous, mutes });
+    };
+    const mute = { id: 'm', check: name, entity: full.entity, reason: 'planned', until: '2026-11-22T00:00:00Z' };
+    const of = (value: number) => `olap_warden_health_check_critical{check="${name}",report="cluster"} ${value}`;
+    const failed = after([]);
+    expect(await series(cluster(failed))).toContain(of(1));
+    expect(await series(cluster(after([], failed)))).toContain(of(1));
+    const muted = after([mute]);
+    expect(await series(cluster(muted))).toContain(of(0));
+    expect(await series(cluster(after([mute], muted)))).toContain(of(0));
+    expect(await series(cluster(after([{ ...mute, entity: '*' }])))).toContain(of(0));
   });
 
   it('mark a check that could not be evaluated', async () => {

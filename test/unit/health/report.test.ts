@@ -96,6 +96,7 @@ describe('the status of a report', () => {
       status: 'FAIL',
       time: '2026-11-21T10:00:00.000Z',
       since: '2026-11-21T10:00:00.000Z',
+      severity: 'warning',
       findingCount: 4,
       entities: ['t0_OFFLINE', 't1_OFFLINE', 't2_OFFLINE'].map((entity) => ({ entityType: 'table', entity })),
     };
@@ -112,6 +113,7 @@ describe('the status of a report', () => {
     const passed = at('10:00', checkResult(name));
     const blind = at('10:20', unread, passed);
     expect(blind.checks?.[0]?.lastEvaluated).toMatchObject({ status: 'PASS', findingCount: 0 });
+    expect(blind.checks?.[0]?.lastEvaluated).not.toHaveProperty('severity');
     expect(at('10:40', checkResult(name), blind).checks?.[0]?.since).toBe('2026-11-21T10:00:00.000Z');
     expect(at('10:00', unread).checks?.[0]).not.toHaveProperty('lastEvaluated');
   });

@@ -7,7 +7,7 @@ import { buildStatus } from '../../../src/health/report.ts';
 import { NO_METRICS } from '../../../src/health/metrics.ts';
 import type { WebhookPayload } from '../../../src/health/webhook-payload.ts';
 import { HealthWebhook } from '../../../src/operator/health-webhook.ts';
-import type { Mute } from '../../../src/resources/cluster-health-report.ts';
+import type { Mute, Severity } from '../../../src/resources/cluster-health-report.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 import { clusterHealthReport } from '../../builders/resources.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -64,12 +64,15 @@ function start(): void {
 /** Writes the report of a run at the current time. @param failing numbers of findings by check */
 async function report(
   failing: Readonly<Record<string, number>>,
-  more: { unread?: boolean; mutes?: Mute[] } = {},
+  more: { unread?: boolean; mutes?: Mute[]; severity?: Severity } = {},
 ): Promise<void> {
   const current = store.get('ClusterHealthReport', 'cluster') ?? clusterHealthReport();
   if (store.get('ClusterHealthReport', 'cluster') === undefined) store.seed(current);
   const results = [CRITICAL, WARNING].map((name) =>
-    checkResult(name, failing[name] ?? 0, { unread: more.unread ?? false }),
+    checkResult(name, failing[name] ?? 0, {
+      unread: more.unread ?? false,
+      ...(more.severity === undefined ? {} : { finding: { severity: more.severity } }),
+    }),
   );
   const result = runResult({}, { results, startedAt: new Date(clock.now()) });
   const input = {
@@ -180,6 +183,22 @@ it('does not send muted faults, and ends the alert of a fault that is muted', as
   await report({ [CRITICAL]: 1 }, { mutes });
   await delivered(2);
   expect(firing(1)).toEqual([`resolved ${CRITICAL}`]);
+});
+
+it('has the severity of the findings, also while the check cannot be evaluated', async () => {
+  start();
+  await report({ [WARNING]: 1 }, { severity: 'critical' });
+  await clock.advance(60_000);
+  await delivered(1);
+  expect(received[0]!.body.alerts).toMatchObject([{ labels: { check: WARNING, severity: 'critical' } }]);
+  await report({ [WARNING]: 1 }, { unread: true });
+  await clock.advance(60_000);
+  await report({});
+  await delivered(2);
+  // It did not end with the run that could not evaluate the check.
+  expect(received[1]!.body.alerts).toMatchObject([
+    { status: 'resolved', labels: { severity: 'critical' }, endsAt: '2026-11-21T10:02:00.000Z' },
+  ]);
 });
 
 it('keeps the alert while the check cannot be evaluated, and says so after three runs', async () => {

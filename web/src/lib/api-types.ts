@@ -303,6 +303,7 @@ export type HealthCheckEntry = {
     readonly status: 'PASS' | 'FAIL';
     readonly time?: string;
     readonly since?: string;
+    readonly severity?: 'critical' | 'warning' | 'advice';
     readonly findingCount: number;
     readonly unreadCount?: number;
     readonly mutedCount?: number;
