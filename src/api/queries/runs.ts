@@ -19,7 +19,7 @@ export interface QueryRunRoutes extends StatusParts {
   readonly runs: QueryRuns;
   readonly store: Pick<ResultStore, 'list'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** The other gateways; absent for a single gateway and for a shared store. */
+  /** How requests reach the gateway that stores the result; absent where each one is handled here. */
   readonly peers?: PeerRouting | undefined;
 }
 
