@@ -18,7 +18,7 @@ export interface PaginatedQueriesOptions {
   readonly queries: PaginatedQueries;
   /** Asynchronous queries and `/query/mine`; their routes do not exist where absent. */
   readonly runs?: Omit<QueryRunRoutes, 'queries' | 'peers'> | undefined;
-  /** The other gateways; absent for a single gateway. */
+  /** How requests reach the gateway that stores the result; absent where each one is handled here. */
   readonly peers?: PeerRouting | undefined;
 }
 

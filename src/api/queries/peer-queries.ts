@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { FORWARDED_HEADER, type Peer } from '../../results/peers/peers.ts';
 import { classOf } from '../server/request/classify.ts';
-import type { PeerRouting } from './peer-routing.ts';
+import type { Forwarding, PeerRouting } from './peer-routing.ts';
 import type { MyQueries, QueryStatus } from './schemas.ts';
 
 /** Bytes of a response of another gateway: 1,001 queries with the longest texts that are recorded. */
@@ -19,9 +19,12 @@ export async function queriesOfPeers(
   peers: PeerRouting | undefined,
   signal: AbortSignal,
 ): Promise<QueriesOfPeers> {
-  if (peers === undefined || request.headers[FORWARDED_HEADER] !== undefined) return { lists: [], isIncomplete: false };
+  const forwarding = peers?.forwarding;
+  if (peers === undefined || forwarding === undefined || request.headers[FORWARDED_HEADER] !== undefined) {
+    return { lists: [], isIncomplete: false };
+  }
   const others = await peers.directory.current();
-  const answers = await Promise.all(others.map((peer) => queriesOfPeer(request, peer, peers, signal)));
+  const answers = await Promise.all(others.map((peer) => queriesOfPeer(request, peer, forwarding, signal)));
   const lists = answers.filter((queries) => queries !== undefined);
   return { lists, isIncomplete: lists.length < answers.length };
 }
@@ -29,7 +32,7 @@ export async function queriesOfPeers(
 async function queriesOfPeer(
   request: FastifyRequest,
   peer: Peer,
-  { client }: PeerRouting,
+  { client }: Forwarding,
   signal: AbortSignal,
 ): Promise<readonly QueryStatus[] | undefined> {
   try {

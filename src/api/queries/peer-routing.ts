@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { EngineResponse } from '../../pinot/types.ts';
-import { FORWARDED_HEADER, type PeerDirectory } from '../../results/peers/peers.ts';
+import { type ForwardAddress, FORWARDED_HEADER, type PeerDirectory } from '../../results/peers/peers.ts';
 import type { RequestContext } from '../server/context.ts';
 import type { Target } from '../server/request/target.ts';
 import { HttpError } from '../server/errors.ts';
@@ -9,6 +9,11 @@ import type { PeerClient } from './peer-client.ts';
 
 export interface PeerRouting {
   readonly directory: PeerDirectory;
+  /** Absent where nothing is forwarded: there is a single gateway, or each one reads every result. */
+  readonly forwarding?: Forwarding | undefined;
+}
+
+export interface Forwarding {
   readonly client: PeerClient;
   /** Whether this gateway can read the result, although its id names another one: they share a disk, or this one was renamed. */
   readonly isStoredHere: (requestId: string) => Promise<boolean>;
@@ -25,7 +30,7 @@ export interface Holder {
 /**
  * Finds the gateway that stores a result.
  * @returns undefined where this gateway handles the request
- * @throws {HttpError} 400 where the caller names an unknown gateway; 503 where the storing gateway is not running
+ * @throws {HttpError} 400 where the caller names an unknown gateway, and the id names none; 503 where the storing gateway is not running
  */
 export async function holderOf(
   request: RequestContext,
@@ -34,19 +39,26 @@ export async function holderOf(
 ): Promise<Holder | undefined> {
   // A request is forwarded only once, to prevent loops between gateways with different routing data.
   if (peers === undefined || request.headers[FORWARDED_HEADER] !== undefined) return undefined;
-  const route = await peers.directory.route(requestId, forwardHeaders(request));
+  const { directory, forwarding } = peers;
+  const named = forwardHeaders(request);
+  if (forwarding === undefined) {
+    const refusal = await directory.refusal(requestId, named);
+    if (refusal !== undefined) throw new HttpError(400, refusal);
+    return undefined;
+  }
+  const route = await directory.route(requestId, named);
   if (route.kind === 'refused') throw new HttpError(400, route.message);
   if (route.kind === 'local') return undefined;
   if (route.kind === 'absent') {
-    if (await peers.isStoredHere(requestId)) return undefined;
+    if (await forwarding.isStoredHere(requestId)) return undefined;
     throw new HttpError(503, `the gateway that stores the result \`${requestId}\` is not running; try again later`, {
       headers: { 'retry-after': ABSENT_RETRY_AFTER_SECONDS },
     });
   }
-  return { forward: (incoming, target, signal) => peers.client.forward(incoming, target, route.peer, signal) };
+  return { forward: (incoming, target, signal) => forwarding.client.forward(incoming, target, route.peer, signal) };
 }
 
-function forwardHeaders({ headers }: RequestContext): { host?: string; port?: string } {
+function forwardHeaders({ headers }: RequestContext): ForwardAddress {
   const { forward_host: host, forward_port: port } = headers;
   return { ...(typeof host === 'string' && { host }), ...(typeof port === 'string' && { port }) };
 }

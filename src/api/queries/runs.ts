@@ -19,11 +19,13 @@ export interface QueryRunRoutes extends StatusParts {
   readonly runs: QueryRuns;
   readonly store: Pick<ResultStore, 'list'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** The other gateways; absent for a single gateway and for a shared store. */
+  /** How requests reach the gateway that stores the result; absent where each one is handled here. */
   readonly peers?: PeerRouting | undefined;
 }
 
 const TAGS = ['paginated queries'];
+/** The engine has queries in other languages below `/query/`, such as `/query/timeseries`. */
+const ENGINE_METHODS = ['POST'] as const;
 const DEFAULT_LIMIT = 100;
 /** Listings at once: of one caller, and of all. Each may read the whole store. */
 const LISTINGS_OF_CALLER = 1;
@@ -43,8 +45,7 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
     '/query/:requestId',
     {
       exposeHeadRoute: false,
-      // The engine has queries in other languages below `/query/`.
-      config: { otherMethodsElsewhere: true },
+      config: { methodsElsewhere: ENGINE_METHODS },
       schema: {
         ...schema,
         operationId: 'getQueryStatus',
@@ -65,7 +66,7 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
   app.delete<{ Params: RequestIdParams }>(
     '/query/:requestId',
     {
-      config: { otherMethodsElsewhere: true },
+      config: { methodsElsewhere: ENGINE_METHODS },
       schema: {
         ...schema,
         operationId: 'cancelQuery',

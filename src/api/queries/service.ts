@@ -18,6 +18,7 @@ import type { RegisterRoutes } from '../server/app.ts';
 import type { DataPlaneParts } from './data-plane/parts.ts';
 import { paginatedQueries } from './index.ts';
 import { PeerClient, type PeerClientOptions } from './peer-client.ts';
+import type { PeerRouting } from './peer-routing.ts';
 
 export interface QueryServiceOptions {
   readonly engine: Engine & KnownTables;
@@ -92,19 +93,14 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     log.error({ err: error }, 'failed to check the quota of stored results; retrying'),
   );
   const client = new PeerClient(options.peerClient);
-  // With a shared store every gateway can serve every page, so no peer routing is needed.
-  const directory =
-    gateways === undefined || !store.local
-      ? undefined
-      : new PeerDirectory({
-          self: identity,
-          addresses: gateways,
-          identify: (address) => client.identify(address),
-          clock,
-          onProblem: (message) => log.warn({ part: 'gateways' }, message),
-        });
-  const peers = directory && {
-    directory,
+  const directory = new PeerDirectory({
+    self: identity,
+    addresses: gateways ?? (async () => []),
+    identify: (address) => client.identify(address),
+    clock,
+    onProblem: (message) => log.warn({ part: 'gateways' }, message),
+  });
+  const forwarding = {
     client,
     isStoredHere: async (requestId: string) => {
       const signal = AbortSignal.timeout(LOOKUP_MS);
@@ -113,10 +109,13 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
       return reader !== undefined || runs.isKnown(requestId, signal);
     },
   };
+  // With a shared store every gateway can serve every page, so nothing is forwarded.
+  const forwards = gateways !== undefined && store.local;
+  const peers: PeerRouting = { directory, forwarding: forwards ? forwarding : undefined };
   return {
     register: (app) => paginatedQueries(app, { queries, peers, runs: { runs, store, settings, clock } }),
     data: { engine, queries, runs, settings, peers },
-    peers: () => directory?.peers ?? [],
+    peers: () => (forwards ? directory.peers : []),
     async close() {
       await runs.close();
       await stopRetention();

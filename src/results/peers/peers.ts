@@ -25,9 +25,15 @@ export type Route =
   /** The request names a gateway that is not part of this deployment, and the id names none. */
   | { readonly kind: 'refused'; readonly message: string };
 
+/** `FORWARD_HOST` and `FORWARD_PORT` as received. */
+export interface ForwardAddress {
+  readonly host?: string;
+  readonly port?: string;
+}
+
 export interface PeerDirectoryOptions {
   readonly self: GatewayIdentity;
-  /** All gateways of the deployment, from the settings or a headless Service; may include this one. */
+  /** All gateways of the deployment, from the settings or a headless Service; may include this one, or be empty for a single one. */
   readonly addresses: () => Promise<readonly GatewayAddress[]>;
   /** Requests the `brokerId` of a gateway; undefined if it does not report one. */
   readonly identify: (address: GatewayAddress) => Promise<string | undefined>;
@@ -66,9 +72,8 @@ export class PeerDirectory {
   /**
    * Finds the gateway of a result: the one encoded in the id, otherwise the one named in the request. The id takes precedence because a
    * restarted gateway has another address.
-   * @param forward `FORWARD_HOST` and `FORWARD_PORT` as received
    */
-  async route(requestId: string, forward: { readonly host?: string; readonly port?: string }): Promise<Route> {
+  async route(requestId: string, forward: ForwardAddress): Promise<Route> {
     const address = addressIn(forward);
     if (address === 'incomplete') return refused(INCOMPLETE);
     if (!isRequestId(requestId)) return address === undefined ? LOCAL : this.#named(address);
@@ -79,6 +84,18 @@ export class PeerDirectory {
     const named = address === undefined ? ABSENT : await this.#named(address);
     // An address that is unknown now may have belonged to the gateway before it restarted.
     return named.kind === 'refused' ? ABSENT : named;
+  }
+
+  /**
+   * For gateways that forward nothing.
+   * @returns why the address in a request is refused, by the rules of `route`: an id in the form of this deployment takes precedence
+   */
+  async refusal(requestId: string, forward: ForwardAddress): Promise<string | undefined> {
+    const address = addressIn(forward);
+    if (address === 'incomplete') return INCOMPLETE;
+    if (address === undefined || isRequestId(requestId)) return undefined;
+    const route = await this.#named(address);
+    return route.kind === 'refused' ? route.message : undefined;
   }
 
   /** The other gateways, refreshed if they were looked up some time ago. */
@@ -136,13 +153,7 @@ function same(a: GatewayAddress, b: GatewayAddress): boolean {
   return a.port === b.port && a.host.toLowerCase() === b.host.toLowerCase();
 }
 
-function addressIn({
-  host,
-  port,
-}: {
-  readonly host?: string;
-  readonly port?: string;
-}): GatewayAddress | 'incomplete' | undefined {
+function addressIn({ host, port }: ForwardAddress): GatewayAddress | 'incomplete' | undefined {
   if (host === undefined && port === undefined) return undefined;
   if (host === undefined || port === undefined || !/^\d{1,5}$/.test(port)) return 'incomplete';
   return { host: host.toLowerCase(), port: Number(port) };

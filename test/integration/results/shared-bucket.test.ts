@@ -65,4 +65,14 @@ describe.each(STORES)('three gateways with one store: %s', (_name, properties) =
       expect((await call(at, `/query/resultStore/${requestId}`, { method: 'DELETE' })).status).toBe(404);
     }
   });
+
+  it('refuse the address of a foreign gateway, where the id is not one of theirs', async () => {
+    const named = (host: string, port: number | undefined) =>
+      call(0, '/query/12345/results?offset=0', { headers: { FORWARD_HOST: host, FORWARD_PORT: String(port) } });
+    expect(await named('metadata.internal', 80)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('not a gateway of this deployment') as string,
+    });
+    for (const gateway of gateways) expect((await named('127.0.0.1', gateway.port)).status).toBe(404);
+  });
 });

@@ -13,7 +13,7 @@ export interface DataPlaneParts {
   /** Asynchronous queries; 501 where absent. */
   readonly runs?: QueryRuns | undefined;
   readonly settings: () => PaginationSettings;
-  /** The other gateways; absent for a single gateway. */
+  /** How requests reach the gateway that stores the result; absent where each one is handled here. */
   readonly peers?: PeerRouting | undefined;
   readonly budget: ByteBudget;
   /** Default: `SQL_LIMITS`. */

@@ -4,8 +4,8 @@ import { HttpError } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True where a more general route, such as that of the engine proxy, handles the other methods of this URL. */
-    otherMethodsElsewhere?: boolean;
+    /** Methods of this URL that a more general route, such as that of the engine proxy, handles. */
+    methodsElsewhere?: readonly HTTPMethods[];
   }
 }
 
@@ -18,9 +18,9 @@ const METHODS: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PA
 export function methodGuard(app: FastifyInstance): () => void {
   const methodsByUrl = new Map<string, Set<string>>();
   app.addHook('onRoute', (route: RouteOptions & { routePath: string }) => {
-    if (route.url.includes('*') || route.config?.otherMethodsElsewhere) return;
+    if (route.url.includes('*')) return;
     const methods = methodsByUrl.get(route.url) ?? new Set<string>();
-    for (const method of [route.method].flat()) methods.add(method);
+    for (const method of [route.method, route.config?.methodsElsewhere ?? []].flat()) methods.add(method);
     methodsByUrl.set(route.url, methods);
   });
   return () => {

@@ -90,6 +90,16 @@ describe('the mutes', () => {
   });
 
   it.each([
+    ['POST', '/clusterHealth/mutes', MUTE],
+    ['DELETE', '/clusterHealth/mutes/mute-1', undefined],
+  ] as const)('have one audit record for a denied %s', async (method, url, payload) => {
+    allowed = ['GetHealth'];
+    const answer = await app.inject({ method, url, ...(payload && { payload }) });
+    expect(answer.statusCode).toBe(403);
+    expect(records).toMatchObject([{ type: 'denied', action: 'UpdateHealth', outcome: 'denied', status: 403 }]);
+  });
+
+  it.each([
     ['another author', { ...MUTE, author: 'srn2:user#bob' }, 'author'],
     ['an id', { ...MUTE, id: 'mine' }, 'id'],
     ['an unknown check', { ...MUTE, check: 'REPLICATIN_CHECK' }, 'did you mean `REPLICATION_CHECK`?'],

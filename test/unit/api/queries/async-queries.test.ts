@@ -214,6 +214,17 @@ describe('asynchronous queries', () => {
     expect((await cancel(unknown)).status).toBe(404);
   });
 
+  it('is 405 for methods that neither the gateway nor the engine has at its path', async () => {
+    const id = await accepted();
+    for (const method of ['PUT', 'PATCH', 'HEAD', 'OPTIONS']) {
+      const answer = await call(`/query/${id}`, { method });
+      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'DELETE, GET, POST']);
+    }
+    // Queries in other languages are posted to the engine at such a path; this app has no engine proxy.
+    expect((await call('/query/timeseries', { method: 'POST' })).status).toBe(404);
+    expect(await status(id)).toMatchObject({ state: 'running' });
+  });
+
   it('limits the queries of a caller and of all, and lets the others wait', async () => {
     settings = { ...settings, async: { ...settings.async, maxRunning: 1, maxPerCaller: 3, maxInAll: 4 } };
     const ids = [await accepted(), await accepted(), await accepted()];

@@ -44,6 +44,8 @@ export interface GatewaysOptions {
   readonly engine: Engine & KnownTables;
   /** Properties of the result store; see test/support/result-stores.ts. */
   readonly store: (gateway: number) => PropertyValues;
+  /** Whether the gateways know of no others; false where absent. */
+  readonly isSingle?: boolean;
   /** Whether the engine keeps the results; false where absent. */
   readonly native?: boolean;
   readonly authorizer?: Authorizer;
@@ -76,7 +78,7 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
         store: options.store(index),
         native: options.native ?? false,
         settings: options.settings ?? (() => DEFAULT_PAGINATION_SETTINGS),
-        gateways: async () => addresses,
+        ...(options.isSingle !== true && { gateways: async () => addresses }),
         registry,
         log: createLogger('silent'),
         clock: clockOf(options),

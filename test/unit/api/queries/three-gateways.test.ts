@@ -192,3 +192,40 @@ describe('three gateways with stores of their own', () => {
     expect(answer.text).toContain('does not respond');
   });
 });
+
+describe('a single gateway', () => {
+  it('refuses an incomplete address, and a foreign one where the id names no gateway', async () => {
+    const endpoint = new StubEndpoint();
+    endpoint.answer = () => responseOf(answerText(rowTexts(10)));
+    const gateways = await startGateways(1, { engine: engineOf(endpoint), store: memoryProperties, isSingle: true });
+    try {
+      const [{ url }] = gateways as [TestGateway];
+      const submission = await fetch(`${url}/query/sql?doPaginate=true`, {
+        method: 'POST',
+        headers: { ...TEST_HEADERS, 'content-type': 'application/json' },
+        body: JSON.stringify({ sql: 'SELECT * FROM orders' }),
+      });
+      const page = (await submission.json()) as { requestId: string; brokerHost: string; brokerPort: number };
+      const status = async (path: string, headers: Record<string, string>): Promise<number> =>
+        (await fetch(url + path, { headers: { ...TEST_HEADERS, ...headers } })).status;
+      const own = { FORWARD_HOST: page.brokerHost, FORWARD_PORT: String(page.brokerPort) };
+      const foreign = { FORWARD_HOST: 'metadata.internal', FORWARD_PORT: '80' };
+      const incomplete = { FORWARD_HOST: page.brokerHost };
+      for (const [prefix, rest] of [
+        ['/query/', '/results?offset=0'],
+        ['/query/', '/metadata'],
+        ['/query/', ''],
+        ['/responseStore/', ''],
+      ] as const) {
+        const stored = `${prefix}${page.requestId}${rest}`;
+        // The address may be that of this gateway before it restarted.
+        expect([await status(stored, own), await status(stored, foreign)]).toEqual([200, 200]);
+        const other = `${prefix}12345${rest}`;
+        expect([await status(other, own), await status(other, foreign)]).toEqual([404, 400]);
+        expect([await status(stored, incomplete), await status(other, incomplete)]).toEqual([400, 400]);
+      }
+    } finally {
+      await stopGateways(gateways);
+    }
+  });
+});

@@ -187,7 +187,10 @@ describe('every operation that changes something', () => {
   /** Operations that change no access, no data and no setting. */
   const READS = ['simulateAccess', 'submitQuery', 'openSession', 'endSession', 'openOidcSession'];
   /** See the tests of health and of paginated queries. */
-  const ELSEWHERE = ['setClusterHealthState', 'deleteStoredResult', 'deleteCursor', 'cancelQuery'];
+  const ELSEWHERE = [
+    ...['setClusterHealthState', 'createHealthMute', 'deleteHealthMute'],
+    ...['deleteStoredResult', 'deleteCursor', 'cancelQuery'],
+  ];
   const POLICY = `/policies/${inPath('policy', 'p')}`;
   const assignment = { subject: 'ada@x.org', subjectType: 'user-email' };
   type Call = [operation: string, method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object];

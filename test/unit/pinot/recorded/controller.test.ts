@@ -108,7 +108,6 @@ describe('a call that no statement for tables covers', () => {
     ['GET', '/timeseries/api/v1/query_range?language=m3ql&query=fetch&start=1&end=2'],
     ['GET', '/timeseries/api/v1/query?language=m3ql&query=fetch'],
     ['GET', '/timeseries/languages'],
-    ['GET', '/responseStore'],
     ['GET', '/queryLog'],
   ])('needs every action on everything: %s %s', async (method, path) => {
     gateway.grant(['*', 'srn2:table#*'], ['Query GetResponseStore GetTable', 'srn2:cluster#*']);
@@ -117,5 +116,16 @@ describe('a call that no statement for tables covers', () => {
     gateway.grant(['*', '*']);
     const direct = await fetch(gateway.pinot.controllerUrl + path);
     expect((await gateway.call(`${method} ${path}`)).status).toBe(direct.status);
+  });
+});
+
+describe('the list of stored results', () => {
+  it('has the results of the gateway, for callers with the right to all of them, and is never requested from the engine', async () => {
+    gateway.grant(['*', 'srn2:table#*'], ['Query GetTable DeleteResponseStore', 'srn2:cluster#*']);
+    const before = gateway.pinot.asked.length;
+    expect((await gateway.call('GET /responseStore')).status).toBe(403);
+    gateway.grant(['GetResponseStore', 'srn2:cluster#*']);
+    expect(await gateway.call('GET /responseStore')).toMatchObject({ status: 200, body: '[]' });
+    expect(gateway.pinot.asked.slice(before)).toEqual([]);
   });
 });

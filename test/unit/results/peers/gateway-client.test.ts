@@ -11,6 +11,7 @@ import { type Clock, systemClock } from '../../../../src/platform/clock.ts';
 import { cleanResults, resultCleanerMetrics } from '../../../../src/operator/result-cleaner.ts';
 import { createGatewayClient, type GatewayClient } from '../../../../src/results/peers/gateway-client.ts';
 import type { GatewayAddress } from '../../../../src/results/peers/peers.ts';
+import { RENEWAL_GRACE_MS } from '../../../../src/results/retention/retention.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { freePorts } from '../../../support/kubernetes/processes.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
@@ -53,8 +54,8 @@ class StubGateway {
 }
 
 const LISTING = [
-  { requestId: OLD, expirationTimeMs: NOW },
-  { requestId: FRESH, expirationTimeMs: NOW + 1 },
+  { requestId: OLD, expirationTimeMs: NOW - RENEWAL_GRACE_MS },
+  { requestId: FRESH, expirationTimeMs: NOW - RENEWAL_GRACE_MS + 1 },
 ];
 
 let gateways: StubGateway[];
@@ -106,7 +107,7 @@ const GATEWAY_TIMEOUT_MS = 30_000;
 const CLEANED = { deleted: 1, error: undefined };
 
 describe('the cleaner', () => {
-  it('requests the own results of each gateway, and deletes the expired ones', async () => {
+  it('requests the own results of each gateway, and deletes those that expired before the grace of a renewal', async () => {
     expect(await clean()).toEqual([CLEANED, CLEANED, CLEANED]);
     for (const { seen } of gateways) {
       expect(seen).toEqual(['GET /query/resultStore 1', `DELETE /query/resultStore/${OLD} 1`]);

@@ -62,6 +62,26 @@ describe('the directory of gateways', () => {
     }
   });
 
+  it.each([[{}], [{ '10.0.0.2': 'gw-1' }]])(
+    'refuses an address that is not a gateway of this deployment also where nothing is forwarded: %j',
+    async (ids) => {
+      const { directory, state } = setup(ids as Record<string, string>);
+      const foreign = { host: '169.254.169.254', port: '80' };
+      expect(await directory.refusal('12345', {})).toBeUndefined();
+      // An id in the form of this deployment decides: the address may be that of the gateway before it restarted.
+      expect(await directory.refusal(idOf('gw-0'), foreign)).toBeUndefined();
+      expect(await directory.refusal(idOf('gone'), foreign)).toBeUndefined();
+      expect(state.lookups).toBe(0);
+      expect(await directory.refusal('12345', foreign)).toContain('not a gateway of this deployment');
+      expect(await directory.refusal('12345', { host: '10.0.0.1', port: '8080' })).toBeUndefined();
+      const other = await directory.refusal('12345', { host: '10.0.0.2', port: '8080' });
+      expect(other === undefined).toBe('10.0.0.2' in ids);
+      for (const forward of [{ host: '10.0.0.1' }, { port: '8080' }]) {
+        expect(await directory.refusal(idOf('gw-0'), forward)).toContain('must be sent together');
+      }
+    },
+  );
+
   it('refreshes for an unknown gateway, but not for every request', async () => {
     const { directory, state } = setup();
     await directory.route(idOf('gw-1'), {});
