@@ -22,7 +22,7 @@ const HEAD = `<!-- Generated from the metrics that the program registers by \`ma
 # Metrics
 
 \`GET /metrics\` on the metrics port (9090) of each process has these metrics, in the text format of Prometheus, and those of Node (\`process_*\`, \`nodejs_*\`) from
-[prom-client](https://github.com/siimon/prom-client). \`standalone\` has those of both processes, without \`olap_warden_pagination_cleaner_*\` and
+[prom-client](https://github.com/siimon/prom-client), unless the setting \`node-metrics\` is \`false\`: \`promtool check metrics\` criticizes some of them, and none of the others. \`standalone\` has those of both processes, without \`olap_warden_pagination_cleaner_*\` and
 \`olapwarden_operator_definitions_outdated\`, which are about other processes. No label has a value that a caller chooses, so the number of series does not depend on requests.
 The [alerts](operations.md) and the dashboards of the [chart](../charts/olap-warden/README.md) use them.
 `;

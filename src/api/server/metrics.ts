@@ -6,10 +6,10 @@ import type { StoreHealth } from '../../store/resource-store.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The metrics registry of a process, with Node's default metrics and `olap_warden_info`. */
-export function createRegistry(version: string, command: string): Registry {
+/** The metrics registry of a process, with `olap_warden_info`. @param nodeMetrics whether it has Node's default metrics */
+export function createRegistry(version: string, command: string, nodeMetrics = true): Registry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  if (nodeMetrics) collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'olap_warden_info',
     help: 'Always 1; the labels are the command and the version.',

@@ -41,7 +41,7 @@ export async function boot(context: CommandContext, command: string, defaultHost
     suggest: nearest,
   });
   const log = createLogger(settings['log-level']);
-  const registry = createRegistry(VERSION, command);
+  const registry = createRegistry(VERSION, command, settings['node-metrics']);
   const closers = new Closers(log);
   const readiness = new Map<string, ReadinessCheck>([['start', () => 'the process is starting']]);
   const host = settings.host ?? defaultHost;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { flag, text } from '../../platform/setting-schema.ts';
 
-/** Notifications of the health checks. */
+/** How the results of the health checks reach other systems. */
 export const HEALTH_SETTINGS = {
   'health-webhook-url': Type.Optional(
     text({
@@ -20,6 +20,11 @@ export const HEALTH_SETTINGS = {
   'health-webhook-allow-http': flag({
     description:
       'Whether `health-webhook-url` may be an `http` URL. The alerts and the credential are sent in clear text.',
+    default: false,
+  }),
+  'health-open-reports': flag({
+    description:
+      'Whether the operator writes each health report as a `Report` of openreports.io too, if that API is installed. It needs further [rights](operations.md#reports-of-openreportsio). Without effect in standalone.',
     default: false,
   }),
 };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { LOG_LEVELS } from '../../platform/logging.ts';
-import { choice, duration, integer, text, texts } from '../../platform/setting-schema.ts';
+import { choice, duration, flag, integer, text, texts } from '../../platform/setting-schema.ts';
 
 const port = (description: string, env: string, value: number) =>
   integer({ description, env, default: value, minimum: 0, maximum: 65_535 });
@@ -53,6 +53,11 @@ export const PROCESS_SETTINGS = {
     default: 30_000,
   }),
   'log-level': choice(LOG_LEVELS, { description: 'Minimum level of log records.', default: 'info' }),
+  'node-metrics': flag({
+    description:
+      'Whether `/metrics` has the metrics of Node (`process_*`, `nodejs_*`). Panels of the dashboards about CPU, memory and the event loop need them.',
+    default: true,
+  }),
   'data-dir': text({
     description: 'Data folder of standalone: manifests of the resources, `tokens.jsonl` and `admin-token`.',
     env: 'DATA_DIR',

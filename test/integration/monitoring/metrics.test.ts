@@ -1,5 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed } from '../../../tools/pinot/jvm.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 
 /** Of prom-client: the metrics of Node and of the process. */
@@ -28,5 +31,23 @@ describe('the metrics of a running process', () => {
     for (const name of exported.keys()) if (NODE_METRIC.test(name)) exported.delete(name);
     for (const name of KUBERNETES_ONLY) expect(documented.delete(name)).toBe(true);
     expect(Object.fromEntries(exported)).toEqual(Object.fromEntries(documented));
+  });
+});
+
+describe('without the metrics of Node', () => {
+  let service: Standalone;
+  beforeAll(async () => {
+    service = await startStandalone({ 'node-metrics': 'false' });
+  });
+  afterAll(() => service.stop());
+
+  it('promtool finds nothing to criticize', async () => {
+    const input = await (await fetch(`${service.metricsUrl}/metrics`)).text();
+    expect(input).not.toMatch(/^(?:process|nodejs)_/m);
+    expect(input).toContain('olap_warden_health_runs_total');
+    const promtool = join(await installed('prometheus'), 'promtool');
+    const { status, stdout, stderr } = spawnSync(promtool, ['check', 'metrics'], { input, encoding: 'utf8' });
+    expect(`${stdout}${stderr}`).toBe('');
+    expect(status).toBe(0);
   });
 });
