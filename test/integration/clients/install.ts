@@ -14,6 +14,9 @@ const HERE = import.meta.dirname;
 const PINOTDB = '9.2.2';
 const SQLALCHEMY = '2.1.9';
 
+/** For one installation of packages. */
+const INSTALL_LIMIT_MS = 300_000;
+
 /** Builds a folder of the cache once; an existing folder is complete. */
 async function once(name: string, build: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(CACHE, name);
@@ -23,6 +26,7 @@ async function once(name: string, build: (folder: string) => Promise<void>): Pro
   } catch {
     await mkdir(CACHE, { recursive: true });
   }
+  process.stderr.write(`fetching ${name}, once, into ${CACHE}\n`);
   const part = `${folder}.part-${process.pid}`;
   await rm(part, { recursive: true, force: true });
   await build(part);
@@ -30,32 +34,40 @@ async function once(name: string, build: (folder: string) => Promise<void>): Pro
   return folder;
 }
 
-/** A Python interpreter with pinotdb and SQLAlchemy from PyPI. */
-export async function pythonWithPinotdb(): Promise<string> {
+/** A folder for PYTHONPATH with packages from PyPI. @param packages requirements with their versions */
+async function pythonPackages(name: string, packages: readonly string[]): Promise<string> {
   // A virtual environment cannot be moved, so the packages are installed into a folder for PYTHONPATH.
   // Another version of Python cannot use the packages.
   const { stdout } = await run('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
-  return once(`pinotdb-${PINOTDB}-${SQLALCHEMY}-${stdout.trim()}`, async (folder) => {
-    const packages = [`pinotdb==${PINOTDB}`, `sqlalchemy==${SQLALCHEMY}`];
+  return once(`${name}-${stdout.trim()}`, async (folder) => {
     const venv = `${folder}-venv`;
     await run('python3', ['-m', 'venv', venv]);
-    await run(join(venv, 'bin/pip'), ['install', '-q', '--target', folder, ...packages], { timeout: 300_000 });
+    const install = ['install', '-q', '--no-cache-dir', '--target', folder, ...packages];
+    await run(join(venv, 'bin/pip'), install, { timeout: INSTALL_LIMIT_MS });
     await rm(venv, { recursive: true, force: true });
   });
 }
 
+/** A folder for PYTHONPATH with pinotdb and SQLAlchemy. */
+export function pythonWithPinotdb(): Promise<string> {
+  return pythonPackages(`pinotdb-${PINOTDB}-${SQLALCHEMY}`, [`pinotdb==${PINOTDB}`, `sqlalchemy==${SQLALCHEMY}`]);
+}
+
+/** Libraries of data frames, and what they need. */
+const DATA_FRAMES = ['pandas==3.1.1', 'polars==2.1.0', 'duckdb==2.0.0', 'pyarrow==26.0.1', 'numpy==2.4.6'];
+
+/** A folder for PYTHONPATH with pandas, polars, DuckDB and pyarrow: about 180 MB to download, 600 MB installed. */
+export function pythonWithDataFrames(): Promise<string> {
+  const pins = createHash('sha256').update(DATA_FRAMES.join(' ')).digest('hex').slice(0, 12);
+  return pythonPackages(`data-frames-${pins}`, DATA_FRAMES);
+}
+
 const OPENAPI_PYTHON_CLIENT = '0.29.1';
 
-/** A folder for PYTHONPATH with openapi-python-client from PyPI, and what the clients need that it generates. */
-export async function openApiPythonClient(): Promise<string> {
-  const { stdout } = await run('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
-  return once(`openapi-python-client-${OPENAPI_PYTHON_CLIENT}-${stdout.trim()}`, async (folder) => {
-    const venv = `${folder}-venv`;
-    await run('python3', ['-m', 'venv', venv]);
-    const packages = [`openapi-python-client==${OPENAPI_PYTHON_CLIENT}`];
-    await run(join(venv, 'bin/pip'), ['install', '-q', '--target', folder, ...packages], { timeout: 300_000 });
-    await rm(venv, { recursive: true, force: true });
-  });
+/** A folder for PYTHONPATH with openapi-python-client, and what the clients need that it generates. */
+export function openApiPythonClient(): Promise<string> {
+  const version = OPENAPI_PYTHON_CLIENT;
+  return pythonPackages(`openapi-python-client-${version}`, [`openapi-python-client==${version}`]);
 }
 
 /** A folder with openapi-typescript, openapi-fetch and the version of TypeScript that they need, from npm. */
@@ -67,7 +79,7 @@ export async function openApiTypeScript(): Promise<string> {
     await writeFile(join(folder, 'package.json'), pins);
     await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], {
       cwd: folder,
-      timeout: 300_000,
+      timeout: INSTALL_LIMIT_MS,
     });
   });
 }
@@ -79,7 +91,7 @@ export async function javaClients(): Promise<string> {
   const folder = await once(`pinot-clients-${pins.digest('hex').slice(0, 12)}`, async (part) => {
     const maven = ['-q', '-B', '-f', join(HERE, 'java/pom.xml'), `-Dmaven.repo.local=${join(CACHE, 'maven')}`];
     await run('mvn', [...maven, 'dependency:copy-dependencies', `-DoutputDirectory=${join(part, 'lib')}`], {
-      timeout: 300_000,
+      timeout: INSTALL_LIMIT_MS,
     });
     await run('javac', ['-cp', join(part, 'lib/*'), '-d', part, join(HERE, 'java/Ask.java')], {
       timeout: WAIT_LIMIT_MS,

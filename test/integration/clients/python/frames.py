@@ -1,0 +1,159 @@
+"""Reads downloads with pandas, polars and DuckDB and compares every value with the broker's answer.
+
+Argument: a folder with `answer.json` (the broker's answer), `rows.arrow`, `rows.csv` and `rows.jsonl`.
+Prints one JSON object: for each reader the number of compared values and the first differences.
+"""
+
+import decimal
+import json
+import math
+import pathlib
+import struct
+import sys
+
+import duckdb
+import pandas
+import polars
+import pyarrow.csv
+import pyarrow.ipc
+
+folder = pathlib.Path(sys.argv[1])
+answer_text = (folder / "answer.json").read_text("utf8")
+schema = json.loads(answer_text)["resultTable"]["dataSchema"]
+names, types = schema["columnNames"], schema["columnDataTypes"]
+# Every numeral as the broker spelled it.
+spelled = json.loads(answer_text, parse_int=str, parse_float=str)["resultTable"]["rows"]
+arrow, csv, lines = (str(folder / f"rows.{suffix}") for suffix in ("arrow", "csv", "jsonl"))
+
+
+def expected(kind, value):
+    """What a data frame has for a value of the broker's answer."""
+    if value is None:
+        return None
+    if kind.endswith("_ARRAY"):
+        return [expected(kind[: -len("_ARRAY")], item) for item in value]
+    if kind in ("INT", "LONG"):
+        return int(value)
+    if kind == "DOUBLE":
+        return float(value)
+    if kind == "FLOAT":
+        return struct.unpack("f", struct.pack("f", float(value)))[0]
+    if kind == "BYTES":
+        return bytes.fromhex(value)
+    return value
+
+
+def from_text(kind, text):
+    """The value of a field of CSV, which has no types."""
+    if text is None:
+        return None
+    if kind.endswith("_ARRAY"):
+        return expected(kind, json.loads(text, parse_int=str, parse_float=str))
+    if kind == "BOOLEAN":
+        return {"true": True, "false": False}[text]
+    return expected(kind, text)
+
+
+def from_json(kind, value):
+    """The value of a field of JSON lines, whose numbers with a fraction were read as decimals."""
+    return from_text(kind, json.dumps(value, default=str)) if isinstance(value, list) else from_text(kind, spelling(value))
+
+
+def spelling(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+def same(one, other):
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        # Also the sign of zero.
+        return math.isnan(one) and math.isnan(other) or (one == other and math.copysign(1, one) == math.copysign(1, other))
+    return type(one) is type(other) and one == other
+
+
+def stream():
+    return pyarrow.ipc.open_stream(open(arrow, "rb"))
+
+
+def pandas_arrow():
+    frame = stream().read_pandas(types_mapper=pandas.ArrowDtype)
+    return zip(*(frame[name].array.__arrow_array__().to_pylist() for name in frame), strict=True)
+
+
+def polars_arrow():
+    return polars.read_ipc_stream(arrow).rows()
+
+
+def duckdb_arrow():
+    reader = stream()
+    return duckdb.sql("SELECT * FROM reader").fetchall()
+
+
+def typed(rows, convert):
+    return [[convert(kind, value) for kind, value in zip(types, row, strict=True)] for row in rows]
+
+
+def pandas_csv():
+    text = dict.fromkeys(names, pyarrow.string())
+    options = pyarrow.csv.ConvertOptions(
+        column_types=text, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    table = pyarrow.csv.read_csv(csv, convert_options=options, parse_options=parse)
+    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    return typed(zip(*(frame[name].array.__arrow_array__().to_pylist() for name in frame), strict=True), from_text)
+
+
+def polars_csv():
+    return typed(polars.read_csv(csv, infer_schema=False).rows(), from_text)
+
+
+def duckdb_csv():
+    rows = duckdb.read_csv(csv, header=True, all_varchar=True, allow_quoted_nulls=False).fetchall()
+    return typed(rows, from_text)
+
+
+def parsed():
+    with open(lines, encoding="utf8", newline="\n") as file:
+        return [json.loads(line, parse_float=decimal.Decimal) for line in file]
+
+
+def pandas_lines():
+    return typed(pandas.DataFrame(parsed(), columns=names, dtype=object).values.tolist(), from_json)
+
+
+def polars_lines():
+    # A column of a data frame has one type, and `"NaN"` is a string in JSON.
+    kinds = {name: polars.Int64 if kind in ("INT", "LONG") else polars.String for name, kind in zip(names, types, strict=True)}
+    rows = [
+        [json.dumps(value, default=str) if isinstance(value, list) else value if kinds[name] == polars.Int64 else spelling(value)
+         for name, value in zip(names, row, strict=True)]
+        for row in parsed()
+    ]
+    rows = polars.DataFrame(rows, schema=kinds, orient="row").rows()
+    return typed([[spelling(value) for value in row] for row in rows], from_text)
+
+
+def duckdb_lines():
+    # The text of a line: DuckDB's functions of JSON read numbers with a fraction as DOUBLE.
+    rows = duckdb.sql(f"SELECT json::VARCHAR FROM read_ndjson_objects('{lines}')").fetchall()
+    return typed([json.loads(line, parse_int=str, parse_float=str) for (line,) in rows], from_json)
+
+
+def compared(read):
+    rows = [list(row) for row in read()]
+    wrong = [] if len(rows) == len(spelled) else [f"{len(rows)} rows, {len(spelled)} expected"]
+    values = 0
+    for number, (row, truth) in enumerate(zip(rows, spelled, strict=False)):
+        for name, kind, value, raw in zip(names, types, row, truth, strict=True):
+            values += 1
+            if not same(value, expected(kind, raw)):
+                wrong.append(f"row {number}, {name} ({kind}): {value!r}, the broker has {raw!r}")
+    return {"values": values, "wrong": wrong[:5]}
+
+
+READERS = (pandas_arrow, polars_arrow, duckdb_arrow, pandas_csv, polars_csv, duckdb_csv, pandas_lines, polars_lines, duckdb_lines)
+print(json.dumps({read.__name__: compared(read) for read in READERS}))
