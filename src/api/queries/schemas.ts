@@ -289,7 +289,7 @@ export const MineQuerystring = Type.Object(
     ),
     before: Type.Optional(
       Type.String({
-        pattern: '^\\d{1,15}\\.[0-9a-f-]{1,64}$',
+        pattern: '^\\d{1,15}\\.[0-9a-fn-]{1,64}$',
         description: 'Continues a listing: the value in `nextParams` of the response before.',
       }),
     ),

@@ -165,6 +165,21 @@ describe('results in the engine’s cursors', () => {
     }
   });
 
+  it('are listed for their caller in parts', async () => {
+    const gateway = await start();
+    const ids = [await submitted(gateway), await submitted(gateway), await submitted(gateway)];
+    const listed: string[] = [];
+    let params: string | undefined = 'limit=1';
+    while (params !== undefined && listed.length < 4) {
+      const answer = await gateway.app.inject(`/query/mine?${params}`);
+      expect([answer.statusCode, answer.body]).toEqual([200, expect.any(String)]);
+      const part = answer.json<{ queries: PageBody[]; nextParams?: string }>();
+      listed.push(...part.queries.map(({ requestId }) => requestId));
+      params = part.nextParams;
+    }
+    expect(listed.sort()).toEqual(ids.sort());
+  });
+
   it('have the fields in the order of the specification, and their rows byte for byte', async () => {
     const gateway = await start();
     const answer = await submit(gateway);
