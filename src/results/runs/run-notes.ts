@@ -99,6 +99,32 @@ export class RunNotes {
     await this.#notes.put(requestId, 'cancel', '{}', signal);
   }
 
+  /**
+   * The ids of the queries that another gateway asked to cancel.
+   * @throws {QueryError} store-unavailable; at the end, so that one failed call does not affect the other queries
+   */
+  async *cancelled(requestIds: readonly string[], signal: AbortSignal): AsyncIterable<string> {
+    const failures: unknown[] = [];
+    for (let at = 0; at < requestIds.length && !signal.aborted; at += CONCURRENCY) {
+      const batch = requestIds.slice(at, at + CONCURRENCY);
+      const results = await Promise.allSettled(batch.map((requestId) => this.#isCancelledInTime(requestId, signal)));
+      for (const [index, result] of results.entries()) {
+        if (result.status === 'rejected') failures.push(result.reason);
+        else if (result.value) yield batch[index] as string;
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #isCancelledInTime(requestId: string, signal: AbortSignal): Promise<boolean> {
+    const deadline = new Deadline(this.#options.clock, CALL_MS, signal);
+    try {
+      return await deadline.limit(this.isCancelled(requestId, deadline.signal));
+    } finally {
+      deadline.clear();
+    }
+  }
+
   /** Whether another gateway asked for the cancellation. @throws {QueryError} store-unavailable */
   async isCancelled(requestId: string, signal: AbortSignal): Promise<boolean> {
     return (await this.#notes.get(requestId, 'cancel', signal)) !== undefined;

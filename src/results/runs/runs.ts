@@ -11,7 +11,7 @@ import { type AsyncQuery, Run } from './run.ts';
 import { RunNotes } from './run-notes.ts';
 import { isActive, type RunStatus, statusOfRecord } from './status.ts';
 
-/** Interval at which rights, cancellations by other gateways and the notes of running queries are checked. */
+/** Interval at which rights are checked and notes of running queries are written, and between two searches for cancellations by other gateways. */
 export const BEAT_MS = 5_000;
 /** States of queries without result that a gateway keeps; the oldest ones go first, those of the same caller before others. */
 const MAX_ENDED = 1_000;
@@ -46,7 +46,7 @@ export class QueryRuns {
   /** Queries of this process that have ended without a result, in order of their end. */
   readonly #ended = new Map<string, RunStatus>();
   readonly #metrics: QueryMetrics;
-  readonly #stopBeats: () => Promise<void>;
+  readonly #stopPeriodic: readonly (() => Promise<void>)[];
   #isClosing = false;
   #aliveSince: Promise<void> | undefined;
 
@@ -54,11 +54,21 @@ export class QueryRuns {
     this.#options = options;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#notes = new RunNotes(options);
-    this.#stopBeats = runPeriodically((signal) => this.#beat(signal), {
-      clock: options.clock,
-      intervalMs: BEAT_MS,
-      onError: (error) => this.#report('failed to update the states of asynchronous queries', error),
-    });
+    const { clock } = options;
+    const onError = (what: string) => (error: unknown) => this.#report(what, error);
+    // Apart, because a slow store must delay neither the check of rights nor the sign that this gateway runs.
+    this.#stopPeriodic = [
+      runPeriodically(() => this.#beat(), {
+        clock,
+        intervalMs: BEAT_MS,
+        onError: onError('failed to update the states of asynchronous queries'),
+      }),
+      runPeriodically((signal) => this.#cancelRequested(signal), {
+        clock,
+        intervalMs: BEAT_MS,
+        onError: onError('failed to read which asynchronous queries were cancelled'),
+      }),
+    ];
   }
 
   /**
@@ -124,7 +134,7 @@ export class QueryRuns {
   async cancel(requestId: string, signal: AbortSignal): Promise<RunStatus | undefined> {
     const run = this.#active.get(requestId);
     if (run !== undefined) {
-      run.stop({ state: 'cancelled', status: 499, message: 'the query was cancelled' });
+      run.stop(CANCELLED);
       await this.#untilEnded([run]);
       return isActive(run.status) ? { ...run.status, cancelRequested: true } : run.status;
     }
@@ -151,7 +161,7 @@ export class QueryRuns {
   /** Ends all queries, which then have failed. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#stopBeats();
+    await Promise.all(this.#stopPeriodic.map((stop) => stop()));
     const runs = [...this.#active.values()];
     for (const run of runs) {
       run.stop({ state: 'failed', status: 503, message: 'the gateway was stopped: run the query again' });
@@ -233,7 +243,7 @@ export class QueryRuns {
     return record.expirationTimeMs > this.#options.clock.now() ? statusOfRecord(record) : undefined;
   }
 
-  async #beat(signal: AbortSignal): Promise<void> {
+  async #beat(): Promise<void> {
     for (const run of this.#active.values()) if (!run.query.isAllowed()) run.stop(REVOKED);
     this.#forgetOld();
     if (this.#options.store.local || this.#active.size === 0) {
@@ -242,11 +252,14 @@ export class QueryRuns {
     }
     this.#aliveSince = this.#notes.beAlive();
     await this.#aliveSince;
-    for (const run of this.#active.values()) {
-      if (run.isStarted) this.#save(run.status);
-      if (await this.#notes.isCancelled(run.requestId, signal)) {
-        run.stop({ state: 'cancelled', status: 499, message: 'the query was cancelled' });
-      }
+    for (const run of this.#active.values()) if (run.isStarted) this.#save(run.status);
+  }
+
+  /** Cancels the queries of which another gateway was asked to. */
+  async #cancelRequested(signal: AbortSignal): Promise<void> {
+    if (this.#options.store.local) return;
+    for await (const requestId of this.#notes.cancelled([...this.#active.keys()], signal)) {
+      this.#active.get(requestId)?.stop(CANCELLED);
     }
   }
 
@@ -281,6 +294,8 @@ export class QueryRuns {
     this.#options.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
+
+const CANCELLED = { state: 'cancelled', status: 499, message: 'the query was cancelled' } as const;
 
 const REVOKED = {
   state: 'failed',

@@ -217,6 +217,23 @@ describe('asynchronous queries of gateways', () => {
     expect(await queriesOf('srn2:user#bob', { limit: 10 }, options, SIGNAL)).toEqual([]);
   });
 
+  it('lose their caller and show that they run while requests for their cancellation cannot be read', async () => {
+    const store = shared('gateway-0');
+    const one = runsOf(store, 'gateway-0', 'a');
+    const two = runsOf(shared('gateway-1'), 'gateway-1', 'b');
+    const [kept, revoked] = [new HeldQuery(), new HeldQuery()];
+    const { requestId } = await one.submit(kept);
+    const { requestId: revokedId } = await one.submit(revoked);
+    // A store that accepts this call and does not answer it until the client gives up.
+    store.notes.get = (_id, _kind, signal) =>
+      new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason as Error), { once: true }));
+    for (let at = 0; at < 20; at++) await clock.advance(BEAT_MS);
+    revoked.allowed = false;
+    for (let at = 0; at < 4; at++) await clock.advance(BEAT_MS);
+    expect(await two.find(requestId, SIGNAL)).toMatchObject({ state: 'running' });
+    expect(await two.find(revokedId, SIGNAL)).toMatchObject({ state: 'failed', error: { status: 403 } });
+  });
+
   it('leave no notes for ever', async () => {
     const store = local();
     await store.start();
