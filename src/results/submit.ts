@@ -26,6 +26,8 @@ export type SubmitOutcome =
 
 export interface EngineAnswer {
   readonly kind: 'engine-answer';
+  /** JSON of its `exceptions`; undefined if it has none. They follow the rows, of which there may be many. */
+  readonly exceptions: string | undefined;
   readonly length: number;
   readonly body: AsyncIterable<Uint8Array>;
   /** Releases the source of the body, whether it was read or not. The receiver must call it. Never throws. */
@@ -199,10 +201,12 @@ export function engineAnswer(
   rows: AsyncIterable<Uint8Array> | readonly Uint8Array[],
   discard: () => Promise<void>,
 ): EngineAnswer {
-  const { head, tail, rowBytes } = answer;
+  const { head, tail, rowBytes, hasExceptions, fields } = answer;
+  const exceptions = hasExceptions ? fields.findLast(({ name }) => name === 'exceptions')?.value : undefined;
+  const length = head.length + rowBytes + tail.length;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= discard());
-  return { kind: 'engine-answer', length: head.length + rowBytes + tail.length, body: joined(), close };
+  return { kind: 'engine-answer', exceptions, length, body: joined(), close };
 
   async function* joined(): AsyncIterable<Uint8Array> {
     try {

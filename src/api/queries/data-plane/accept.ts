@@ -15,8 +15,7 @@ import { sendJson } from './send.ts';
 import { runSubmission, sqlOf } from './submit.ts';
 import { tableHints } from './table-hints.ts';
 
-/** Bytes of an engine response that are read for the message of a failed query. */
-const MAX_FAILURE_BYTES = 64 * 1024;
+/** Of the message of a failed query; also the bytes that are read of an engine response for it. */
 const MAX_MESSAGE_LENGTH = 4_096;
 const RETRY_AFTER_SECONDS = '1';
 
@@ -139,35 +138,31 @@ async function refusal(response: EngineResponse): Promise<RunEnd> {
 /** A response with exceptions, or without a table. A synchronous query gets it with 200. */
 async function failure(answer: EngineAnswer): Promise<RunEnd> {
   try {
-    const text = await beginning(answer.body, MAX_FAILURE_BYTES);
-    const messages = exceptionMessages(text);
     const message =
-      messages === undefined
-        ? `the engine responded without rows: ${text}`
-        : `the engine responded with exceptions: ${messages}`;
+      answer.exceptions === undefined
+        ? `the engine responded without rows: ${await beginning(answer.body)}`
+        : `the engine responded with exceptions: ${exceptionMessages(answer.exceptions)}`;
     return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH) };
   } finally {
     await answer.close();
   }
 }
 
-function exceptionMessages(text: string): string | undefined {
-  try {
-    const { exceptions } = JSON.parse(text) as { exceptions?: readonly { message?: unknown }[] };
-    const messages = exceptions?.map(({ message }) => String(message)) ?? [];
-    return messages.length === 0 ? undefined : messages.join('; ');
-  } catch {
-    return undefined;
-  }
+/** @param json array with at least one entry */
+function exceptionMessages(json: string): string {
+  const exceptions = JSON.parse(json) as readonly ({ readonly message?: unknown } | null)[];
+  return exceptions
+    .map((exception) => (typeof exception?.message === 'string' ? exception.message : JSON.stringify(exception)))
+    .join('; ');
 }
 
-async function beginning(body: AsyncIterable<Uint8Array>, maxBytes = MAX_MESSAGE_LENGTH): Promise<string> {
+async function beginning(body: AsyncIterable<Uint8Array>): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of body) {
     pieces.push(Buffer.from(piece));
     size += piece.length;
-    if (size >= maxBytes) break;
+    if (size >= MAX_MESSAGE_LENGTH) break;
   }
-  return Buffer.concat(pieces).subarray(0, maxBytes).toString('utf8');
+  return Buffer.concat(pieces).subarray(0, MAX_MESSAGE_LENGTH).toString('utf8');
 }

@@ -279,6 +279,18 @@ describe('asynchronous queries', () => {
     });
   });
 
+  it('names the exceptions of the engine after however many rows', async () => {
+    const id = await accepted();
+    await asked(1);
+    const exceptions = JSON.stringify([{ errorCode: 427, message: '1 servers [Server_7] not responded' }]);
+    held[0]!.give(responseOf(answerText(rowTexts(20_000), { exceptions })));
+    await reaches(id, 'failed');
+    expect((await status(id))['error']).toEqual({
+      status: 200,
+      message: 'the engine responded with exceptions: 1 servers [Server_7] not responded',
+    });
+  });
+
   it('ends a query whose caller lost the right to it, also one that waits', async () => {
     settings = { ...settings, async: { ...settings.async, maxRunning: 1 } };
     const ids = [await accepted(), await accepted()];
