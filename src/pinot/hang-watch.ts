@@ -4,7 +4,7 @@ import { EndpointError } from './failures.ts';
 import { EngineError, type EngineRequest } from './types.ts';
 
 /** Time without a response after which an endpoint is probed. Ordinary calls take less, so they cost no probe. */
-const PATIENCE_MS = 2_000;
+const PROBE_AFTER_MS = 2_000;
 const PROBE_TIMEOUT_MS = 2_000;
 /** Of the request's time-out, so that half of it is left for another endpoint. */
 const SHARE = 0.25;
@@ -57,7 +57,7 @@ export class HangWatch {
       // The response may have begun during the probe.
       if (!responds && !answered) ending.abort();
     };
-    const cancel = this.#clock.schedule(() => void probe(), Math.min(PATIENCE_MS, share));
+    const cancel = this.#clock.schedule(() => void probe(), Math.min(PROBE_AFTER_MS, share));
     try {
       const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
       const answer = await ask({ ...request, signal: either });
