@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { HealthMetrics } from '../health/metrics.ts';
 import { firingAlerts, webhookPayload, type HealthAlert, type WebhookPayload } from '../health/webhook-payload.ts';
 import { backoffDelay, type BackoffOptions } from '../platform/backoff.ts';
-import { sleep, type Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { activeReports } from './health-reports.ts';
@@ -26,6 +26,15 @@ const MAX_ATTEMPTS = 14;
 /** Firing alerts are sent again after this time, as by Alertmanager: a receiver may have lost them. */
 const REPEAT_MS = 4 * 3_600_000;
 
+/** The failed deliveries of one report since the last successful one. */
+interface Failed {
+  readonly attempts: number;
+  /** What the last attempt contained. */
+  readonly key: string;
+  /** When the next attempt is due, milliseconds since the epoch. */
+  readonly until: number;
+}
+
 /** What the receiver knows of one report. */
 interface Delivered {
   /** By fingerprint. */
@@ -38,14 +47,13 @@ interface Delivered {
  * Sends the failing checks of each report to a webhook, on the leader.
  *
  * Level-triggered: each delivery contains the current alerts, and those that ended since the last successful one. Changes during failed
- * attempts are part of the next attempt, so nothing queues up. A new leader sends what fires; what ended before is not known to it.
+ * attempts are part of the next attempt, so nothing queues up. Failures of one report do not delay the others. A new leader sends what fires; what ended before is not known to it.
  */
 export class HealthWebhook {
   readonly #options: HealthWebhookOptions;
   readonly #stopping = new AbortController();
   readonly #delivered = new Map<string, Delivered>();
-  /** The notification of each report that no attempt could deliver, and when it is tried again. */
-  readonly #givenUp = new Map<string, { readonly key: string; readonly until: number }>();
+  readonly #failed = new Map<string, Failed>();
   #unsubscribe: () => void = () => undefined;
   #cancelTimer: () => void = () => undefined;
   #working: Promise<void> | undefined;
@@ -100,43 +108,38 @@ export class HealthWebhook {
   /** Sends what changed. @returns when to look again, milliseconds since the epoch */
   async #update(): Promise<number> {
     const reports = activeReports(this.#options.store.list('ClusterHealthReport')).map(({ metadata }) => metadata.name);
-    let nextAt = Number.POSITIVE_INFINITY;
     const known = new Set([...reports, ...this.#delivered.keys()]);
-    for (const report of this.#givenUp.keys()) if (!known.has(report)) this.#givenUp.delete(report);
-    for (const report of known) {
-      nextAt = Math.min(nextAt, await this.#updateReport(report));
-      if (this.#stopping.signal.aborted) break;
-    }
-    return nextAt;
+    for (const report of this.#failed.keys()) if (!known.has(report)) this.#failed.delete(report);
+    const times = await Promise.all([...known].map((report) => this.#updateReport(report)));
+    return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
   async #updateReport(report: string): Promise<number> {
     const { clock, log, metrics } = this.#options;
-    for (let attempt = 1; ; attempt++) {
-      const { payload, firing, nextAt } = this.#notification(report);
-      if (payload === undefined) return nextAt;
-      const key = payload.alerts.map(({ status, fingerprint }) => `${status} ${fingerprint}`).join(' ');
-      const given = this.#givenUp.get(report);
-      if (given?.key === key && given.until > clock.now()) return Math.min(nextAt, given.until);
-      try {
-        await this.#send(payload);
-        metrics.webhook('success');
-        this.#givenUp.delete(report);
-        this.#remember(report, firing);
-        return Math.min(nextAt, firing.length === 0 ? nextAt : clock.now() + REPEAT_MS);
-      } catch (error) {
-        if (this.#stopping.signal.aborted) return nextAt;
-        metrics.webhook('error');
-        const { message } = error as Error;
-        log.warn({ report, attempt, error: message }, 'failed to deliver health alerts to the webhook');
-        if (attempt >= MAX_ATTEMPTS) {
-          const until = clock.now() + REPEAT_MS;
-          this.#givenUp.set(report, { key, until });
-          return Math.min(nextAt, until);
-        }
-        await sleep(clock, backoffDelay(attempt - 1, BACKOFF, clock), this.#stopping.signal).catch(() => undefined);
-        if (this.#stopping.signal.aborted) return nextAt;
-      }
+    const { payload, firing, nextAt } = this.#notification(report);
+    if (payload === undefined) {
+      this.#failed.delete(report);
+      return nextAt;
+    }
+    const key = payload.alerts.map(({ status, fingerprint }) => `${status} ${fingerprint}`).join(' ');
+    const failed = this.#failed.get(report);
+    if (failed !== undefined && mustWait(failed, key, clock.now())) return Math.min(nextAt, failed.until);
+    try {
+      await this.#send(payload);
+      metrics.webhook('success');
+      this.#failed.delete(report);
+      this.#remember(report, firing);
+      return Math.min(nextAt, firing.length === 0 ? nextAt : clock.now() + REPEAT_MS);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return nextAt;
+      metrics.webhook('error');
+      const attempt = failed === undefined || isGivenUp(failed) ? 1 : failed.attempts + 1;
+      const { message } = error as Error;
+      log.warn({ report, attempt, error: message }, 'failed to deliver health alerts to the webhook');
+      const pauseMs = attempt >= MAX_ATTEMPTS ? REPEAT_MS : backoffDelay(attempt - 1, BACKOFF, clock);
+      const until = clock.now() + pauseMs;
+      this.#failed.set(report, { attempts: attempt, key, until });
+      return Math.min(nextAt, until);
     }
   }
 
@@ -193,6 +196,15 @@ export class HealthWebhook {
       deadline.clear();
     }
   }
+}
+
+function isGivenUp({ attempts }: Failed): boolean {
+  return attempts >= MAX_ATTEMPTS;
+}
+
+/** Whether the next attempt is not due yet. After the last one, changed alerts are sent at once. */
+function mustWait(failed: Failed, key: string, now: number): boolean {
+  return failed.until > now && !(isGivenUp(failed) && failed.key !== key);
 }
 
 function describe(error: unknown, { origin }: URL, expired: boolean): string {

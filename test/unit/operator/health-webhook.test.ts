@@ -23,6 +23,8 @@ let receiver: Server;
 let received: { readonly body: WebhookPayload; readonly headers: IncomingHttpHeaders }[];
 /** Statuses of the next responses; then 200. `hang`: none. */
 let responses: (number | 'hang')[];
+/** The report whose notifications get 400. */
+let rejected: string | undefined;
 let deliveries: string[];
 let logged: string;
 let webhook: HealthWebhook | undefined;
@@ -30,11 +32,12 @@ let webhook: HealthWebhook | undefined;
 beforeEach(async () => {
   store = new MemoryStore();
   clock = new FakeClock('2026-11-21T10:00:00Z');
-  [received, responses, deliveries, logged] = [[], [], [], ''];
+  [received, responses, deliveries, logged, rejected] = [[], [], [], '', undefined];
   receiver = createServer((request, response) => {
     void json(request).then((body) => {
-      const status = responses.shift() ?? 200;
-      received.push({ body: body as WebhookPayload, headers: request.headers });
+      const payload = body as WebhookPayload;
+      const status = payload.groupLabels['report'] === rejected ? 400 : (responses.shift() ?? 200);
+      received.push({ body: payload, headers: request.headers });
       if (status !== 'hang') response.writeHead(status, { location: '/elsewhere' }).end('answer');
     });
   });
@@ -64,10 +67,11 @@ function start(): void {
 /** Writes the report of a run at the current time. @param failing numbers of findings by check */
 async function report(
   failing: Readonly<Record<string, number>>,
-  more: { unread?: boolean; mutes?: Mute[]; severity?: Severity } = {},
+  more: { unread?: boolean; mutes?: Mute[]; severity?: Severity; name?: string } = {},
 ): Promise<void> {
-  const current = store.get('ClusterHealthReport', 'cluster') ?? clusterHealthReport();
-  if (store.get('ClusterHealthReport', 'cluster') === undefined) store.seed(current);
+  const { name: reportName = 'cluster' } = more;
+  const current = store.get('ClusterHealthReport', reportName) ?? clusterHealthReport(reportName);
+  if (store.get('ClusterHealthReport', reportName) === undefined) store.seed(current);
   const results = [CRITICAL, WARNING].map((name) =>
     checkResult(name, failing[name] ?? 0, {
       unread: more.unread ?? false,
@@ -84,7 +88,7 @@ async function report(
     now: clock.now(),
   };
   const status = buildStatus({ ...input, mutes: more.mutes });
-  await store.updateStatus('ClusterHealthReport', { ...store.get('ClusterHealthReport', 'cluster')!, status });
+  await store.updateStatus('ClusterHealthReport', { ...store.get('ClusterHealthReport', reportName)!, status });
 }
 
 /** Waits until the deliveries so far have their results. */
@@ -251,6 +255,23 @@ it('repeats a failed delivery with the current alerts, a limited number of times
   expect(received.at(-1)?.body.alerts).toMatchObject([{ status: 'resolved', labels: { check: CRITICAL } }]);
   expect(logged).toContain('responded with 500');
   expect(logged).not.toMatch(/secret-token|secret-path/u);
+});
+
+it('sends the alerts of a report while the receiver rejects those of another one', async () => {
+  rejected = 'cluster';
+  start();
+  await report({ [CRITICAL]: 1 });
+  await clock.advance(60_000);
+  await delivered(1);
+  await report({ [CRITICAL]: 1 }, { name: 'other' });
+  await clock.advance(60_000);
+  await until(
+    'the delivery of the other report',
+    () => deliveries.includes('success'),
+    () => clock.advance(0),
+  );
+  const accepted = received.filter(({ body }) => body.groupLabels['report'] === 'other');
+  expect(accepted.map(({ body }) => body.status)).toEqual(['firing']);
 });
 
 it('sends firing alerts again after four hours', async () => {
