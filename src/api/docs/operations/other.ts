@@ -99,7 +99,7 @@ export const OTHER_DOCS: DocsByOperation = {
       runTimestamp: 1_769_846_400_000,
       durationMs: 4200,
       status: 'PASS',
-      summary: { pass: 33, fail: 0, failMuted: 0, failBySeverity: { critical: 0, warning: 0, advice: 0 } },
+      summary: { pass: 40, fail: 0, failMuted: 0, failBySeverity: { critical: 0, warning: 0, advice: 0 } },
       checks: [],
       healthCheckResult: { TABLE: { events_OFFLINE: { REPLICATION_CHECK: { pass: true } } } },
       running: null,
