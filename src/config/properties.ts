@@ -49,7 +49,8 @@ const QuerySchema = Type.Object({
     live: true,
   }),
   'olap.broker.pagination.async.max.running': integer({
-    description: 'Asynchronous queries that a gateway runs at once. Further ones wait.',
+    description:
+      'Asynchronous queries that a gateway runs at once. Further ones wait. One caller gets at most three quarters of the places.',
     default: 16,
     minimum: 1,
     maximum: 1000,

@@ -25,7 +25,13 @@ export function requireRoom(
     throw tooMany(`the texts of the asynchronous queries of this gateway exceed ${MAX_HELD_BYTES} bytes`);
 }
 
-/** The next query to start: of the caller with the fewest running queries, the oldest one. Thus no caller blocks the others. */
+/** Of the places for running queries, the part that one caller can occupy. */
+const SHARE_OF_CALLER = 0.75;
+
+/**
+ * The next query to start: of the caller with the fewest running queries, the oldest one. One caller occupies only a part of the places, so that
+ * its long queries do not block those of others.
+ */
 export function nextToStart(active: Iterable<Run>, maxRunning: number): Run | undefined {
   const runs = [...active];
   const running = new Map<string, number>();
@@ -34,12 +40,12 @@ export function nextToStart(active: Iterable<Run>, maxRunning: number): Run | un
   }
   const total = [...running.values()].reduce((sum, count) => sum + count, 0);
   if (total >= maxRunning) return undefined;
+  const maxOfCaller = Math.max(1, Math.floor(maxRunning * SHARE_OF_CALLER));
   let next: Run | undefined;
   for (const run of runs) {
     if (run.isStarted) continue;
-    const fewer =
-      (running.get(run.query.owner) ?? 0) < (next === undefined ? Infinity : (running.get(next.query.owner) ?? 0));
-    if (fewer) next = run;
+    const ofCaller = running.get(run.query.owner) ?? 0;
+    if (ofCaller < (next === undefined ? maxOfCaller : (running.get(next.query.owner) ?? 0))) next = run;
   }
   return next;
 }

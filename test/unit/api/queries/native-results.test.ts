@@ -169,11 +169,14 @@ describe('results in the engine’s cursors', () => {
     const gateway = await start();
     const ids = [await submitted(gateway), await submitted(gateway), await submitted(gateway)];
     const listed: string[] = [];
-    let params: string | undefined = 'limit=1';
-    while (params !== undefined && listed.length < 4) {
+    type Part = { readonly queries: readonly PageBody[]; readonly nextParams?: string };
+    const list = async (params: string): Promise<Part> => {
       const answer = await gateway.app.inject(`/query/mine?${params}`);
       expect([answer.statusCode, answer.body]).toEqual([200, expect.any(String)]);
-      const part = answer.json<{ queries: PageBody[]; nextParams?: string }>();
+      return answer.json<Part>();
+    };
+    for (let params: string | undefined = 'limit=1'; params !== undefined && listed.length < 4;) {
+      const part: Part = await list(params);
       listed.push(...part.queries.map(({ requestId }) => requestId));
       params = part.nextParams;
     }

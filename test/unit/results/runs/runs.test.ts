@@ -217,6 +217,16 @@ describe('asynchronous queries of gateways', () => {
     expect(await queriesOf('srn2:user#bob', { limit: 10 }, options, SIGNAL)).toEqual([]);
   });
 
+  it('of one caller run in at most three quarters of the places', async () => {
+    const runs = runsOf(shared('gateway-0'), 'gateway-0', 'a');
+    const { maxRunning, maxPerCaller } = DEFAULT_PAGINATION_SETTINGS.async;
+    const states = [];
+    for (let at = 0; at < maxPerCaller; at++) states.push((await runs.submit(new HeldQuery())).state);
+    expect(states.filter((state) => state === 'running')).toHaveLength((maxRunning * 3) / 4);
+    const others = [await runs.submit(new HeldQuery('bob')), await runs.submit(new HeldQuery('eve'))];
+    expect(others.map(({ state }) => state)).toEqual(['running', 'running']);
+  });
+
   it('lose their caller and show that they run while requests for their cancellation cannot be read', async () => {
     const store = shared('gateway-0');
     const one = runsOf(store, 'gateway-0', 'a');
