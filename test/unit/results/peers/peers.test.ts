@@ -65,7 +65,7 @@ describe('the directory of gateways', () => {
   it.each([[{}], [{ '10.0.0.2': 'gw-1' }]])(
     'refuses an address that is not a gateway of this deployment also where nothing is forwarded: %j',
     async (ids) => {
-      const { directory, state } = setup(ids as Record<string, string>);
+      const { directory, state } = setup(ids);
       const foreign = { host: '169.254.169.254', port: '80' };
       expect(await directory.refusal('12345', {})).toBeUndefined();
       // An id in the form of this deployment decides: the address may be that of the gateway before it restarted.
