@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { kubernetesOpenReports } from '../../../src/kubernetes/open-reports.ts';
 import { OpenReportWriter } from '../../../src/operator/open-report-writer.ts';
 import { loopTask } from '../../../src/operator/operator.ts';
@@ -10,6 +11,7 @@ import { clusterHealthReport } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 import { connect, eventually, runOperator } from '../../support/operator.ts';
+import { startProduct } from '../../support/product-process.ts';
 import { loggedLines } from '../../unit/operator/fakes.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -48,13 +50,13 @@ const reports = async () =>
 async function lead(): Promise<Record<string, unknown>[]> {
   const { log, lines } = loggedLines();
   // The connection of the operator itself is closed with it.
-  const { transport, close } = connect(kubeconfig, NAMESPACE);
-  const options = { openReports: kubernetesOpenReports(transport), clock: systemClock, log };
+  const connection = connect(kubeconfig, NAMESPACE);
+  const options = { openReports: kubernetesOpenReports(connection.transport), clock: systemClock, log };
   const task = loopTask('open-reports', ({ store, isLeader }) => new OpenReportWriter({ ...options, store, isLeader }));
   const running = runOperator(kubeconfig, NAMESPACE, { tasks: [task] });
   ended.unshift(async () => {
     await running.stop();
-    await close();
+    await connection.close();
   });
   await eventually(() => running.operator.isLeader(), Boolean);
   return lines;
@@ -122,4 +124,21 @@ it('updates it when the report changes, and a new leader writes nothing that is 
   // `generation` counts the changes of an object without a status.
   expect(last?.metadata.generation).toBe((updated?.metadata.generation ?? 0) + 1);
   expect(lines).toEqual([]);
+});
+
+it('is switched on by the setting', async () => {
+  for (const end of ended.splice(0)) await end();
+  await startProduct(api, 'operator', {
+    namespace: NAMESPACE,
+    settings: { controllers: 'http://127.0.0.1:9', 'health-open-reports': 'true' },
+    onStart: (program) => {
+      ended.unshift(async () => {
+        program.signalGroup('SIGTERM');
+        await program.exited;
+      });
+    },
+  });
+  // No controller responds, so the first run can evaluate no check.
+  const [last] = await eventually(reports, ([first]) => first?.results.length === CATALOGUE.length);
+  expect(new Set(last?.results.map(({ result }) => result))).toEqual(new Set(['error']));
 });
