@@ -9,7 +9,7 @@ export interface Suite {
 }
 
 /** In the order of execution. Each is imported when it runs, because peers need memory. */
-const SUITES = ['decisions', 'kubernetes', 'health', 'pages', 'proxy', 'stall'] as const;
+const SUITES = ['decisions', 'kubernetes', 'health', 'pages', 'export', 'proxy', 'stall'] as const;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const fileOf = (name: string): URL => new URL(`suites/${name}.ts`, import.meta.url);

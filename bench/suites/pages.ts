@@ -14,6 +14,7 @@ import { freePorts } from '../../test/support/kubernetes/processes.ts';
 import { atLeastTimes, atMostTimes, type Bench, measure, measureInTurn, median, NO_GOAL } from '../harness.ts';
 import { startNginx } from '../peers/nginx.ts';
 import { cpuMsOf } from '../process-cpu.ts';
+import { type Gateway, startGateway } from '../workloads/page-gateway-process.ts';
 import { answer } from '../workloads/result.ts';
 import { benchStoring } from '../workloads/storing.ts';
 
@@ -61,27 +62,6 @@ export async function benchIndexing(bench: Bench): Promise<void> {
       goal: atLeastTimes(times),
     });
   }
-}
-
-interface Gateway {
-  readonly url: string;
-  readonly pid: number;
-  readonly ids: ReadonlyMap<number, string>;
-  stop(): void;
-}
-
-async function startGateway(folder: string, sizes: readonly number[]): Promise<Gateway> {
-  const program = join(import.meta.dirname, '../workloads/page-gateway.ts');
-  const child = spawn(process.execPath, [program, folder, sizes.join(',')], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const ids = new Map<number, string>();
-  for await (const line of createInterface(child.stdout)) {
-    const [name = '', value = ''] = line.split(' ');
-    if (name === 'ready') {
-      return { url: `http://127.0.0.1:${value}`, pid: child.pid ?? 0, ids, stop: () => child.stdin.end() };
-    }
-    ids.set(Number(name), value);
-  }
-  throw new Error('the gateway exited before it was ready');
 }
 
 const connection = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });

@@ -1,5 +1,5 @@
 // A gateway in a separate process, so that its CPU time does not include that of the client. Prints its port; ends with its standard input.
-// Arguments: folder of the store, rows of the results it makes (comma-separated). For each result it prints `<rows> <requestId>`.
+// Arguments: folder of the store, rows of the results it makes (comma-separated), `generate` or `keep` for the engine's response. For each result it prints `<rows> <requestId>`.
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
@@ -10,11 +10,11 @@ import { createQueryService } from '../../src/api/queries/service.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { TEST_HEADERS, testApp } from '../../test/support/app.ts';
-import { endpointOf } from './result.ts';
+import { endpointOf, keptEndpoint } from './result.ts';
 
-const [folder = '', counts = ''] = process.argv.slice(2);
+const [folder = '', counts = '', kind = 'generate'] = process.argv.slice(2);
 let rows = 0;
-const endpoint = endpointOf(() => rows);
+const endpoint = kind === 'keep' ? keptEndpoint(Number(counts)) : endpointOf(() => rows);
 const service = await createQueryService({
   engine: {
     controller: endpoint,

@@ -6,7 +6,8 @@ const DATA_SCHEMA =
   '{"columnNames":["orderId","city","ts","tags","price","customer","quantity","status"],' +
   '"columnDataTypes":["LONG","STRING","LONG","STRING_ARRAY","DOUBLE","STRING","INT","STRING"]}';
 const HEAD = `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[`;
-const TAIL = ']},"exceptions":[],"numServersQueried":3,"numDocsScanned":1000000,"timeUsedMs":1234,"traceInfo":{}}';
+const TAIL =
+  ']},"exceptions":[],"numServersQueried":3,"numServersResponded":3,"numDocsScanned":1000000,"timeUsedMs":1234,"traceInfo":{}}';
 const CHUNK_BYTES = 64 * 1024;
 
 /** A row of 8 columns, about 106 bytes, whose id cannot be represented as a double. */
@@ -34,5 +35,14 @@ export function endpointOf(rows: () => number): EngineEndpoint {
   return {
     url: 'http://engine.bench',
     request: async (): Promise<EngineResponse> => ({ status: 200, headers: {}, body: Readable.from(answer(rows())) }),
+  };
+}
+
+/** An endpoint that responds to every query with that many rows, generated once and kept in memory. */
+export function keptEndpoint(rows: number): EngineEndpoint {
+  const chunks = [...answer(rows)];
+  return {
+    url: 'http://engine.bench',
+    request: async (): Promise<EngineResponse> => ({ status: 200, headers: {}, body: Readable.from(chunks) }),
   };
 }
