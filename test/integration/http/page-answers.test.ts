@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
@@ -34,7 +35,7 @@ interface Page {
 function wrongs(answer: RawAnswer, { offset, numRows }: Page, total = ROWS.length): string[] {
   const what = `rows ${offset} to ${offset + numRows}`;
   if (answer.status !== 200) return [`${what}: ${answer.status} ${answer.body.subarray(0, 200).toString()}`];
-  const text = answer.body.toString();
+  const text = (answer.headers.get('content-encoding') === 'gzip' ? gunzipSync(answer.body) : answer.body).toString();
   const head = `{"resultTable":{"dataSchema":${SCHEMA},"rows":[`;
   const rows = `${ROWS.slice(offset, Math.min(total, offset + numRows)).join(',')}]}`;
   if (!text.startsWith(head)) return [`${what}: another head: ${text.slice(0, 200)}`];
@@ -228,6 +229,13 @@ describe.each(WAYS)('pages %s', (_name, start) => {
     connection.destroy();
     return wrong;
   }
+
+  it('are compressed for a client that accepts gzip', async () => {
+    const page = { offset: 0, numRows: 64 };
+    const answer = await gateways.asked.once(authorized(pageOf(stored, page), ['Accept-Encoding', 'gzip, deflate']));
+    expect(answer.headers.get('content-encoding')).toBe('gzip');
+    expect(wrongs(answer, page)).toEqual([]);
+  });
 
   it.each([
     ['keeps its connection', {}],
