@@ -63,7 +63,8 @@ function Report(props: { state: ReportState; report: HealthReport }): JSX.Elemen
   const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
   const filters = useFilters();
   const shown = useMemo(() => filterChecks(checks, filters), [checks, ...Object.values(filters)]);
-  const mutes = useMutes();
+  // Not after an error: a denied request is an audit record.
+  const mutes = useMutes(error === undefined);
   const mayMute = useMay('UpdateHealth');
   const [proposal, setProposal] = useState<MuteProposal>();
   const mutesChanged = (): void => {

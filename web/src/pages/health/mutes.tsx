@@ -10,8 +10,12 @@ import { useData, type Data } from '../../lib/use-data.ts';
 
 const POLL_MS = 30_000;
 
-export function useMutes(): Data<HealthMute[]> {
-  return useData('mutes', (signal) => call<HealthMute[]>('/clusterHealth/mutes', { signal }), POLL_MS);
+export function useMutes(polls: boolean): Data<HealthMute[]> {
+  return useData(
+    'mutes',
+    (signal) => call<HealthMute[]>('/clusterHealth/mutes', { signal }),
+    polls ? POLL_MS : undefined,
+  );
 }
 
 /** The mutes, those that end first at the top. */
