@@ -71,8 +71,9 @@ it('waits for requests in progress, and exits at a second signal', async () => {
   expect(await program.exited).toBe(143);
 });
 
-it('prints no credential except the one that it shows once', async () => {
+it('prints no credential', async () => {
   await startSlowQuery();
   const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
-  expect(program.output.split(token)).toHaveLength(2);
+  expect(program.output).toContain(join(dataDir, 'admin-token'));
+  expect(program.output).not.toContain(token);
 });
