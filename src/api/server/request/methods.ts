@@ -17,18 +17,20 @@ const METHODS: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PA
  */
 export function methodGuard(app: FastifyInstance): () => void {
   const methodsByUrl = new Map<string, Set<string>>();
+  const elsewhere = new Set<string>();
   app.addHook('onRoute', (route: RouteOptions & { routePath: string }) => {
     if (route.url.includes('*')) return;
     const methods = methodsByUrl.get(route.url) ?? new Set<string>();
-    for (const method of [route.method, route.config?.methodsElsewhere ?? []].flat()) methods.add(method);
+    for (const method of [route.method].flat()) methods.add(method);
     methodsByUrl.set(route.url, methods);
+    for (const method of route.config?.methodsElsewhere ?? []) elsewhere.add(`${method} ${route.url}`);
   });
   return () => {
     // The routes below trigger the hook above, which must not change the map during iteration.
     const registered = [...methodsByUrl];
     methodsByUrl.clear();
     for (const [url, allowed] of registered) {
-      const others = METHODS.filter((method) => !allowed.has(method));
+      const others = METHODS.filter((method) => !allowed.has(method) && !elsewhere.has(`${method} ${url}`));
       const allow = [...allowed].sort().join(', ');
       if (others.length === 0) continue;
       app.route({
