@@ -6,7 +6,7 @@ export type NoteKind = 'run' | 'cancel' | 'alive';
 
 export const NOTE_KINDS: readonly NoteKind[] = ['run', 'cancel', 'alive'];
 
-/** The age after which a note is removed, whoever wrote it. Longer than an asynchronous query may run and its failure is kept. */
+/** Age at which any gateway deletes a note. It exceeds the maximum run time of a query and the retention of its failure. */
 export const NOTE_KEPT_MS = 49 * 3_600_000;
 
 /**

@@ -106,7 +106,7 @@ async function withdraw(
   if (!isUnchanged(found)) return 'changed';
   const other = await lastingAdministrator(store, found, assignments, signal);
   if (!other) return 'last';
-  // Whoever removes the other one at the same time conflicts with the mark, or this deletion with theirs: see Administrators.
+  // If another administrator is removed at the same time, either that write or this deletion conflicts: see Administrators.
   await markAssignment(store, other, { signal });
   await store.delete('RoleAssignment', BY_SETTING, { ...exactly(found), signal });
   return 'done';

@@ -66,6 +66,20 @@ const SUBMIT_RESPONSES = {
   507: ErrorBody,
 };
 
+/** Of a page or a download, at the path of the gateway and at that of Pinot. */
+const ROWS_RESPONSES = {
+  200: {
+    description: 'One page, or a download.',
+    content: {
+      'application/json': { schema: CursorResponse },
+      ...DOWNLOADS,
+    },
+  },
+  206: { description: 'A part of a download of JSON lines or CSV.', content: PARTS },
+  ...READ_ERRORS,
+  416: ErrorBody,
+};
+
 export const OPERATIONS: readonly Operation[] = [
   {
     method: 'POST',
@@ -100,18 +114,7 @@ export const OPERATIONS: readonly Operation[] = [
       params: RequestIdParams,
       headers: ForwardHeaders,
       querystring: ResultsQuerystring,
-      response: {
-        200: {
-          description: 'One page, or a download.',
-          content: {
-            'application/json': { schema: CursorResponse },
-            ...DOWNLOADS,
-          },
-        },
-        206: { description: 'A part of a download of JSON lines or CSV.', content: PARTS },
-        ...READ_ERRORS,
-        416: ErrorBody,
-      },
+      response: ROWS_RESPONSES,
     },
   },
   {
@@ -124,18 +127,7 @@ export const OPERATIONS: readonly Operation[] = [
       params: RequestIdParams,
       headers: ForwardHeaders,
       querystring: ResultsQuerystring,
-      response: {
-        200: {
-          description: 'One page, or a download.',
-          content: {
-            'application/json': { schema: CursorResponse },
-            ...DOWNLOADS,
-          },
-        },
-        206: { description: 'A part of a download of JSON lines or CSV.', content: PARTS },
-        ...READ_ERRORS,
-        416: ErrorBody,
-      },
+      response: ROWS_RESPONSES,
     },
   },
 ];
