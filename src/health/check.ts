@@ -85,8 +85,8 @@ export interface CheckDefinition<T extends Thresholds = Thresholds> {
   readonly category: CheckCategory;
   /** The severity of a FAIL; a finding can have another one. */
   readonly severity: Severity;
-  /** True if a finding can be critical although the check is not: there is a second alert for it. */
-  readonly canBeCritical?: boolean;
+  /** Another severity that a finding can have: one of the two is `critical`. Each has an alert, and the worst finding selects it. */
+  readonly otherSeverity?: Severity;
   readonly defaultThresholds: T;
   /** How to fix a FAIL, one or two sentences. */
   readonly remediation: string;

@@ -10,6 +10,7 @@ import { lastCompleteTime } from './history.ts';
 import { isMuted } from './mutes.ts';
 import { evaluatedResult, unevaluatedRuns, unreadRuns } from './report.ts';
 import { nextRunAt, unreadRetryAt } from './schedule.ts';
+import { severityOfEvaluated } from './severity.ts';
 
 /** Prometheus stores label values in its index, so long names are cut. */
 const MAX_LABEL_LENGTH = 128;
@@ -172,7 +173,9 @@ function checkGauges(registers: Registry[], getReports: ReportSource): void {
     ({ checks = [] }, set) => {
       for (const check of checks) {
         const evaluated = evaluatedResult(check, undefined);
-        if (evaluated !== undefined) set(check.name, evaluated.severity === 'critical' && !isMuted(evaluated) ? 1 : 0);
+        if (evaluated === undefined) continue;
+        const isCritical = evaluated.status === 'FAIL' && severityOfEvaluated(check.name, evaluated) === 'critical';
+        set(check.name, isCritical && !isMuted(evaluated) ? 1 : 0);
       }
     },
   );

@@ -1,5 +1,12 @@
 import { compileGlob, globMatches, type Glob } from '../platform/glob.ts';
-import type { CheckStatus, Finding, LastEvaluated, Mute, MuteCount } from '../resources/cluster-health-report.ts';
+import {
+  isEveryEntity,
+  type CheckStatus,
+  type Finding,
+  type LastEvaluated,
+  type Mute,
+  type MuteCount,
+} from '../resources/cluster-health-report.ts';
 import { nearest } from '../resources/nearest.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { MAX_FINDINGS, type CheckOutcome } from './check.ts';
@@ -26,7 +33,7 @@ export function activeMutes(mutes: readonly Mute[] = [], now: number): readonly 
       entity: compileGlob(entity),
       until: Date.parse(until),
     }))
-    .filter(({ until }) => until > now && until <= now + MAX_MUTE_MS)
+    .filter(({ until, check, entity }) => until > now && until <= now + MAX_MUTE_MS && !isEverything(check, entity))
     .sort((a, b) => b.until - a.until || (a.id < b.id ? -1 : 1));
 }
 
@@ -45,15 +52,26 @@ export function muteProblems(mutes: readonly Mute[] = [], now: number): readonly
 }
 
 /** A message about a mute that cannot have an effect, now or later; undefined for a valid one, even if it has expired. */
-export function muteProblem({ check = '*', until }: Pick<Mute, 'check' | 'until'>, now: number): string | undefined {
+export function muteProblem(
+  { check = '*', entity, until }: Pick<Mute, 'check' | 'entity' | 'until'>,
+  now: number,
+): string | undefined {
   const glob = compileGlob(check);
   if (!CATALOGUE.some(({ name }) => globMatches(glob, name))) {
     const names = CATALOGUE.map(({ name }) => name);
     const meant = nearest(check, names);
     return `check: \`${check}\` matches no check${meant === undefined ? '' : `; did you mean \`${meant}\`?`}`;
   }
+  if (isEverything(glob, compileGlob(entity))) {
+    return `entity: \`${entity}\` needs a \`check\` that does not match every check; a mute of everything would also mute faults of the future`;
+  }
   if (Date.parse(until) > now + MAX_MUTE_MS) return `until: \`${until}\` is more than 90 days ahead`;
   return undefined;
+}
+
+/** Whether patterns match every check and every entity. The resource's own rule does not know the names of the checks. */
+function isEverything(check: Glob, entity: Glob): boolean {
+  return isEveryEntity(entity.source) && CATALOGUE.every(({ name }) => globMatches(check, name));
 }
 
 /** The mute that applies to a finding: of several, the one that ends last. Unread data is no known fault and cannot be muted. */

@@ -3,6 +3,7 @@ import {
   type CheckStatus,
   type FailBySeverity,
   type Finding,
+  type LastEvaluated,
   type Severity,
 } from '../resources/cluster-health-report.ts';
 import { findCheck } from './catalogue.ts';
@@ -23,6 +24,11 @@ export function severityOfFaults({ name, severity, findings = [] }: CheckStatus)
   const own = ownSeverity(name);
   const faults = findings.filter(({ couldNotRead, mutedBy }) => couldNotRead !== true && mutedBy === undefined);
   return faults.length === 0 ? (severity ?? own) : worstOf(faults, own);
+}
+
+/** The severity of the latest result that was evaluated. Earlier versions did not store it. */
+export function severityOfEvaluated(name: string, { severity }: LastEvaluated): Severity {
+  return severity ?? ownSeverity(name);
 }
 
 function ownSeverity(name: string): Severity {

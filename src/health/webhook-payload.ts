@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
-import type {
-  CheckStatus,
-  ClusterHealthReportStatus,
-  LastEvaluated,
-  Severity,
-} from '../resources/cluster-health-report.ts';
+import type { CheckStatus, ClusterHealthReportStatus, LastEvaluated } from '../resources/cluster-health-report.ts';
 import { alertName, CRITICAL_NOT_EVALUATED, NOT_EVALUATED, NOT_EVALUATED_RUNS, RUNBOOKS } from './alert-names.ts';
 import { findCheck } from './catalogue.ts';
 import { isMuted } from './mutes.ts';
 import { evaluatedResult, unevaluatedRuns } from './report.ts';
+import { severityOfEvaluated } from './severity.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -72,16 +68,11 @@ export function firingAlerts(
     const evaluated = evaluatedResult(check, undefined);
     if (evaluated?.status !== 'FAIL' || isMuted(evaluated)) continue;
     const since = Date.parse(evaluated.since ?? '') || now;
-    const at = since + (severityOf(check, evaluated) === 'critical' ? FOR_MS.critical : FOR_MS.other);
+    const at = since + (severityOfEvaluated(check.name, evaluated) === 'critical' ? FOR_MS.critical : FOR_MS.other);
     if (at <= now) alerts.push(checkAlert(check, evaluated, source, since));
     else nextAt = Math.min(nextAt, at);
   }
   return { alerts: [...alerts, ...notEvaluatedAlerts(status, source)], nextAt };
-}
-
-/** Like the rest of the alert, that of the latest run that could evaluate the check. Earlier versions did not store it. */
-function severityOf({ name }: CheckStatus, { severity }: LastEvaluated): Severity {
-  return severity ?? findCheck(name)?.severity ?? 'warning';
 }
 
 function checkAlert(check: CheckStatus, evaluated: LastEvaluated, source: AlertSource, since: number): HealthAlert {
@@ -93,7 +84,7 @@ function checkAlert(check: CheckStatus, evaluated: LastEvaluated, source: AlertS
     {
       alertname: alertName(check.name),
       check: check.name,
-      severity: severityOf(check, evaluated),
+      severity: severityOfEvaluated(check.name, evaluated),
       category,
       ...source,
     },

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { compileGlob, globMatches } from '../platform/glob.ts';
 import { DURATION_PATTERN, parseDuration } from '../platform/duration.ts';
 import { commonStatus } from './meta.ts';
 import { emptyByDefault, StringEnum, type KindDefinition } from './schema.ts';
@@ -27,6 +28,20 @@ export const MUTE_ID_PATTERN = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
 export const CHECK_GLOB_PATTERN = '^([*]|[*]*[A-Z0-9_][A-Z0-9_*]*)$';
 /** `*`, or one line with another character than `*`. */
 export const ENTITY_GLOB_PATTERN = '^([*]|[*]*[^*\\r\\n][^\\r\\n]*)$';
+
+/** The end of the name of each check: a pattern that matches it matches every check. */
+const CHECK_END = '_CHECK';
+/** Patterns of every entity: names of instances and of tables with their type have an underscore. */
+const EVERY_ENTITY = '^[*]+(_[*]+)?$';
+
+/** Whether a pattern names no entity. */
+export function isEveryEntity(entity: string): boolean {
+  return new RegExp(EVERY_ENTITY).test(entity);
+}
+
+function isEveryCheck(check: string): boolean {
+  return globMatches(compileGlob(check), CHECK_END);
+}
 
 export const Mute = Type.Object(
   {
@@ -451,9 +466,11 @@ export const clusterHealthReportKind = {
         (!/[dw]/.test(interval) && (parseDuration(interval) ?? 0) >= 60_000),
     },
     {
-      cel: "!has(self.mutes) || self.mutes.all(mute, mute.entity != '*' || (has(mute.check) && mute.check != '*'))",
-      message: 'spec.mutes: a mute must name a check or an entity: `*` for both would also mute faults of the future',
-      holds: ({ mutes = [] }) => mutes.every(({ check = '*', entity }) => entity !== '*' || check !== '*'),
+      cel: `!has(self.mutes) || self.mutes.all(mute, !mute.entity.matches('${EVERY_ENTITY}') || (has(mute.check) && !'${CHECK_END}'.matches('^' + mute.check.replace('*', '.*') + '$')))`,
+      message:
+        'spec.mutes: a mute must name a check or an entity: every check of every entity would also mute faults of the future',
+      holds: ({ mutes = [] }) =>
+        mutes.every(({ check = '*', entity }) => !isEveryEntity(entity) || !isEveryCheck(check)),
     },
   ],
   printerColumns: [

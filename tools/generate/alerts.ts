@@ -7,6 +7,7 @@ import {
   RUNBOOKS,
 } from '../../src/health/alert-names.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
+import type { Severity } from '../../src/resources/cluster-health-report.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const HEADER = '# Generated from src/health/checks/ and tools/generate/alerts.ts by `make generate`; do not edit.\n';
@@ -34,37 +35,45 @@ function foundBy(check: string): string {
   ].join('');
 }
 
-/** Half an hour is too late for a fault that is critical, although its check is not. With the same name, Alertmanager can inhibit the warning. */
-const criticalAlert = (check: (typeof CATALOGUE)[number]) => ({
-  alert: alertName(check.name),
-  expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_critical{check="${check.name}"}[5m])) == 1`,
-  for: '1m',
-  labels: { severity: 'critical', category: check.category },
-  annotations: {
-    summary: `${check.title}: the health check ${check.name} finds critical faults`,
-    description: `${foundBy(check.name)}At least one of the faults is critical. ${check.remediation}`,
-    runbook_url: `${RUNBOOKS}/${check.name}.md`,
-  },
-});
+type Check = (typeof CATALOGUE)[number];
 
-const failAlert = (check: (typeof CATALOGUE)[number]) => ({
-  alert: alertName(check.name),
-  // One stable series per check and report, from the leader. Critical alerts do not wait for a second run, because runs are 20 minutes apart.
-  // A run that could not evaluate the check keeps the alert as it is: nothing is known about the fault.
-  // Without faults that are not muted there is nothing to do. When a mute expires, the operator updates the metric.
-  expr: `max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_failing{check="${check.name}"}[5m])) == 1 unless max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_muted{check="${check.name}"}[5m])) == 1`,
-  for: check.severity === 'critical' ? '1m' : '25m',
-  labels: { severity: check.severity, category: check.category },
-  annotations: {
-    summary: `${check.title}: the health check ${check.name} fails`,
-    description: `${foundBy(check.name)}The check fails on this condition, unless the thresholds of the report differ: ${check.description} ${check.remediation}`,
-    runbook_url: `${RUNBOOKS}/${check.name}.md`,
-  },
-});
+const latest = (metric: string, check: Check): string =>
+  `max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_${metric}{check="${check.name}"}[5m])) == 1`;
 
-const checkAlerts = CATALOGUE.flatMap((check) =>
-  check.canBeCritical === true ? [failAlert(check), criticalAlert(check)] : [failAlert(check)],
-);
+/**
+ * One stable series per check and report, from the leader. A run that could not evaluate the check keeps the alert as it is: nothing is known
+ * about the fault. Without faults that are not muted there is nothing to do. When a mute expires, the operator updates the metric.
+ */
+function conditionOf(check: Check, severity: Severity): string {
+  if (check.otherSeverity === undefined) return `${latest('failing', check)} unless ${latest('muted', check)}`;
+  if (severity === 'critical') return latest('critical', check);
+  return `${latest('failing', check)} unless ${latest('muted', check)} unless ${latest('critical', check)}`;
+}
+
+/** The alert of a check for one severity. Critical ones do not wait for a second run, because runs are 20 minutes apart. */
+function checkAlert(check: Check, severity: Severity) {
+  const { name, title, category, description, remediation } = check;
+  const condition =
+    severity === check.severity
+      ? `The check fails on this condition, unless the thresholds of the report differ: ${description}`
+      : `The worst fault that is not muted is of the severity ${severity}.`;
+  return {
+    alert: alertName(name),
+    expr: conditionOf(check, severity),
+    for: severity === 'critical' ? '1m' : '25m',
+    labels: { severity, category },
+    annotations: {
+      summary: `${title}: the health check ${name} fails`,
+      description: `${foundBy(name)}${condition} ${remediation}`,
+      runbook_url: `${RUNBOOKS}/${name}.md`,
+    },
+  };
+}
+
+const checkAlerts = CATALOGUE.flatMap((check) => {
+  const { severity, otherSeverity } = check;
+  return [severity, ...(otherSeverity === undefined ? [] : [otherSeverity])].map((of) => checkAlert(check, of));
+});
 
 const CRITICAL_CHECKS = CATALOGUE.filter(({ severity }) => severity === 'critical')
   .map(({ name }) => name)

@@ -143,7 +143,7 @@ const ORIGINS = `
 The first ${CATALOGUE.filter(({ name }) => originOf(name) === 'specification').length} checks are those of the specification (\`origin: specification\`); \`healthCheckResult\` of \`GET /clusterHealth\` has only these. The others (\`origin: extension\`) look for faults that make data
 unavailable, late or stale, and are on by default: they fail only on faults, not on designs. One switch turns them off: \`spec.extensionChecks: false\` of a report, or the property \`controller.cluster.health.extensionChecks=false\` for all reports.
 
-Each finding has a severity and \`since\`, the start of the first run in a row that found it; the severity of a failed check is that of its worst finding, and the label \`severity\` of an alert for Prometheus that in the table below; alerts of the webhook have that of the worst finding that is not muted. A report lists the first findings of each check (\`spec.maxFindings\`).
+Each finding has a severity and \`since\`, the start of the first run in a row that found it; the severity of a failed check is that of its worst finding, and the label \`severity\` of an alert, for Prometheus and of the webhook, is that of the worst finding that is not muted. A report lists the first findings of each check (\`spec.maxFindings\`).
 \`GET /clusterHealth?table=\` and \`?instance=\` search all of them, from an index of at most 128 KiB in the status (\`findingIndex\`): up to 20,000 findings, and of each check up to 10,000; where more than two checks fail, 20,000 divided by their number, but at least 200. A name that the latest complete reading of the cluster does not have is 404.
 `;
 
@@ -157,8 +157,8 @@ ${faultTable(CATALOGUE.map(({ name }) => name))}
 
 /** Generates docs/checks/README.md: all checks with condition, thresholds and alert, and the runbooks of the task. */
 export function generateCheckIndex(): GeneratedFiles {
-  const rows = CATALOGUE.map(({ name, title, category, severity, canBeCritical, description, defaultThresholds }) => {
-    const alert = `\`${alertName(name)}\`, ${severity}${canBeCritical === true ? ', or critical by its findings' : ''}`;
+  const rows = CATALOGUE.map(({ name, title, category, severity, otherSeverity, description, defaultThresholds }) => {
+    const alert = `\`${alertName(name)}\`, ${severity}${otherSeverity === undefined ? '' : `, or ${otherSeverity} by its findings`}`;
     const thresholds = Object.entries(defaultThresholds).map(([key, value]) => `\`${key}\` ${value}`);
     return `| [${title}](${name}.md) | ${category} | ${description} | ${thresholds.join(', ')} | ${alert} |`;
   });

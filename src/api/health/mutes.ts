@@ -1,6 +1,7 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { recordingStore } from '../../access/manager/changes.ts';
 import { clusterResource } from '../../access/policy/srn.ts';
 import { activeMutes, muteProblem } from '../../health/mutes.ts';
 import { MAX_MUTES, REPORT_NAME, type Mute } from '../../resources/cluster-health-report.ts';
@@ -18,8 +19,9 @@ const route = (operationId: string, summary: string) => ({ operationId, summary,
 const errors = { 401: ErrorBody, 403: ErrorBody };
 const MuteParams = Type.Object({ muteId: Type.String({ maxLength: 63, description: 'Id of the mute.' }) });
 
-/** Lists, creates and deletes the mutes of the report `cluster`. Each write has an audit record with the mute. */
-export function muteRoutes(app: FastifyInstance, ports: TaskPorts): void {
+/** Lists, creates and deletes the mutes of the report `cluster`. Each write has an audit record with the mute as it is stored. */
+export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): void {
+  const ports: TaskPorts = { store: recordingStore(store), clock };
   app.get(
     '/clusterHealth/mutes',
     {
@@ -85,14 +87,8 @@ export function muteRoutes(app: FastifyInstance, ports: TaskPorts): void {
 
 /** Rejects what the resource's schema cannot: unknown checks, and the end of the mute. @throws {HttpError} 400 */
 function requireValid({ check = '*', entity, until }: MuteRequest, now: number): void {
-  const problem = muteProblem({ check, until }, now);
+  const problem = muteProblem({ check, entity, until }, now);
   if (problem !== undefined) throw new HttpError(400, `\`${problem.replace(': ', '` in the body: ')}`);
-  if (check === '*' && entity === '*') {
-    throw new HttpError(
-      400,
-      '`entity` in the body: `*` needs a `check`; a mute of everything would also mute faults of the future',
-    );
-  }
   if (!(Date.parse(until) > now)) {
     throw new HttpError(400, `\`until\` in the body: \`${until}\` is in the past; it must be at most 90 days ahead`);
   }

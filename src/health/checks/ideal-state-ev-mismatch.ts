@@ -9,6 +9,7 @@ export const idealStateEvMismatch = defineCheck({
   description: 'A table has segments whose external view differs from the ideal state.',
   category: 'segments',
   severity: 'critical',
+  otherSeverity: 'warning',
   defaultThresholds: {},
   remediation:
     'Check whether a server of the table is down or starting. If not, look up the named segments in its log and reset or reload them.',

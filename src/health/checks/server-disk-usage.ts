@@ -12,7 +12,7 @@ export const serverDiskUsage = defineCheck({
   description: 'The disk of a live server is more than 85 % full.',
   category: 'servers',
   severity: 'warning',
-  canBeCritical: true,
+  otherSeverity: 'critical',
   defaultThresholds: { maxUsedPercent: 85, criticalUsedPercent: 95 },
   remediation:
     'Enlarge the disk, add servers and rebalance, shorten the retention, or move old segments to another tier.',

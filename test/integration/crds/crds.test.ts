@@ -191,6 +191,13 @@ const TABLE: [CustomKind, object, string | undefined][] = [
   ['ClusterHealthReport', { mutes: [muted({ check: 'SEGMENT_*', entity: '*' })] }, undefined],
   ['ClusterHealthReport', { mutes: [muted({ entity: '*' })] }, 'a mute must name a check or an entity'],
   ['ClusterHealthReport', { mutes: [muted({ check: '*', entity: '*' })] }, 'a mute must name a check or an entity'],
+  [
+    'ClusterHealthReport',
+    { mutes: [muted({ check: '*CHECK', entity: '*' })] },
+    'a mute must name a check or an entity',
+  ],
+  ['ClusterHealthReport', { mutes: [muted({ check: '*_*', entity: '*_*' })] }, 'a mute must name a check or an entity'],
+  ['ClusterHealthReport', { mutes: [muted({ check: '*_*', entity: '*_OFFLINE' })] }, undefined],
   ['ClusterHealthReport', { mutes: [muted({ check: '**', entity: '*' })] }, 'should match'],
   ['ClusterHealthReport', { mutes: [muted({ entity: '**' })] }, 'should match'],
   ['ClusterHealthReport', { mutes: [muted({ entity: 'a\nb' })] }, 'should match'],

@@ -36,8 +36,9 @@ const series = (check: string, values: string) => ({
   series: `olap_warden_health_check_failing{check="${check}"}`,
   values,
 });
+/** The alert of a check that fails and has no critical fault, if it has another alert for these. */
 const ruleOf = (check: string): Rule => {
-  const found = rules.find(({ expr }) => expr.includes(`{check="${check}",`));
+  const found = rules.find(({ expr }) => expr.includes(`check_failing{check="${check}",`));
   if (found === undefined) throw new Error(`no alert for ${check}`);
   return found;
 };
@@ -68,9 +69,11 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check and one more for critical disks, four for the task, one for access and six for olap-warden', async () => {
+  it('are valid for promtool, one for each check and severity, four for the task, one for access and six for olap-warden', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
-    expect(stdout).toContain(`${CATALOGUE.length + 12} rules found`);
+    const more = CATALOGUE.filter(({ otherSeverity }) => otherSeverity !== undefined);
+    expect(more.map(({ name }) => name)).toEqual(['IDEAL_STATE_EV_MISMATCH_CHECK', 'SERVER_DISK_USAGE_CHECK']);
+    expect(stdout).toContain(`${CATALOGUE.length + more.length + 11} rules found`);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 11);
   });
 
@@ -101,30 +104,42 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
-  it('fire within minutes for a critical fault of a check that is a warning', async () => {
-    const check = 'SERVER_DISK_USAGE_CHECK';
-    const warning = ruleOf(check);
-    const critical = rules.find(({ alert, labels }) => alert === warning.alert && labels['severity'] === 'critical')!;
-    const at = (eval_time: string, ...firingNow: Rule[]) => ({
-      alertname: warning.alert,
-      eval_time,
-      exp_alerts: firingNow.map((rule) => ({
-        exp_labels: { ...rule.labels, check },
-        exp_annotations: expanded(rule),
-      })),
-    });
-    const output = await promtoolTest([
-      {
-        interval: '30s',
-        input_series: [
-          series(check, '1x120'),
-          { series: `olap_warden_health_check_critical{check="${check}"}`, values: '1x59 0x60' },
-        ],
-        alert_rule_test: [at('30s'), at('5m', critical), at('26m', critical, warning), at('45m', warning)],
-      },
-    ]);
-    expect(output).toContain('SUCCESS');
-  });
+  it.each(CATALOGUE.filter(({ otherSeverity }) => otherSeverity !== undefined))(
+    'have the severity of the worst fault of $name',
+    async ({ name: check }) => {
+      const of = (severity: string): Rule =>
+        rules.find(({ expr, labels }) => expr.includes(`{check="${check}",`) && labels['severity'] === severity)!;
+      const [critical, warning] = [of('critical'), of('warning')];
+      const at = (eval_time: string, firingNow?: Rule) => ({
+        alertname: critical.alert,
+        eval_time,
+        exp_alerts:
+          firingNow === undefined
+            ? []
+            : [{ exp_labels: { ...firingNow.labels, check }, exp_annotations: expanded(firingNow) }],
+      });
+      // The worst fault is critical from the 30th to the 60th minute; all is well from the 90th on.
+      const output = await promtoolTest([
+        {
+          interval: '30s',
+          input_series: [
+            series(check, '1x180 0x60'),
+            { series: `olap_warden_health_check_critical{check="${check}"}`, values: '0x59 1x60 0x120' },
+          ],
+          alert_rule_test: [
+            at('20m'),
+            at('26m', warning),
+            at('32m', critical),
+            at('60m', critical),
+            at('62m'),
+            at('89m', warning),
+            at('100m'),
+          ],
+        },
+      ]);
+      expect(output).toContain('SUCCESS');
+    },
+  );
 
   it('do not fire while all faults of the check are muted, and fire when the mute has expired', async () => {
     const check = 'QUERY_HEALTH_CHECK';

@@ -82,6 +82,21 @@ describe('metrics of the health checks', () => {
     expect(await series(cluster(after([{ ...mute, entity: '*' }])))).toContain(of(0));
   });
 
+  it('tell that the faults of a critical check are warnings, or were before a version that stored it', async () => {
+    const name = 'IDEAL_STATE_EV_MISMATCH_CHECK';
+    const of = (value: number) => `olap_warden_health_check_critical{check="${name}",report="cluster"} ${value}`;
+    const found = (severity?: 'warning') => checkResult(name, 1, severity && { finding: { severity } });
+    expect(await series(cluster(statusOf(runResult({}, { results: [found()] }))))).toContain(of(1));
+    expect(await series(cluster(statusOf(runResult({}, { results: [found('warning')] }))))).toContain(of(0));
+    expect(await series(cluster(statusOf(runResult({}, { results: [checkResult(name)] }))))).toContain(of(0));
+    const unread = statusOf(runResult({}, { results: [checkResult(name, 1, { unread: true })] }));
+    const checks = unread.checks!.map((check) => ({
+      ...check,
+      lastEvaluated: { status: 'FAIL' as const, findingCount: 1 },
+    }));
+    expect(await series(cluster({ ...unread, checks }))).toContain(of(1));
+  });
+
   it('mark a check that could not be evaluated', async () => {
     const results = CATALOGUE.map(({ name }) =>
       checkResult(name, name === 'REPLICATION_CHECK' ? 1 : 0, { unread: name === 'REPLICATION_CHECK' }),

@@ -166,6 +166,22 @@ describe('mutes', () => {
     ]);
   });
 
+  it.each([
+    ['*', '*'],
+    ['*_CHECK', '*'],
+    ['*E*_CHECK', '*'],
+    ['*_*', '**_*'],
+  ])('of every check (%s) and every entity (%s) have no effect', (check, entity) => {
+    const everything = mute({ check, entity });
+    expect(muteProblems([everything], NOW)).toEqual([
+      expect.stringContaining('a mute of everything would also mute faults of the future'),
+    ]);
+    expect(activeMutes([everything], NOW)).toEqual([]);
+    const few = [mute({ check, entity: 't1_*' }), mute({ check: 'SEGMENT_*', entity })];
+    expect(muteProblems(few, NOW)).toEqual([]);
+    expect(activeMutes(few, NOW)).toHaveLength(2);
+  });
+
   it('leave the status below its limit and valid', () => {
     const mutes = Array.from({ length: MAX_MUTES }, (_, i) =>
       mute({ id: `m-${'x'.repeat(58)}${i}`, check: '*', entity: `t${i}_*` }),

@@ -85,7 +85,13 @@ describe('the mutes', () => {
       ['UpdateHealth', 'succeeded'],
       ['UpdateHealth', 'rejected'],
     ]);
-    expect(JSON.stringify(records[0])).toContain('t1_*');
+    expect(records[0]).toMatchObject({
+      asked: MUTE,
+      changes: [{ kind: 'ClusterHealthReport', name: REPORT_NAME, operation: 'update' }],
+    });
+    const stored = { id: body.id, ...MUTE, author: 'srn2:user#alice@example.com' };
+    expect(records[0]?.changes?.[0]?.differences).toEqual([{ path: '/mutes', after: [stored] }]);
+    expect(records[1]?.changes?.[0]?.differences).toEqual([{ path: '/mutes/0', before: stored }]);
     expect(JSON.stringify(records[1])).toContain(body.id);
   });
 
@@ -106,6 +112,9 @@ describe('the mutes', () => {
     ['a check in lower case', { ...MUTE, check: 'replication_check' }, 'check'],
     ['everything', { ...MUTE, check: '*', entity: '*' }, 'faults of the future'],
     ['every check without saying so', { entity: '*', reason: 'x', until: inDays(1) }, 'faults of the future'],
+    ['every check by its last letters', { ...MUTE, check: '*_CHECK', entity: '*' }, 'faults of the future'],
+    ['every check by a common letter', { ...MUTE, check: '*E*', entity: '*' }, 'faults of the future'],
+    ['every entity by its underscore', { ...MUTE, check: '*', entity: '*_*' }, 'faults of the future'],
     ['no end', { ...MUTE, until: undefined }, 'until'],
     ['an end that is no time', { ...MUTE, until: 'tomorrow' }, 'until'],
     ['an end in the past', { ...MUTE, until: inDays(-1) }, 'is in the past'],
